@@ -1,0 +1,216 @@
+"""What happens in a run, as one append-only list of typed events.
+
+The stored list is the journal: `call_started` is the intent, `call_finished` or a final
+`call_failed` the outcome. Every view (terminal, SSE, page, export, recall, costs, evaluation) is a
+reader of the list. Amounts are USD, times are UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, get_args
+
+__all__ = [
+    "Budget",
+    "CallFailed",
+    "CallFinished",
+    "CallStarted",
+    "Event",
+    "PhaseEntered",
+    "RunFinished",
+    "RunStarted",
+    "SeatDropped",
+    "Token",
+    "ToolCalled",
+    "VoteTallied",
+    "from_json",
+    "to_json",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Base:
+    """Common to all events. `seq` counts from 1 without gaps; None marks what is never stored.
+
+    key: position of the step in the tree of steps, "/3/1.2/consensus/4"; empty for the run itself.
+    """
+
+    type: ClassVar[str]
+    run_id: str = ""
+    seq: int | None = None
+    time: str = ""
+    round: int | None = None
+    phase: str | None = None
+    seat: str | None = None
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(_Base):
+    type: ClassVar[str] = "run_started"
+    question: str
+    protocol: str
+    seats: tuple[Mapping[str, Any], ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    budget_usd: float | None = None
+    deadline_s: float | None = None
+    version: str = ""
+    forked_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseEntered(_Base):
+    """answer: the best answer so far, or None. protocol: whose phase it is, where protocols nest."""
+
+    type: ClassVar[str] = "phase_entered"
+    protocol: str
+    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallStarted(_Base):
+    """The intent: committed before the request is sent. One for every request, retries included."""
+
+    type: ClassVar[str] = "call_started"
+    attempt: int
+    fingerprint: str
+    model: str
+    prompt_id: str
+    prompt_sha256: str
+    prompt: str
+    schema: str | None = None
+    max_tokens: int = 0
+    reserved_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token(_Base):
+    """A piece of text as it arrives; never stored."""
+
+    type: ClassVar[str] = "token"
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFinished(_Base):
+    """The outcome. `cost_usd` is None when the price is unknown.
+
+    absent: why the reply counts as silence (empty, refusal), else None.
+    usage_flag: why the reported usage was not believed and the reservation was charged, else None.
+    copied: the reply was taken from the run this one was forked from; nothing was paid for it here.
+    """
+
+    type: ClassVar[str] = "call_finished"
+    attempt: int
+    fingerprint: str
+    model: str
+    text: str
+    data: Any = None
+    finish_reason: str = "stop"
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float | None = None
+    usage_flag: str | None = None
+    absent: str | None = None
+    copied: bool = False
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFailed(_Base):
+    """An attempt that gave no reply. `final`: the seat is absent for this step; else it is tried again.
+
+    charged_usd: the reservation, where the host may have billed the attempt; 0 where it cannot have.
+    """
+
+    type: ClassVar[str] = "call_failed"
+    attempt: int
+    fingerprint: str
+    model: str
+    kind: str
+    message: str
+    final: bool
+    charged_usd: float | None = 0.0
+    retry_in_s: float | None = None
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatDropped(_Base):
+    type: ClassVar[str] = "seat_dropped"
+    model: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCalled(_Base):
+    type: ClassVar[str] = "tool_called"
+    tool: str
+    arguments: Mapping[str, Any]
+    outcome: str
+    ok: bool = True
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteTallied(_Base):
+    type: ClassVar[str] = "vote_tallied"
+    rule: str
+    tally: Mapping[str, float]
+    winner: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget(_Base):
+    """kind: "warning" (a threshold was passed) | "exhausted" (the next call does not fit) | "raised"."""
+
+    type: ClassVar[str] = "budget"
+    kind: str
+    scope: str
+    spent_usd: float
+    reserved_usd: float
+    cap_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished(_Base):
+    """The one terminal event; `result` is the result object of the outer contract.
+
+    A paused run ends its stream with one that is not stored, since the run is not over.
+    """
+
+    type: ClassVar[str] = "run_finished"
+    status: str
+    result: Mapping[str, Any]
+
+
+Event = (
+    RunStarted
+    | PhaseEntered
+    | CallStarted
+    | Token
+    | CallFinished
+    | CallFailed
+    | SeatDropped
+    | ToolCalled
+    | VoteTallied
+    | Budget
+    | RunFinished
+)
+_TYPES: dict[str, type[Event]] = {cls.type: cls for cls in get_args(Event)}
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """The event as a JSON object, `type` first."""
+    return {"type": event.type} | asdict(event)
+
+
+def from_json(document: Mapping[str, Any]) -> Event:
+    """The event of a JSON object. Raises `KeyError` for an unknown type, `TypeError` for unknown fields."""
+    body = dict(document)
+    return _TYPES[body.pop("type")](**body)

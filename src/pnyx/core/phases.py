@@ -1,0 +1,64 @@
+"""The phases of a protocol: one table of guarded transitions, and the diagram drawn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ..errors import IllegalPhase
+
+__all__ = ["START", "Phases", "Transition"]
+
+START = "idle"
+
+Guard: TypeAlias = "Callable[[Mapping[str, Any]], object]"
+
+
+def _always(_: Mapping[str, Any]) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """`source` -> `target`, allowed when `guard` holds of the facts; `requires` says so in words."""
+
+    source: str
+    target: str
+    requires: str = ""
+    guard: Guard = _always
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """A protocol's transitions, from `idle`. Any phase that is not terminal may also fail."""
+
+    transitions: tuple[Transition, ...]
+    terminal: tuple[str, ...] = ("complete", "failed")
+
+    def check(self, source: str, target: str, facts: Mapping[str, Any]) -> None:
+        """Raise `IllegalPhase`, saying which condition is missing, unless the table allows the step."""
+        if source in self.terminal:
+            raise IllegalPhase(f"{source} is terminal; {target} cannot follow it")
+        if target == "failed":
+            return
+        found = [t for t in self.transitions if (t.source, t.target) == (source, target)]
+        if not found:
+            allowed = ", ".join(t.target for t in self.transitions if t.source == source) or "nothing"
+            raise IllegalPhase(f"{target} cannot follow {source}; allowed: {allowed}")
+        if not any(t.guard(facts) for t in found):
+            needs = " or ".join(t.requires for t in found)
+            raise IllegalPhase(f"{source} -> {target} needs {needs}")
+
+    def mermaid(self) -> str:
+        """The table as a Mermaid state diagram."""
+        lines = ["stateDiagram-v2", f"    [*] --> {START}"]
+        lines += [
+            f"    {t.source} --> {t.target}" + (f": {t.requires}" if t.requires else "")
+            for t in self.transitions
+        ]
+        sources = dict.fromkeys(t.source for t in self.transitions)
+        if "failed" in self.terminal:
+            lines += [f"    {s} --> failed" for s in sources]
+        lines += [f"    {t} --> [*]" for t in self.terminal]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,337 @@
+"""The one interface: a protocol is an `async def` that awaits only its panel.
+
+Awaiting anything here yields a `Step` to whoever drives the coroutine and returns the driver's
+answer. This side of the line knows no event loop, clock, randomness, network or storage, so a
+unit test can drive a protocol with `.send()` and a killed run resumes by replaying replies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar, cast
+
+from ..errors import SeatAbsent, UsageError
+from .models import Seat, cheapest, strongest
+from .phases import Phases
+from .text import Draft, Material, Prompt
+
+__all__ = [
+    "Absent",
+    "All",
+    "Ask",
+    "Branch",
+    "Brief",
+    "Decision",
+    "Dissent",
+    "Enter",
+    "Graph",
+    "Option",
+    "Panel",
+    "Protocol",
+    "Reply",
+    "Run",
+    "Schema",
+    "Script",
+    "Step",
+]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A JSON schema that a reply must satisfy; `json` is its canonical text, so that it can be hashed."""
+
+    name: str
+    json: str
+
+    @classmethod
+    def of(cls, name: str, document: Mapping[str, Any]) -> Schema:
+        return cls(name, json.dumps(document, sort_keys=True, ensure_ascii=False))
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return cast(dict[str, Any], json.loads(self.json))
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[T]):
+    """Something a protocol wants done; awaiting it gives what the driver answers."""
+
+    def __await__(self) -> Generator[Step[T], T, T]:
+        return (yield self)
+
+
+Branch: TypeAlias = "Step[T] | Coroutine[Step[Any], Any, T]"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Step["Reply"]):
+    """Ask one seat. Raises `SeatAbsent` when it cannot answer, refuses, or says nothing."""
+
+    seat: Seat
+    prompt: Prompt
+    schema: Schema | None = None
+    tools: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 over all that decides what is asked of whom: equal fingerprints are the same call."""
+        parts = (
+            "ask",
+            self.seat.label,
+            self.seat.model,
+            self.seat.temperature,
+            self.prompt.id,
+            self.prompt.text,
+            self.schema and self.schema.json,
+            self.tools,
+        )
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a seat said. `data` is the parsed object where the ask had a schema and the text satisfied it."""
+
+    ask: Ask
+    text: str
+    data: Any = None
+    truncated: bool = False
+
+    @property
+    def seat(self) -> Seat:
+        return self.ask.seat
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Recorded silence: why a seat gave no reply. Never counted as support."""
+
+    seat: Seat
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class All(Step[list[T]]):
+    """Run branches (steps or child scripts) in parallel; absentees are dropped, order is kept.
+
+    Raises `NoQuorum` when fewer than `quorum` branches gave a result.
+    """
+
+    branches: tuple[Branch[T], ...]
+    quorum: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Graph(Step[dict[str, T]]):
+    """label -> (needs, script): a node starts as soon as its own needs are done, given their results.
+
+    A node whose script fails is left out of the result, and so are the nodes that need it.
+    """
+
+    nodes: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, T]], Branch[T]]]]
+    quorum: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Run(Step["Decision"]):
+    """Run another protocol on the same panel, in its own scope of the journal."""
+
+    protocol: str
+    brief: Brief
+
+
+@dataclass(frozen=True, slots=True)
+class Enter(Step[None]):
+    """Enter a phase. The guard table of the protocol is asked with `facts`; a refusal is `IllegalPhase`.
+
+    answer: the best answer so far, shown while the run goes on and kept if it stops here.
+    """
+
+    phase: str
+    round: int = 1
+    answer: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What a run is about. today: ISO date, an input so that a replay sees the same day.
+
+    context: material the seats should know (earlier decisions, sources), shown fenced.
+    """
+
+    question: str
+    today: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    context: tuple[Material, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dissent:
+    """One standing disagreement: who, by label and by model, and why."""
+
+    seat: str
+    model: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What a protocol comes to. Absent is None; shares and confidence are in [0, 1].
+
+    status: consensus | majority | plurality | decided | deadlock | single.
+    confidence_rule: the name of the rule that made `confidence`.
+    agreement: share of live seats that ended on this answer; None where seats did not vote.
+    """
+
+    answer: str
+    status: str = "decided"
+    final_answer: str | None = None
+    confidence: float | None = None
+    confidence_rule: str | None = None
+    rigor: float | None = None
+    agreement: float | None = None
+    consensus_reached: bool | None = None
+    dissent: tuple[Dissent, ...] = ()
+    rounds: int = 1
+    converged: bool | None = None
+    stop_reason: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The seats, in the order given, and all that a protocol may await.
+
+    seed: the run's seed, the only source of order. salt: the run's secret, from which fence nonces come.
+    """
+
+    seats: tuple[Seat, ...]
+    seed: int = 0
+    salt: str = ""
+
+    @property
+    def strongest(self) -> Seat:
+        return strongest(self.seats)[0]
+
+    @property
+    def cheapest(self) -> Seat:
+        return cheapest(self.seats)[0]
+
+    def shuffle(self, items: Sequence[T], *reader: object) -> list[T]:
+        """`items` in an order fixed by the seed and by who reads them: the same on every replay."""
+        out = list(items)
+        random.Random("/".join(map(str, (self.seed, *reader)))).shuffle(out)
+        return out
+
+    def ask(
+        self, seat: Seat, draft: Draft, *, schema: Schema | None = None, tools: tuple[str, ...] = ()
+    ) -> Ask:
+        prompt = draft.render(
+            salt=self.salt, short=seat.short_prompts, names=tuple(s.model for s in self.seats)
+        )
+        return Ask(seat, prompt, schema, tools)
+
+    def all(self, branches: Sequence[Branch[T]], quorum: int = 1) -> All[T]:
+        return All(tuple(branches), quorum)
+
+    def graph(
+        self,
+        nodes: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, T]], Branch[T]]]],
+        quorum: int = 1,
+    ) -> Graph[T]:
+        return Graph(nodes, quorum)
+
+    def run(self, protocol: str, brief: Brief) -> Run:
+        return Run(protocol, brief)
+
+    def enter(self, phase: str, round: int = 1, answer: str | None = None, **facts: Any) -> Enter:
+        return Enter(phase, round, answer, facts)
+
+    async def first(self, seats: Sequence[Seat], draft: Draft) -> Reply:
+        """The reply of the first of `seats` that answers; raises the last `SeatAbsent` when none does."""
+        absent = SeatAbsent("no seat was there to ask")
+        for seat in seats:
+            try:
+                return await self.ask(seat, draft)
+            except SeatAbsent as exc:
+                absent = exc
+        raise absent
+
+
+Script: TypeAlias = Callable[[Brief, Panel], Coroutine[Step[Any], Any, Decision]]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting of a protocol: `[protocol] key = …`, `--option KEY=VALUE`. Bounds are inclusive."""
+
+    default: Any
+    help: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+
+    def check(self, name: str, value: Any) -> Any:
+        """`value` as the type of the default, from TOML or from text. Raises `UsageError`."""
+        kind: type = str if self.default is None else type(self.default)
+        try:
+            if kind is bool:
+                value = _BOOLEANS[str(value).lower()]
+            elif isinstance(value, bool) or (kind is int and isinstance(value, float) and value % 1):
+                raise ValueError
+            else:
+                value = kind(value)
+        except (KeyError, TypeError, ValueError):
+            raise UsageError(f"{name} must be {_KINDS[kind]}, not {value!r}") from None
+        if self.choices and value not in self.choices:
+            raise UsageError(f"{name} must be one of {', '.join(self.choices)}, not {value!r}")
+        low = self.low if self.low is not None else -float("inf")
+        high = self.high if self.high is not None else float("inf")
+        if kind in (int, float) and not low <= value <= high:
+            raise UsageError(f"{name} must be between {low:g} and {high:g}, not {value!r}")
+        return value
+
+
+_BOOLEANS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
+_KINDS: dict[type, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A protocol as the registry knows it; found by entry point in the group `pnyx.protocols`.
+
+    quorum: live seats it needs. calls: (seats, options) -> (least, most) calls when no seat fails.
+    presets: options that `--quick` and `--deep` stand for.
+    """
+
+    name: str
+    summary: str
+    phases: Phases
+    script: Script
+    options: Mapping[str, Option] = field(default_factory=dict)
+    quorum: int = 2
+    calls: Callable[[tuple[Seat, ...], Mapping[str, Any]], tuple[int, int]] | None = None
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Every option with its value: `given` where set, else the default. Raises `UsageError`."""
+        for name in given:
+            if name not in self.options:
+                known = ", ".join(sorted(self.options)) or "none"
+                raise UsageError(f"{self.name} has no option {name!r}; it has: {known}")
+        return {
+            name: option.check(f"{self.name}.{name}", given[name]) if name in given else option.default
+            for name, option in self.options.items()
+        }

@@ -1,0 +1,82 @@
+"""The seam between pnyx and every model host: one request in, one completion out.
+
+A provider does not retry, time out, meter or record; `pnyx.run` does, once, for all of them. What a
+provider owes: text as it arrives, usage as it was reported, `ProviderError` with the right kind for
+everything that goes wrong, and on cancellation a closed socket or a stopped generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from ..core.models import Usage
+from ..core.steps import Schema
+
+__all__ = ["Call", "Completion", "Message", "Provider", "ToolCall", "ToolSpec"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool the model may call; `parameters` is a JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What the model asked of a tool. `arguments` is as the model wrote it, parsed when it was an object."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn. role "tool" answers the call `tool_call_id`; role "assistant" may carry `tool_calls`."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    tool_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request. model: the name at the host, without the provider. timeout_s: what is left of the deadline."""
+
+    model: str
+    messages: tuple[Message, ...]
+    max_tokens: int
+    temperature: float | None = None
+    seed: int | None = None
+    schema: Schema | None = None
+    tools: tuple[ToolSpec, ...] = ()
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One reply. usage is None when the host did not report it, and is passed on as reported, however odd.
+
+    finish_reason: stop | length (cut at max_tokens) | filter (refused by the host) | tool (wants tools).
+    """
+
+    text: str
+    usage: Usage | None = None
+    finish_reason: Literal["stop", "length", "filter", "tool"] = "stop"
+    tool_calls: tuple[ToolCall, ...] = ()
+    model: str = ""
+
+
+class Provider(Protocol):
+    """One configured host. `on_text` gets each piece of text as it arrives, on the event loop."""
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion: ...
+
+    async def close(self) -> None: ...
