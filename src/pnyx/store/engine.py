@@ -1,0 +1,296 @@
+"""One database, two back ends, and group commit.
+
+Work is a plain function of a SQLAlchemy `Connection`. Writes queue up and everything waiting is
+committed together, so that calls that finish together share one fsync. On SQLite one thread owns
+the writing connection; on PostgreSQL the same functions run through `AsyncConnection.run_sync`.
+Why SQLite does not go through an async driver: design/store.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from ..errors import PnyxError, StoreError
+from .schema import REVISION
+
+__all__ = ["Database"]
+
+T = TypeVar("T")
+Work = Callable[[Connection], Any]
+_Item = tuple[Work, Callable[[Any], None] | None, asyncio.Future[Any]]
+BUSY_S = 30.0
+"""How long a write waits for another process's transaction, in seconds."""
+
+
+class _Backend(Protocol):
+    async def write(self, works: Sequence[Work]) -> list[Any]: ...
+
+    async def read(self, work: Work) -> Any: ...
+
+    async def close(self) -> None: ...
+
+
+class Database:
+    """An open database. `write` and `read` run a function of a `Connection` and give its result."""
+
+    def __init__(self, name: str, backend: _Backend) -> None:
+        self.name = name
+        self._backend = backend
+        self._waiting: deque[_Item] = deque()
+        self._writer: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(cls, url: str | Path) -> Database:
+        """Open and, where needed, create or migrate the database at a SQLAlchemy URL or an SQLite path.
+
+        Raises `StoreError`, naming the database, when it is corrupt, newer than this pnyx, not a
+        pnyx database, or cannot be reached. Nothing is overwritten.
+        """
+        where = _url(url)
+        backend: _Backend
+        if where.get_backend_name() == "sqlite":
+            name = str(where.database)
+            with _Explained(name):
+                _prepare_file(Path(name))
+            backend = _SQLite(where)
+        else:
+            name = where.render_as_string(hide_password=True)
+            backend = _PostgreSQL(where)
+        database = cls(name, backend)
+        try:
+            revision = await database.read(_revision)
+            if revision != REVISION:
+                await database.write(lambda connection: _migrate(connection, name))
+        except BaseException:
+            await database.close()
+            raise
+        return database
+
+    async def write(self, work: Callable[[Connection], T], done: Callable[[T], None] | None = None) -> T:
+        """Run `work` in a transaction shared with all writes that wait now; returns after the commit.
+
+        `done` is called with the result right after the commit, in the order of the writes, before
+        any waiter wakes. Work that raises is rolled back alone. Once queued, work is carried out
+        even if the waiter is cancelled.
+        """
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append((work, done, future))
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._drain())
+        return await future
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        with _Explained(self.name):
+            result: T = await self._backend.read(work)
+            return result
+
+    async def close(self) -> None:
+        while self._writer is not None:
+            await asyncio.wait([self._writer])
+        await self._backend.close()
+
+    async def _drain(self) -> None:
+        try:
+            while self._waiting:
+                group = list(self._waiting)
+                self._waiting.clear()
+                try:
+                    await self._commit(group)
+                except Exception as exc:
+                    if len(group) == 1 or isinstance(exc, StoreError):
+                        _fail(group, exc)
+                        continue
+                    # One of them was refused: each again by itself, so that only that one fails.
+                    for item in group:
+                        try:
+                            await self._commit([item])
+                        except Exception as own:
+                            _fail([item], own)
+        finally:
+            self._writer = None
+
+    async def _commit(self, group: Sequence[_Item]) -> None:
+        with _Explained(self.name):
+            results = await self._backend.write([work for work, _, _ in group])
+        for (_, done, future), result in zip(group, results, strict=True):
+            if done is not None:
+                done(result)
+            if not future.done():
+                future.set_result(result)
+
+
+def _fail(group: Sequence[_Item], exc: Exception) -> None:
+    for _, _, future in group:
+        if not future.done():
+            future.set_exception(exc)
+
+
+class _SQLite:
+    def __init__(self, url: URL) -> None:
+        self._engine = create_engine(url, connect_args={"timeout": BUSY_S, "check_same_thread": False})
+        event.listen(self._engine, "connect", _configure)
+        event.listen(self._engine, "begin", lambda c: c.exec_driver_sql("BEGIN IMMEDIATE"))
+        self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._writer = ThreadPoolExecutor(1, "pnyx-write")
+        self._readers = ThreadPoolExecutor(4, "pnyx-read")
+        self._connection: Connection | None = None
+
+    async def write(self, works: Sequence[Work]) -> list[Any]:
+        return await asyncio.get_running_loop().run_in_executor(self._writer, self._write, works)
+
+    def _write(self, works: Sequence[Work]) -> list[Any]:
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        with self._connection.begin():
+            return [work(self._connection) for work in works]
+
+    async def read(self, work: Work) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+
+    def _read(self, work: Work) -> Any:
+        with self._reading.connect() as connection:
+            return work(connection)
+
+    async def close(self) -> None:
+        def close() -> None:
+            if self._connection is not None:
+                self._connection.close()
+            self._engine.dispose()
+
+        await asyncio.get_running_loop().run_in_executor(self._writer, close)
+        self._writer.shutdown()
+        self._readers.shutdown()
+
+
+class _PostgreSQL:
+    def __init__(self, url: URL) -> None:
+        # asyncpg is only loaded by those who keep their runs in PostgreSQL.
+        from sqlalchemy.ext.asyncio import create_async_engine
+
+        if url.drivername == "postgresql":
+            url = url.set(drivername="postgresql+asyncpg")
+        self._engine = create_async_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=15)
+
+    async def write(self, works: Sequence[Work]) -> list[Any]:
+        def run(connection: Connection) -> list[Any]:
+            return [work(connection) for work in works]
+
+        async with self._engine.begin() as connection:
+            return await connection.run_sync(run)
+
+    async def read(self, work: Work) -> Any:
+        async with self._engine.connect() as connection:
+            return await connection.run_sync(work)
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+
+class _Explained:
+    """Turns what the driver raises into a `StoreError` that names the database and says what to do."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, exc: BaseException | None, __: object) -> None:
+        if exc is None or isinstance(exc, PnyxError) or not isinstance(exc, SQLAlchemyError | OSError):
+            return
+        reason = str(exc.orig if isinstance(exc, DBAPIError) else exc).partition("\n")[0]
+        hint = next((hint for sign, hint in _HINTS if sign in reason.lower()), "")
+        raise StoreError(f"database {self.name}: {reason}{hint}") from exc
+
+
+_HINTS = (
+    ("locked", "; another process holds it: wait for that one, or stop it"),
+    ("disk is full", "; make room, then resume the run"),
+    ("no space left", "; make room, then resume the run"),
+    ("readonly", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
+    ("read-only", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
+    ("permission denied", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
+    ("malformed", "; it is damaged and was left as it is: restore a backup, or move it away"),
+    ("not a database", "; it was left as it is: name another with PNYX_DATABASE, or move it away"),
+    ("unable to open", "; check that the folder exists and is writable"),
+    ("connect", "; check that the server runs and the address is right"),
+)
+
+
+def _url(url: str | Path) -> URL:
+    if isinstance(url, Path) or "://" not in url:
+        return URL.create("sqlite", database=str(Path(url).expanduser()))
+    try:
+        where = make_url(url)
+    except SQLAlchemyError as exc:
+        raise StoreError(f"database {url!r} is not a URL that SQLAlchemy reads") from exc
+    if where.get_backend_name() not in ("sqlite", "postgresql"):
+        raise StoreError(f"database {where.get_backend_name()!r} is not supported; use sqlite or postgresql")
+    return where.set(drivername="sqlite") if where.get_backend_name() == "sqlite" else where
+
+
+def _prepare_file(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not path.exists():
+        # The questions people ask are theirs: the file is made readable by its owner alone.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _configure(connection: Any, _: object) -> None:
+    # The driver's own transactions start too late for BEGIN IMMEDIATE; "begin" above starts ours.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _tables(connection: Connection) -> set[str]:
+    if connection.dialect.name == "sqlite":
+        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    else:
+        query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    return {row[0] for row in connection.execute(text(query))}
+
+
+def _revision(connection: Connection) -> str | None:
+    if "alembic_version" not in _tables(connection):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def _migrate(connection: Connection, name: str) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(7265987)"))
+    tables, revision = _tables(connection), _revision(connection)
+    if revision == REVISION:
+        return  # another process was faster
+    if tables and revision is None:
+        raise StoreError(f"database {name} holds other tables: pnyx wants one of its own")
+    # alembic costs 0.2 s to import, which only a new or an old database pays.
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+    from alembic.util import CommandError
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    if revision is not None:
+        try:
+            ScriptDirectory.from_config(config).get_revision(revision)
+        except CommandError as exc:
+            raise StoreError(
+                f"database {name} was made by a newer pnyx (schema {revision}): upgrade pnyx, or name another"
+            ) from exc
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

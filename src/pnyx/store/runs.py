@@ -1,0 +1,283 @@
+"""Rows of runs, events and the ledger: every statement that pnyx sends, as functions of a connection.
+
+A write that is refused (another epoch, an exhausted cap) raises; the engine rolls it back alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, select, text, update
+
+from ..core.events import Event, from_json, to_json
+from ..core.models import NUSD
+from ..errors import Fenced, NotFound, OutOfBudget
+from .schema import events, ledger, runs
+
+__all__ = [
+    "Account",
+    "Exhausted",
+    "RunRow",
+    "append",
+    "beat",
+    "create",
+    "find",
+    "listing",
+    "log",
+    "open_account",
+    "patch",
+    "read_account",
+    "reserve",
+    "settle",
+    "stopped",
+    "take",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run's row. spec and result are the parsed JSON; heartbeat_at is in seconds since 1970."""
+
+    id: str
+    owner: str
+    epoch: int
+    seq: int
+    status: str
+    stop: str | None
+    worker: str | None
+    heartbeat_at: float | None
+    created_at: str
+    updated_at: str
+    protocol: str
+    question: str
+    spec: Mapping[str, Any]
+    result: Mapping[str, Any] | None
+    forked_from: str | None
+
+    @classmethod
+    def new(
+        cls,
+        id: str,
+        owner: str,
+        time: str,
+        protocol: str,
+        question: str,
+        spec: Mapping[str, Any],
+        *,
+        worker: str | None = None,
+        heartbeat_at: float | None = None,
+        forked_from: str | None = None,
+    ) -> RunRow:
+        """A run that nobody has worked on: its first epoch, no events."""
+        return cls(
+            id=id,
+            owner=owner,
+            epoch=1,
+            seq=0,
+            status="running",
+            stop=None,
+            worker=worker,
+            heartbeat_at=heartbeat_at,
+            created_at=time,
+            updated_at=time,
+            protocol=protocol,
+            question=question,
+            spec=spec,
+            result=None,
+            forked_from=forked_from,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What one scope of the ledger (run:ID, day:DATE, batch:ID) may spend and has spent, in nUSD."""
+
+    scope: str
+    cap_nusd: int | None
+    spent_nusd: int
+    reserved_nusd: int
+
+    def fits(self, amount: int) -> bool:
+        return self.cap_nusd is None or self.spent_nusd + self.reserved_nusd + amount <= self.cap_nusd
+
+
+class Exhausted(OutOfBudget):
+    """`account` has no room for `amount` nUSD."""
+
+    def __init__(self, account: Account, amount: int) -> None:
+        used, cap = account.spent_nusd + account.reserved_nusd, account.cap_nusd or 0
+        super().__init__(
+            f"the next call may cost ${amount / NUSD:.4f}, and of {account.scope}'s ${cap / NUSD:.4f} "
+            f"${used / NUSD:.4f} is spent or reserved; `pnyx resume ID --budget USD` goes on with more"
+        )
+        self.account = account
+
+
+def create(connection: Connection, row: RunRow) -> None:
+    values = {name: getattr(row, name) for name in RunRow.__slots__}
+    values |= {"spec": json.dumps(row.spec), "result": row.result and json.dumps(row.result)}
+    connection.execute(insert(runs), values)
+
+
+def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRow:
+    """The run whose id begins with `prefix`. Raises `NotFound`, also when several do."""
+    query = select(runs).where(runs.c.id.startswith(prefix, autoescape=True)).limit(3)
+    if owner is not None:
+        query = query.where(runs.c.owner == owner)
+    found = connection.execute(query).all() if prefix else []
+    exact = [row for row in found if row.id == prefix]
+    if not found:
+        raise NotFound(f"no run {prefix!r}; `pnyx runs` lists them")
+    if len(found) > 1 and not exact:
+        raise NotFound(f"run {prefix!r} is not unique: {', '.join(r.id for r in found)} …; give more of it")
+    return _row((exact or found)[0])
+
+
+def listing(
+    connection: Connection, *, status: str | None = None, limit: int = 20, owner: str | None = None
+) -> list[RunRow]:
+    """Runs, newest first."""
+    query = select(runs).order_by(runs.c.created_at.desc(), runs.c.id).limit(limit)
+    if status is not None:
+        query = query.where(runs.c.status == status)
+    if owner is not None:
+        query = query.where(runs.c.owner == owner)
+    return [_row(row) for row in connection.execute(query)]
+
+
+def log(connection: Connection, run_id: str, after: int = 0) -> list[Event]:
+    """The stored events of a run with a `seq` greater than `after`, in order."""
+    query = (
+        select(events.c.body).where(events.c.run_id == run_id, events.c.seq > after).order_by(events.c.seq)
+    )
+    return [from_json(json.loads(body)) for (body,) in connection.execute(query)]
+
+
+def take(connection: Connection, run_id: str, worker: str, now: str, beat_at: float) -> int:
+    """Make `worker` the run's only writer: raises its epoch, which refuses every earlier writer."""
+    statement = (
+        update(runs)
+        .where(runs.c.id == run_id)
+        .values(
+            epoch=runs.c.epoch + 1,
+            worker=worker,
+            heartbeat_at=beat_at,
+            updated_at=now,
+            stop=None,
+            status="running",
+        )
+        .returning(runs.c.epoch)
+    )
+    return int(connection.execute(statement).scalar_one())
+
+
+def append(
+    connection: Connection,
+    run_id: str,
+    epoch: int,
+    batch: Sequence[Event],
+    columns: Mapping[str, Any] | None = None,
+) -> tuple[int, str | None]:
+    """Append events as one unit: (seq of the last one, what `stop` asks for).
+
+    `columns` of the run's row change with them. Raises `Fenced` when the run has another epoch.
+    """
+    found = connection.execute(_ADVANCE, {"n": len(batch), "run": run_id, "at": epoch}).first()
+    if found is None:
+        raise Fenced(f"run {run_id} was taken over by another process; this one stops")
+    first = found.seq - len(batch) + 1
+    rows = []
+    for seq, item in enumerate(batch, first):
+        document = to_json(item) | {"run_id": run_id, "seq": seq}
+        rows.append({"run_id": run_id, "seq": seq, "type": item.type, "body": json.dumps(document)})
+    if rows:
+        connection.execute(insert(events), rows)
+    if columns:
+        patch(connection, run_id, columns)
+    return int(found.seq), found.stop
+
+
+def patch(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> None:
+    """Set columns of a run's row; `result` and `spec` are given as objects."""
+    values = {k: json.dumps(v) if k in ("result", "spec") else v for k, v in columns.items()}
+    connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
+
+
+def beat(connection: Connection, worker: str, at: float) -> None:
+    """Renew the lease of all runs that `worker` writes; `at` in seconds since 1970."""
+    mine = (runs.c.worker == worker) & (runs.c.status == "running")
+    connection.execute(update(runs).where(mine).values(heartbeat_at=at))
+
+
+def stopped(connection: Connection, worker: str) -> list[str]:
+    """Runs of `worker` that another process wants stopped."""
+    mine = (runs.c.worker == worker) & (runs.c.status == "running")
+    return list(connection.execute(select(runs.c.id).where(mine, runs.c.stop.is_not(None))).scalars())
+
+
+def open_account(connection: Connection, scope: str, cap_nusd: int | None) -> None:
+    """Make the account, or give the one that is there its current cap."""
+    connection.execute(_OPEN, {"scope": scope, "cap": cap_nusd})
+
+
+def read_account(connection: Connection, scope: str) -> Account:
+    """The account; an empty one where nothing was spent yet."""
+    row = connection.execute(select(ledger).where(ledger.c.scope == scope)).first()
+    return Account(*row) if row else Account(scope, None, 0, 0)
+
+
+def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int) -> None:
+    """Hold `amount` nUSD in every scope, or in none. caps: scope -> nUSD, for accounts still to be made.
+
+    Raises `Exhausted` with the account that is full.
+    """
+    held = {"scopes": list(caps), "amount": amount}
+    accounts = [Account(*row) for row in connection.execute(_HELD, held)]
+    if len(accounts) < len(caps):
+        for scope in caps.keys() - {account.scope for account in accounts}:
+            open_account(connection, scope, caps[scope])
+        accounts = [Account(*row) for row in connection.execute(_HELD, held)]
+    for account in accounts:
+        if not account.fits(amount):
+            raise Exhausted(account, amount)
+    connection.execute(_RESERVE, held)
+
+
+def settle(connection: Connection, scopes: Sequence[str], reserved: int, charged: int) -> None:
+    """Turn a reservation into what was charged, nUSD."""
+    connection.execute(_SETTLE, {"scopes": scopes, "amount": reserved, "charged": charged})
+
+
+# Statements of the hot path are built once: building one costs more than running it.
+_ADVANCE = (
+    update(runs)
+    .where(runs.c.id == bindparam("run"), runs.c.epoch == bindparam("at"))
+    .values(seq=runs.c.seq + bindparam("n"))
+    .returning(runs.c.seq, runs.c.stop)
+)
+_IN = ledger.c.scope.in_(bindparam("scopes", expanding=True))
+# Rows are locked in one order everywhere, so that two processes cannot wait for each other.
+_HELD = select(ledger).where(_IN).order_by(ledger.c.scope).with_for_update()
+_OPEN = text(
+    "INSERT INTO ledger (scope, cap_nusd, spent_nusd, reserved_nusd) VALUES (:scope, :cap, 0, 0) "
+    "ON CONFLICT (scope) DO UPDATE SET cap_nusd = excluded.cap_nusd"
+)
+_RESERVE = update(ledger).where(_IN).values(reserved_nusd=ledger.c.reserved_nusd + bindparam("amount"))
+_SETTLE = (
+    update(ledger)
+    .where(_IN)
+    .values(
+        reserved_nusd=ledger.c.reserved_nusd - bindparam("amount"),
+        spent_nusd=ledger.c.spent_nusd + bindparam("charged"),
+    )
+)
+
+
+def _row(row: Any) -> RunRow:
+    values = dict(row._mapping)
+    values["spec"] = json.loads(values["spec"])
+    values["result"] = values["result"] and json.loads(values["result"])
+    return RunRow(**values)

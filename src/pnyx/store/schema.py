@@ -1,0 +1,52 @@
+"""The tables. Migrations in `migrations/` make them; a test compares the two."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, Table, Text
+
+__all__ = ["REVISION", "events", "ledger", "metadata", "runs"]
+
+REVISION = "0001"
+"""The newest migration; opening a database compares it before alembic is imported at all."""
+
+metadata = MetaData()
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("stop", Text),
+    Column("worker", Text),
+    Column("heartbeat_at", Float),
+    Column("created_at", Text, nullable=False),
+    Column("updated_at", Text, nullable=False),
+    Column("protocol", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("spec", Text, nullable=False),
+    Column("result", Text),
+    Column("forked_from", Text),
+    Index("runs_by_owner", "owner", "created_at"),
+    Index("runs_by_status", "status", "created_at"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("type", Text, nullable=False),
+    Column("body", Text, nullable=False),
+)
+
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("scope", Text, primary_key=True),
+    Column("cap_nusd", BigInteger),
+    Column("spent_nusd", BigInteger, nullable=False),
+    Column("reserved_nusd", BigInteger, nullable=False),
+)

@@ -1,0 +1,164 @@
+"""The database: opening, migrating, refusing, group commit; on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, create_engine, inspect, text
+
+from pnyx.errors import OutOfBudget, StoreError
+from pnyx.store import Database
+from pnyx.store import runs as store
+from pnyx.store.schema import REVISION, metadata
+
+
+async def test_a_new_database_opens_without_a_manual_step(database_url: str) -> None:
+    database = await Database.open(database_url)
+    assert await database.read(lambda c: store.listing(c)) == []
+    await database.close()
+    again = await Database.open(database_url)
+    assert await again.read(
+        lambda c: c.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    ) == (REVISION)
+    await again.close()
+
+
+async def test_migrations_make_the_tables_that_the_code_uses(tmp_path: Path) -> None:
+    await (await Database.open(tmp_path / "a.db")).close()
+    migrated, declared = create_engine(f"sqlite:///{tmp_path}/a.db"), create_engine("sqlite://")
+    metadata.create_all(declared)
+
+    def shape(connection: Connection) -> dict[str, object]:
+        look = inspect(connection)
+        return {
+            table: (
+                [(c["name"], str(c["type"]), c["nullable"]) for c in look.get_columns(table)],
+                look.get_pk_constraint(table)["constrained_columns"],
+                sorted((i["name"], tuple(i["column_names"])) for i in look.get_indexes(table)),
+            )
+            for table in look.get_table_names()
+            if table != "alembic_version"
+        }
+
+    with migrated.connect() as one, declared.connect() as other:
+        assert shape(one) == shape(other)
+    migrated.dispose()
+    declared.dispose()
+
+
+async def test_two_processes_may_create_the_same_database(tmp_path: Path) -> None:
+    opened = await asyncio.gather(*(Database.open(tmp_path / "a.db") for _ in range(4)))
+    for database in opened:
+        await database.close()
+
+
+async def test_sqlite_keeps_a_write_ahead_log_and_syncs_fully(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "a.db")
+    mode = await database.read(lambda c: c.exec_driver_sql("PRAGMA journal_mode").scalar())
+    full = await database.read(lambda c: c.exec_driver_sql("PRAGMA synchronous").scalar())
+    assert (mode, full) == ("wal", 2)
+    await database.close()
+
+
+async def test_the_file_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "deep" / "a.db")
+    assert stat.S_IMODE((tmp_path / "deep" / "a.db").stat().st_mode) == 0o600
+    await database.close()
+
+
+async def test_a_file_that_is_not_a_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes, not a database, and long enough to be looked at\n" * 20)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="notes.txt"):
+        await Database.open(path)
+    assert path.read_bytes() == before
+
+
+async def test_a_damaged_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    await (await Database.open(path)).close()
+    raw = bytearray(path.read_bytes())
+    raw[100:1100] = b"\xff" * 1000
+    path.write_bytes(raw)
+    with pytest.raises(StoreError, match="damaged and was left as it is"):
+        await Database.open(path)
+    assert path.read_bytes() == raw
+
+
+async def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    await (await Database.open(path)).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    with pytest.raises(StoreError, match=r"a.db was made by a newer pnyx \(schema 9999\)"):
+        await Database.open(path)
+
+
+async def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE customers (id)")
+    connection.close()
+    with pytest.raises(StoreError, match="holds other tables"):
+        await Database.open(path)
+
+
+async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="file"):
+        await Database.open(tmp_path / "file" / "a.db")
+
+
+async def test_an_unreachable_server_is_named_without_its_password() -> None:
+    with pytest.raises(StoreError) as refused:
+        await Database.open("postgresql://me:hunter2@127.0.0.1:1/none")
+    assert "127.0.0.1:1" in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+
+
+async def test_writes_that_wait_together_share_a_commit(database_url: str) -> None:
+    database = await Database.open(database_url)
+    sizes: list[int] = []
+    write = database._backend.write
+
+    async def counted(works: list[object]) -> list[object]:
+        sizes.append(len(works))
+        return await write(works)  # type: ignore[arg-type]
+
+    database._backend.write = counted  # type: ignore[method-assign, assignment]
+    await asyncio.gather(
+        *(database.write(lambda c, i=i: store.open_account(c, f"day:{i}", None)) for i in range(50))  # type: ignore[misc]
+    )
+    assert sum(sizes) == 50
+    assert len(sizes) <= 2
+    await database.close()
+
+
+async def test_a_refused_write_fails_alone(database_url: str) -> None:
+    database = await Database.open(database_url)
+    await database.write(lambda c: store.open_account(c, "run:x", 10))
+    results = await asyncio.gather(
+        database.write(lambda c: store.open_account(c, "run:y", None)),
+        database.write(lambda c: store.reserve(c, {"run:x": 10}, 11)),
+        database.write(lambda c: store.open_account(c, "run:z", None)),
+        return_exceptions=True,
+    )
+    assert isinstance(results[1], OutOfBudget)
+    assert results[0] is results[2] is None
+    accounts = [await database.read(lambda c, s=s: store.read_account(c, s)) for s in ("run:x", "run:z")]  # type: ignore[misc]
+    assert [a.reserved_nusd for a in accounts] == [0, 0]
+    await database.close()
+
+
+async def test_results_are_told_in_the_order_of_the_writes(database_url: str) -> None:
+    database = await Database.open(database_url)
+    told: list[int] = []
+    await asyncio.gather(*(database.write(lambda c, i=i: i, told.append) for i in range(20)))  # type: ignore[misc]
+    assert told == list(range(20))
+    await database.close()

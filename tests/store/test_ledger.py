@@ -1,0 +1,96 @@
+"""The ledger: spent + reserved never passes a cap, whatever runs in parallel."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.core.models import Price, Usage
+from pnyx.errors import OutOfBudget
+from pnyx.run.budget import audit
+from pnyx.store import Database
+from pnyx.store import runs as store
+
+
+async def test_reservations_from_two_processes_never_pass_the_cap(database_url: str) -> None:
+    processes = [await Database.open(database_url) for _ in range(2)]
+    await processes[0].write(lambda c: store.open_account(c, "day:1", 1000))
+
+    async def spend(database: Database, i: int) -> int:
+        caps = {"day:1": 1000, f"run:{i}": None}
+        try:
+            await database.write(lambda c: store.reserve(c, caps, 90))
+        except OutOfBudget:
+            return 0
+        await database.write(lambda c: store.settle(c, list(caps), 90, 60))
+        return 60
+
+    spent = sum(await asyncio.gather(*(spend(processes[i % 2], i) for i in range(40))))
+    account = await processes[1].read(lambda c: store.read_account(c, "day:1"))
+    assert account.spent_nusd == spent <= 1000
+    assert account.reserved_nusd == 0
+    for database in processes:
+        await database.close()
+
+
+async def test_a_reservation_is_held_in_all_scopes_or_in_none(database_url: str) -> None:
+    database = await Database.open(database_url)
+    caps = {"run:a": 100, "day:1": 50}
+    with pytest.raises(OutOfBudget, match="day:1"):
+        await database.write(lambda c: store.reserve(c, caps, 60))
+    assert (await database.read(lambda c: store.read_account(c, "run:a"))).reserved_nusd == 0
+    await database.write(lambda c: store.reserve(c, caps, 50))
+    assert (await database.read(lambda c: store.read_account(c, "run:a"))).reserved_nusd == 50
+    await database.close()
+
+
+async def test_a_new_day_is_opened_with_the_cap_of_every_day(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "a.db")
+    with pytest.raises(OutOfBudget):
+        await database.write(lambda c: store.reserve(c, {"day:2030-01-01": 10}, 11))
+    await database.write(lambda c: store.reserve(c, {"day:2030-01-01": 10}, 10))
+    await database.close()
+
+
+@pytest.mark.parametrize(
+    ("usage", "flag"),
+    [
+        (None, "missing"),
+        (Usage(), "missing"),
+        (Usage(-1, 0, 5, 0), "negative"),
+        (Usage(0, 0, 5, 0), "zero"),
+        (Usage(100, 0, 0, 0), "zero"),
+        (Usage(100, 200, 5, 0), "inconsistent"),
+        (Usage(100, 0, 5, 6), "inconsistent"),
+        (Usage(10**18, 0, 5, 0), "absurd"),
+        (Usage(100, 0, 10**18, 0), "absurd"),
+        (Usage(100, 50, 5, 2), None),
+        (Usage(900, 0, 5000, 0), None),
+    ],
+)
+def test_usage_that_cannot_be_is_flagged(usage: Usage | None, flag: str | None) -> None:
+    assert audit(usage, 100, 1000, spoke=True) == flag
+
+
+@given(
+    st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**5), st.integers(0, 10**5),
+    st.floats(0, 100), st.floats(0, 100), st.none() | st.floats(0, 100), st.none() | st.floats(0, 100),
+)  # fmt: skip
+def test_a_reservation_covers_any_call_of_its_size(
+    new: int, cached: int, plain: int, reasoning: int, i: float, o: float, c: float | None, r: float | None
+) -> None:
+    price = Price(i, o, c, r)
+    usage = Usage(new + cached, cached, plain + reasoning, reasoning)
+    assert 0 <= price.cost(usage) <= price.ceiling(usage.input_tokens, usage.output_tokens)
+
+
+def test_prices_are_usd_per_million_tokens_cached_and_reasoning_apart() -> None:
+    price = Price(1.0, 4.0, cached=0.1, reasoning=8.0)
+    assert price.cost(Usage(1_000_000, 0, 0, 0)) == 1_000_000_000
+    assert price.cost(Usage(1_000_000, 1_000_000, 0, 0)) == 100_000_000
+    assert price.cost(Usage(0, 0, 1_000_000, 500_000)) == 6_000_000_000
+    assert price.cost(Usage(3, 0, 0, 0)) == 3_000
