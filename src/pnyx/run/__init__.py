@@ -1,0 +1,1 @@
+"""Running protocols: drive, journal, budget, limits, runner. Knows no door; doors consume its events."""

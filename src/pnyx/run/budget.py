@@ -1,0 +1,128 @@
+"""The money of one run: what a call may cost, what it did cost, and the caps it must fit under.
+
+Reserve before dispatch, settle after. Every amount is held in all scopes at once (the run, the
+day, a batch), atomically in the database, so that no cap is passed however many processes share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from ..core.events import Budget, CallStarted
+from ..core.models import NUSD, Price, Seat, Usage
+from ..core.text import estimate_tokens
+from ..store import runs as store
+
+__all__ = ["Bill", "Purse", "audit", "budget_event", "nusd", "usd"]
+
+OVERHEAD_TOKENS = 32
+"""What a host's chat template adds to a prompt, at most, in tokens."""
+
+
+def usd(nusd: int | None) -> float | None:
+    return None if nusd is None else nusd / NUSD
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a call is charged; cost_nusd None: unknown price. flag: why its usage was not believed."""
+
+    usage: Usage
+    cost_nusd: int | None
+    flag: str | None = None
+
+
+def audit(usage: Usage | None, input_tokens: int, output_tokens: int, spoke: bool) -> str | None:
+    """Why reported usage cannot be believed, or None. The token counts are those of the reservation.
+
+    Hosts count a little differently than we estimate; only what is impossible or four times beyond
+    the reservation (and 10,000 tokens) is refused.
+    """
+    if usage is None or usage == Usage():
+        return "missing"
+    counts = (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens)
+    if any(n < 0 for n in counts):
+        return "negative"
+    if usage.input_tokens == 0 or (spoke and usage.output_tokens == 0):
+        return "zero"
+    if usage.cached_tokens > usage.input_tokens or usage.reasoning_tokens > usage.output_tokens:
+        return "inconsistent"
+    if usage.input_tokens > 4 * input_tokens + 10_000 or usage.output_tokens > 4 * output_tokens + 10_000:
+        return "absurd"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """The accounts of one run. caps: scope -> USD or None; "day" stands for the day of the call."""
+
+    run_id: str
+    caps: Mapping[str, float | None]
+
+    @property
+    def run_scope(self) -> str:
+        return f"run:{self.run_id}"
+
+    def accounts(self, time: str) -> dict[str, int | None]:
+        """scope -> cap in nUSD of the accounts that a call begun at `time` (ISO 8601) is charged to."""
+        return {
+            f"day:{time[:10]}" if scope == "day" else scope: None if cap is None else round(cap * NUSD)
+            for scope, cap in self.caps.items()
+        }
+
+    def quote(self, seat: Seat, prompt: str, max_tokens: int) -> int | None:
+        """The most the call can cost, in nUSD; None when the seat's price is unknown."""
+        if seat.price is None:
+            return None
+        return seat.price.ceiling(estimate_tokens(prompt) + OVERHEAD_TOKENS, max_tokens)
+
+    def open(self, connection: Connection, time: str) -> None:
+        """Make the accounts, or give those that are there their caps."""
+        for scope, cap in self.accounts(time).items():
+            store.open_account(connection, scope, cap)
+
+    def reserve(self, started: CallStarted) -> Callable[[Connection], None] | None:
+        """The ledger's part of an intent; None for a call that costs nothing."""
+        amount = nusd(started.reserved_usd)
+        if not amount:
+            return None
+        accounts = self.accounts(started.time)
+        return lambda connection: store.reserve(connection, accounts, amount)
+
+    def settle(self, started: CallStarted, charged_nusd: int) -> Callable[[Connection], None] | None:
+        """The ledger's part of an outcome."""
+        reserved = nusd(started.reserved_usd)
+        if not reserved and not charged_nusd:
+            return None
+        scopes = list(self.accounts(started.time))
+        return lambda connection: store.settle(connection, scopes, reserved, charged_nusd)
+
+    def bill(
+        self, started: CallStarted, price: Price | None, usage: Usage | None, prompt: str, spoke: bool
+    ) -> Bill:
+        """What the finished call is charged: its usage at the price, or the reservation when that is odd."""
+        flag = audit(usage, estimate_tokens(prompt) + OVERHEAD_TOKENS, started.max_tokens, spoke)
+        if flag is not None or usage is None:
+            reserved = None if started.reserved_usd is None else nusd(started.reserved_usd)
+            return Bill(Usage(), reserved, flag)
+        return Bill(usage, None if price is None else price.cost(usage))
+
+
+def budget_event(kind: str, account: store.Account, time: str) -> Budget:
+    """What an account stands at: kind "exhausted" or "raised" or "warning"."""
+    cap = account.cap_nusd
+    return Budget(
+        time=time,
+        kind=kind,
+        scope=account.scope,
+        spent_usd=account.spent_nusd / NUSD,
+        reserved_usd=account.reserved_nusd / NUSD,
+        cap_usd=None if cap is None else cap / NUSD,
+    )
+
+
+def nusd(amount: float | None) -> int:
+    return round((amount or 0.0) * NUSD)

@@ -1,0 +1,185 @@
+"""Advance a protocol: the one loop, used by the runner and by tests alike.
+
+A step's key is its position in the tree of steps ("/3/1.2/consensus/4": step 3, then in its child
+script step 1, branch 2, a run of consensus, step 4). It does not depend on which branch finishes
+first, so a replay finds the same keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, Protocol, TypeVar, cast
+
+from ..core import steps
+from ..core.phases import START
+from ..core.steps import All, Ask, Branch, Brief, Decision, Enter, Graph, Panel, Reply, Run, Step
+from ..errors import Halted, NoQuorum, ScriptError, SeatAbsent
+
+__all__ = ["Performer", "Resolve", "Where", "drive"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where in a protocol a step stands; for events."""
+
+    protocol: str
+    phase: str = START
+    round: int = 1
+
+
+class Performer(Protocol):
+    """What carries out the leaves of the tree: calls and phase changes."""
+
+    async def ask(self, key: str, ask: Ask, where: Where) -> Reply: ...
+
+    async def enter(self, key: str, step: Enter, where: Where) -> None: ...
+
+
+Resolve = Callable[[str, Brief], tuple[steps.Protocol, Brief]]
+"""Finds a sub-protocol by name and settles the options of its brief."""
+
+
+async def drive(
+    protocol: steps.Protocol,
+    brief: Brief,
+    panel: Panel,
+    performer: Performer,
+    resolve: Resolve,
+    path: str = "",
+) -> Decision:
+    """Run a protocol to its decision.
+
+    Raises what the protocol let through: `SeatAbsent`, `NoQuorum`, `ScriptError` for a protocol that
+    awaits anything but its panel, and whatever the performer raises.
+    """
+    driver = _Driver(protocol, panel, performer, resolve)
+    return cast(Decision, await driver.script(protocol.script(brief, panel), path, root=True))
+
+
+class _Driver:
+    def __init__(
+        self, protocol: steps.Protocol, panel: Panel, performer: Performer, resolve: Resolve
+    ) -> None:
+        self.protocol, self.panel, self.performer, self.resolve = protocol, panel, performer, resolve
+        self.where = Where(protocol.name)
+
+    async def script(self, coroutine: Coroutine[Step[Any], Any, Any], path: str, root: bool = False) -> Any:
+        """Feed a script its answers until it returns."""
+        value: Any = None
+        error: Exception | None = None
+        position = 0
+        try:
+            while True:
+                try:
+                    step = coroutine.throw(error) if error else coroutine.send(value)
+                except StopIteration as done:
+                    return done.value
+                value, error, key = None, None, f"{path}/{position}"
+                position += 1
+                try:
+                    value = await self.step(key, step, root)
+                except (
+                    SeatAbsent,
+                    NoQuorum,
+                ) as exc:  # what a protocol may handle; nothing else is its business
+                    error = exc
+        finally:
+            coroutine.close()
+
+    async def step(self, key: str, step: object, root: bool) -> Any:
+        match step:
+            case Ask():
+                return await self.performer.ask(key, step, self.where)
+            case All(branches, quorum):
+                return await self.all(key, branches, quorum)
+            case Graph(nodes, quorum):
+                return await self.graph(key, nodes, quorum)
+            case Run(name, brief):
+                inner, settled = self.resolve(name, brief)
+                return await drive(
+                    inner, settled, self.panel, self.performer, self.resolve, f"{key}/{inner.name}"
+                )
+            case Enter() if root:
+                self.protocol.phases.check(self.where.phase, step.phase, step.facts)
+                self.where = Where(self.protocol.name, step.phase, step.round)
+                return await self.performer.enter(key, step, self.where)
+            case Enter():
+                raise ScriptError(f"{self.protocol.name}: a parallel branch may not change the phase")
+        raise ScriptError(
+            f"{self.protocol.name}: a protocol may only await its panel, not {type(step).__name__}"
+        )
+
+    async def branch(self, key: str, branch: Branch[T]) -> T:
+        if isinstance(branch, Step):
+            return cast(T, await self.step(key, branch, root=False))
+        return cast(T, await self.script(branch, key))
+
+    async def all(self, key: str, branches: Sequence[Branch[T]], quorum: int) -> list[T]:
+        results = await _together([self.branch(f"{key}.{i}", branch) for i, branch in enumerate(branches)])
+        return self._quorate([r for r in results if not isinstance(r, Exception)], quorum, len(branches))
+
+    async def graph(
+        self,
+        key: str,
+        nodes: Mapping[str, tuple[Sequence[str], Callable[[Mapping[str, T]], Branch[T]]]],
+        quorum: int,
+    ) -> dict[str, T]:
+        try:
+            TopologicalSorter({label: needs for label, (needs, _) in nodes.items()}).prepare()
+        except CycleError as exc:
+            raise ScriptError(f"{self.protocol.name}: a graph with a cycle: {exc.args[1]}") from exc
+        done = {label: asyncio.get_running_loop().create_future() for label in nodes}
+
+        async def node(label: str, needs: Sequence[str], script: Callable[[Mapping[str, T]], Branch[T]]) -> T:
+            try:
+                # Awaited bare, a future that other nodes need too would be cancelled with this node.
+                given = {need: await asyncio.shield(done[need]) for need in needs}
+                result = await self.branch(f"{key}.{label}", script(given))
+            except Exception as exc:
+                done[label].set_exception(exc)
+                done[label].exception()  # seen: it is reported by this node, not by the loop
+                raise
+            done[label].set_result(result)
+            return result
+
+        results = await _together([node(label, *spec) for label, spec in nodes.items()])
+        found = {label: r for label, r in zip(nodes, results, strict=True) if not isinstance(r, Exception)}
+        self._quorate(list(found), quorum, len(nodes))
+        return found
+
+    def _quorate(self, results: list[T], quorum: int, asked: int) -> list[T]:
+        if len(results) < quorum:
+            place = f"{self.protocol.name}, {self.where.phase}"
+            raise NoQuorum(f"{place}: {len(results)} of {asked} answered, {quorum} needed")
+        return results
+
+
+async def _together(branches: Sequence[Awaitable[T]]) -> list[T | Exception]:
+    """Results in order, `SeatAbsent` and `NoQuorum` in place of what is missing.
+
+    When the run halts, calls in flight are still awaited and recorded, for they are paid; anything
+    else that goes wrong cancels the other branches.
+    """
+    tasks = [asyncio.ensure_future(b) for b in branches]
+    waiting: set[asyncio.Future[T]] = set(tasks)
+    try:
+        while waiting:
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                exc = task.exception()
+                if exc is not None and not isinstance(exc, SeatAbsent | NoQuorum | Halted):
+                    raise exc
+    finally:
+        for task in waiting:
+            task.cancel()
+        if waiting:
+            await asyncio.wait(waiting)
+    halted = [exc for task in tasks if isinstance(exc := task.exception(), Halted)]
+    if halted:
+        raise halted[0]
+    return [task.result() if (exc := task.exception()) is None else cast(Exception, exc) for task in tasks]

@@ -1,0 +1,224 @@
+"""One run under way: its task, its events for whoever watches, its result."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any
+
+from ..core.events import CallStarted, Event, RunFinished, Token
+from ..core.steps import Decision
+from ..errors import (
+    Diverged,
+    Fenced,
+    Halted,
+    Interrupted,
+    NoQuorum,
+    SeatAbsent,
+    StoreError,
+)
+from ..store import Database
+from ..store import runs as store
+from .budget import budget_event, nusd
+from .calls import Caller, now
+from .drive import drive
+from .result import Result, Summary
+from .spec import Spec
+
+__all__ = ["FINAL", "RunHandle"]
+
+FINAL = frozenset(
+    ("consensus", "majority", "plurality", "decided", "deadlock", "single", "failed", "cancelled")
+)
+"""Statuses of runs that are over; the others are "running" and "paused"."""
+
+
+@dataclass(eq=False)
+class RunHandle:
+    """What a door holds of a run.
+
+    past: events stored before this process took the run up. lost: requests of an earlier process
+    whose outcome is unknown. spent_s: seconds that earlier processes worked on it.
+    """
+
+    database: Database
+    run_id: str
+    spec: Spec
+    past: Sequence[Event] = ()
+    spent_s: float = 0.0
+    lost: list[CallStarted] = field(default_factory=list)
+    caller: Caller = field(init=False)
+    _summary: Summary = field(default_factory=Summary)
+    _watchers: set[asyncio.Queue[Event | None]] = field(default_factory=set)
+    _task: asyncio.Task[Result] | None = None
+    _last: RunFinished | None = None
+    _cancelled: bool = False
+    _began: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        for event in self.past:
+            self._summary.add(event)
+            if isinstance(event, RunFinished):
+                self._last = event
+
+    def launch(self, done: Callable[[], None]) -> None:
+        """Start the task, with `caller` set. `done` is called when it has ended."""
+        self._task = asyncio.create_task(self._run(), name=f"pnyx run {self.run_id}")
+
+        def ended(_: object) -> None:
+            done()
+            for queue in self._watchers:
+                queue.put_nowait(None)
+
+        self._task.add_done_callback(ended)
+
+    @property
+    def spent_nusd(self) -> int:
+        """What the run has cost so far, as far as prices are known."""
+        return nusd(self._summary.usage["cost_usd"])
+
+    async def events(self, after: int = 0, tokens: bool = False) -> AsyncIterator[Event]:
+        """Events with a `seq` above `after`: stored ones first, then live, until the terminal one.
+
+        tokens: also the text as it arrives. Ends without a terminal event when the run cannot go
+        on; `result` then raises why.
+        """
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._watchers.add(queue)
+        if self._task is not None and not self._task.done():
+            self.caller.streaming = self.caller.streaming or tokens
+        else:
+            queue.put_nowait(None)
+        try:
+            for event in await self.database.read(partial(store.log, run_id=self.run_id, after=after)):
+                after = event.seq or after
+                yield event
+            while (live := await queue.get()) is not None:
+                if isinstance(live, Token):
+                    if tokens:
+                        yield live
+                elif (live.seq or 0) > after:
+                    after = live.seq or after
+                    yield live
+            if self._last is not None and (self._last.seq or 0) > after:
+                yield self._last
+        finally:
+            self._watchers.discard(queue)
+
+    async def result(self) -> Result:
+        """The result, once there is one. Raises `Diverged`, `Fenced`, `StoreError` if the run is stuck."""
+        if self._task is not None:
+            return await asyncio.shield(self._task)
+        if self._last is None:
+            raise Interrupted(f"run {self.run_id} was never started here")
+        return Result.from_json(self._last.result)
+
+    async def wait(self) -> None:
+        """Until the task has ended, however it did."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    def interrupt(self) -> None:
+        """Send nothing more; end when what is in flight has been recorded."""
+        self.caller.halt(Interrupted(f"interrupted; `pnyx resume {self.run_id}` goes on"))
+
+    def kill(self) -> None:
+        """Stop at once. What is in flight counts as unknown when the run is resumed."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def cancel(self) -> None:
+        """End the run for good."""
+        self._cancelled = True
+        self.kill()
+
+    def publish(self, event: Event) -> None:
+        """Hand an event to everyone who watches; given to the journal."""
+        self._summary.add(event)
+        if isinstance(event, RunFinished):
+            self._last = event
+        for queue in self._watchers:
+            queue.put_nowait(event)
+
+    async def end_cancelled(self) -> Result:
+        """Write the terminal event of a run that nobody is running."""
+        return await self._finish(self._ended("cancelled", "cancelled"))
+
+    async def _run(self) -> Result:
+        spec = self.spec
+        try:
+            decision = await drive(spec.page, spec.brief, spec.panel, self.caller, spec.resolve)
+            return await self._finish(self._result(decision))
+        except Halted as exc:
+            return await self._pause(exc)
+        except (SeatAbsent, NoQuorum) as exc:
+            return await self._finish(self._ended("failed", "no_quorum", str(exc)))
+        except asyncio.CancelledError:
+            if self._cancelled:
+                return await self.end_cancelled()
+            return await self._pause(Interrupted("stopped at once"))
+        except Diverged:
+            await self._release("paused")
+            raise
+        except (Fenced, StoreError):
+            raise
+        except Exception as exc:
+            return await self._finish(self._ended("failed", "error", f"{type(exc).__name__}: {exc}"))
+
+    async def _finish(self, result: Result) -> Result:
+        # A branch that lost a race may have left a request behind; every reservation ends settled.
+        await self.caller.write_off()
+        result = replace(result, usage=dict(self._summary.usage), elapsed_s=self._elapsed())
+        event = RunFinished(time=now(), status=result.status, result=result.to_json())
+        await self._release(result.status, event, result=result)
+        return result
+
+    async def _pause(self, why: Halted) -> Result:
+        if isinstance(why, store.Exhausted):
+            await self.caller.journal.append(budget_event("exhausted", why.account, now()))
+        result = self._ended("paused", why.stop_reason, str(why))
+        await self._release("paused", result=result)
+        seq = self.caller.journal.seq + 1
+        self.publish(
+            RunFinished(
+                run_id=self.run_id, seq=seq, time=now(), status=result.status, result=result.to_json()
+            )
+        )
+        return result
+
+    async def _release(self, status: str, *events: Event, result: Result | None = None) -> None:
+        columns: dict[str, Any] = {"status": status, "worker": None, "updated_at": now()}
+        if result is not None:
+            columns["result"] = result.to_json()
+        await self.caller.journal.append(*events, columns=columns)
+
+    def _ended(self, status: str, stop_reason: str, message: str = "") -> Result:
+        """A result without a decision: the best answer so far, and why there is no better one."""
+        decision = Decision(
+            answer=self._summary.answer or "",
+            status=status,
+            rounds=self._summary.rounds,
+            stop_reason=stop_reason,
+            detail={"message": message} if message else {},
+        )
+        return self._result(decision)
+
+    def _result(self, decision: Decision) -> Result:
+        dropped = tuple(self._summary.dropped)
+        return Result(
+            **{f.name: getattr(decision, f.name) for f in fields(decision)},
+            run_id=self.run_id,
+            protocol=self.spec.protocol,
+            question=self.spec.question,
+            seats=tuple({"seat": s.label, "model": s.model, "role": s.role} for s in self.spec.seats),
+            dropped=dropped,
+            degraded=bool(dropped),
+            usage=dict(self._summary.usage),
+            elapsed_s=self._elapsed(),
+        )
+
+    def _elapsed(self) -> float:
+        return round(self.spent_s + time.monotonic() - self._began, 3)

@@ -1,0 +1,138 @@
+"""The journal of one run: its stored events, read back and appended to.
+
+`call_started` is the intent, committed together with its reservation before the request is sent;
+`call_finished` or a final `call_failed` is the outcome, committed together with its settlement
+before the protocol sees it. Nothing recorded is performed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from ..core.events import CallFailed, CallFinished, CallStarted, Event, PhaseEntered, SeatDropped, Token
+from ..errors import Diverged
+from ..store import Database
+from ..store import runs as store
+
+__all__ = ["Journal", "Outcome"]
+
+Outcome = CallFinished | CallFailed
+
+
+class Journal:
+    """What a run has recorded, by key; and the only way to record more.
+
+    past: the stored events. inherited: finished calls of the run that this one was forked from.
+    publish: called with every event, in order, after its commit. on_stop: called with what
+    another process asks of this run ("cancel").
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        run_id: str,
+        epoch: int,
+        *,
+        past: Sequence[Event] = (),
+        inherited: Mapping[str, CallFinished] | None = None,
+        publish: Callable[[Event], None] = lambda event: None,
+        on_stop: Callable[[str], None] = lambda stop: None,
+    ) -> None:
+        self.database, self.run_id, self.epoch = database, run_id, epoch
+        self.inherited = inherited or {}
+        self.seq = 0
+        self.answer: str | None = None
+        self.dropped: dict[str, str] = {}
+        self._publish, self._on_stop = publish, on_stop
+        self._started: dict[str, CallStarted] = {}
+        self._open: dict[str, CallStarted] = {}
+        self._outcomes: dict[str, Outcome] = {}
+        self._entered: set[str] = set()
+        self._buffer: list[Event] = []
+        for event in past:
+            self._read(event)
+
+    def outcome(self, key: str, fingerprint: str) -> Outcome | None:
+        """What is recorded at `key`, or None. Raises `Diverged` when something else was asked there."""
+        known = self._started.get(key) or self._outcomes.get(key)
+        if known is not None and known.fingerprint != fingerprint:
+            raise Diverged(
+                f"run {self.run_id} asks something else at step {key} than it did before (a prompt or a "
+                f"protocol changed); `pnyx resume {self.run_id} --fork` keeps what still matches"
+            )
+        return self._outcomes.get(key)
+
+    def attempts(self, key: str) -> int:
+        """How many requests were sent for the step so far."""
+        return self._started[key].attempt if key in self._started else 0
+
+    def in_flight(self) -> list[CallStarted]:
+        """Requests whose outcome was never recorded: the process died, or was told to stop at once."""
+        return list(self._open.values())
+
+    def entered(self, key: str) -> bool:
+        return key in self._entered
+
+    def later(self, event: Event) -> None:
+        """Record `event` with the next append: for what a replay would find again by itself."""
+        self._buffer.append(event)
+        self._read(event)
+
+    async def append(
+        self,
+        *batch: Event,
+        ledger: Callable[[Connection], None] | None = None,
+        columns: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Commit events, a change of the ledger and columns of the run's row as one unit.
+
+        Raises `Fenced`, `OutOfBudget`, `StoreError`; nothing of the unit is written then.
+        """
+        owed = tuple(self._buffer)
+        pending = (*owed, *batch)
+        self._buffer.clear()
+
+        def work(connection: Connection) -> tuple[int, str | None]:
+            if ledger is not None:
+                ledger(connection)
+            return store.append(connection, self.run_id, self.epoch, pending, columns)
+
+        def committed(result: tuple[int, str | None]) -> None:
+            self.seq, stop = result
+            for seq, event in enumerate(pending, self.seq - len(pending) + 1):
+                self._read(event)
+                self._publish(replace(event, run_id=self.run_id, seq=seq))
+            if stop:
+                self._on_stop(stop)
+
+        try:
+            await self.database.write(work, committed)
+        except Exception:
+            self._buffer[:0] = owed
+            raise
+
+    def show(self, token: Token) -> None:
+        """Publish what is never stored."""
+        self._publish(token)
+
+    def _read(self, event: Event) -> None:
+        match event:
+            case CallStarted():
+                self._started[event.key] = self._open[event.key] = event
+            case CallFinished() | CallFailed():
+                self._open.pop(event.key, None)
+                if isinstance(event, CallFinished) or event.final:
+                    self._outcomes[event.key] = event
+            case PhaseEntered():
+                self._entered.add(event.key)
+                self.answer = event.answer or self.answer
+            case SeatDropped():
+                self.dropped[event.seat or ""] = event.reason
+            case _:
+                pass
+        if event.seq is not None:
+            self.seq = event.seq

@@ -1,0 +1,45 @@
+"""Which process writes a run, and whether that process still lives."""
+
+from __future__ import annotations
+
+import os
+import socket
+from functools import cache
+from pathlib import Path
+
+__all__ = ["BEAT_S", "LEASE_S", "alive", "this_worker"]
+
+BEAT_S = 5.0
+LEASE_S = 30.0
+"""Seconds between heartbeats, and how long a silent worker keeps its runs."""
+
+
+@cache
+def this_worker() -> str:
+    """host:pid:start, unique to this process even when the system uses its pid again."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
+
+
+def alive(worker: str | None, heartbeat_at: float | None, now: float) -> bool:
+    """Whether `worker` can be presumed to go on: its lease holds and, on this host, its process exists."""
+    if worker is None or heartbeat_at is None or now - heartbeat_at > LEASE_S:
+        return False
+    host, pid, start = worker.rsplit(":", 2)
+    if host != socket.gethostname():
+        return True
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return _started(int(pid)) == start
+
+
+def _started(pid: int) -> str:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return "0"  # no /proc here: the pid alone must do
+    state, start = (fields := stat.rpartition(")")[2].split())[0], fields[19]
+    return "dead" if state == "Z" else start

@@ -1,0 +1,65 @@
+"""What holds calls back: per-provider concurrency and rate, waits between attempts, deadlines."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from ..errors import ProviderError
+
+__all__ = ["Deadline", "Gate", "delay"]
+
+BACKOFF_S = 0.5
+LONGEST_WAIT_S = 60.0
+
+
+def delay(tries: int, error: ProviderError) -> float | None:
+    """Seconds to wait before another attempt after `tries` failed ones; None when waiting is no use.
+
+    What the host asks for is obeyed, up to a minute; else exponential back-off with full jitter
+    above a floor, so that seats that failed together do not return together.
+    """
+    if error.retry_after is not None:
+        return error.retry_after if error.retry_after <= LONGEST_WAIT_S else None
+    ceiling = min(LONGEST_WAIT_S / 2, BACKOFF_S * 2.0 ** (tries - 1))
+    return ceiling * (0.5 + 0.5 * random.random())
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A point on the monotonic clock; None is never."""
+
+    at: float | None
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        return cls(None if seconds is None else time.monotonic() + seconds)
+
+    @property
+    def left(self) -> float:
+        return float("inf") if self.at is None else self.at - time.monotonic()
+
+    def sooner(self, other: Deadline) -> Deadline:
+        return self if self.left <= other.left else other
+
+
+class Gate:
+    """One provider's door: at most `concurrency` calls inside, `per_minute` a minute, evenly spaced."""
+
+    def __init__(self, concurrency: int, per_minute: float | None = None) -> None:
+        self._inside = asyncio.Semaphore(concurrency)
+        self._spacing = 60.0 / per_minute if per_minute else 0.0
+        self._next = 0.0
+
+    @asynccontextmanager
+    async def call(self) -> AsyncIterator[None]:
+        async with self._inside:
+            if self._spacing:
+                now = time.monotonic()
+                self._next = max(self._next, now) + self._spacing
+                await asyncio.sleep(self._next - self._spacing - now)
+            yield

@@ -1,0 +1,115 @@
+"""The result of a run: the object of the outer contract, made of a decision and the run's events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from ..core.events import Budget, CallFailed, CallFinished, CallStarted, Event, PhaseEntered, SeatDropped
+from ..core.steps import Decision, Dissent
+
+__all__ = ["Result", "Summary", "exit_code"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(Decision):
+    """A decision with its record. Amounts in USD, `elapsed_s` in seconds; cost None is an unknown price.
+
+    status: as in `Decision`, or failed | paused | cancelled.
+    usage: calls (requests sent), input_tokens, cached_tokens, output_tokens, cost_usd.
+    """
+
+    run_id: str
+    protocol: str
+    question: str
+    seats: tuple[Mapping[str, Any], ...] = ()
+    dropped: tuple[Mapping[str, Any], ...] = ()
+    degraded: bool = False
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    elapsed_s: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The result object of the contract, keys in its order; absent is null."""
+        out = {name: getattr(self, name) for name in _ORDER}
+        out["answer"] = self.answer or None
+        out["dissent"] = [{"seat": d.seat, "model": d.model, "text": d.text} for d in self.dissent]
+        for name in ("seats", "dropped"):
+            out[name] = [dict(item) for item in out[name]]
+        out["usage"], out["detail"] = dict(self.usage), dict(self.detail)
+        return out
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Result:
+        values = {f.name: document[f.name] for f in fields(cls)}
+        values["answer"] = document["answer"] or ""
+        values["dissent"] = tuple(Dissent(**d) for d in document["dissent"])
+        values["seats"], values["dropped"] = tuple(document["seats"]), tuple(document["dropped"])
+        return cls(**values)
+
+
+@dataclass
+class Summary:
+    """What a run's events add up to, so far."""
+
+    usage: dict[str, Any] = field(
+        default_factory=lambda: {
+            "calls": 0,
+            "input_tokens": 0,
+            "cached_tokens": 0,
+            "output_tokens": 0,
+            "cost_usd": 0.0,
+        }
+    )
+    dropped: list[dict[str, Any]] = field(default_factory=list)
+    rounds: int = 0
+    answer: str | None = None
+    exhausted: str | None = None
+
+    def add(self, event: Event) -> None:
+        match event:
+            case CallStarted():
+                self.usage["calls"] += 1
+            case CallFinished(copied=False):
+                for name in ("input_tokens", "cached_tokens", "output_tokens"):
+                    self.usage[name] += getattr(event, name)
+                self._charge(event.cost_usd)
+            case CallFailed():
+                self._charge(event.charged_usd)
+            case SeatDropped():
+                self.dropped.append({"seat": event.seat, "model": event.model, "reason": event.reason})
+            case PhaseEntered():
+                self.rounds = max(self.rounds, event.round or 0)
+                self.answer = event.answer or self.answer
+            case Budget(kind="exhausted"):
+                self.exhausted = event.scope
+            case _:
+                pass
+
+    def _charge(self, amount: float | None) -> None:
+        # An unknown price makes the sum unknown; it is never counted as nothing.
+        total = self.usage["cost_usd"]
+        self.usage["cost_usd"] = None if amount is None or total is None else round(total + amount, 9)
+
+
+def exit_code(result: Result, require_consensus: bool = False) -> int:
+    """The exit code of the contract for a result."""
+    match result.status, result.stop_reason:
+        case "failed", "no_quorum":
+            return 3
+        case (("failed" | "cancelled"), _):
+            return 1
+        case "paused", "interrupted":
+            return 130
+        case "paused", _:
+            return 4
+    if require_consensus and (result.degraded or result.status not in ("consensus", "majority")):
+        return 3
+    return 5 if result.degraded else 0
+
+
+_ORDER = (
+    *("run_id", "status", "protocol", "question", "answer", "final_answer", "confidence", "confidence_rule"),
+    *("rigor", "agreement", "consensus_reached", "dissent", "rounds", "converged", "stop_reason"),
+    *("seats", "dropped", "degraded", "usage", "elapsed_s", "detail"),
+)

@@ -1,0 +1,260 @@
+"""Start, resume, fork, cancel: the one way in, whatever the door.
+
+A `Runner` owns the database and the providers of a process. Each run is a task behind a
+`RunHandle`; doors read its events and its result and leave nothing behind that is not in the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Any, Self
+
+from sqlalchemy import Connection
+
+from .. import __version__
+from ..config import database_url
+from ..core.events import CallFinished, Event, RunStarted
+from ..errors import StoreError, UsageError
+from ..providers.registry import Providers
+from ..settings import Settings
+from ..store import Database
+from ..store import runs as store
+from .budget import Purse, budget_event
+from .calls import Caller, now
+from .handle import FINAL, RunHandle
+from .journal import Journal
+from .lease import BEAT_S, alive, this_worker
+from .limits import Deadline, Gate
+from .spec import Spec
+
+__all__ = ["Runner"]
+
+POLL_S = 0.5
+"""How often other processes' requests to stop are looked for, in seconds."""
+
+
+class Runner:
+    """All runs of this process. Use as `async with Runner.open(settings) as runner`."""
+
+    def __init__(self, settings: Settings, database: Database, providers: Providers) -> None:
+        self.settings, self.database, self.providers = settings, database, providers
+        self._handles: dict[str, RunHandle] = {}
+        self._gates = _Gates(settings)
+        self._keeper: asyncio.Task[None] | None = None
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, settings: Settings, providers: Providers | None = None) -> AsyncIterator[Self]:
+        """A runner on the configured database; on leaving, its runs are interrupted and saved."""
+        database = await Database.open(database_url(settings))
+        runner = cls(settings, database, providers or Providers(settings))
+        try:
+            yield runner
+        finally:
+            await runner.close()
+
+    async def close(self) -> None:
+        for handle in self._handles.values():
+            handle.kill()
+        for handle in list(self._handles.values()):
+            await handle.wait()
+        if self._keeper is not None:
+            self._keeper.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._keeper
+        await self.providers.close()
+        await self.database.close()
+
+    async def start(self, spec: Spec) -> RunHandle:
+        """Record a new run and start it. Raises `UsageError`, `ConfigError`, `StoreError`."""
+        spec.check()
+        return await self._begin(spec)
+
+    async def resume(
+        self,
+        prefix: str,
+        *,
+        budget_usd: float | None = None,
+        deadline_s: float | None = None,
+        fork: bool = False,
+        owner: str | None = None,
+    ) -> RunHandle:
+        """Go on with a run that is not over, from its journal; a finished one is only shown again.
+
+        budget_usd: the new cap of the whole run. fork: a new run that keeps every recorded reply
+        whose question is still the same. Raises `NotFound`, and `UsageError` while it still runs.
+        """
+        row = await self.database.read(lambda c: store.find(c, prefix, owner))
+        past = await self.database.read(lambda c: store.log(c, row.id))
+        changes: dict[str, Any] = {"budget_usd": budget_usd, "deadline_s": deadline_s}
+        spec = replace(Spec.from_json(row.spec), **{k: v for k, v in changes.items() if v is not None})
+        if fork:
+            spec.check()
+            inherited = {e.key: e for e in past if isinstance(e, CallFinished)}
+            return await self._begin(spec, forked_from=row.id, inherited=inherited)
+        if row.status in FINAL:
+            return RunHandle(self.database, row.id, spec, past=past)
+        if alive(row.worker, row.heartbeat_at, time.time()):
+            raise UsageError(f"run {row.id} is still running ({row.worker}); `pnyx cancel {row.id}` stops it")
+        spec.check()
+        epoch = await self.database.write(lambda c: store.take(c, row.id, this_worker(), now(), time.time()))
+        handle = self._handle(row.id, spec, epoch, past=past, spent_s=(row.result or {}).get("elapsed_s"))
+        purse = handle.caller.purse
+        await self.database.write(lambda c: purse.open(c, now()))
+        handle.lost.extend(await handle.caller.write_off())
+        if budget_usd is not None:
+            account = await self.database.read(lambda c: store.read_account(c, purse.run_scope))
+            await handle.caller.journal.append(
+                budget_event("raised", account, now()), columns={"spec": spec.to_json()}
+            )
+        return self._launch(handle)
+
+    async def cancel(self, prefix: str, owner: str | None = None) -> str:
+        """End a run for good, here or in another process. Returns its id. A finished one stays as it is."""
+        row = await self.database.read(lambda c: store.find(c, prefix, owner))
+        local = self._handles.get(row.id)
+        if row.status in FINAL:
+            return row.id
+        if local is not None:
+            local.cancel()
+            await local.wait()
+        elif alive(row.worker, row.heartbeat_at, time.time()):
+            await self.database.write(lambda c: store.patch(c, row.id, {"stop": "cancel"}))
+        else:
+            past = await self.database.read(lambda c: store.log(c, row.id))
+            epoch = await self.database.write(
+                lambda c: store.take(c, row.id, this_worker(), now(), time.time())
+            )
+            handle = self._handle(row.id, Spec.from_json(row.spec), epoch, past=past)
+            await handle.end_cancelled()
+        return row.id
+
+    def find(self, run_id: str) -> RunHandle | None:
+        """The handle of a run that this process is running."""
+        return self._handles.get(run_id)
+
+    async def _begin(
+        self,
+        spec: Spec,
+        forked_from: str | None = None,
+        inherited: Mapping[str, CallFinished] | None = None,
+    ) -> RunHandle:
+        row = _row(spec, forked_from)
+        handle = self._handle(row.id, spec, row.epoch, inherited=inherited)
+
+        def create(connection: Connection) -> None:
+            store.create(connection, row)
+            handle.caller.purse.open(connection, row.created_at)
+
+        await self.database.write(create)
+        await handle.caller.journal.append(_started(spec, forked_from))
+        return self._launch(handle)
+
+    def _handle(
+        self,
+        run_id: str,
+        spec: Spec,
+        epoch: int,
+        *,
+        past: Sequence[Event] = (),
+        inherited: Mapping[str, CallFinished] | None = None,
+        spent_s: float | None = None,
+    ) -> RunHandle:
+        handle = RunHandle(self.database, run_id, spec, past=past, spent_s=spent_s or 0.0)
+        handle.caller = Caller(
+            journal=Journal(
+                self.database,
+                run_id,
+                epoch,
+                past=past,
+                inherited=inherited,
+                publish=handle.publish,
+                on_stop=lambda stop: handle.cancel(),
+            ),
+            purse=Purse(run_id, {f"run:{run_id}": spec.budget_usd, "day": spec.day_usd}),
+            seats=spec.seats,
+            quorum=spec.page.quorum,
+            limits=spec.limits,
+            deadline=Deadline.after(spec.deadline_s),
+            gates=self._gates,
+            open_provider=self.providers.get,
+            redact=self.providers.redact,
+            warn_usd=spec.warn_usd,
+            spent_nusd=handle.spent_nusd,
+        )
+        return handle
+
+    def _launch(self, handle: RunHandle) -> RunHandle:
+        self._handles[handle.run_id] = handle
+        handle.launch(lambda: self._handles.__delitem__(handle.run_id))
+        if self._keeper is None:
+            self._keeper = asyncio.create_task(self._keep())
+        return handle
+
+    async def _keep(self) -> None:
+        """Renew the lease of our runs, and hear when another process wants one stopped."""
+        beat = 0.0
+        while True:
+            await asyncio.sleep(POLL_S)
+            with suppress(StoreError):  # a database that is away comes back, or the next write says so
+                if not self._handles:
+                    continue
+                if time.monotonic() - beat > BEAT_S:
+                    beat = time.monotonic()
+                    await self.database.write(lambda c: store.beat(c, this_worker(), time.time()))
+                for run_id in await self.database.read(lambda c: store.stopped(c, this_worker())):
+                    if run_id in self._handles:
+                        self._handles[run_id].cancel()
+
+
+class _Gates(dict[str, Gate]):
+    """One gate per provider, made when it is first needed."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self._settings = settings
+
+    def __missing__(self, name: str) -> Gate:
+        provider = self._settings.provider(name)
+        self[name] = Gate(provider.concurrency, provider.requests_per_minute)
+        return self[name]
+
+
+def _started(spec: Spec, forked_from: str | None) -> RunStarted:
+    return RunStarted(
+        time=now(),
+        question=spec.question,
+        protocol=spec.protocol,
+        seats=tuple({"seat": s.label, "model": s.model, "role": s.role} for s in spec.seats),
+        options=spec.options,
+        seed=spec.seed,
+        budget_usd=spec.budget_usd,
+        deadline_s=spec.deadline_s,
+        version=__version__,
+        forked_from=forked_from,
+    )
+
+
+def _row(spec: Spec, forked_from: str | None) -> store.RunRow:
+    return store.RunRow.new(
+        _new_id(),
+        spec.owner,
+        now(),
+        spec.protocol,
+        spec.question,
+        spec.to_json(),
+        worker=this_worker(),
+        heartbeat_at=time.time(),
+        forked_from=forked_from,
+    )
+
+
+def _new_id() -> str:
+    """Twelve letters and digits, random so that a short prefix is unique."""
+    alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+    return "".join(secrets.choice(alphabet) for _ in range(12))

@@ -1,0 +1,95 @@
+"""What a run was asked to be: stored with it whole, so that a resume needs no configuration."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from typing import Any
+
+from .. import protocols
+from ..core import steps
+from ..core.models import Price, Seat
+from ..core.steps import Brief, Panel
+from ..core.text import Material
+from ..errors import ConfigError, UsageError
+from .calls import Limits
+
+__all__ = ["Spec"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """A run before it starts.
+
+    options: of its protocol, settled. tables: the options configured for other protocols, which it
+    may run inside. seed: of labels and orders; salt: the secret from which fence nonces come.
+    budget_usd, day_usd: caps; warn_usd: where a warning is due; deadline_s: seconds for the whole run.
+    """
+
+    question: str
+    protocol: str
+    seats: tuple[Seat, ...]
+    limits: Limits
+    options: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    context: tuple[Material, ...] = ()
+    today: str = field(default_factory=lambda: date.today().isoformat())
+    seed: int = 0
+    salt: str = field(default_factory=lambda: secrets.token_hex(16))
+    budget_usd: float | None = None
+    day_usd: float | None = None
+    warn_usd: float | None = None
+    deadline_s: float | None = None
+    allow_unknown_price: bool = False
+    owner: str = "local"
+
+    @property
+    def page(self) -> steps.Protocol:
+        return protocols.get(self.protocol)
+
+    @property
+    def panel(self) -> Panel:
+        return Panel(self.seats, self.seed, self.salt)
+
+    @property
+    def brief(self) -> Brief:
+        return Brief(self.question, self.today, self.options, self.context)
+
+    def check(self) -> None:
+        """Raise `UsageError` for a run that could not end well."""
+        if not self.question.strip():
+            raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
+        if len(self.seats) < self.page.quorum:
+            raise UsageError(
+                f"{self.protocol} needs {self.page.quorum} seats, the panel has {len(self.seats)}; "
+                "give more with --model, or one model several seats: --model 'provider:model*3'"
+            )
+        unknown = sorted({seat.model for seat in self.seats if seat.price is None})
+        capped = self.budget_usd is not None or self.day_usd is not None
+        if unknown and capped and not self.allow_unknown_price:
+            raise ConfigError(
+                f"a budget is set, but the price of {', '.join(unknown)} is unknown; set input_price and "
+                f'output_price in [models."{unknown[0]}"], or allow_unknown_price in [budget]'
+            )
+
+    def resolve(self, name: str, brief: Brief) -> tuple[steps.Protocol, Brief]:
+        """A protocol to run inside this one, with the options configured for it."""
+        page = protocols.get(name)
+        given = {**self.tables.get(name, {}), **brief.options}
+        known = {key: value for key, value in given.items() if key in page.options}
+        return page, Brief(brief.question, brief.today, page.settle(known), brief.context)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Spec:
+        values = dict(document)
+        values["seats"] = tuple(
+            Seat(**{**seat, "price": seat["price"] and Price(**seat["price"])}) for seat in values["seats"]
+        )
+        values["limits"] = Limits(**values["limits"])
+        values["context"] = tuple(Material(**m) for m in values["context"])
+        return cls(**values)

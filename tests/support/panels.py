@@ -1,0 +1,128 @@
+"""Small parts for tests of the run layer: seats, a provider that answers from a rule, a caller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pnyx.core.events import Event
+from pnyx.core.models import Price, Seat, Usage
+from pnyx.core.steps import Protocol
+from pnyx.providers.seam import Call, Completion
+from pnyx.run.budget import Purse
+from pnyx.run.calls import Caller, Limits, now
+from pnyx.run.journal import Journal
+from pnyx.run.limits import Deadline, Gate
+from pnyx.run.spec import Spec
+from pnyx.store import Database
+from pnyx.store import runs as store
+
+PRICE = Price(1.0, 4.0)
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing catches it."""
+
+
+class Host:
+    """A provider that answers from `rule`, counts what it was sent, and dies when told to.
+
+    die_before: the number of the request before which the process ends.
+    """
+
+    def __init__(
+        self, rule: Callable[[Call], str | Exception], *, die_before: int | None = None, pause: float = 0.0
+    ) -> None:
+        self.rule, self.die_before, self.pause = rule, die_before, pause
+        self.sent: list[str] = []
+        self.answered: list[str] = []
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        if self.die_before is not None and len(self.sent) >= self.die_before:
+            raise Killed
+        prompt = call.messages[-1].text
+        self.sent.append(prompt)
+        await asyncio.sleep(self.pause)
+        said = self.rule(call)
+        if isinstance(said, Exception):
+            raise said
+        self.answered.append(prompt)
+        if on_text is not None:
+            on_text(said)
+        return Completion(said, Usage(len(prompt) // 4 + 1, 0, len(said) // 4 + 1, 0))
+
+    async def close(self) -> None:
+        pass
+
+
+class Hosts:
+    """Stands for `providers.registry.Providers`: ready-made providers by name."""
+
+    def __init__(self, **hosts: Host) -> None:
+        self.hosts = hosts
+
+    async def get(self, name: str) -> Host:
+        return self.hosts[name]
+
+    def redact(self, text: str) -> str:
+        return text
+
+    async def close(self) -> None:
+        pass
+
+
+def seats(*models: str, price: Price | None = PRICE, **more: Any) -> tuple[Seat, ...]:
+    return tuple(Seat(f"Participant {chr(65 + i)}", m, price=price, **more) for i, m in enumerate(models))
+
+
+async def caller(
+    database: Database,
+    host: Host,
+    panel: tuple[Seat, ...],
+    *,
+    run_id: str = "r",
+    budget_usd: float | None = None,
+    retries: int = 0,
+    call_deadline_s: float = 30.0,
+    seen: list[Event] | None = None,
+) -> Caller:
+    """A caller on a run that is made if it is not there, else taken over with its journal."""
+    limits = Limits(call_deadline_s, 100, retries)
+    spec = Spec(question="Q?", protocol="consensus", seats=panel, limits=limits)
+    purse = Purse(run_id, {f"run:{run_id}": budget_usd, "day": None})
+    past: Sequence[Event] = await database.read(lambda c: store.log(c, run_id))
+    if not await database.read(lambda c: store.listing(c, limit=1000)):
+        row = store.RunRow.new(run_id, spec.owner, now(), spec.protocol, spec.question, spec.to_json())
+        await database.write(lambda c: store.create(c, row))
+    epoch = await database.write(lambda c: store.take(c, run_id, "test", now(), 0.0))
+    await database.write(lambda c: purse.open(c, now()))
+
+    def publish(event: Event) -> None:
+        if seen is not None:
+            seen.append(event)
+
+    async def get(name: str) -> Host:
+        return host
+
+    made = Caller(
+        journal=Journal(database, run_id, epoch, past=past, publish=publish),
+        purse=purse,
+        seats=panel,
+        quorum=1,
+        limits=limits,
+        deadline=Deadline(None),
+        gates={seat.provider: Gate(16) for seat in panel},
+        open_provider=get,
+    )
+    await made.write_off()
+    return made
+
+
+async def fresh(folder: Path, name: str = "runs.db") -> Database:
+    return await Database.open(folder / name)
+
+
+def registry(*protocols: Protocol) -> Mapping[str, Protocol]:
+    return {p.name: p for p in protocols}
