@@ -1,0 +1,76 @@
+"""Prompts: text files with `{{slots}}` and no logic, loaded, filled and hashed here.
+
+`prompts/<protocol>/<phase>.md` is the prompt; `<phase>.short.md` beside it, where there is one, is
+the variant for models that do better with fewer words (`Seat.short_prompts`). Both have the same slots.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias
+
+from ..core.text import NONCE, Draft, Material, Piece
+from ..errors import PromptError
+
+__all__ = ["Template", "load"]
+
+ROOT = Path(__file__).parent
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+
+Fill: TypeAlias = "str | Draft | Material | Sequence[Material]"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A prompt file. Calling it with its slots gives a `Draft`.
+
+    Text in slots is trusted and stands as it is; `Material` is fenced; a `Draft` is spliced in.
+    """
+
+    id: str
+    sha256: str
+    parts: tuple[str, ...]
+    short: Template | None = None
+
+    @property
+    def slots(self) -> frozenset[str]:
+        return frozenset(self.parts[1::2]) - {"nonce"}
+
+    def __call__(self, **fill: Fill) -> Draft:
+        if self.slots != fill.keys():
+            raise PromptError(f"prompt {self.id!r} needs {sorted(self.slots)}, was given {sorted(fill)}")
+        values: dict[str, Piece] = {name: _piece(value) for name, value in fill.items()}
+        values["nonce"] = NONCE
+        pieces = tuple(values[p] if i % 2 else p for i, p in enumerate(self.parts))
+        return Draft(self.id, self.sha256, pieces, self.short(**fill) if self.short else None)
+
+
+def _piece(value: Fill) -> Piece:
+    if isinstance(value, str | Draft):
+        return value
+    return (value,) if isinstance(value, Material) else tuple(value)
+
+
+@cache
+def load(id: str, root: Path = ROOT) -> Template:
+    """The template `<root>/<id>.md` with its short variant. Raises `PromptError` when it is missing."""
+    template = _read(id, root)
+    if (root / f"{id}.short.md").exists():
+        short = _read(f"{id}.short", root)
+        if short.slots != template.slots:
+            raise PromptError(f"prompt {short.id!r} has other slots than {id!r}")
+        template = Template(id, template.sha256, template.parts, short)
+    return template
+
+
+def _read(id: str, root: Path) -> Template:
+    try:
+        raw = (root / f"{id}.md").read_bytes()
+    except OSError as exc:
+        raise PromptError(f"prompt {id!r} cannot be read: {exc}") from exc
+    return Template(id, hashlib.sha256(raw).hexdigest(), tuple(_SLOT.split(raw.decode())))

@@ -1,0 +1,138 @@
+"""consensus: propose, challenge from fixed angles, revise, commit, until the challenges repeat.
+
+Source of the shape: the `duh` consensus engine (phases, framings, rigor, convergence). Where its
+documentation is silent: a proposer that falls silent is replaced by the next strongest seat; a
+panel too small for `challengers` lets the proposer's own seat challenge last; the decision's rigor
+and dissent are those of the last round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core.answers import final_answer
+from ..core.convergence import overlap
+from ..core.models import Seat, strongest
+from ..core.phases import START, Phases, Transition
+from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply
+from ..core.sycophancy import flatters
+from ..core.text import Material
+from ..prompts import load
+
+PROPOSE, PROPOSE_AGAIN = load("consensus/propose"), load("consensus/propose-again")
+CHALLENGE, REVISE = load("consensus/challenge"), load("consensus/revise")
+FRAMINGS = [load(f"consensus/{angle}") for angle in ("flaw", "alternative", "risk", "advocate")]
+CAPS = {"factual": 0.95, "technical": 0.90, "creative": 0.85, "judgment": 0.80, "strategic": 0.70}
+
+PHASES = Phases(
+    (
+        Transition(START, "propose", "a question that is not empty", lambda f: f["question"].strip()),
+        Transition("propose", "challenge", "a proposal", lambda f: f["proposal"].strip()),
+        Transition("challenge", "revise", "challenges", lambda f: f["challenges"]),
+        Transition("revise", "commit", "a revision", lambda f: f["revision"].strip()),
+        Transition("commit", "propose", "a round left and no convergence", lambda f: not _over(f)),
+        Transition("commit", "complete", "convergence or no round left", lambda f: _over(f)),
+    )
+)
+
+
+def _over(facts: Mapping[str, Any]) -> bool:
+    return bool(facts["converged"]) or facts["committed"] >= facts["rounds"]
+
+
+async def consensus(brief: Brief, panel: Panel) -> Decision:
+    question, rounds = brief.question, brief.options["rounds"]
+    seats = strongest(tuple(s for s in panel.seats if s.proposer_eligible) or panel.seats)
+    answer, converged, challenges, overlaps = "", False, list[Reply](), list[float]()
+    for n in range(1, rounds + 1):
+        over = {"converged": converged, "committed": n - 1, "rounds": rounds}
+        await panel.enter("propose", n, answer or None, question=question, **over)
+        draft = PROPOSE(question=question, today=brief.today)
+        if answer:
+            standing = Material("Answer", answer)
+            draft = PROPOSE_AGAIN(
+                question=question, today=brief.today, previous=standing, challenges=_shown(challenges)
+            )
+        proposal = await panel.first(seats, draft)
+        proposed = Material("Proposal", proposal.text)
+
+        await panel.enter("challenge", n, answer or proposal.text, proposal=proposal.text)
+        before, chosen = challenges, challengers(panel.seats, proposal.seat, brief.options["challengers"])
+        framed = [
+            CHALLENGE(question=question, proposal=proposed, framing=FRAMINGS[i % len(FRAMINGS)]())
+            for i in range(len(chosen))
+        ]
+        challenges = await panel.all([panel.ask(s, d) for s, d in zip(chosen, framed, strict=True)])
+
+        await panel.enter("revise", n, answer or proposal.text, challenges=challenges)
+        authors = tuple(dict.fromkeys((proposal.seat, *seats)))
+        revision = await panel.first(
+            authors, REVISE(question=question, proposal=proposed, challenges=_shown(challenges))
+        )
+
+        answer = revision.text
+        await panel.enter("commit", n, answer, revision=answer)
+        overlaps.append(overlap([c.text for c in challenges], [c.text for c in before]) if before else 0.0)
+        converged = bool(before) and overlaps[-1] >= brief.options["threshold"]
+        if converged:
+            break
+    await panel.enter("complete", n, answer, converged=converged, committed=n, rounds=rounds)
+
+    genuine = [c for c in challenges if not flatters(c.text)]
+    rigor = 0.5 + 0.5 * len(genuine) / len(challenges)
+    kind, spoke = brief.options["kind"], {r.seat for r in (proposal, revision, *challenges)}
+    return Decision(
+        answer=answer,
+        status="consensus" if converged else "decided",
+        final_answer=final_answer(answer),
+        confidence=min(rigor, CAPS.get(kind, 1.0)) if len(spoke) > 1 else None,
+        confidence_rule=None if len(spoke) < 2 else f"rigor capped for {kind} questions" if kind else "rigor",
+        rigor=rigor,
+        dissent=tuple(Dissent(c.seat.label, c.seat.model, c.text) for c in genuine),
+        rounds=n,
+        converged=converged,
+        stop_reason="converged" if converged else "max_rounds",
+        detail={"overlap": overlaps, "challenges": [_told(c) for c in challenges]},
+    )
+
+
+def challengers(seats: Sequence[Seat], proposer: Seat, count: int) -> list[Seat]:
+    """Who challenges: other providers first, one of each; then other models; then the proposer's own."""
+    rank: dict[Seat, tuple[int, bool]] = {}
+    met = {proposer.provider}
+    for seat in seats:
+        place = 0 if seat.provider not in met else 1 if seat.model != proposer.model else 2
+        met.add(seat.provider)
+        rank[seat] = (place, seat == proposer)
+    return sorted(seats, key=rank.__getitem__)[:count]
+
+
+def _shown(challenges: Sequence[Reply]) -> list[Material]:
+    return [Material(c.seat.label, c.text) for c in challenges]
+
+
+def _told(challenge: Reply) -> dict[str, Any]:
+    framing = challenge.ask.prompt.id.rpartition("/")[2].removesuffix(".short")
+    return {"seat": challenge.seat.label, "framing": framing, "flagged": flatters(challenge.text)}
+
+
+def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
+    per_round = 2 + min(options["challengers"], len(seats))
+    return min(2, options["rounds"]) * per_round, options["rounds"] * per_round
+
+
+PROTOCOL = Protocol(
+    name="consensus",
+    summary="one proposes, others challenge, it revises; until the challenges repeat",
+    phases=PHASES,
+    script=consensus,
+    options={
+        "rounds": Option(3, "the most rounds", 1, 20),
+        "challengers": Option(2, "seats that challenge each proposal", 1, 26),
+        "threshold": Option(0.7, "mean word overlap of challenges at which the debate has converged", 0, 1),
+        "kind": Option("", "the question's kind, which caps confidence", choices=("", *CAPS)),
+    },
+    calls=_calls,
+    presets={"quick": {"rounds": 1}, "deep": {"rounds": 6, "challengers": 4}},
+)

@@ -1,0 +1,317 @@
+"""consensus, driven by hand: no loop, no host, no database. Names follow PROTOCOLS.md, section consensus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from pnyx.core.models import Price, Seat
+from pnyx.core.phases import START
+from pnyx.core.steps import All, Ask, Brief, Decision, Enter, Panel, Reply
+from pnyx.errors import IllegalPhase, NoQuorum, SeatAbsent, UsageError
+from pnyx.protocols.consensus import CAPS, PHASES, PROTOCOL, challengers
+
+FLAW = "The claim that nobody needs backups is false: disks fail at 1 % a year."
+OTHER = "The cost of the second replica is missing from the comparison altogether."
+
+
+def seat(label: str, model: str, output: float = 4.0, **more: Any) -> Seat:
+    return Seat(f"Participant {label}", model, price=Price(1.0, output), **more)
+
+
+A, B, C, D = (
+    seat("A", "one:small", 2.0),
+    seat("B", "two:large", 9.0),
+    seat("C", "three:mid"),
+    seat("D", "two:other"),
+)
+
+
+class Driven:
+    """Runs consensus with scripted words: `say(ask)` gives a reply's text, or None for silence."""
+
+    def __init__(
+        self,
+        say: Callable[[Ask], str | None],
+        *,
+        seats: tuple[Seat, ...] = (A, B, C),
+        question: str = "Should we?",
+        **options: Any,
+    ) -> None:
+        self.say = say
+        self.entered: list[tuple[str, int]] = []
+        self.asked: list[Ask] = []
+        self.standing: list[str | None] = []
+        self.panel = Panel(seats, seed=1, salt="s")
+        self.brief = Brief(question, "2026-01-02", PROTOCOL.settle(options))
+        self.phase = START
+
+    def answer(self, ask: Ask) -> Reply:
+        self.asked.append(ask)
+        text = self.say(ask)
+        if text is None:
+            raise SeatAbsent(ask.seat.label)
+        return Reply(ask, text)
+
+    def everyone(self, step: All[Any]) -> list[Reply]:
+        replies = []
+        for branch in step.branches:
+            assert isinstance(branch, Ask)
+            try:
+                replies.append(self.answer(branch))
+            except SeatAbsent:
+                continue
+        if len(replies) < step.quorum:
+            raise NoQuorum("too few")
+        return replies
+
+    def decide(self) -> Decision:
+        coroutine = PROTOCOL.script(self.brief, self.panel)
+        value: Any = None
+        error: Exception | None = None
+        while True:
+            try:
+                step = coroutine.throw(error) if error else coroutine.send(value)
+            except StopIteration as done:
+                decision: Decision = done.value
+                return decision
+            value, error = None, None
+            try:
+                match step:
+                    case Enter(phase, round, answer, facts):
+                        PHASES.check(self.phase, phase, facts)
+                        self.phase = phase
+                        self.entered.append((phase, round))
+                        self.standing.append(answer)
+                    case All():
+                        value = self.everyone(step)
+                    case Ask():
+                        value = self.answer(step)
+            except (SeatAbsent, NoQuorum) as exc:
+                error = exc
+
+
+def kind(ask: Ask) -> str:
+    return ask.prompt.id.removeprefix("consensus/").partition("+")[0]
+
+
+def words(*challenges: str) -> Callable[[Ask], str]:
+    """Proposals and revisions numbered in order; the challenges in turn."""
+    numbers: dict[str, Iterator[int]] = {}
+    turn = iter(challenges)
+
+    def say(ask: Ask) -> str:
+        if kind(ask) == "challenge":
+            return next(turn, OTHER)
+        count = numbers.setdefault(kind(ask), iter(range(1, 99)))
+        return f"{kind(ask)} {next(count)}"
+
+    return say
+
+
+def test_one_round_goes_propose_challenge_revise_commit_complete() -> None:
+    run = Driven(words(FLAW, OTHER), rounds=1)
+    decision = run.decide()
+    assert run.entered == [("propose", 1), ("challenge", 1), ("revise", 1), ("commit", 1), ("complete", 1)]
+    assert decision.answer == "revise 1"
+    assert (decision.status, decision.stop_reason, decision.rounds) == ("decided", "max_rounds", 1)
+    assert decision.agreement is None
+
+
+def test_the_strongest_eligible_seat_proposes_and_revises() -> None:
+    run = Driven(words(), rounds=1)
+    run.decide()
+    assert [a.seat for a in run.asked if kind(a) in ("propose", "revise")] == [B, B]
+    searcher = seat("B", "two:large", 9.0, proposer_eligible=False)
+    run = Driven(words(), seats=(A, searcher, C), rounds=1)
+    run.decide()
+    assert run.asked[0].seat == C
+
+
+def test_a_proposer_that_falls_silent_is_replaced_by_the_next_strongest() -> None:
+    run = Driven(lambda ask: None if ask.seat == B else words()(ask), rounds=1)
+    decision = run.decide()
+    assert [a.seat for a in run.asked if kind(a) == "propose"] == [B, C]
+    assert decision.answer == "revise 1"
+
+
+def test_the_prompt_of_propose_carries_the_date_as_data() -> None:
+    run = Driven(words(), rounds=1)
+    run.decide()
+    assert "Today is 2026-01-02." in run.asked[0].prompt.text
+
+
+def test_challengers_are_of_other_providers_first_then_other_models_then_the_proposers_own() -> None:
+    twin = seat("E", "two:large", 9.0)
+    assert challengers((A, B, C, D), B, 4) == [A, C, D, B]
+    assert challengers((B, D, A), B, 2) == [A, D]
+    assert challengers((B, twin), B, 2) == [twin, B]
+    assert challengers((A, seat("F", "one:big"), B), B, 2)[0] == A
+    assert challengers((A, B, C), B, 1) == [A]
+
+
+def test_framings_go_round_flaw_alternative_risk_advocate() -> None:
+    many = tuple(seat(x, f"{x}:m") for x in "ABCDEF")
+    run = Driven(words(), seats=many, rounds=1, challengers=5)
+    run.decide()
+    framings = [a.prompt.id.rpartition("/")[2] for a in run.asked if kind(a) == "challenge"]
+    assert framings == ["flaw", "alternative", "risk", "advocate", "flaw"]
+
+
+def test_flattering_challenges_are_flagged_and_leave_confidence_and_dissent() -> None:
+    run = Driven(words("Great answer! I fully agree with all of it.", OTHER), rounds=1)
+    decision = run.decide()
+    assert decision.rigor == 0.75
+    assert decision.confidence == 0.75
+    assert [d.text for d in decision.dissent] == [OTHER]
+    flagged = [c["flagged"] for c in decision.detail["challenges"]]
+    assert flagged[0]
+    assert flagged[1] is None
+
+
+def test_rigor_runs_from_a_half_to_one() -> None:
+    praise = "Great answer! I fully agree."
+    assert Driven(words(praise, praise), rounds=1).decide().rigor == 0.5
+    assert Driven(words(FLAW, OTHER), rounds=1).decide().rigor == 1.0
+
+
+@pytest.mark.parametrize("question_kind", list(CAPS))
+def test_confidence_is_rigor_capped_by_the_kind_of_question(question_kind: str) -> None:
+    decision = Driven(words(FLAW, OTHER), rounds=1, kind=question_kind).decide()
+    assert decision.confidence == CAPS[question_kind]
+    assert decision.confidence_rule == f"rigor capped for {question_kind} questions"
+
+
+def test_dissent_names_label_model_and_words() -> None:
+    dissent = Driven(words(FLAW, OTHER), rounds=1).decide().dissent
+    assert [(d.seat, d.model, d.text) for d in dissent] == [
+        ("Participant A", "one:small", FLAW),
+        ("Participant C", "three:mid", OTHER),
+    ]
+
+
+def test_a_silent_challenger_is_an_abstention_and_not_a_challenge() -> None:
+    run = Driven(lambda ask: None if ask.seat == A else words(FLAW)(ask), rounds=1)
+    decision = run.decide()
+    assert decision.rigor == 1.0
+    assert len(decision.dissent) == 1
+
+
+def test_without_any_challenge_there_is_no_revision() -> None:
+    run = Driven(lambda ask: None if kind(ask) == "challenge" else "x", rounds=1)
+    with pytest.raises(NoQuorum):
+        run.decide()
+    assert run.entered[-1] == ("challenge", 1)
+
+
+def test_confidence_is_null_when_only_one_seat_spoke() -> None:
+    run = Driven(lambda ask: None if ask.seat == A else words(FLAW)(ask), seats=(A, B), rounds=1)
+    decision = run.decide()
+    assert decision.confidence is None
+    assert decision.confidence_rule is None
+
+
+def test_the_first_round_never_converges() -> None:
+    run = Driven(words(FLAW, FLAW, FLAW, FLAW), threshold=0.0)
+    decision = run.decide()
+    assert decision.rounds == 2
+    assert decision.detail["overlap"][0] == 0.0
+
+
+def test_it_converges_when_challenges_repeat_themselves() -> None:
+    decision = Driven(words(FLAW, OTHER, OTHER, FLAW)).decide()
+    assert (decision.converged, decision.rounds) == (True, 2)
+    assert (decision.status, decision.stop_reason) == ("consensus", "converged")
+    assert decision.detail["overlap"] == [0.0, 1.0]
+
+
+def test_new_challenges_keep_it_going_until_the_last_round() -> None:
+    fresh = [f"{x} objection{x} word{x} thing{x}" for x in "abcdef"]
+    decision = Driven(words(*fresh)).decide()
+    assert (decision.converged, decision.rounds, decision.status) == (False, 3, "decided")
+
+
+def test_the_next_proposer_builds_on_the_decision_and_its_challenges_only() -> None:
+    fresh = [f"{x} objection{x} word{x} thing{x}" for x in "abcdef"]
+    run = Driven(words(*fresh))
+    run.decide()
+    third = [a for a in run.asked if kind(a) == "propose-again"][1].prompt.text
+    assert "revise 2" in third
+    assert fresh[2] in third
+    assert fresh[3] in third
+    assert "revise 1" not in third
+    assert fresh[0] not in third
+
+
+def test_the_best_answer_so_far_is_told_on_the_way() -> None:
+    run = Driven(words(FLAW, OTHER, OTHER, FLAW))
+    run.decide()
+    assert run.standing[:5] == [None, "propose 1", "propose 1", "revise 1", "revise 1"]
+    assert run.standing[5:] == ["revise 1", "revise 1", "revise 2", "revise 2"]
+
+
+def test_no_prompt_names_a_model_or_provider() -> None:
+    run = Driven(lambda ask: "As large, I say no. two:large knows.", rounds=2)
+    run.decide()
+    for ask in run.asked:
+        assert "two:large" not in ask.prompt.text
+        assert " large" not in ask.prompt.text
+
+
+def test_the_unchanging_part_of_a_prompt_comes_first() -> None:
+    run = Driven(words(), rounds=1, challengers=2)
+    run.decide()
+    one, other = (a.prompt.text for a in run.asked if kind(a) == "challenge")
+    shared = next(i for i, (x, y) in enumerate(zip(one, other, strict=False)) if x != y)
+    assert "propose 1" in one[:shared]
+
+
+FACTS = {
+    "question": "Q",
+    "proposal": "P",
+    "challenges": ["C"],
+    "revision": "R",
+    "converged": False,
+    "rounds": 3,
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "facts", "needs"),
+    [
+        (START, "propose", {"question": " \n"}, "a question"),
+        ("propose", "challenge", {"proposal": ""}, "a proposal"),
+        ("challenge", "revise", {"challenges": []}, "challenges"),
+        ("revise", "commit", {"revision": " "}, "a revision"),
+        ("commit", "propose", {"converged": True, "committed": 1}, "a round left and no convergence"),
+        ("commit", "propose", {"committed": 3}, "a round left and no convergence"),
+        ("commit", "complete", {"committed": 2}, "convergence or no round left"),
+        (START, "challenge", {}, "allowed: propose"),
+        ("propose", "commit", {}, "allowed: challenge"),
+        ("complete", "propose", {}, "terminal"),
+        ("failed", "propose", {}, "terminal"),
+    ],
+)
+def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: str) -> None:
+    with pytest.raises(IllegalPhase, match=needs):
+        PHASES.check(source, target, FACTS | facts)
+
+
+@pytest.mark.parametrize("source", [START, "propose", "challenge", "revise", "commit"])
+def test_any_phase_that_is_not_terminal_may_fail(source: str) -> None:
+    PHASES.check(source, "failed", {})
+
+
+def test_options_out_of_bounds_are_refused_with_their_bounds() -> None:
+    with pytest.raises(UsageError, match=r"consensus.rounds must be between 1 and 20, not 0"):
+        PROTOCOL.settle({"rounds": 0})
+    with pytest.raises(UsageError, match="has no option 'rounds_'; it has: challengers"):
+        PROTOCOL.settle({"rounds_": 1})
+
+
+def test_the_number_of_calls_is_told_beforehand() -> None:
+    assert PROTOCOL.calls is not None
+    assert PROTOCOL.calls((A, B, C), PROTOCOL.settle({})) == (8, 12)
+    assert PROTOCOL.calls((A, B, C), PROTOCOL.settle({"rounds": 1})) == (4, 4)
