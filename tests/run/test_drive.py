@@ -68,7 +68,8 @@ async def test_keys_are_positions_in_the_tree_of_steps() -> None:
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         await ask(A, "zero")
-        await panel.all([ask(A, "one.0"), branch("one.1")])
+        branches: list[Any] = [ask(A, "one.0"), branch("one.1")]
+        await panel.all(branches)
         return await panel.run("child", brief)
 
     performer = Performer()
@@ -234,8 +235,8 @@ def test_a_protocol_can_be_driven_by_hand_without_a_loop() -> None:
 
     coroutine = script(BRIEF, PANEL)
     assert coroutine.send(None) == Enter("vote")
-    everyone = coroutine.send(None)
-    assert [branch.seat for branch in everyone.branches] == list(PANEL.seats)  # type: ignore[attr-defined, union-attr]
+    everyone: Any = coroutine.send(None)
+    assert [branch.seat for branch in everyone.branches] == list(PANEL.seats)
     with pytest.raises(StopIteration) as stop:
-        coroutine.send([Reply(everyone.branches[0], "yes")])  # type: ignore[attr-defined, union-attr]
+        coroutine.send([Reply(everyone.branches[0], "yes")])
     assert stop.value.value.answer == "yes"

@@ -63,7 +63,7 @@ class Hosts:
     def __init__(self, **hosts: Host) -> None:
         self.hosts = hosts
 
-    async def get(self, name: str) -> Host:
+    def get(self, name: str) -> Host:
         return self.hosts[name]
 
     def redact(self, text: str) -> str:
@@ -103,9 +103,6 @@ async def caller(
         if seen is not None:
             seen.append(event)
 
-    async def get(name: str) -> Host:
-        return host
-
     made = Caller(
         journal=Journal(database, run_id, epoch, past=past, publish=publish),
         purse=purse,
@@ -114,7 +111,7 @@ async def caller(
         limits=limits,
         deadline=Deadline(None),
         gates={seat.provider: Gate(16) for seat in panel},
-        open_provider=get,
+        open_provider=lambda name: host,
     )
     await made.write_off()
     return made

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -61,7 +61,7 @@ class Caller:
     limits: Limits
     deadline: Deadline
     gates: Mapping[str, Gate]
-    open_provider: Callable[[str], Awaitable[Provider]]
+    open_provider: Callable[[str], Provider]
     redact: Callable[[str], str] = lambda text: text
     streaming: bool = False
     warn_usd: float | None = None
@@ -170,7 +170,7 @@ class _Attempts:
         if copied is not None and copied.fingerprint == self.mark:
             return await self._copy(copied)
         gate = caller.gates[seat.provider]
-        provider = await caller.open_provider(seat.provider)
+        provider = caller.open_provider(seat.provider)
         call_deadline: Deadline | None = None
         tries = 0
         while True:

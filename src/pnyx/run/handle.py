@@ -56,6 +56,7 @@ class RunHandle:
     _task: asyncio.Task[Result] | None = None
     _last: RunFinished | None = None
     _cancelled: bool = False
+    _ending: bool = False
     _began: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -127,12 +128,14 @@ class RunHandle:
 
     def kill(self) -> None:
         """Stop at once. What is in flight counts as unknown when the run is resumed."""
-        if self._task is not None:
+        # Once, and not while the last words are being written: those must be written exactly once.
+        if self._task is not None and not self._ending:
+            self._ending = True
             self._task.cancel()
 
     def cancel(self) -> None:
         """End the run for good."""
-        self._cancelled = True
+        self._cancelled = self._cancelled or not self._ending
         self.kill()
 
     def publish(self, event: Event) -> None:
@@ -169,6 +172,7 @@ class RunHandle:
             return await self._finish(self._ended("failed", "error", f"{type(exc).__name__}: {exc}"))
 
     async def _finish(self, result: Result) -> Result:
+        self._ending = True
         # A branch that lost a race may have left a request behind; every reservation ends settled.
         await self.caller.write_off()
         result = replace(result, usage=dict(self._summary.usage), elapsed_s=self._elapsed())
@@ -177,6 +181,7 @@ class RunHandle:
         return result
 
     async def _pause(self, why: Halted) -> Result:
+        self._ending = True
         if isinstance(why, store.Exhausted):
             await self.caller.journal.append(budget_event("exhausted", why.account, now()))
         result = self._ended("paused", why.stop_reason, str(why))

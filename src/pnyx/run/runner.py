@@ -151,8 +151,7 @@ class Runner:
             store.create(connection, row)
             handle.caller.purse.open(connection, row.created_at)
 
-        await self.database.write(create)
-        await handle.caller.journal.append(_started(spec, forked_from))
+        await handle.caller.journal.append(_started(spec, forked_from), ledger=create)
         return self._launch(handle)
 
     def _handle(

@@ -1,0 +1,113 @@
+"""pnyx: one question to a panel of language models, one answer with its dissent, cost and record.
+
+    result = await pnyx.ask("Should we self-host PostgreSQL?", panel=["openai:gpt-5", "mistral:large"])
+
+Names are loaded when they are first used, so that `import pnyx` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .config import load as load_settings
+    from .core.events import Event
+    from .core.models import Price, Seat, Usage
+    from .core.phases import START, Phases, Transition
+    from .core.steps import (
+        Ask,
+        Brief,
+        Decision,
+        Dissent,
+        Option,
+        Panel,
+        Protocol,
+        Reply,
+        Schema,
+    )
+    from .core.text import Material
+    from .errors import PnyxError
+    from .interfaces.library import ask, ask_sync, stream
+    from .prompts import load as load_prompt
+    from .providers.fake import FakeProvider
+    from .providers.seam import Call, Completion
+    from .run.result import Result
+    from .run.runner import Runner
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "load_settings": "config:load",
+    "Event": "core.events",
+    "Price": "core.models",
+    "Seat": "core.models",
+    "Usage": "core.models",
+    "START": "core.phases",
+    "Phases": "core.phases",
+    "Transition": "core.phases",
+    "Ask": "core.steps",
+    "Brief": "core.steps",
+    "Decision": "core.steps",
+    "Dissent": "core.steps",
+    "Option": "core.steps",
+    "Panel": "core.steps",
+    "Protocol": "core.steps",
+    "Reply": "core.steps",
+    "Schema": "core.steps",
+    "Material": "core.text",
+    "PnyxError": "errors",
+    "ask": "interfaces.library",
+    "ask_sync": "interfaces.library",
+    "stream": "interfaces.library",
+    "load_prompt": "prompts:load",
+    "FakeProvider": "providers.fake",
+    "Call": "providers.seam",
+    "Completion": "providers.seam",
+    "Result": "run.result",
+    "Runner": "run.runner",
+}
+
+__all__ = [
+    "START",
+    "Ask",
+    "Brief",
+    "Call",
+    "Completion",
+    "Decision",
+    "Dissent",
+    "Event",
+    "FakeProvider",
+    "Material",
+    "Option",
+    "Panel",
+    "Phases",
+    "PnyxError",
+    "Price",
+    "Protocol",
+    "Reply",
+    "Result",
+    "Runner",
+    "Schema",
+    "Seat",
+    "Transition",
+    "Usage",
+    "ask",
+    "ask_sync",
+    "load_prompt",
+    "load_settings",
+    "stream",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pnyx' has no attribute {name!r}")
+    home, _, attribute = _HOMES[name].partition(":")
+    value = getattr(import_module(f".{home}", __name__), attribute or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,146 @@
+"""A real process, killed with SIGKILL before every journal write of a three-round debate, and resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import signal
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.support.scripted import Request, ScriptedHost
+
+NEEDED = 12
+CONFIG = """
+[providers.lab]
+kind = "openai"
+base_url = "{url}"
+[models."lab:alpha"]
+input_price = 1.0
+output_price = 4.0
+[models."lab:beta"]
+input_price = 0.5
+output_price = 2.0
+[models."lab:gamma"]
+input_price = 0.5
+output_price = 2.0
+[panel]
+seats = ["lab:alpha", "lab:beta", "lab:gamma"]
+"""
+
+
+def words(request: Request) -> str:
+    """A reply fixed by model and prompt, nonces aside, since those differ from run to run."""
+    asked = re.sub(r"\bm[0-9a-f]{10}\b", "", request.body["messages"][-1]["content"])
+    digest = hashlib.sha256(f"{request.model} {asked}".encode()).hexdigest()
+    return f"I hold {digest[:8]}, because {digest[8:16]} and {digest[16:24]}."
+
+
+class Case:
+    """One database, one host, and the pnyx command on them."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.host = ScriptedHost()
+        self.host.on("*", text=words)
+
+    async def pnyx(self, kill_at: int, *arguments: str) -> tuple[int, str, str]:
+        (self.folder / "pnyx.toml").write_text(CONFIG.format(url=self.host.openai))
+        environment = {
+            **os.environ,
+            "PNYX_CONFIG": str(self.folder / "pnyx.toml"),
+            "PNYX_DATABASE": str(self.folder / "pnyx.db"),
+            "OPENAI_API_KEY": "sk-planted-secret",
+        }
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.support.killed", str(kill_at), *arguments),
+            env=environment,
+            cwd=Path(__file__).parents[2],
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        return process.returncode or 0, out.decode(), err.decode()
+
+    async def ask(self, kill_at: int) -> tuple[int, str, str]:
+        return await self.pnyx(kill_at, "ask", "Should we?", "--seed", "7", "--rounds", "3", "--json", "-q")
+
+    def events(self) -> list[dict[str, Any]]:
+        with sqlite3.connect(self.folder / "pnyx.db") as connection:
+            rows = connection.execute("SELECT body FROM events ORDER BY run_id, seq").fetchall()
+        connection.close()
+        return [json.loads(body) for (body,) in rows]
+
+    def ledger(self, scope: str) -> tuple[int, int]:
+        with sqlite3.connect(self.folder / "pnyx.db") as connection:
+            row = connection.execute(
+                "SELECT spent_nusd, reserved_nusd FROM ledger WHERE scope = ?", (scope,)
+            ).fetchone()
+        connection.close()
+        return row
+
+
+def decision(document: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in document.items() if k not in ("run_id", "usage", "elapsed_s")}
+
+
+async def killed_and_resumed(folder: Path, kill_at: int, want: dict[str, Any]) -> None:
+    case = Case(folder)
+    async with case.host:
+        code, out, err = await case.ask(kill_at)
+        assert code == -signal.SIGKILL, err
+        try:
+            before = case.events()
+        except sqlite3.OperationalError:
+            before = []  # killed before there were tables
+        if not before:
+            assert case.host.log == []
+            return
+        recorded = {e["key"] for e in before if e["type"] == "call_finished"}
+        in_flight = [e for e in before if e["type"] == "call_started" and e["key"] not in recorded]
+        run_id = before[0]["run_id"]
+        code, out, err = await case.pnyx(0, "resume", run_id[:6], "--json", "-q")
+        assert code == 0, err
+        assert decision(json.loads(out)) == want
+        assert NEEDED <= len(case.host.log) <= NEEDED + len(in_flight)
+        events = case.events()
+        assert [e["seq"] for e in events] == list(range(1, len(events) + 1))
+        assert sum(e["type"] == "run_finished" for e in events) == 1
+        again = [e["key"] for e in events[len(before) :] if e["type"] == "call_started"]
+        assert not recorded & set(again)
+        unknown = [e for e in events if e["type"] == "call_failed"]
+        assert len(unknown) == len(in_flight)
+        charged = sum(
+            e.get("cost_usd") or e.get("charged_usd") or 0
+            for e in events
+            if "cost_usd" in e or "charged_usd" in e
+        )
+        assert case.ledger(f"run:{run_id}") == (round(charged * 1e9), 0)
+        code, out, err = await case.pnyx(0, "resume", run_id, "--json", "-q")
+        assert decision(json.loads(out)) == want
+        assert len(case.host.log) <= NEEDED + len(in_flight)
+        assert "sk-planted-secret" not in json.dumps(events) + out + err
+
+
+async def test_killed_before_every_commit_and_resumed_nothing_journaled_is_sent_again(tmp_path: Path) -> None:
+    whole = Case(tmp_path / "whole")
+    async with whole.host:
+        code, out, err = await whole.ask(0)
+        assert code == 0, err
+        want = decision(json.loads(out))
+        assert len(whole.host.log) == NEEDED
+        commits = int(err.split()[-1])
+    assert commits >= 18
+    turn = asyncio.Semaphore(os.cpu_count() or 1)
+
+    async def one(n: int) -> None:
+        async with turn:
+            await killed_and_resumed(tmp_path / str(n), n, want)
+
+    await asyncio.gather(*(one(n) for n in range(1, commits + 1)))

@@ -1,0 +1,34 @@
+"""`python -m tests.support.killed N ARGUMENTS …`: the pnyx command, ended by SIGKILL before its Nth commit.
+
+With N = 0 nothing is killed, and the number of commits is the last line of stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Any
+
+from pnyx.interfaces.cli import main
+from pnyx.store.engine import Database
+
+commit = Database._commit
+count = 0
+
+
+async def counting(self: Database, group: Any) -> None:
+    global count
+    count += 1
+    if count == int(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    await commit(self, group)
+
+
+Database._commit = counting  # type: ignore[method-assign]
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[2:])
+    finally:
+        print(count, file=sys.stderr)
