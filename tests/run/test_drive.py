@@ -9,8 +9,9 @@ import pytest
 
 from pnyx.core.models import Seat
 from pnyx.core.phases import START, Phases, Transition
-from pnyx.core.steps import Ask, Brief, Decision, Enter, Panel, Protocol, Reply
+from pnyx.core.steps import Ask, Brief, Decision, Enter, Panel, Protocol, Reply, Tell, Use
 from pnyx.core.text import Draft
+from pnyx.core.toolcalls import ToolResult
 from pnyx.errors import Halted, IllegalPhase, NoQuorum, ScriptError, SeatAbsent
 from pnyx.run.drive import Where, drive
 from tests.support.panels import seats
@@ -36,6 +37,13 @@ class Performer:
         if ask.seat.model in self.absent:
             raise SeatAbsent("down")
         return Reply(ask, f"{ask.seat.model} {ask.prompt.text.strip()}")
+
+    async def use(self, key: str, step: Use, where: Where) -> ToolResult:
+        self.keys.append(key)
+        return ToolResult(f"{step.tool}: {step.arguments}")
+
+    async def tell(self, key: str, step: Tell, where: Where) -> None:
+        self.keys.append(key)
 
     async def enter(self, key: str, step: Enter, where: Where) -> None:
         self.keys.append(key)

@@ -27,7 +27,7 @@ from tests.support.panels import Host, Killed, caller, fresh, seats
 SEATS = seats("h:1", "h:2", "h:3")
 BRIEF = Brief("Q?", "2026-01-01")
 
-# A tree of steps: ("ask", seat) | ("all", [tree …]) | ("graph", [(needs, tree) …]) | ("seq", [tree …]) | ("run", tree)
+# A tree: ("ask", seat) | ("all", [tree …]) | ("graph", [(needs, tree) …]) | ("seq", [tree …]) | ("run", tree)
 leaves = st.tuples(st.just("ask"), st.integers(0, 2))
 trees = st.recursive(
     leaves,
@@ -101,7 +101,9 @@ async def attempt(tree: Any, database: Database, host: Host, seen: list[Event] |
     def resolve(name: str, brief: Brief) -> tuple[Protocol, Brief]:
         return PROTOCOL, brief
 
-    return await drive(PROTOCOL, Brief("Q", BRIEF.today, {"tree": tree}), Panel(SEATS), made, resolve)
+    decision = await drive(PROTOCOL, Brief("Q", BRIEF.today, {"tree": tree}), Panel(SEATS), made, resolve)
+    await made.journal.append()
+    return decision
 
 
 async def outcome(tree: Any, database: Database, host: Host) -> Decision | str:
@@ -130,6 +132,7 @@ async def kill_everywhere(tree: Any, folder: Path) -> None:
         first = Host(rule, die_before=k)
         with pytest.raises(Killed):
             await outcome(tree, database, first)
+        await database.write(lambda c: None)  # what was queued before the end may still be committed
         before = await database.read(lambda c: store.log(c, "r"))
         recorded = {e.key for e in before if isinstance(e, CallFinished)}
         second = Host(rule)

@@ -12,9 +12,9 @@ from pnyx.core.models import Price, Seat, Usage
 from pnyx.core.steps import Protocol
 from pnyx.providers.seam import Call, Completion
 from pnyx.run.budget import Purse
-from pnyx.run.calls import Caller, Limits, now
+from pnyx.run.calls import Caller
 from pnyx.run.journal import Journal
-from pnyx.run.limits import Deadline, Gate
+from pnyx.run.limits import Deadline, Gate, Limits, now
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
@@ -113,7 +113,7 @@ async def caller(
         gates={seat.provider: Gate(16) for seat in panel},
         open_provider=lambda name: host,
     )
-    await made.write_off()
+    made.write_off()
     return made
 
 

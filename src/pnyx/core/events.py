@@ -8,7 +8,7 @@ reader of the list. Amounts are USD, times are UTC.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, get_args
 
 __all__ = [
@@ -108,6 +108,7 @@ class CallFinished(_Base):
     model: str
     text: str
     data: Any = None
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
     finish_reason: str = "stop"
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -148,7 +149,10 @@ class SeatDropped(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(_Base):
+    """A tool was run for a seat; `outcome` is the text it gave, or why it gave none (`ok` False)."""
+
     type: ClassVar[str] = "tool_called"
+    fingerprint: str
     tool: str
     arguments: Mapping[str, Any]
     outcome: str
@@ -203,6 +207,7 @@ Event = (
     | RunFinished
 )
 _TYPES: dict[str, type[Event]] = {cls.type: cls for cls in get_args(Event)}
+_TUPLES = {cls: {f.name for f in fields(cls) if str(f.type).startswith("tuple")} for cls in _TYPES.values()}
 
 
 def to_json(event: Event) -> dict[str, Any]:
@@ -213,4 +218,7 @@ def to_json(event: Event) -> dict[str, Any]:
 def from_json(document: Mapping[str, Any]) -> Event:
     """The event of a JSON object. Raises `KeyError` for an unknown type, `TypeError` for unknown fields."""
     body = dict(document)
-    return _TYPES[body.pop("type")](**body)
+    cls = _TYPES[body.pop("type")]
+    for name in _TUPLES[cls] & body.keys():
+        body[name] = tuple(body[name])
+    return cls(**body)

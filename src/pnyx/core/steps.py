@@ -11,13 +11,15 @@ import hashlib
 import json
 import random
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from ..errors import SeatAbsent, UsageError
+from .decision import Brief, Decision, Dissent
 from .models import Seat, cheapest, strongest
 from .phases import Phases
-from .text import Draft, Material, Prompt
+from .text import Draft, Material, Prompt, fence
+from .toolcalls import ToolCall, ToolResult, Turn
 
 __all__ = [
     "Absent",
@@ -37,6 +39,8 @@ __all__ = [
     "Schema",
     "Script",
     "Step",
+    "Tell",
+    "Use",
 ]
 
 T = TypeVar("T")
@@ -71,12 +75,17 @@ Branch: TypeAlias = "Step[T] | Coroutine[Step[Any], Any, T]"
 
 @dataclass(frozen=True, slots=True)
 class Ask(Step["Reply"]):
-    """Ask one seat. Raises `SeatAbsent` when it cannot answer, refuses, or says nothing."""
+    """Ask one seat. Raises `SeatAbsent` when it cannot answer, refuses, or says nothing.
+
+    tools: names of tools it may call; `Reply.calls` holds what it wants. turns: what it asked of
+    tools so far, and got.
+    """
 
     seat: Seat
     prompt: Prompt
     schema: Schema | None = None
     tools: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -90,18 +99,20 @@ class Ask(Step["Reply"]):
             self.prompt.text,
             self.schema and self.schema.json,
             self.tools,
+            [(t.text, [(c.name, dict(c.arguments)) for c in t.calls], t.results) for t in self.turns],
         )
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a seat said. `data` is the parsed object where the ask had a schema and the text satisfied it."""
+    """What a seat said. data: the JSON object in it, where the ask had a schema. calls: tools it wants."""
 
     ask: Ask
     text: str
     data: Any = None
     truncated: bool = False
+    calls: tuple[ToolCall, ...] = ()
 
     @property
     def seat(self) -> Seat:
@@ -139,7 +150,31 @@ class Graph(Step[dict[str, T]]):
 
 
 @dataclass(frozen=True, slots=True)
-class Run(Step["Decision"]):
+class Use(Step[ToolResult]):
+    """Run a tool for a seat. What goes wrong is in the result, for the seat to read."""
+
+    seat: Seat
+    tool: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        parts = ("use", self.seat.label, self.tool, dict(self.arguments))
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Tell(Step[None]):
+    """Put a count of votes into the record. tally: label or answer -> votes or points."""
+
+    rule: str
+    tally: Mapping[str, float]
+    winner: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Run(Step[Decision]):
     """Run another protocol on the same panel, in its own scope of the journal."""
 
     protocol: str
@@ -160,61 +195,20 @@ class Enter(Step[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
-    """What a run is about. today: ISO date, an input so that a replay sees the same day.
-
-    context: material the seats should know (earlier decisions, sources), shown fenced.
-    """
-
-    question: str
-    today: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    context: tuple[Material, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Dissent:
-    """One standing disagreement: who, by label and by model, and why."""
-
-    seat: str
-    model: str
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decision:
-    """What a protocol comes to. Absent is None; shares and confidence are in [0, 1].
-
-    status: consensus | majority | plurality | decided | deadlock | single.
-    confidence_rule: the name of the rule that made `confidence`.
-    agreement: share of live seats that ended on this answer; None where seats did not vote.
-    """
-
-    answer: str
-    status: str = "decided"
-    final_answer: str | None = None
-    confidence: float | None = None
-    confidence_rule: str | None = None
-    rigor: float | None = None
-    agreement: float | None = None
-    consensus_reached: bool | None = None
-    dissent: tuple[Dissent, ...] = ()
-    rounds: int = 1
-    converged: bool | None = None
-    stop_reason: str = ""
-    detail: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Panel:
     """The seats, in the order given, and all that a protocol may await.
 
-    seed: the run's seed, the only source of order. salt: the run's secret, from which fence nonces come.
+    seed: the run's seed, the only source of order. salt: the run's secret, from which fence nonces
+    come. frame: makes what a seat's role adds to the end of its prompts. tools: offered to seats in
+    phases that allow them, for at most `tool_turns` turns.
     """
 
     seats: tuple[Seat, ...]
     seed: int = 0
     salt: str = ""
+    frame: Callable[[str], Draft] | None = None
+    tools: tuple[str, ...] = ()
+    tool_turns: int = 5
 
     @property
     def strongest(self) -> Seat:
@@ -230,13 +224,27 @@ class Panel:
         random.Random("/".join(map(str, (self.seed, *reader)))).shuffle(out)
         return out
 
-    def ask(
-        self, seat: Seat, draft: Draft, *, schema: Schema | None = None, tools: tuple[str, ...] = ()
-    ) -> Ask:
-        prompt = draft.render(
-            salt=self.salt, short=seat.short_prompts, names=tuple(s.model for s in self.seats)
-        )
-        return Ask(seat, prompt, schema, tools)
+    def ask(self, seat: Seat, draft: Draft, schema: Schema | None = None) -> Ask:
+        """The ask of a seat, in the variant and with the role that are the seat's."""
+        if seat.role and self.frame is not None:
+            draft = Draft("", "", (draft, "\n", self.frame(seat.role)))
+        names = tuple(s.model for s in self.seats)
+        return Ask(seat, draft.render(salt=self.salt, short=seat.short_prompts, names=names), schema)
+
+    async def work(self, seat: Seat, draft: Draft) -> Reply:
+        """Ask with the panel's tools in hand; out of turns, the seat answers with what it has."""
+        ask = replace(self.ask(seat, draft), tools=self.tools)
+        for _ in range(self.tool_turns if self.tools else 0):
+            reply = await ask
+            if not reply.calls:
+                return reply
+            results = await self.all([Use(seat, c.name, c.arguments) for c in reply.calls], quorum=0)
+            shown = tuple(
+                fence(Material(f"tool {call.name}", result.text), self.salt)
+                for call, result in zip(reply.calls, results, strict=True)
+            )
+            ask = replace(ask, turns=(*ask.turns, Turn(reply.text, reply.calls, shown)))
+        return await replace(ask, tools=())
 
     def all(self, branches: Sequence[Branch[T]], quorum: int = 1) -> All[T]:
         return All(tuple(branches), quorum)
@@ -254,12 +262,15 @@ class Panel:
     def enter(self, phase: str, round: int = 1, answer: str | None = None, **facts: Any) -> Enter:
         return Enter(phase, round, answer, facts)
 
+    def tell(self, rule: str, tally: Mapping[str, float], winner: str | None = None, **detail: Any) -> Tell:
+        return Tell(rule, tally, winner, detail)
+
     async def first(self, seats: Sequence[Seat], draft: Draft) -> Reply:
         """The reply of the first of `seats` that answers; raises the last `SeatAbsent` when none does."""
         absent = SeatAbsent("no seat was there to ask")
         for seat in seats:
             try:
-                return await self.ask(seat, draft)
+                return await self.work(seat, draft)
             except SeatAbsent as exc:
                 absent = exc
         raise absent

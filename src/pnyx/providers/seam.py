@@ -7,32 +7,15 @@ everything that goes wrong, and on cancellation a closed socket or a stopped gen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from ..core.models import Usage
 from ..core.steps import Schema
+from ..core.toolcalls import ToolCall, ToolSpec
 
 __all__ = ["Call", "Completion", "Message", "Provider", "ToolCall", "ToolSpec"]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
-    """A tool the model may call; `parameters` is a JSON schema of its arguments."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """What the model asked of a tool. `arguments` is as the model wrote it, parsed when it was an object."""
-
-    id: str
-    name: str
-    arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +31,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. model: the name at the host, without the provider. timeout_s: what is left of the deadline."""
+    """One request. model: its name at the host, without the provider. timeout_s: what its deadline leaves."""
 
     model: str
     messages: tuple[Message, ...]

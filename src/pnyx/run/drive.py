@@ -15,7 +15,8 @@ from typing import Any, Protocol, TypeVar, cast
 
 from ..core import steps
 from ..core.phases import START
-from ..core.steps import All, Ask, Branch, Brief, Decision, Enter, Graph, Panel, Reply, Run, Step
+from ..core.steps import All, Ask, Branch, Brief, Decision, Enter, Graph, Panel, Reply, Run, Step, Tell, Use
+from ..core.toolcalls import ToolResult
 from ..errors import Halted, NoQuorum, ScriptError, SeatAbsent
 
 __all__ = ["Performer", "Resolve", "Where", "drive"]
@@ -33,11 +34,15 @@ class Where:
 
 
 class Performer(Protocol):
-    """What carries out the leaves of the tree: calls and phase changes."""
+    """What carries out the leaves of the tree: calls, tools, phases and counts."""
 
     async def ask(self, key: str, ask: Ask, where: Where) -> Reply: ...
 
+    async def use(self, key: str, step: Use, where: Where) -> ToolResult: ...
+
     async def enter(self, key: str, step: Enter, where: Where) -> None: ...
+
+    async def tell(self, key: str, step: Tell, where: Where) -> None: ...
 
 
 Resolve = Callable[[str, Brief], tuple[steps.Protocol, Brief]]
@@ -95,6 +100,10 @@ class _Driver:
         match step:
             case Ask():
                 return await self.performer.ask(key, step, self.where)
+            case Use():
+                return await self.performer.use(key, step, self.where)
+            case Tell():
+                return await self.performer.tell(key, step, self.where)
             case All(branches, quorum):
                 return await self.all(key, branches, quorum)
             case Graph(nodes, quorum):

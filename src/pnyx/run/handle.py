@@ -23,8 +23,9 @@ from ..errors import (
 from ..store import Database
 from ..store import runs as store
 from .budget import budget_event, nusd
-from .calls import Caller, now
+from .calls import Caller
 from .drive import drive
+from .limits import now
 from .result import Result, Summary
 from .spec import Spec
 
@@ -51,7 +52,7 @@ class RunHandle:
     spent_s: float = 0.0
     lost: list[CallStarted] = field(default_factory=list)
     caller: Caller = field(init=False)
-    _summary: Summary = field(default_factory=Summary)
+    summary: Summary = field(default_factory=Summary)
     _watchers: set[asyncio.Queue[Event | None]] = field(default_factory=set)
     _task: asyncio.Task[Result] | None = None
     _last: RunFinished | None = None
@@ -61,7 +62,6 @@ class RunHandle:
 
     def __post_init__(self) -> None:
         for event in self.past:
-            self._summary.add(event)
             if isinstance(event, RunFinished):
                 self._last = event
 
@@ -79,7 +79,7 @@ class RunHandle:
     @property
     def spent_nusd(self) -> int:
         """What the run has cost so far, as far as prices are known."""
-        return nusd(self._summary.usage["cost_usd"])
+        return nusd(self.summary.usage["cost_usd"])
 
     async def events(self, after: int = 0, tokens: bool = False) -> AsyncIterator[Event]:
         """Events with a `seq` above `after`: stored ones first, then live, until the terminal one.
@@ -140,7 +140,6 @@ class RunHandle:
 
     def publish(self, event: Event) -> None:
         """Hand an event to everyone who watches; given to the journal."""
-        self._summary.add(event)
         if isinstance(event, RunFinished):
             self._last = event
         for queue in self._watchers:
@@ -174,8 +173,8 @@ class RunHandle:
     async def _finish(self, result: Result) -> Result:
         self._ending = True
         # A branch that lost a race may have left a request behind; every reservation ends settled.
-        await self.caller.write_off()
-        result = replace(result, usage=dict(self._summary.usage), elapsed_s=self._elapsed())
+        self.caller.write_off()
+        result = replace(result, usage=dict(self.summary.usage), elapsed_s=self._elapsed())
         event = RunFinished(time=now(), status=result.status, result=result.to_json())
         await self._release(result.status, event, result=result)
         return result
@@ -203,16 +202,16 @@ class RunHandle:
     def _ended(self, status: str, stop_reason: str, message: str = "") -> Result:
         """A result without a decision: the best answer so far, and why there is no better one."""
         decision = Decision(
-            answer=self._summary.answer or "",
+            answer=self.summary.answer or "",
             status=status,
-            rounds=self._summary.rounds,
+            rounds=self.summary.rounds,
             stop_reason=stop_reason,
             detail={"message": message} if message else {},
         )
         return self._result(decision)
 
     def _result(self, decision: Decision) -> Result:
-        dropped = tuple(self._summary.dropped)
+        dropped = tuple(self.summary.dropped)
         return Result(
             **{f.name: getattr(decision, f.name) for f in fields(decision)},
             run_id=self.run_id,
@@ -221,7 +220,7 @@ class RunHandle:
             seats=tuple({"seat": s.label, "model": s.model, "role": s.role} for s in self.spec.seats),
             dropped=dropped,
             degraded=bool(dropped),
-            usage=dict(self._summary.usage),
+            usage=dict(self.summary.usage),
             elapsed_s=self._elapsed(),
         )
 

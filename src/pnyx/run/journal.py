@@ -2,18 +2,29 @@
 
 `call_started` is the intent, committed together with its reservation before the request is sent;
 `call_finished` or a final `call_failed` is the outcome, committed together with its settlement
-before the protocol sees it. Nothing recorded is performed again.
+before anything that follows from it leaves the process. Nothing recorded is performed again.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection
 
-from ..core.events import CallFailed, CallFinished, CallStarted, Event, PhaseEntered, SeatDropped, Token
+from ..core.events import (
+    CallFailed,
+    CallFinished,
+    CallStarted,
+    Event,
+    PhaseEntered,
+    SeatDropped,
+    Token,
+    ToolCalled,
+    VoteTallied,
+)
 from ..errors import Diverged
 from ..store import Database
 from ..store import runs as store
@@ -21,13 +32,15 @@ from ..store import runs as store
 __all__ = ["Journal", "Outcome"]
 
 Outcome = CallFinished | CallFailed
+Done = Outcome | ToolCalled
 
 
 class Journal:
     """What a run has recorded, by key; and the only way to record more.
 
     past: the stored events. inherited: finished calls of the run that this one was forked from.
-    publish: called with every event, in order, after its commit. on_stop: called with what
+    observe: called once with every event, past ones too, when it is certain. publish: called with
+    every new one, in order, after its commit. on_stop: called with what
     another process asks of this run ("cancel").
     """
 
@@ -39,7 +52,8 @@ class Journal:
         *,
         past: Sequence[Event] = (),
         inherited: Mapping[str, CallFinished] | None = None,
-        publish: Callable[[Event], None] = lambda event: None,
+        observe: Callable[[Event], object] = lambda event: None,
+        publish: Callable[[Event], object] = lambda event: None,
         on_stop: Callable[[str], None] = lambda stop: None,
     ) -> None:
         self.database, self.run_id, self.epoch = database, run_id, epoch
@@ -47,17 +61,27 @@ class Journal:
         self.seq = 0
         self.answer: str | None = None
         self.dropped: dict[str, str] = {}
-        self._publish, self._on_stop = publish, on_stop
+        self._observe, self._publish, self._on_stop = observe, publish, on_stop
         self._started: dict[str, CallStarted] = {}
         self._open: dict[str, CallStarted] = {}
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[str, Done] = {}
         self._entered: set[str] = set()
         self._buffer: list[Event] = []
+        self._failure: BaseException | None = None
         for event in past:
             self._read(event)
 
     def outcome(self, key: str, fingerprint: str) -> Outcome | None:
-        """What is recorded at `key`, or None. Raises `Diverged` when something else was asked there."""
+        """What is recorded of the ask at `key`, or None. Raises `Diverged` when it was another step."""
+        found = self._at(key, fingerprint)
+        return None if isinstance(found, ToolCalled) else found
+
+    def result(self, key: str, fingerprint: str) -> ToolCalled | None:
+        """The same for the use of a tool."""
+        found = self._at(key, fingerprint)
+        return found if isinstance(found, ToolCalled) else None
+
+    def _at(self, key: str, fingerprint: str) -> Done | None:
         known = self._started.get(key) or self._outcomes.get(key)
         if known is not None and known.fingerprint != fingerprint:
             raise Diverged(
@@ -75,6 +99,7 @@ class Journal:
         return list(self._open.values())
 
     def entered(self, key: str) -> bool:
+        """Whether the phase or the count at `key` is recorded."""
         return key in self._entered
 
     def later(self, event: Event) -> None:
@@ -92,8 +117,37 @@ class Journal:
 
         Raises `Fenced`, `OutOfBudget`, `StoreError`; nothing of the unit is written then.
         """
+        if self._failure is not None:
+            raise self._failure
         owed = tuple(self._buffer)
-        pending = (*owed, *batch)
+        try:
+            await self._submit(batch, batch, ledger, columns)
+        except Exception:
+            self._buffer[:0] = owed
+            raise
+
+    def post(self, *batch: Event, ledger: Callable[[Connection], None] | None = None) -> None:
+        """Queue an outcome to be committed now, without waiting for the commit.
+
+        Whatever follows from it is committed with it or after it, and nothing leaves the process
+        before its own commit: if this one fails, every later append raises why.
+        """
+        for event in batch:
+            self._read(event)
+        self._submit(batch, (), ledger, None).add_done_callback(self._posted)
+
+    def _posted(self, written: asyncio.Future[Any]) -> None:
+        if not written.cancelled() and self._failure is None:
+            self._failure = written.exception()
+
+    def _submit(
+        self,
+        batch: tuple[Event, ...],
+        unread: tuple[Event, ...],
+        ledger: Callable[[Connection], None] | None,
+        columns: Mapping[str, Any] | None,
+    ) -> asyncio.Future[Any]:
+        pending = (*self._buffer, *batch)
         self._buffer.clear()
 
         def work(connection: Connection) -> tuple[int, str | None]:
@@ -103,23 +157,21 @@ class Journal:
 
         def committed(result: tuple[int, str | None]) -> None:
             self.seq, stop = result
-            for seq, event in enumerate(pending, self.seq - len(pending) + 1):
+            for event in unread:
                 self._read(event)
+            for seq, event in enumerate(pending, self.seq - len(pending) + 1):
                 self._publish(replace(event, run_id=self.run_id, seq=seq))
             if stop:
                 self._on_stop(stop)
 
-        try:
-            await self.database.write(work, committed)
-        except Exception:
-            self._buffer[:0] = owed
-            raise
+        return self.database.submit(work, committed)
 
     def show(self, token: Token) -> None:
         """Publish what is never stored."""
         self._publish(token)
 
     def _read(self, event: Event) -> None:
+        self._observe(event)
         match event:
             case CallStarted():
                 self._started[event.key] = self._open[event.key] = event
@@ -127,6 +179,10 @@ class Journal:
                 self._open.pop(event.key, None)
                 if isinstance(event, CallFinished) or event.final:
                     self._outcomes[event.key] = event
+            case ToolCalled():
+                self._outcomes[event.key] = event
+            case VoteTallied():
+                self._entered.add(event.key)
             case PhaseEntered():
                 self._entered.add(event.key)
                 self.answer = event.answer or self.answer

@@ -8,10 +8,11 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from ..errors import ProviderError
 
-__all__ = ["Deadline", "Gate", "delay"]
+__all__ = ["Deadline", "Gate", "Limits", "delay", "now"]
 
 BACKOFF_S = 0.5
 LONGEST_WAIT_S = 60.0
@@ -27,6 +28,22 @@ def delay(tries: int, error: ProviderError) -> float | None:
         return error.retry_after if error.retry_after <= LONGEST_WAIT_S else None
     ceiling = min(LONGEST_WAIT_S / 2, BACKOFF_S * 2.0 ** (tries - 1))
     return ceiling * (0.5 + 0.5 * random.random())
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601 with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What bounds the calls of a run. Seconds and tokens; `retries` are attempts after the first."""
+
+    call_deadline_s: float
+    max_output_tokens: int
+    retries: int = 3
+    temperature: float | None = None
+    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from ..core.text import Material
 from ..providers.catalogue import Catalogue, default_panel, parse_seats
 from ..providers.catalogue import seats as deal
 from ..settings import Settings
-from .calls import Limits
+from .limits import Limits
 from .spec import Spec
 
 __all__ = ["build"]

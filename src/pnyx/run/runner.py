@@ -25,11 +25,11 @@ from ..settings import Settings
 from ..store import Database
 from ..store import runs as store
 from .budget import Purse, budget_event
-from .calls import Caller, now
+from .calls import Caller
 from .handle import FINAL, RunHandle
 from .journal import Journal
 from .lease import BEAT_S, alive, this_worker
-from .limits import Deadline, Gate
+from .limits import Deadline, Gate, now
 from .spec import Spec
 
 __all__ = ["Runner"]
@@ -106,7 +106,7 @@ class Runner:
         handle = self._handle(row.id, spec, epoch, past=past, spent_s=(row.result or {}).get("elapsed_s"))
         purse = handle.caller.purse
         await self.database.write(lambda c: purse.open(c, now()))
-        handle.lost.extend(await handle.caller.write_off())
+        handle.lost.extend(handle.caller.write_off())
         if budget_usd is not None:
             account = await self.database.read(lambda c: store.read_account(c, purse.run_scope))
             await handle.caller.journal.append(
@@ -172,6 +172,7 @@ class Runner:
                 epoch,
                 past=past,
                 inherited=inherited,
+                observe=handle.summary.add,
                 publish=handle.publish,
                 on_stop=lambda stop: handle.cancel(),
             ),

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from typing import Any
 
 from .. import protocols
 from ..core import steps
+from ..core.decision import Given
 from ..core.models import Price, Seat
 from ..core.steps import Brief, Panel
-from ..core.text import Material
+from ..core.text import Draft, Material
 from ..errors import ConfigError, UsageError
-from .calls import Limits
+from ..prompts import load
+from .limits import Limits
 
 __all__ = ["Spec"]
 
@@ -43,6 +45,9 @@ class Spec:
     warn_usd: float | None = None
     deadline_s: float | None = None
     allow_unknown_price: bool = False
+    tools: tuple[str, ...] = ()
+    tool_turns: int = 5
+    responses: tuple[Given, ...] = ()
     owner: str = "local"
 
     @property
@@ -51,11 +56,13 @@ class Spec:
 
     @property
     def panel(self) -> Panel:
-        return Panel(self.seats, self.seed, self.salt)
+        return Panel(
+            self.seats, self.seed, self.salt, frame=_frame, tools=self.tools, tool_turns=self.tool_turns
+        )
 
     @property
     def brief(self) -> Brief:
-        return Brief(self.question, self.today, self.options, self.context)
+        return Brief(self.question, self.today, self.options, self.context, self.responses)
 
     def check(self) -> None:
         """Raise `UsageError` for a run that could not end well."""
@@ -79,7 +86,7 @@ class Spec:
         page = protocols.get(name)
         given = {**self.tables.get(name, {}), **brief.options}
         known = {key: value for key, value in given.items() if key in page.options}
-        return page, Brief(brief.question, brief.today, page.settle(known), brief.context)
+        return page, replace(brief, options=page.settle(known))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -92,4 +99,10 @@ class Spec:
         )
         values["limits"] = Limits(**values["limits"])
         values["context"] = tuple(Material(**m) for m in values["context"])
+        values["responses"] = tuple(Given(**r) for r in values["responses"])
+        values["tools"] = tuple(values["tools"])
         return cls(**values)
+
+
+def _frame(role: str) -> Draft:
+    return load("role")(role=role)

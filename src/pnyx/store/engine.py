@@ -28,6 +28,7 @@ __all__ = ["Database"]
 T = TypeVar("T")
 Work = Callable[[Connection], Any]
 _Item = tuple[Work, Callable[[Any], None] | None, asyncio.Future[Any]]
+GATHER_TURNS = 4
 BUSY_S = 30.0
 """How long a write waits for another process's transaction, in seconds."""
 
@@ -83,11 +84,17 @@ class Database:
         any waiter wakes. Work that raises is rolled back alone. Once queued, work is carried out
         even if the waiter is cancelled.
         """
+        return await self.submit(work, done)
+
+    def submit(
+        self, work: Callable[[Connection], T], done: Callable[[T], None] | None = None
+    ) -> asyncio.Future[T]:
+        """Queue a write, behind all that are queued, and return what will hold its result."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.append((work, done, future))
         if self._writer is None:
             self._writer = asyncio.create_task(self._drain())
-        return await future
+        return future
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         with _Explained(self.name):
@@ -101,6 +108,10 @@ class Database:
 
     async def _drain(self) -> None:
         try:
+            # What follows from a write that was just queued is queued within a few turns of the loop
+            # (the next request of a protocol that got a reply), and then shares its commit.
+            for _ in range(GATHER_TURNS):
+                await asyncio.sleep(0)
             while self._waiting:
                 group = list(self._waiting)
                 self._waiting.clear()

@@ -1,0 +1,65 @@
+# Needs python3 (3.11 or newer), make and the package registry; all of it lands in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+QUESTION := Should a two-person startup self-host PostgreSQL?
+
+# A fresh .venv starts faster once its bytecode is written, whatever the caller's shell says.
+unexport PYTHONDONTWRITEBYTECODE
+export UV_COMPILE_BYTECODE = 1
+
+# uv is five times faster than pip here, but does not read pip's settings: where it finds no registry, pip does.
+pip_install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) \
+	|| { echo "uv could not install; pip takes over"; $(BIN)/python -m pip install --quiet $(1); }
+# Two makes at once would write into the same .venv; where there is no flock, do not start two.
+alone := $(if $(shell command -v flock),flock .setup.lock)
+
+.PHONY: help setup demo test lint types fmt lock clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
+
+setup: ## make .venv from requirements.lock, hashes checked
+	@$(alone) $(MAKE) --silent --no-print-directory $(BIN)/.installed
+
+demo: setup ## fetch the embedded models and answer one question, with no key
+	@$(BIN)/pnyx models pull smollm2-135m
+	@$(BIN)/pnyx models pull qwen2.5-coder-0.5b \
+		|| echo "Qwen2.5-Coder-0.5B could not be had; the panel sits without it."
+	@PNYX_DATABASE="sqlite:///$(CURDIR)/.demo/pnyx.db" $(BIN)/pnyx ask "$(QUESTION)"
+
+test: lint types ## all checks: lint, types, tests
+	@$(BIN)/python -m pytest
+
+lint: setup ## ruff: rules and format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: setup ## mypy --strict
+	@$(BIN)/mypy
+
+fmt: setup ## rewrite the sources in the format that lint wants
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+lock: setup ## write requirements.lock anew from pyproject.toml, keeping pins that still fit
+	@$(BIN)/uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-emit-index-url --output-file requirements.lock
+
+clean: ## remove what make made
+	@rm -rf .venv .demo .setup.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/.locked: requirements.lock
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
+		"pnyx needs Python 3.11 or newer, and $(PYTHON) is older: make PYTHON=python3.12 ...")'
+	@echo "making .venv from requirements.lock"
+	@$(PYTHON) -m venv --clear .venv
+	@awk '/^[^ ]/ { on = /^uv==/ } on' requirements.lock > .venv/uv.lock
+	@$(BIN)/python -m pip install --quiet --require-hashes --requirement .venv/uv.lock
+	@$(call pip_install,--require-hashes --requirement requirements.lock)
+	@touch $@
+
+$(BIN)/.installed: $(BIN)/.locked pyproject.toml
+	@$(call pip_install,--no-deps --no-build-isolation --editable .)
+	@touch $@

@@ -1,0 +1,68 @@
+"""What a protocol is given and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .text import Material
+
+__all__ = ["Brief", "Decision", "Dissent", "Given"]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer that existed before the run, with its reasoning, for protocols that take such."""
+
+    answer: str
+    reasoning: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What a run is about. today: ISO date, an input so that a replay sees the same day.
+
+    context: material the seats should know (earlier decisions, sources), shown fenced. responses:
+    answers that exist already, one for each seat in order.
+    """
+
+    question: str
+    today: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    context: tuple[Material, ...] = ()
+    responses: tuple[Given, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dissent:
+    """One standing disagreement: who, by label and by model, and why."""
+
+    seat: str
+    model: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What a protocol comes to. Absent is None; shares and confidence are in [0, 1].
+
+    status: consensus | majority | plurality | decided | deadlock | single.
+    confidence_rule: the name of the rule that made `confidence`.
+    agreement: share of live seats that ended on this answer; None where seats did not vote.
+    """
+
+    answer: str
+    status: str = "decided"
+    final_answer: str | None = None
+    confidence: float | None = None
+    confidence_rule: str | None = None
+    rigor: float | None = None
+    agreement: float | None = None
+    consensus_reached: bool | None = None
+    dissent: tuple[Dissent, ...] = ()
+    rounds: int = 1
+    converged: bool | None = None
+    stop_reason: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)

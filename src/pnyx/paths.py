@@ -1,0 +1,33 @@
+"""The folders pnyx keeps things in, by the XDG rules on every system."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+__all__ = ["config_dir", "data_dir", "models_dir"]
+
+
+def config_dir(env: Mapping[str, str] = os.environ) -> Path:
+    """`$XDG_CONFIG_HOME/pnyx`, else `~/.config/pnyx`."""
+    return _base(env, "XDG_CONFIG_HOME", ".config")
+
+
+def data_dir(env: Mapping[str, str] = os.environ) -> Path:
+    """`$XDG_DATA_HOME/pnyx`, else `~/.local/share/pnyx`: the database, fetched models, what is trusted."""
+    return _base(env, "XDG_DATA_HOME", ".local/share")
+
+
+def models_dir(env: Mapping[str, str] = os.environ) -> Path:
+    """`$PNYX_MODELS`, else `models` in the data folder: fetched model files."""
+    named = env.get("PNYX_MODELS")
+    return Path(named).expanduser() if named else data_dir(env) / "models"
+
+
+def _base(env: Mapping[str, str], variable: str, below_home: str) -> Path:
+    base = Path(env.get(variable, ""))
+    # The XDG rules say that a relative path here is to be ignored.
+    if not base.is_absolute():
+        base = Path(env.get("HOME") or Path.home()) / below_home
+    return base / "pnyx"

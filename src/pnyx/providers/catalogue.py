@@ -1,0 +1,224 @@
+"""Which models there are, what is known of them, and how a panel is made of them. Asks no host."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+
+from ..core.models import Price, Seat
+from ..errors import ConfigError, UsageError
+from ..paths import models_dir
+from ..settings import ModelSettings, Settings
+from .weights_table import KNOWN
+
+__all__ = ["STRONG", "Catalogue", "DefaultPanel", "ModelInfo", "default_panel", "parse_seats", "seats"]
+
+MOST_SEATS = 100
+STRONG: Mapping[str, tuple[str, ...]] = {
+    "openai": ("gpt-6.1-sol",),
+    "anthropic": ("claude-opus-5-5",),
+    "google": ("gemini-4-argon",),
+    "mistral": ("mistral-large-4",),
+    "deepseek": ("deepseek-v4-pro",),
+    "openrouter": ("openai/gpt-6.1-sol", "anthropic/claude-opus-5.5", "google/gemini-4-argon"),
+}
+"""The models of the default panel. OpenRouter's are MAKER/MODEL, and come in where a maker is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What is known of one model; None is unknown.
+
+    model: its name at the host. context, max_output: tokens. parameters: billions. source: where its
+    price, or what else is known, comes from.
+    """
+
+    ref: str
+    provider: str
+    kind: str
+    model: str
+    price: Price | None = None
+    context: int | None = None
+    max_output: int | None = None
+    parameters: float | None = None
+    proposer_eligible: bool = True
+    short_prompts: bool = False
+    temperature: float | None = None
+    source: str = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultPanel:
+    """The panel of those who configured none. preset: how to run it where nothing else is asked for."""
+
+    refs: tuple[str, ...]
+    preset: str | None = None
+
+
+class Catalogue:
+    """What is configured, over what is built in, over the price snapshot. today: whose prices hold (UTC)."""
+
+    def __init__(self, settings: Settings, today: date | None = None) -> None:
+        self._settings = settings
+        self._today = today or datetime.now(UTC).date()
+
+    def describe(self, ref: str) -> ModelInfo:
+        """All that is known of a model. Raises `UsageError`, or `ConfigError` for an unknown provider."""
+        given = self._settings.models.get(ref, ModelSettings())
+        told = {"context", "max_output", "parameters", "proposer_eligible", "short_prompts", "temperature"}
+        info = replace(self._known(ref, given), **given.model_dump(include=told, exclude_none=True))
+        if given.input_price is None or given.output_price is None:
+            return info
+        price = self._price(
+            given.input_price, given.output_price, given.cached_price, given.reasoning_price, "configuration"
+        )
+        return replace(info, price=price, source=price.source)
+
+    def _known(self, ref: str, given: ModelSettings) -> ModelInfo:
+        name, model = _split(ref)
+        provider = self._settings.provider(name)
+        info = ModelInfo(
+            ref, name, provider.kind, model, parameters=_size(model), proposer_eligible=not _searches(model)
+        )
+        if provider.kind == "embedded":
+            free = replace(info, price=self._price(0, 0, source="embedded"), source="embedded")
+            weights = KNOWN.get(model)
+            if weights is None:
+                return replace(free, context=provider.context)
+            return replace(
+                free,
+                context=provider.context or weights.context,
+                parameters=weights.parameters,
+                short_prompts=weights.short_prompts,
+            )
+        if provider.kind == "ollama":
+            # Wherever it runs, Ollama has no price for a token.
+            return replace(info, price=self._price(0, 0, source="local"), source="local")
+        if not provider.official:
+            return info
+        # The snapshot takes 0.3 s to load, which a panel of embedded or own models never pays.
+        from .prices import look_up
+
+        listing = look_up(provider.kind, model, self._today, given.context)
+        if listing is None:
+            return info
+        # Searches are charged by the piece, which no price of tokens covers.
+        price = listing.price if info.proposer_eligible else None
+        return replace(
+            info, price=price, context=listing.context, source=price.source if price else "unknown"
+        )
+
+    def _price(
+        self,
+        input: float,
+        output: float,
+        cached: float | None = None,
+        reasoning: float | None = None,
+        source: str = "",
+    ) -> Price:
+        return Price(input, output, cached, reasoning, self._today.isoformat(), source)
+
+
+def parse_seats(specs: Iterable[str]) -> tuple[str, ...]:
+    """A reference for each seat, of "provider:model" and "provider:model*N". Raises `UsageError`."""
+    refs: list[str] = []
+    for spec in specs:
+        ref, star, times = spec.strip().partition("*")
+        _split(ref)
+        if star and not (times.isdecimal() and 1 <= int(times) <= MOST_SEATS):
+            raise UsageError(f"{spec[:80]!r}: after * comes the number of seats, 1 to {MOST_SEATS}")
+        refs += [ref] * int(times or 1)
+    if len(refs) > MOST_SEATS:
+        raise UsageError(f"a panel has at most {MOST_SEATS} seats, not {len(refs)}")
+    return tuple(refs)
+
+
+def seats(
+    catalogue: Catalogue, refs: Sequence[str], roles: Mapping[str, str] | None = None, seed: int = 0
+) -> tuple[Seat, ...]:
+    """The seats in the order given, their labels dealt from an order shuffled with the seed.
+
+    roles: "2", "B" or "Participant B" -> the role of the second seat, or of the seat so labelled.
+    Raises `UsageError` for a role of no seat, and like `Catalogue.describe`.
+    """
+    letters = [_letters(n) for n in range(len(refs))]
+    random.Random(f"{seed}/labels").shuffle(letters)
+    given = {name.removeprefix("Participant ").strip().upper(): text for name, text in (roles or {}).items()}
+    strangers = set(given) - set(letters) - {str(n + 1) for n in range(len(refs))}
+    if strangers:
+        raise UsageError(
+            f"a role is given for {min(strangers)!r}, which is no seat: seats are 1 to {len(refs)}"
+        )
+    infos = {ref: catalogue.describe(ref) for ref in refs}
+    return tuple(
+        Seat(
+            label=f"Participant {letter}",
+            model=ref,
+            role=given.get(str(number), given.get(letter, "")),
+            price=infos[ref].price,
+            parameters=infos[ref].parameters,
+            proposer_eligible=infos[ref].proposer_eligible,
+            short_prompts=infos[ref].short_prompts,
+            temperature=infos[ref].temperature,
+        )
+        for number, (ref, letter) in enumerate(zip(refs, letters, strict=True), 1)
+    )
+
+
+def default_panel(settings: Settings, env: Mapping[str, str] = os.environ) -> DefaultPanel:
+    """A strong model of every maker whose key is set, else the embedded models that are here.
+
+    One model alone takes three seats. Raises `ConfigError` with the one command that helps when
+    there is neither.
+    """
+    makers: dict[str, str] = {}
+    for kind, models in STRONG.items():
+        provider = settings.provider(kind)
+        if provider.kind == kind and provider.official and any(env.get(v) for v in provider.key_variables):
+            for model in models:
+                maker = model.partition("/")[0] if "/" in model else kind
+                makers.setdefault(maker, f"{kind}:{model}")
+    if makers:
+        return DefaultPanel(_three(tuple(makers.values())))
+    # Importing it takes an HTTP client along, which only this case and a pull need.
+    from .weights import installed
+
+    here = tuple(installed(models_dir(env)))
+    chosen = tuple(name for name in here if name in KNOWN and KNOWN[name].default) or here[:1]
+    if not chosen:
+        raise ConfigError(
+            "no model is here yet, and no provider's key is set; run: pnyx models pull smollm2-135m"
+        )
+    return DefaultPanel(_three(tuple(f"embedded:{name}" for name in chosen)), "quick")
+
+
+def _three(refs: tuple[str, ...]) -> tuple[str, ...]:
+    return refs * 3 if len(refs) == 1 else refs
+
+
+def _split(ref: str) -> tuple[str, str]:
+    provider, _, model = ref.partition(":")
+    if not provider or not model.strip() or "*" in ref or not ref.isprintable():
+        raise UsageError(f'a model is named "provider:model", not {ref[:80]!r}')
+    return provider, model
+
+
+def _searches(model: str) -> bool:
+    """Whether the name is of a model that searches the web by itself."""
+    return bool(re.search(r"(^|[/:_-])(sonar|search|online|deep-research)($|[/:_-])", model.lower()))
+
+
+def _size(model: str) -> float | None:
+    """Billions of parameters, where the name says so: "llama3.2:3b", "smollm2-135m"."""
+    found = re.search(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])", model.lower())
+    return float(found[1]) / (1 if found[2] == "b" else 1000) if found else None
+
+
+def _letters(number: int) -> str:
+    """0 -> A, 25 -> Z, 26 -> AA, as columns of a spreadsheet are named."""
+    head, last = divmod(number, 26)
+    return (_letters(head - 1) if head else "") + chr(ord("A") + last)

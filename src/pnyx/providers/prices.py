@@ -1,0 +1,90 @@
+"""What the snapshot bundled with genai-prices knows of the makers' own models. Nothing is fetched.
+
+Import this module only to look a model up: it loads the snapshot, 0.3 s.
+
+A ledger must not fall below the bill, so where a price varies the dearer one counts: the dearest hour
+of the day, and input as if it were written to a cache where hosts do that unasked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+import genai_prices
+from genai_prices.data import providers
+from genai_prices.types import (
+    ModelInfo,
+    ModelPrice,
+    StartDateConstraint,
+    TieredPrices,
+    TimeOfDateConstraint,
+)
+
+from ..core.models import Price
+
+__all__ = ["Listing", "look_up"]
+
+CACHES_WHEN_ASKED = ("anthropic",)
+"""Kinds that bill a write to their prompt cache only where a request asks for it; pnyx never does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A model as the snapshot lists it. context: tokens up to which `price` holds, None when unknown."""
+
+    price: Price | None
+    context: int | None
+
+
+def look_up(kind: str, model: str, today: date, context: int | None = None) -> Listing | None:
+    """The listing of `model` at the own host of `kind` on a day; None when the snapshot does not know it.
+
+    context: the window that will be used, in tokens, where it was configured; prices are then those of
+    the dearest tier it reaches. Otherwise the base tier holds, and the window ends where that does.
+    The price is None where tokens are not all that every request is charged for.
+    """
+    found = next(provider for provider in providers if provider.id == kind).find_model(model)
+    if found is None:
+        return None
+    prices = _in_force(found, today)
+    if any(p.input_mtok is None or p.output_mtok is None or p.requests_kcount for p in prices):
+        return Listing(None, context or found.context_window)
+
+    def rate(*names: str) -> float | None:
+        rates = []
+        for value in (getattr(price, name) for price in prices for name in names):
+            if isinstance(value, TieredPrices):
+                reached = [tier.price for tier in value.tiers if (context or 0) > tier.start]
+                rates += [value.base, *reached]
+            elif value is not None:
+                rates.append(value)
+        return float(max(rates)) if rates else None
+
+    unasked = () if kind in CACHES_WHEN_ASKED else ("cache_write_mtok",)
+    price = Price(
+        input=rate("input_mtok", *unasked) or 0.0,
+        output=rate("output_mtok") or 0.0,
+        cached=rate("cache_read_mtok"),
+        reasoning=rate("output_reasoning_mtok"),
+        as_of=today.isoformat(),
+        source=f"genai-prices {genai_prices.__version__}",
+    )
+    values = [value for p in prices for value in (p.input_mtok, p.output_mtok)]
+    starts = [tier.start for value in values if isinstance(value, TieredPrices) for tier in value.tiers]
+    window = min((n for n in (found.context_window, *starts) if n), default=None)
+    return Listing(price, context or window)
+
+
+def _in_force(model: ModelInfo, today: date) -> list[ModelPrice]:
+    """All prices that hold at some hour of the day; of those that replace each other, the latest."""
+    if isinstance(model.prices, ModelPrice):
+        return [model.prices]
+    found = []
+    for entry in reversed(model.prices):
+        if isinstance(entry.constraint, StartDateConstraint) and today < entry.constraint.start_date:
+            continue
+        found.append(entry.prices)
+        if not isinstance(entry.constraint, TimeOfDateConstraint):
+            break
+    return found or [model.prices[0].prices]

@@ -1,0 +1,132 @@
+"""The providers of a process: each opened when it is first asked, and closed with the rest.
+
+Opening loads an SDK or a model, which takes up to seconds, so it happens in a thread and behind a
+provider that is there at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+
+from ..config import MASK, database_secrets
+from ..errors import ConfigError
+from ..paths import models_dir
+from ..settings import KINDS, ProviderSettings, Settings
+from .seam import Call, Completion, Provider
+
+__all__ = ["Providers"]
+
+SHORTEST_SECRET = 6
+"""Characters; masking anything shorter would garble what it is meant to keep readable."""
+
+
+class Providers:
+    """Providers by name, configured or built in. extra: ready ones by name, which the caller closes."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        env: Mapping[str, str] = os.environ,
+        extra: Mapping[str, Provider] | None = None,
+    ) -> None:
+        self._settings = settings
+        self._env = env
+        self._extra = dict(extra or {})
+        self._opened: dict[str, _Opened] = {}
+        self._secrets = _secrets(settings, env)
+        # Two threads that import parts of the same SDK at once can see each other's half of it.
+        self._turn = asyncio.Lock()
+
+    def get(self, name: str) -> Provider:
+        """The provider called `name`; the same one every time.
+
+        Raises `ConfigError` when there is none, or when its key is not in the environment.
+        """
+        if name in self._extra:
+            return self._extra[name]
+        if name not in self._opened:
+            self._opened[name] = _Opened(self._opener(name), self._turn)
+        return self._opened[name]
+
+    async def close(self) -> None:
+        """Close every provider that was opened; all of them, even where one fails to."""
+        opened, self._opened = self._opened, {}
+        failures = await asyncio.gather(*(p.close() for p in opened.values()), return_exceptions=True)
+        for failure in failures:
+            if failure is not None:
+                raise failure
+
+    def redact(self, text: str) -> str:
+        """`text` with every key and database password in force masked."""
+        for secret in self._secrets:
+            text = text.replace(secret, MASK)
+        return text
+
+    def _opener(self, name: str) -> Callable[[], Provider]:
+        provider = self._settings.provider(name)
+        if provider.kind == "own":
+            raise ConfigError(f"provider {name} is brought along by a program, and this one has not done so")
+        if provider.kind == "embedded":
+            return lambda: _open_embedded(provider, self._env)
+        key = _key(name, provider, self._env)
+        return lambda: _open_hosted(provider, key)
+
+
+class _Opened:
+    """A provider that opens itself at its first call."""
+
+    def __init__(self, open: Callable[[], Provider], turn: asyncio.Lock) -> None:
+        self._open = open
+        self._turn = turn
+        self._provider: Provider | None = None
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        if self._provider is None:
+            async with self._turn:
+                if self._provider is None:
+                    self._provider = await asyncio.to_thread(self._open)
+        return await self._provider.complete(call, on_text)
+
+    async def close(self) -> None:
+        if self._provider is not None:
+            await self._provider.close()
+
+
+def _open_hosted(provider: ProviderSettings, key: str | None) -> Provider:
+    # The HTTP stack and the SDKs take a second to load, which an embedded panel never pays.
+    from .hosted import open_hosted
+
+    return open_hosted(provider.kind, base_url=provider.base_url, api_key=key)
+
+
+def _open_embedded(provider: ProviderSettings, env: Mapping[str, str]) -> Provider:
+    # The runtime is a native library, which a hosted panel never loads.
+    from .embedded import open_embedded
+
+    return open_embedded(
+        models_dir(env), slots=provider.slots, context=provider.context, threads=provider.threads
+    )
+
+
+def _key(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> str | None:
+    """The provider's key, None where none is wanted. Raises `ConfigError`, naming the variable."""
+    if not provider.key_variables:
+        return None
+    for variable in provider.key_variables:
+        if key := env.get(variable, "").strip():
+            return key
+    raise ConfigError(
+        f"provider {name} needs its key in {' or '.join(f'${v}' for v in provider.key_variables)}"
+    )
+
+
+def _secrets(settings: Settings, env: Mapping[str, str]) -> tuple[str, ...]:
+    """All that must not be shown, longest first, so that one that holds another is masked whole."""
+    variables = {v for kind in KINDS.values() for v in kind.keys}
+    found = set(database_secrets(settings.storage.url or ""))
+    for provider in settings.providers.values():
+        variables.update(provider.key_variables)
+    found |= {env.get(variable, "").strip() for variable in variables}
+    return tuple(sorted((s for s in found if len(s) >= SHORTEST_SECRET), key=len, reverse=True))

@@ -1,0 +1,244 @@
+"""The attempts at one call: intent, request, retries, outcome.
+
+The only place that sends a request, and the only retry loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from ..core.events import CallFailed, CallFinished, CallStarted, SeatDropped, Token
+from ..core.models import Seat
+from ..core.steps import Ask
+from ..core.structured import read_object
+from ..core.sycophancy import refusal, silent
+from ..errors import ProviderError
+from ..providers.seam import Call, Completion, Message, Provider
+from .budget import nusd, usd
+from .drive import Where
+from .journal import Outcome
+from .limits import Deadline, delay, now
+
+if TYPE_CHECKING:
+    from .calls import Caller
+
+__all__ = ["Attempts"]
+
+
+class Attempts:
+    """The attempts at one step."""
+
+    def __init__(self, caller: Caller, key: str, ask: Ask, where: Where) -> None:
+        self.caller, self.key, self.ask = caller, key, ask
+        self.common: dict[str, Any] = {
+            "key": key,
+            "phase": where.phase,
+            "round": where.round,
+            "seat": ask.seat.label,
+        }
+        self.mark = ask.fingerprint
+
+    async def outcome(self) -> Outcome:
+        caller, seat = self.caller, self.ask.seat
+        if seat.label in caller.journal.dropped:
+            return self._left_out()
+        copied = caller.journal.inherited.get(self.key)
+        if copied is not None and copied.fingerprint == self.mark:
+            return self._copy(copied)
+        gate = caller.gates[seat.provider]
+        provider = caller.open_provider(seat.provider)
+        call_deadline: Deadline | None = None
+        tries = 0
+        while True:
+            async with gate.call():
+                caller.check()
+                if call_deadline is None:
+                    call_deadline = Deadline.after(caller.limits.call_deadline_s)
+                started = await self._intend()
+                began = time.monotonic()
+                result = await self._send(provider, started, call_deadline.sooner(caller.deadline))
+                elapsed = time.monotonic() - began
+            if isinstance(result, Completion):
+                return self._finished(started, result, elapsed)
+            tries += 1
+            wait = delay(tries, result) if result.retryable and tries <= caller.limits.retries else None
+            if wait is not None and wait >= call_deadline.left:
+                wait = None
+            if caller.deadline.left <= 0 or caller.halted is not None:
+                # The run stops, not the seat: a resume tries again.
+                self._failed(started, result, elapsed, final=False, wait=None)
+                caller.check()
+            failed = self._failed(started, result, elapsed, final=wait is None, wait=wait)
+            if wait is None:
+                caller.check_quorum()
+                return failed
+            await caller.pause(wait)
+
+    async def _intend(self) -> CallStarted:
+        caller, ask = self.caller, self.ask
+        max_tokens = _room(ask.seat, _sent(ask), caller.limits.max_output_tokens)
+        started = CallStarted(
+            **self.common,
+            time=now(),
+            attempt=caller.journal.attempts(self.key) + 1,
+            fingerprint=self.mark,
+            model=ask.seat.model,
+            prompt_id=ask.prompt.id,
+            prompt_sha256=ask.prompt.sha256,
+            prompt=ask.prompt.text,
+            schema=ask.schema.json if ask.schema else None,
+            max_tokens=max_tokens,
+            reserved_usd=usd(caller.purse.quote(ask.seat, _sent(ask), max_tokens)),
+        )
+        await caller.journal.append(started, ledger=caller.purse.reserve(started))
+        return started
+
+    async def _send(
+        self, provider: Provider, started: CallStarted, deadline: Deadline
+    ) -> Completion | ProviderError:
+        caller, seat = self.caller, self.ask.seat
+        timeout = None if deadline.at is None else max(deadline.left, 0.001)
+        call = Call(
+            model=seat.model.partition(":")[2],
+            messages=_messages(self.ask),
+            tools=caller.toolbox.specs(self.ask.tools),
+            max_tokens=started.max_tokens,
+            temperature=seat.temperature if seat.temperature is not None else caller.limits.temperature,
+            # One seed for all calls would make seats of one model say the same thing.
+            seed=None if caller.limits.seed is None else crc32(f"{caller.limits.seed}{self.key}".encode()),
+            schema=self.ask.schema,
+            timeout_s=timeout,
+        )
+
+        def on_text(text: str) -> None:
+            caller.journal.show(Token(**self.common, run_id=caller.journal.run_id, text=text))
+
+        try:
+            async with asyncio.timeout(timeout):
+                return await provider.complete(call, on_text if caller.streaming else None)
+        except TimeoutError:
+            return ProviderError("timeout", f"no answer within {timeout:.0f} s", billed=True)
+        except ProviderError as exc:
+            return exc
+
+    def _finished(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
+        caller, ask = self.caller, self.ask
+        bill = caller.purse.bill(started, ask.seat.price, done.usage, _sent(ask), bool(done.text))
+        absent = None if done.tool_calls else _absence(done)
+        finished = CallFinished(
+            **self.common,
+            time=now(),
+            attempt=started.attempt,
+            fingerprint=self.mark,
+            model=done.model or ask.seat.model,
+            text=done.text,
+            tool_calls=tuple(asdict(call) for call in done.tool_calls),
+            data=read_object(done.text) if ask.schema else None,
+            finish_reason=done.finish_reason,
+            input_tokens=bill.usage.input_tokens,
+            cached_tokens=bill.usage.cached_tokens,
+            output_tokens=bill.usage.output_tokens,
+            reasoning_tokens=bill.usage.reasoning_tokens,
+            cost_usd=usd(bill.cost_nusd),
+            usage_flag=bill.flag,
+            absent=absent,
+            elapsed_s=round(elapsed, 3),
+        )
+        caller.record(started, bill.cost_nusd or 0, finished)
+        return finished
+
+    def _failed(
+        self,
+        started: CallStarted,
+        error: ProviderError,
+        elapsed: float,
+        *,
+        final: bool,
+        wait: float | None,
+    ) -> CallFailed:
+        caller, seat = self.caller, self.ask.seat
+        charged = started.reserved_usd if error.billed else 0.0
+        failed = CallFailed(
+            **self.common,
+            time=now(),
+            attempt=started.attempt,
+            fingerprint=self.mark,
+            model=seat.model,
+            kind=error.kind,
+            message=caller.redact(str(error)),
+            final=final,
+            charged_usd=charged,
+            retry_in_s=wait and round(wait, 3),
+            elapsed_s=round(elapsed, 3),
+        )
+        dropped = SeatDropped(**self.common, time=failed.time, model=seat.model, reason=failed.message)
+        caller.record(started, nusd(charged), failed, *([dropped] if final else []))
+        return failed
+
+    def _left_out(self) -> CallFailed:
+        """A seat that was dropped earlier is not asked; that too is in the record."""
+        failed = CallFailed(
+            **self.common,
+            time=now(),
+            attempt=self.caller.journal.attempts(self.key),
+            fingerprint=self.mark,
+            model=self.ask.seat.model,
+            kind="dropped",
+            message="was dropped earlier in this run",
+            final=True,
+        )
+        self.caller.journal.later(failed)
+        return failed
+
+    def _copy(self, copied: CallFinished) -> CallFinished:
+        taken = CallFinished(
+            **self.common,
+            time=now(),
+            attempt=0,
+            fingerprint=self.mark,
+            model=copied.model,
+            text=copied.text,
+            data=copied.data,
+            tool_calls=copied.tool_calls,
+            finish_reason=copied.finish_reason,
+            cost_usd=0.0,
+            absent=copied.absent,
+            copied=True,
+        )
+        self.caller.journal.post(taken)
+        return taken
+
+
+def _absence(done: Completion) -> str | None:
+    """Why a reply counts as silence, or None."""
+    if silent(done.text):
+        return "empty"
+    return "refusal" if done.finish_reason == "filter" or refusal(done.text) else None
+
+
+def _messages(ask: Ask) -> tuple[Message, ...]:
+    messages = [Message("user", ask.prompt.text)]
+    for turn in ask.turns:
+        messages.append(Message("assistant", turn.text, turn.calls))
+        messages += [
+            Message("tool", result, tool_call_id=call.id, tool_name=call.name)
+            for call, result in zip(turn.calls, turn.results, strict=True)
+        ]
+    return tuple(messages)
+
+
+def _sent(ask: Ask) -> str:
+    """All text of the request, as far as its tokens go."""
+    return "\n".join(message.text for message in _messages(ask))
+
+
+def _room(seat: Seat, prompt: str, limit: int) -> int:
+    """Output tokens to ask for: the limit, the model's own, and what its window leaves, at least 16."""
+    room = limit if seat.max_output is None else min(limit, seat.max_output)
+    if seat.context is not None:
+        room = min(room, seat.context - len(prompt.encode("utf-8", "surrogatepass")) // 3)
+    return max(room, 16)

@@ -1,0 +1,51 @@
+"""Tools that seats may use in a phase: each takes JSON arguments and gives text, cut at a limit.
+
+A tool only reads: one whose run was cut short by a crash is run again on resume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..core.toolcalls import ToolResult, ToolSpec
+
+__all__ = ["Tool", "ToolError", "Toolbox"]
+
+
+class ToolError(Exception):
+    """The tool could not do what was asked; the message is for the model that asked."""
+
+
+class Tool(Protocol):
+    """One tool. `run` gives text, or raises `ToolError`; it ends in bounded time by itself."""
+
+    spec: ToolSpec
+
+    async def run(self, arguments: Mapping[str, Any]) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools of a run, by name. limit: characters of a result that are kept."""
+
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    limit: int = 16_000
+
+    def specs(self, names: Iterable[str]) -> tuple[ToolSpec, ...]:
+        return tuple(self.tools[name].spec for name in names)
+
+    async def run(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """What the tool gave; a tool that is not there or fails says so in the result."""
+        if name not in self.tools:
+            return ToolResult(
+                f"there is no tool {name!r}; there are: {', '.join(self.tools) or 'none'}", False
+            )
+        try:
+            text = await self.tools[name].run(arguments)
+        except ToolError as exc:
+            return ToolResult(str(exc), False)
+        if len(text) > self.limit:
+            text = f"{text[: self.limit]}\n[cut here: {len(text) - self.limit} characters more]"
+        return ToolResult(text)

@@ -1,0 +1,210 @@
+"""Providers by name: opened once, when they are asked, with the key of their variable and no other."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from pnyx.errors import ConfigError, ProviderError
+from pnyx.providers.catalogue import Catalogue
+from pnyx.providers.registry import Providers
+from pnyx.providers.seam import Call, Completion, Message, Provider
+from pnyx.settings import ProviderSettings, Settings, StorageSettings
+from tests.support.scripted import ScriptedHost
+
+CALL = Call("alpha", (Message("user", "hello"),), max_tokens=20)
+KEY = "planted-key-of-the-lab"
+
+
+def lab(host: ScriptedHost, api_key_env: str | None = None) -> Settings:
+    provider = ProviderSettings(kind="openai", base_url=host.openai, api_key_env=api_key_env)
+    return Settings(providers={"lab": provider})
+
+
+@dataclass
+class Own:
+    """A provider that a caller of the library brings along."""
+
+    closed: bool = False
+    calls: list[Call] = field(default_factory=list)
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        self.calls.append(call)
+        return Completion("mine")
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def ask(settings: Settings, env: Mapping[str, str]) -> Completion:
+    providers = Providers(settings, env)
+    try:
+        return await providers.get("lab").complete(CALL)
+    finally:
+        await providers.close()
+
+
+async def test_a_configured_provider_answers_with_the_key_of_its_variable() -> None:
+    async with ScriptedHost() as host:
+        reply = await ask(lab(host, api_key_env="LAB_KEY"), {"LAB_KEY": f" {KEY}\n"})
+        assert reply.text
+        assert host.log[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+async def test_the_makers_key_is_not_sent_to_another_host() -> None:
+    async with ScriptedHost() as host:
+        await ask(lab(host), {"OPENAI_API_KEY": KEY})
+        assert KEY not in str(host.log[0].headers)
+
+
+async def test_a_provider_is_opened_once_however_many_ask_at_once() -> None:
+    async with ScriptedHost() as host:
+        providers = Providers(lab(host), {})
+        assert providers.get("lab") is providers.get("lab")
+        replies = await asyncio.gather(*(providers.get("lab").complete(CALL) for _ in range(5)))
+        assert len(replies) == len(host.log) == 5
+        await providers.close()
+        await asyncio.sleep(0.05)
+        assert not host.connections
+
+
+async def test_tokens_arrive_through_it() -> None:
+    async with ScriptedHost() as host:
+        providers, pieces = Providers(lab(host), {}), list[str]()
+        reply = await providers.get("lab").complete(CALL, pieces.append)
+        assert "".join(pieces) == reply.text
+        await providers.close()
+
+
+def test_what_opening_loads_is_loaded_in_a_thread() -> None:
+    code = """
+import asyncio, sys, threading
+from pnyx.errors import ProviderError
+from pnyx.providers.catalogue import Catalogue
+from pnyx.providers.registry import Providers
+from pnyx.providers.seam import Call, Message
+from pnyx.settings import ProviderSettings, Settings
+
+threads = {}
+def note(event, arguments):
+    if event == "import":
+        threads.setdefault(arguments[0], threading.current_thread())
+sys.addaudithook(note)
+
+async def main():
+    settings = Settings(providers={"lab": ProviderSettings(kind="openai", base_url="http://127.0.0.1:9")})
+    providers = Providers(settings, {})
+    try:
+        await providers.get("lab").complete(Call("alpha", (Message("user", "hello"),), 5))
+    except ProviderError:
+        pass
+    await providers.close()
+
+asyncio.run(main())
+for name in ("pnyx.providers.hosted", "pydantic_ai.direct", "openai"):
+    assert threads[name] is not threading.main_thread(), name
+"""
+    paths = os.pathsep.join(filter(None, sys.path))
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": paths})
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("openai", Settings(), r"provider openai needs its key in \$OPENAI_API_KEY"),
+        ("google", Settings(), r"provider google needs its key in \$GEMINI_API_KEY or \$GOOGLE_API_KEY"),
+        (
+            "work",
+            Settings(providers={"work": ProviderSettings(kind="openai", api_key_env="WORK_KEY")}),
+            r"provider work needs its key in \$WORK_KEY",
+        ),
+    ],
+)
+def test_a_missing_key_is_named_before_anything_is_opened(
+    name: str, settings: Settings, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"^{message}$"):
+        Providers(settings, {"OPENAI_API_KEY": " "}).get(name)
+
+
+def test_an_unknown_provider_is_named_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="no provider 'opneai'; did you mean openai"):
+        Providers(Settings(), {}).get("opneai")
+
+
+async def test_built_in_providers_need_no_configuration(tmp_path: Path) -> None:
+    providers = Providers(Settings(), {"ANTHROPIC_API_KEY": KEY, "PNYX_MODELS": str(tmp_path)})
+    names = ("anthropic", "ollama", "embedded")
+    assert len({id(providers.get(name)) for name in names}) == len(names)
+    with pytest.raises(ProviderError) as caught:
+        await providers.get("embedded").complete(Call("smollm2-135m", (Message("user", "hello"),), 5))
+    assert caught.value.kind == "not_found"
+    await providers.close()
+
+
+async def test_a_callers_own_provider_comes_first_and_is_the_callers_to_close() -> None:
+    own = Own()
+    providers = Providers(Settings(), {}, extra={"openai": own})
+    ready: Provider = own
+    assert providers.get("openai") is ready
+    assert (await providers.get("openai").complete(CALL)).text == "mine"
+    await providers.close()
+    assert not own.closed
+
+
+async def test_a_callers_own_provider_is_known_to_the_settings() -> None:
+    settings = Settings().with_own(["mine", "openai"])
+    assert (settings.provider("mine").kind, settings.provider("openai").kind) == ("own", "own")
+    assert Catalogue(settings).describe("openai:gpt-5").price is None
+    reply = await Providers(settings, {}, extra={"mine": Own()}).get("mine").complete(CALL)
+    assert reply.text == "mine"
+    with pytest.raises(ConfigError, match="provider openai is brought along by a program"):
+        Providers(settings, {"OPENAI_API_KEY": KEY}).get("openai")
+
+
+def test_what_is_configured_of_a_callers_own_provider_stays() -> None:
+    configured = ProviderSettings(kind="own", concurrency=2)
+    settings = Settings(providers={"mine": configured}).with_own(["mine"])
+    assert settings.provider("mine") == configured
+
+
+async def test_closing_without_having_asked_loads_nothing() -> None:
+    providers = Providers(Settings(), {"OPENAI_API_KEY": KEY})
+    providers.get("openai")
+    await providers.close()
+    await providers.close()
+
+
+async def test_a_provider_can_be_asked_again_after_closing() -> None:
+    async with ScriptedHost() as host:
+        providers = Providers(lab(host), {})
+        for _ in range(2):
+            assert (await providers.get("lab").complete(CALL)).text
+            await providers.close()
+
+
+def test_secrets_in_force_are_masked() -> None:
+    settings = Settings(
+        providers={"lab": ProviderSettings(kind="openai", base_url="http://h/v1", api_key_env="LAB_KEY")},
+        storage=StorageSettings(url="postgresql://me:planted-pass@host/db"),
+    )
+    env = {
+        "LAB_KEY": KEY,
+        "OPENAI_API_KEY": f"{KEY}-and-longer",
+        "MISTRAL_API_KEY": "abc",
+        "OTHER": "planted",
+    }
+    redact = Providers(settings, env).redact
+    shown = redact(f"Bearer {KEY}-and-longer, {KEY}, abc, planted-pass, planted")
+    assert shown == "Bearer [redacted], [redacted], abc, [redacted], planted"
+
+
+def test_nothing_is_masked_where_there_is_nothing_to_hide() -> None:
+    assert Providers(Settings(), {"OPENAI_API_KEY": ""}).redact("text") == "text"

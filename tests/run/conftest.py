@@ -1,0 +1,29 @@
+"""A database, and runners on it that are stopped when the test ends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from pnyx.store import Database
+from tests.support.houses import House
+from tests.support.panels import Host
+
+
+@pytest.fixture
+async def make(tmp_path: Path) -> AsyncIterator[Callable[[Host], House]]:
+    database = await Database.open(tmp_path / "pnyx.db")
+    houses: list[House] = []
+
+    def build(host: Host) -> House:
+        houses.append(House(database, host))
+        return houses[-1]
+
+    yield build
+    for house in houses:
+        await house.stop()
+        if house.runner._keeper is not None:
+            house.runner._keeper.cancel()
+    await database.close()

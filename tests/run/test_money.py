@@ -1,0 +1,71 @@
+"""The money of a run: the ledger, caps, warnings, unknown prices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pnyx.core.events import (
+    Budget,
+    CallFinished,
+    RunFinished,
+)
+from pnyx.errors import ConfigError
+from pnyx.run.result import exit_code
+from tests.support.houses import House, ledger, said, well_formed
+from tests.support.panels import Host, seats
+
+
+async def test_the_ledger_is_the_sum_of_journaled_calls(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 1})
+    result = await handle.result()
+    charged = sum(e.cost_usd or 0 for e in await house.log(handle.run_id) if isinstance(e, CallFinished))
+    account = await ledger(house, handle.run_id)
+    assert account.spent_nusd == round(charged * 1e9) > 0
+    assert account.reserved_nusd == 0
+    assert result.usage["cost_usd"] == pytest.approx(charged)
+
+
+async def test_out_of_budget_pauses_and_a_larger_budget_resumes(make: Callable[[Host], House]) -> None:
+    whole = make(Host(said))
+    want = await (await whole.start(options={"rounds": 2}, seed=3, salt="s")).result()
+
+    cap = 0.75 * want.usage["cost_usd"]
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 2}, seed=3, salt="s", budget_usd=cap)
+    watched = [event async for event in handle.events()]
+    paused = await handle.result()
+    assert (paused.status, paused.stop_reason, exit_code(paused)) == ("paused", "budget", 4)
+    assert paused.answer
+    assert isinstance(watched[-1], RunFinished)
+    log = await house.log(handle.run_id)
+    well_formed(log, finished=False)
+    assert [e.kind for e in log if isinstance(e, Budget)] == ["exhausted"]
+    assert (await ledger(house, handle.run_id)).spent_nusd <= cap * 1e9
+    before = len(house.host.sent)
+    assert 0 < before < 8
+
+    handle = await house.runner.resume(handle.run_id, budget_usd=1.0)
+    result = await handle.result()
+    assert result.answer == want.answer
+    assert len(house.host.sent) == 8
+    well_formed(await house.log(handle.run_id))
+
+
+async def test_an_unknown_price_under_a_cap_refuses_to_start(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    unknown = seats("h:a", "h:b", price=None)
+    with pytest.raises(ConfigError, match="price of h:a, h:b is unknown"):
+        await house.start(seats=unknown, budget_usd=1.0)
+    result = await (await house.start(seats=unknown, options={"rounds": 1})).result()
+    assert result.usage["cost_usd"] is None
+
+
+async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 2}, warn_usd=0.001)
+    await handle.result()
+    warnings = [e for e in await house.log(handle.run_id) if isinstance(e, Budget)]
+    assert [w.kind for w in warnings] == ["warning"]

@@ -1,0 +1,185 @@
+"""Stopping a run in every way there is, and going on with it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pnyx.core.events import (
+    CallFailed,
+    CallFinished,
+    CallStarted,
+)
+from pnyx.errors import Diverged, Fenced, UsageError
+from pnyx.providers.seam import Call
+from pnyx.run.result import exit_code
+from pnyx.store import runs as store
+from tests.support.houses import House, ledger, said, well_formed
+from tests.support.panels import Host
+
+
+async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(make: Callable[[Host], House]) -> None:
+    class Stuck(Host):
+        async def complete(self, call: Call, on_text: Any = None) -> Any:
+            if call.model == "small":
+                await asyncio.sleep(60)
+            return await super().complete(call, on_text)
+
+    house = make(Stuck(said))
+    began = time.monotonic()
+    handle = await house.start(options={"rounds": 1}, call_deadline_s=0.3)
+    await handle.result()
+    assert time.monotonic() - began < 1.3
+    failed = [e for e in await house.log(handle.run_id) if isinstance(e, CallFailed)]
+    assert [(e.kind, e.final) for e in failed] == [("timeout", True)]
+    assert failed[0].charged_usd
+    assert (await ledger(house, handle.run_id)).reserved_nusd == 0
+
+
+async def test_the_runs_deadline_pauses_it(make: Callable[[Host], House]) -> None:
+    house = make(Host(said, pause=0.15))
+    handle = await house.start(deadline_s=0.4)
+    paused = await handle.result()
+    assert (paused.status, paused.stop_reason, exit_code(paused)) == ("paused", "deadline", 4)
+    assert paused.answer
+    done = await (await house.runner.resume(handle.run_id, deadline_s=60)).result()
+    assert done.status == "decided"
+
+
+async def test_an_interrupt_records_what_is_in_flight_and_sends_nothing_more(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(said, pause=0.1))
+    handle = await house.start()
+    async for event in handle.events():
+        if isinstance(event, CallStarted) and event.phase == "challenge":
+            handle.interrupt()
+            break
+    paused = await handle.result()
+    assert (paused.stop_reason, exit_code(paused)) == ("interrupted", 130)
+    log = await house.log(handle.run_id)
+    well_formed(log, finished=False)
+    finished = {e.key for e in log if isinstance(e, CallFinished)}
+    assert {e.key for e in log if isinstance(e, CallStarted)} == finished
+    sent = list(house.host.sent)
+    assert (await (await house.runner.resume(handle.run_id)).result()).status == "decided"
+    assert house.host.sent[: len(sent)] == sent
+    assert len(set(house.host.sent)) == len(house.host.sent)
+
+
+async def test_stopped_at_once_calls_in_flight_are_listed_and_charged_on_resume(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(said, pause=0.1))
+    handle = await house.start(options={"rounds": 1})
+    async for event in handle.events():
+        if isinstance(event, CallStarted):
+            handle.kill()
+            break
+    assert exit_code(await handle.result()) == 130
+    again = await house.runner.resume(handle.run_id)
+    assert [e.attempt for e in again.lost] == [1]
+    result = await again.result()
+    assert result.usage["calls"] == 5
+    unknown = [e for e in await house.log(handle.run_id) if isinstance(e, CallFailed)]
+    assert [e.kind for e in unknown] == ["unknown"]
+    assert unknown[0].charged_usd
+
+
+async def test_resuming_a_finished_run_sends_nothing(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 1})
+    want = await handle.result()
+    sent = len(house.host.sent)
+    again = await house.runner.resume(handle.run_id)
+    assert await again.result() == want
+    assert [e async for e in again.events()] == await house.log(handle.run_id)
+    assert len(house.host.sent) == sent
+
+
+async def test_a_run_that_another_process_writes_is_not_resumed(make: Callable[[Host], House]) -> None:
+    house = make(Host(said, pause=0.05))
+    handle = await house.start()
+    with pytest.raises(UsageError, match="still running"):
+        await house.again(Host(said)).runner.resume(handle.run_id)
+    handle.kill()
+
+
+async def test_a_worker_that_was_taken_over_can_write_nothing_more(make: Callable[[Host], House]) -> None:
+    house = make(Host(said, pause=0.1))
+    handle = await house.start(options={"rounds": 1})
+    await house.database.write(lambda c: store.take(c, handle.run_id, "other:1:1", "now", time.time()))
+    with pytest.raises(Fenced, match="taken over"):
+        await handle.result()
+    before = await house.log(handle.run_id)
+    assert not any(isinstance(e, CallFinished) for e in before)
+
+
+async def test_a_changed_prompt_diverges_and_a_fork_keeps_what_matches(
+    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pnyx.protocols import consensus as page
+
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 1}, budget_usd=0.0035)
+    assert (await handle.result()).stop_reason == "budget"
+    kept = [e for e in await house.log(handle.run_id) if isinstance(e, CallFinished)]
+    assert kept
+    monkeypatch.setattr(
+        page,
+        "CHALLENGE",
+        page.CHALLENGE.__class__(
+            "x", "1", ("{", "proposal", "{", "nonce", "", "question", "", "framing", "")
+        ),
+    )
+    resumed = await house.runner.resume(handle.run_id, budget_usd=1.0)
+    if any(e.phase == "challenge" for e in kept):
+        with pytest.raises(Diverged, match="--fork"):
+            await resumed.result()
+    else:
+        await resumed.result()
+    fork = await house.runner.resume(handle.run_id, fork=True, budget_usd=1.0)
+    assert fork.run_id != handle.run_id
+    result = await fork.result()
+    assert result.status == "decided"
+    log = await house.log(fork.run_id)
+    well_formed(log)
+    assert any(isinstance(e, CallFinished) and e.copied and e.phase == "propose" for e in log)
+
+
+async def test_cancel_ends_a_run_here_and_settles_its_reservations(make: Callable[[Host], House]) -> None:
+    house = make(Host(said, pause=0.2))
+    handle = await house.start()
+    async for event in handle.events():
+        if isinstance(event, CallStarted):
+            break
+    await house.runner.cancel(handle.run_id[:6])
+    result = await handle.result()
+    assert (result.status, exit_code(result)) == ("cancelled", 1)
+    well_formed(await house.log(handle.run_id))
+    assert (await ledger(house, handle.run_id)).reserved_nusd == 0
+
+
+async def test_cancel_reaches_a_run_of_another_process_within_a_second(make: Callable[[Host], House]) -> None:
+    house = make(Host(said, pause=5.0))
+    handle = await house.start()
+    other = house.again(Host(said))
+    began = time.monotonic()
+    await other.runner.cancel(handle.run_id)
+    result = await handle.result()
+    assert result.status == "cancelled"
+    assert time.monotonic() - began < 1.5
+
+
+async def test_cancel_ends_a_paused_run_that_nobody_runs(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    handle = await house.start(budget_usd=0.0015)
+    await handle.result()
+    await house.runner.cancel(handle.run_id)
+    well_formed(await house.log(handle.run_id))
+    row = await house.database.read(lambda c: store.find(c, handle.run_id))
+    assert row.status == "cancelled"

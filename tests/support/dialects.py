@@ -1,0 +1,318 @@
+"""How the scripted host speaks: which request is whose, and one reply as a body or as server-sent events.
+
+Knows no sockets. Usage is counted as one token for four characters, in every dialect.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Answer", "Asked", "body", "default_text", "error", "events", "read", "truth"]
+
+WORDS = (
+    *("hill", "assembly", "vote", "stone", "voice", "reason", "law", "harbour", "olive", "ship", "council"),
+    *("wall", "spring", "claim", "proof", "doubt", "road", "grain", "winter", "bronze", "measure", "sail"),
+    *("market", "oath", "answer", "north", "river", "scale", "lamp", "bridge", "orator", "debt"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request wants. prompt: all text sent. schema: the JSON schema of the reply, or None."""
+
+    dialect: str
+    model: str
+    document: Mapping[str, Any]
+    prompt: str = ""
+    stream: bool = False
+    schema: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One reply, before it is put into a dialect. usage: as the dialect reports it; None reports nothing."""
+
+    text: str
+    usage: Mapping[str, Any] | None
+    finish: str = "stop"
+    tool_calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    refusal: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read(path: str, raw: bytes) -> Asked | None:
+    """The request at `path` with body `raw`, or None where no dialect lives."""
+    path = path.partition("?")[0]
+    dialect = (
+        "mistral" if path == "/mistral/v1/chat/completions"
+        else "openai" if path == "/v1/chat/completions"
+        else "anthropic" if path.endswith("/v1/messages")
+        else "google" if path.endswith((":generateContent", ":streamGenerateContent"))
+        else ""
+    )  # fmt: skip
+    if not dialect:
+        return None
+    document = json.loads(raw)
+    if dialect == "google":
+        model = path.rsplit("/", 1)[1].partition(":")[0]
+        settings = document.get("generationConfig", {})
+        schema = settings.get("responseJsonSchema") or settings.get("responseSchema")
+        prompt = "\n".join(_strings(document.get("contents"), "text"))
+        return Asked(dialect, model, document, prompt, "streamGenerateContent" in path, schema)
+    if dialect == "anthropic":
+        schema = document.get("output_config", {}).get("format", {}).get("schema")
+    else:
+        schema = document.get("response_format", {}).get("json_schema", {}).get("schema")
+    prompt = "\n".join(_strings(document.get("messages"), "content", "text"))
+    return Asked(dialect, document["model"], document, prompt, bool(document.get("stream")), schema)
+
+
+def _strings(value: Any, *keys: str) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _strings(item, *keys)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key in keys and isinstance(item, str):
+                yield item
+            else:
+                yield from _strings(item, *keys)
+
+
+def default_text(asked: Asked) -> str:
+    """Words drawn from a hash of model and prompt, or, where a schema was sent, an instance of it."""
+    digest = hashlib.sha256(f"{asked.model}\n{asked.prompt}".encode("utf-8", "surrogatepass")).digest()
+    if asked.schema is not None:
+        return json.dumps(_instance(asked.schema, digest))
+    words = " ".join(WORDS[byte % len(WORDS)] for byte in digest[:16])
+    return f"{words.capitalize()}.\nFinal answer: {WORDS[digest[16] % len(WORDS)]}"
+
+
+def _instance(schema: Mapping[str, Any], digest: bytes) -> Any:
+    if "const" in schema or "enum" in schema:
+        choices = schema.get("enum") or [schema["const"]]
+        return choices[digest[0] % len(choices)]
+    for union in ("anyOf", "oneOf"):
+        if union in schema:
+            return _instance(schema[union][0], digest)
+    kind = schema.get("type", "object")
+    kind = kind[0] if isinstance(kind, list) else kind
+    kind = str(kind).lower()
+    if kind == "object":
+        inner = hashlib.sha256(digest).digest()
+        return {name: _instance(part, inner) for name, part in schema.get("properties", {}).items()}
+    if kind == "array":
+        return [_instance(schema.get("items", {"type": "string"}), digest)] * max(
+            1, schema.get("minItems", 1)
+        )
+    if kind in ("integer", "number"):
+        low, high = schema.get("minimum", 0), schema.get("maximum", 10)
+        return low + digest[0] % max(1, int(high - low) + 1)
+    return digest[0] % 2 == 0 if kind == "boolean" else WORDS[digest[0] % len(WORDS)]
+
+
+def truth(asked: Asked, answer: Answer) -> dict[str, int]:
+    """What the call really used: as reported where that is believable, else counted from the text."""
+    counted = {
+        "input": len(asked.prompt) // 4 + 1,
+        "cached": 0,
+        "output": len(answer.text) // 4 + 1,
+        "reasoning": 0,
+    }
+    told = answer.usage or {}
+    said = {
+        "openai": lambda: (
+            told["prompt_tokens"],
+            (told.get("prompt_tokens_details") or {}).get("cached_tokens", 0),
+            told["completion_tokens"],
+            (told.get("completion_tokens_details") or {}).get("reasoning_tokens", 0),
+        ),
+        "anthropic": lambda: (
+            told["input_tokens"] + told.get("cache_read_input_tokens", 0),
+            told.get("cache_read_input_tokens", 0),
+            told["output_tokens"],
+            (told.get("output_tokens_details") or {}).get("thinking_tokens", 0),
+        ),
+        "google": lambda: (
+            told["promptTokenCount"],
+            told.get("cachedContentTokenCount", 0),
+            told["candidatesTokenCount"] + told.get("thoughtsTokenCount", 0),
+            told.get("thoughtsTokenCount", 0),
+        ),
+    }
+    try:
+        counts = said["openai" if asked.dialect == "mistral" else asked.dialect]()
+    except (KeyError, TypeError):
+        return counted
+    if all(isinstance(n, int) and 0 <= n < 10**9 for n in counts) and counts[0] > 0:
+        return dict(zip(counted, counts, strict=True))
+    return counted
+
+
+def usage(asked: Asked, text: str) -> dict[str, int]:
+    """The usage a well-behaved host reports for `text`."""
+    sent, made = len(asked.prompt) // 4 + 1, len(text) // 4 + 1
+    if asked.dialect == "anthropic":
+        return {"input_tokens": sent, "output_tokens": made}
+    if asked.dialect == "google":
+        return {"promptTokenCount": sent, "candidatesTokenCount": made, "totalTokenCount": sent + made}
+    return {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made}
+
+
+def error(status: int, message: str) -> bytes:
+    """The body of a refusal, readable in every dialect."""
+    return _dump(
+        {"type": "error", "error": {"type": "scripted", "message": message, "code": status, "status": "X"}}
+    )
+
+
+def body(asked: Asked, answer: Answer) -> bytes:
+    """The whole reply as one JSON document."""
+    if asked.dialect == "anthropic":
+        return _dump(_anthropic_message(asked, answer))
+    if asked.dialect == "google":
+        return _dump(_google(asked, answer.text, answer, last=True))
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text, **answer.extra}
+    if answer.refusal:
+        message |= {"content": None, "refusal": answer.refusal}
+    if answer.tool_calls:
+        message["tool_calls"] = _openai_tools(answer)
+    choice = {"index": 0, "message": message, "finish_reason": _openai_finish(answer)}
+    return _dump(_openai(asked, "chat.completion", [choice], answer.usage))
+
+
+def events(asked: Asked, answer: Answer) -> list[bytes]:
+    """The reply as server-sent events, one word of text in each."""
+    pieces = [word + " " for word in answer.text.split(" ")]
+    pieces[-1] = pieces[-1][:-1]
+    pieces = [piece for piece in pieces if piece]
+    if asked.dialect == "google":
+        head = [_google(asked, piece, answer, last=False) for piece in pieces]
+        return [_sse(part) for part in [*head, _google(asked, "", answer, last=True)]]
+    if asked.dialect == "anthropic":
+        return list(_anthropic_events(asked, answer, pieces))
+    return list(_openai_events(asked, answer, pieces))
+
+
+def _dump(document: Any) -> bytes:
+    return json.dumps(document).encode()
+
+
+def _sse(document: Mapping[str, Any], name: str = "") -> bytes:
+    return (f"event: {name}\n" if name else "").encode() + b"data: " + _dump(document) + b"\n\n"
+
+
+def _openai(asked: Asked, kind: str, choices: list[Any], told: Mapping[str, Any] | None) -> dict[str, Any]:
+    document = {"id": "r-1", "object": kind, "created": 1700000000, "model": asked.model, "choices": choices}
+    return document if told is None else document | {"usage": told}
+
+
+def _openai_finish(answer: Answer) -> str:
+    return "tool_calls" if answer.tool_calls else answer.finish
+
+
+def _openai_tools(answer: Answer) -> list[dict[str, Any]]:
+    return [
+        {"index": i, "id": f"call-{i:05}", "type": "function"}
+        | {"function": {"name": name, "arguments": json.dumps(arguments)}}
+        for i, (name, arguments) in enumerate(answer.tool_calls)
+    ]
+
+
+def _openai_events(asked: Asked, answer: Answer, pieces: list[str]) -> Iterator[bytes]:
+    def chunk(
+        delta: Mapping[str, Any], finish: str | None = None, told: Mapping[str, Any] | None = None
+    ) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return _sse(_openai(asked, "chat.completion.chunk", [choice], told))
+
+    yield chunk({"role": "assistant", "content": "", **answer.extra})
+    if answer.refusal:
+        yield chunk({"refusal": answer.refusal})
+    for piece in () if answer.refusal else pieces:
+        yield chunk({"content": piece})
+    for call in _openai_tools(answer):
+        whole = call["function"]["arguments"]
+        yield chunk(
+            {"tool_calls": [call | {"function": {"name": call["function"]["name"], "arguments": whole[:5]}}]}
+        )
+        yield chunk({"tool_calls": [call | {"function": {"name": "", "arguments": whole[5:]}}]})
+    if asked.dialect == "mistral":
+        yield chunk({"content": ""}, _openai_finish(answer), answer.usage)
+    else:
+        yield chunk({}, _openai_finish(answer))
+        if answer.usage is not None and asked.document.get("stream_options", {}).get("include_usage"):
+            yield _sse(_openai(asked, "chat.completion.chunk", [], answer.usage))
+    yield b"data: [DONE]\n\n"
+
+
+def _anthropic_finish(answer: Answer) -> str:
+    if answer.tool_calls:
+        return "tool_use"
+    if answer.refusal:
+        return "refusal"
+    return {"stop": "end_turn", "length": "max_tokens"}.get(answer.finish, answer.finish)
+
+
+def _anthropic_blocks(answer: Answer) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": answer.text}] if answer.text else []
+    return blocks + [
+        {"type": "tool_use", "id": f"call-{i:05}", "name": name, "input": dict(arguments)}
+        for i, (name, arguments) in enumerate(answer.tool_calls)
+    ]
+
+
+def _anthropic_message(asked: Asked, answer: Answer) -> dict[str, Any]:
+    message: dict[str, Any] = {"id": "m-1", "type": "message", "role": "assistant", "model": asked.model}
+    message |= {
+        "content": _anthropic_blocks(answer),
+        "stop_reason": _anthropic_finish(answer),
+        "stop_sequence": None,
+    }
+    return message if answer.usage is None else message | {"usage": answer.usage}
+
+
+def _anthropic_events(asked: Asked, answer: Answer, pieces: list[str]) -> Iterator[bytes]:
+    told = {} if answer.usage is None else answer.usage
+    start = _anthropic_message(asked, answer) | {"content": [], "stop_reason": None}
+    if answer.usage is not None:
+        start["usage"] = {**told, "output_tokens": 1}
+    yield _sse({"type": "message_start", "message": start}, "message_start")
+    for i, block in enumerate(_anthropic_blocks(answer)):
+        empty: dict[str, Any] = {**block, **({"text": ""} if block["type"] == "text" else {"input": {}})}
+        yield _sse({"type": "content_block_start", "index": i, "content_block": empty}, "content_block_start")
+        if block["type"] == "text":
+            deltas: list[dict[str, Any]] = [{"type": "text_delta", "text": piece} for piece in pieces]
+        else:
+            whole = json.dumps(block["input"])
+            deltas = [{"type": "input_json_delta", "partial_json": part} for part in (whole[:5], whole[5:])]
+        for delta in deltas:
+            yield _sse({"type": "content_block_delta", "index": i, "delta": delta}, "content_block_delta")
+        yield _sse({"type": "content_block_stop", "index": i}, "content_block_stop")
+    stop = {"stop_reason": _anthropic_finish(answer), "stop_sequence": None}
+    made = {"output_tokens": told["output_tokens"]} if "output_tokens" in told else {}
+    details = {k: v for k, v in told.items() if k == "output_tokens_details"}
+    yield _sse({"type": "message_delta", "delta": stop, "usage": made | details}, "message_delta")
+    yield _sse({"type": "message_stop"}, "message_stop")
+
+
+def _google(asked: Asked, text: str, answer: Answer, *, last: bool) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = [{"text": text}] if text else []
+    if last:
+        parts += [{"functionCall": {"name": name, "args": dict(args)}} for name, args in answer.tool_calls]
+    candidate: dict[str, Any] = {"index": 0, "content": {"role": "model", "parts": parts}}
+    document: dict[str, Any] = {"candidates": [candidate], "modelVersion": asked.model, "responseId": "g-1"}
+    if last:
+        finish = (
+            "SAFETY"
+            if answer.refusal
+            else {"stop": "STOP", "length": "MAX_TOKENS"}.get(answer.finish, "STOP")
+        )
+        candidate["finishReason"] = finish
+        if answer.usage is not None:
+            document["usageMetadata"] = answer.usage
+    return document

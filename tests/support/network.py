@@ -1,0 +1,59 @@
+"""Keeps tests on this machine: sockets in this process reach loopback and Unix sockets, nothing else.
+
+An audit hook sees every way to the network that Python has, asyncio's and the SDKs' included, and
+costs no test anything. Code under test may well swallow the error, so it is also kept for the test's end.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import sys
+from typing import Any
+
+__all__ = ["NetworkForbiddenError", "forbid", "refused"]
+
+
+class NetworkForbiddenError(OSError):
+    """A test tried to leave the machine. An `OSError`, so that libraries close the socket as they give up."""
+
+
+refused: list[str] = []
+"""What was refused since the list was last cleared."""
+
+_TO_ADDRESS = {"socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"}
+_BY_NAME = {"socket.getaddrinfo", "socket.gethostbyname"}
+
+
+def forbid() -> None:
+    """Forbid it for the rest of the process: an audit hook cannot be taken back."""
+    sys.addaudithook(_hook)
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in _TO_ADDRESS:
+        sock, address = arguments
+        # A connected socket's sendmsg has no address.
+        inward = address is None or sock.family not in (socket.AF_INET, socket.AF_INET6) or _local(address[0])
+    elif event in _BY_NAME:
+        address = arguments[0]
+        # What is an address already needs no resolving, so nothing is sent for it.
+        inward = address is None or _local(address) or _ip(address) is not None
+    else:
+        return
+    if not inward:
+        message = f"{event} to {address!r}: tests may only reach loopback"
+        refused.append(message)
+        raise NetworkForbiddenError(message)
+
+
+def _local(host: str | bytes) -> bool:
+    ip = _ip(host)
+    return ip.is_loopback if ip else host in ("localhost", b"localhost")
+
+
+def _ip(host: str | bytes) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host.decode() if isinstance(host, bytes) else host)
+    except ValueError:
+        return None

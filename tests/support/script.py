@@ -1,0 +1,73 @@
+"""What a test writes for the scripted host (`Fault`) and what the host writes down (`Request`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Fault", "Request"]
+
+
+@dataclass(slots=True)
+class Request:
+    """One request as it was received. Times are seconds since the epoch.
+
+    sha256, bytes: of the body received. call: counts this model's requests from 1. sent: bytes of body
+    written back. completed: the whole reply was handed over. left: when the client hung up before that, or
+    None. done: completed, cut or left. usage: tokens a host would bill, or None where it would bill nothing.
+    """
+
+    time: float
+    model: str
+    path: str
+    sha256: str
+    bytes: int
+    body: Any
+    call: int = 1
+    status: int | None = None
+    sent: int = 0
+    completed: bool = False
+    left: float | None = None
+    done: bool = False
+    usage: dict[str, int] | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """How one model, or "*" every model, replies; `call` is a number or a range of numbers, None for all.
+
+    text: the reply, or what makes it of the request; None draws one from a hash of model and prompt, or
+        makes an instance of the schema that was sent.
+    usage: as the dialect reports it, None for not at all; "true" reports what was used.
+    body: these bytes instead of a reply. message: the error's, where `status` is one.
+    delay: seconds before the reply. hang: never reply. drip: (bytes, seconds between them). pings: after the
+        head, a comment line every so many seconds, for ever.
+    cut_at: hang up after so many bytes of body. reset: break the connection, at `cut_at` or else at once.
+    unframed: the body ends where the connection does, so that only its content tells a cut.
+    """
+
+    model: str
+    call: int | Container[int] | None = None
+    text: str | Callable[[Request], str] | None = None
+    tool_calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    usage: Mapping[str, Any] | str | None = "true"
+    finish: str = "stop"
+    refusal: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+    message: str = "scripted error"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    delay: float = 0.0
+    drip: tuple[int, float] | None = None
+    cut_at: int | None = None
+    hang: bool = False
+    reset: bool = False
+    pings: float | None = None
+    unframed: bool = False
+
+    def matches(self, model: str, call: int) -> bool:
+        counted = call == self.call if isinstance(self.call, int) else self.call is None or call in self.call
+        return self.model in (model, "*") and counted

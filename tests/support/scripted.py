@@ -1,0 +1,355 @@
+"""A scripted model host on loopback: exact faults, and the truth about what was asked and billed.
+
+    with ScriptedHost() as host:                # its own thread; `async with` shares the test's loop
+        host.on("alpha", call=2, status=429, headers={"Retry-After": "2"})
+        host.on("beta", cut_at=120)
+        ...                                     # at host.openai, host.anthropic, host.google or host.mistral
+        assert [r.model for r in host.log] == ["alpha", "beta"]
+        assert ledger == host.bill({"alpha": Price(1.0, 4.0), "beta": Price(1.0, 4.0)})
+
+`with spawn() as host` runs it in a process of its own, which outlives a killed client, and
+`python -m tests.support.scripted --port 0 --latency 1` prints its address and serves for ever.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from pnyx.core.models import Price, Usage
+
+from . import dialects
+from .dialects import Answer, Asked
+from .script import Fault, Request
+
+__all__ = ["Fault", "RemoteHost", "Request", "ScriptedHost", "spawn"]
+
+
+class ScriptedHost:
+    """See the module. `latency`: seconds before every reply."""
+
+    def __init__(self, *, latency: float = 0.0, port: int = 0, models: tuple[str, ...] = ()) -> None:
+        self.latency = latency
+        self.port = port
+        self.models = models or ("alpha", "beta", "gamma")
+        self.log: list[Request] = []
+        self.tasks: set[asyncio.Task[None]] = set()
+        self._faults: list[Fault] = []
+        self._calls: Counter[str] = Counter()
+        self._server: asyncio.Server | None = None
+        self.connections: set[_Connection] = set()
+        self._thread: threading.Thread | None = None
+        self._stop: Callable[[], object] = lambda: None
+
+    def on(self, model: str, **script: Any) -> None:
+        """Script the replies of `model`, see `Fault`; where several match a call, the last given holds."""
+        self._faults.append(Fault(model, **script))
+
+    def requests(self, model: str) -> list[Request]:
+        return [request for request in self.log if request.model == model]
+
+    async def settled(self, within: float = 1.0) -> None:
+        """Return when no request is open any more; fails after `within` seconds."""
+        for _ in range(int(within / 0.01)):
+            if all(request.done for request in self.log):
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"still open: {[request for request in self.log if not request.done]}")
+
+    def bill(self, prices: Mapping[str, Price]) -> int:
+        """What all calls cost at `prices` (by model), in nUSD."""
+        return sum(
+            prices[r.model].cost(Usage(*(r.usage[k] for k in ("input", "cached", "output", "reasoning"))))
+            for r in self.log
+            if r.usage is not None
+        )
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def openai(self) -> str:
+        return f"{self.url}/v1"
+
+    @property
+    def anthropic(self) -> str:
+        return self.url
+
+    google = anthropic
+
+    @property
+    def mistral(self) -> str:
+        return f"{self.url}/mistral"
+
+    def admit(self, path: str, raw: bytes, headers: dict[str, str]) -> tuple[Asked, Request, Fault] | None:
+        """Log a request and choose its reply; None where no model lives at `path`."""
+        asked = dialects.read(path, raw)
+        if asked is None:
+            return None
+        self._calls[asked.model] += 1
+        digest = hashlib.sha256(raw).hexdigest()
+        request = Request(time.time(), asked.model, path, digest, len(raw), asked.document)
+        request.call, request.headers = self._calls[asked.model], headers
+        self.log.append(request)
+        chosen = [fault for fault in self._faults if fault.matches(asked.model, request.call)]
+        return asked, request, chosen[-1] if chosen else Fault(asked.model)
+
+    def aside(self, path: str, raw: bytes) -> bytes | None:
+        """The body of a page that is no model call, or None."""
+        if path == "/__log":
+            hidden = {"headers"}
+            return json.dumps(
+                [{k: v for k, v in asdict(r).items() if k not in hidden} for r in self.log]
+            ).encode()
+        if path == "/__on":
+            self.on(**json.loads(raw))
+            return b"{}"
+        if path == "/v1/models":
+            data = [
+                {"id": name, "object": "model", "created": 0, "owned_by": "scripted"} for name in self.models
+            ]
+            return json.dumps({"object": "list", "data": data}).encode()
+        return None
+
+    async def __aenter__(self) -> ScriptedHost:
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: _Connection(self), "127.0.0.1", self.port, backlog=4096, reuse_address=True
+        )
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        for connection in list(self.connections):
+            connection.transport.abort()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    def __enter__(self) -> ScriptedHost:
+        ready = threading.Event()
+
+        async def serve() -> None:
+            stop = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            self._stop = lambda: loop.call_soon_threadsafe(stop.set)
+            async with self:
+                ready.set()
+                await stop.wait()
+
+        self._thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+        self._thread.start()
+        assert ready.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+        assert self._thread is not None
+        self._thread.join(10)
+
+
+class _Connection(asyncio.Protocol):
+    """One client. A request whose reply needs no waiting is answered at once, without a task."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, host: ScriptedHost) -> None:
+        self.host = host
+        self.buffer = bytearray()
+        self.request: Request | None = None
+        self.task: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.host.connections.add(self)
+
+    def eof_received(self) -> None:
+        self.connection_lost(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.request is not None and not self.request.done:
+            self.request.left = time.time()
+            self.request.done = True
+        if self.task is not None:
+            self.task.cancel()
+        self.host.connections.discard(self)
+
+    def data_received(self, data: bytes) -> None:
+        self.buffer += data
+        while self.task is None and (end := self.buffer.find(b"\r\n\r\n")) >= 0:
+            first, *lines = self.buffer[:end].decode("latin-1").split("\r\n")
+            pairs = (line.partition(":") for line in lines)
+            headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+            length = end + 4 + int(headers.get("content-length", 0))
+            if len(self.buffer) < length:
+                return
+            raw = bytes(self.buffer[end + 4 : length])
+            del self.buffer[:length]
+            self.answer(first.split(" ")[1], raw, headers)
+
+    def answer(self, path: str, raw: bytes, headers: dict[str, str]) -> None:
+        admitted = self.host.admit(path, raw, headers)
+        if admitted is None:
+            page = self.host.aside(path, raw)
+            body = dialects.error(404, "no such page") if page is None else page
+            framing = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+            self.transport.write(_head(404 if page is None else 200, framing) + body)
+            return
+        asked, request, fault = admitted
+        self.request = request
+        wait = self.host.latency + fault.delay
+        steady = wait == 0 and not (fault.hang or fault.drip or fault.pings)
+        if steady:
+            self.send(asked, request, fault)
+        else:
+            self.task = asyncio.get_running_loop().create_task(self.late(asked, request, fault, wait))
+            self.host.tasks.add(self.task)
+            self.task.add_done_callback(self.host.tasks.discard)
+
+    async def late(self, asked: Asked, request: Request, fault: Fault, wait: float) -> None:
+        await asyncio.sleep(wait if not fault.hang else 86400)
+        if fault.pings is not None:
+            self.transport.write(
+                _head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
+            )
+            while True:
+                self.transport.write(b"e\r\n: still here\n\n\r\n")
+                await asyncio.sleep(fault.pings)
+        if fault.drip is None:
+            self.send(asked, request, fault)
+        else:
+            size, pause = fault.drip
+            for piece in self.frames(asked, request, fault, size):
+                self.transport.write(piece)
+                await asyncio.sleep(pause)
+            self.finish(request, fault)
+        self.task = None
+        self.data_received(b"")
+
+    def send(self, asked: Asked, request: Request, fault: Fault) -> None:
+        silent = fault.reset and fault.cut_at is None
+        wire = b"" if silent else b"".join(self.frames(asked, request, fault))
+        self.finish(request, fault, wire)
+
+    def finish(self, request: Request, fault: Fault, wire: bytes = b"") -> None:
+        """Write the last of the reply; the log is right before the client can have read it."""
+        cut = fault.reset or (fault.cut_at is not None and fault.cut_at <= request.sent)
+        request.completed = not cut
+        request.done = True
+        self.transport.write(wire)
+        if fault.reset:
+            # A zero linger makes close() send RST instead of FIN; what was written before it goes out first.
+            sock: socket.socket = self.transport.get_extra_info("socket")
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.transport.abort()
+        elif cut or fault.unframed:
+            self.transport.close()
+
+    def frames(self, asked: Asked, request: Request, fault: Fault, size: int = 0) -> Iterator[bytes]:
+        """Head and body as they go on the wire, up to `cut_at`; with `size`, the body in such pieces."""
+        parts, kind = self.reply(asked, request, fault)
+        parts = [part for part in parts if part]
+        if size:
+            joined = b"".join(parts)
+            parts = [joined[i : i + size] for i in range(0, len(joined), size)]
+        total = sum(map(len, parts))
+        chunked = kind == "text/event-stream" and not fault.unframed
+        framing = {"Transfer-Encoding": "chunked"} if chunked else {"Content-Length": str(total)}
+        framing = {"Connection": "close"} if fault.unframed else framing
+        request.status = fault.status
+        yield _head(fault.status, {"Content-Type": kind, **framing, **fault.headers})
+        left = total if fault.cut_at is None else fault.cut_at
+        for part in parts:
+            wire = part[:left]
+            request.sent += len(wire)
+            # The chunk's head promises all of the part, so that a cut inside it shows.
+            yield (b"%x\r\n" % len(part) + wire + (b"\r\n" if wire == part else b"")) if chunked else wire
+            left -= len(wire)
+            if wire != part or (left == 0 and fault.cut_at is not None):
+                return
+        if chunked:
+            yield b"0\r\n\r\n"
+
+    def reply(self, asked: Asked, request: Request, fault: Fault) -> tuple[list[bytes], str]:
+        kind = "text/event-stream" if asked.stream else "application/json"
+        if fault.body is not None:
+            return [fault.body], kind
+        if fault.status >= 400:
+            return [dialects.error(fault.status, fault.message)], "application/json"
+        text = fault.text(request) if callable(fault.text) else fault.text
+        if text is None:
+            text = "" if fault.tool_calls or fault.refusal else dialects.default_text(asked)
+        told = dialects.usage(asked, text) if fault.usage == "true" else fault.usage
+        assert not isinstance(told, str)
+        answer = Answer(text, told, fault.finish, fault.tool_calls, fault.refusal, fault.extra)
+        request.usage = dialects.truth(asked, answer)
+        return (dialects.events(asked, answer) if asked.stream else [dialects.body(asked, answer)]), kind
+
+
+def _head(status: int, headers: Mapping[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} Scripted", *(f"{name}: {value}" for name, value in headers.items())]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+class RemoteHost(ScriptedHost):
+    """A host in another process: the same reading and scripting, over HTTP (scripts of plain values only)."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def on(self, model: str, **script: Any) -> None:
+        self._fetch("/__on", json.dumps({"model": model, **script}).encode())
+
+    @property
+    def log(self) -> list[Request]:  # type: ignore[override]
+        names = {f.name for f in fields(Request)}
+        return [Request(**{k: v for k, v in row.items() if k in names}) for row in self._fetch("/__log")]
+
+    def _fetch(self, path: str, data: bytes | None = None) -> Any:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(self.url + path, data, timeout=10) as reply:
+            return json.load(reply)
+
+
+@contextmanager
+def spawn(*, latency: float = 0.0) -> Iterator[RemoteHost]:
+    """A host in a process of its own, ended with the block."""
+    command = [sys.executable, "-m", "tests.support.scripted", "--latency", str(latency)]
+    root = Path(__file__).resolve().parents[2]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield RemoteHost(int(process.stdout.readline().rpartition(":")[2]))
+        finally:
+            process.terminate()
+
+
+async def _serve(port: int, latency: float) -> None:
+    async with ScriptedHost(latency=latency, port=port) as host:
+        print(host.url, flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="a scripted model host on loopback")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds before every reply")
+    options = parser.parse_args()
+    asyncio.run(_serve(options.port, options.latency))
