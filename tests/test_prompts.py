@@ -14,13 +14,16 @@ from pnyx.prompts import ROOT, load
 PINS = Path(__file__).parent / "prompts.json"
 
 
-def test_every_prompt_is_the_one_that_was_decided_on() -> None:
-    """After a deliberate change: `make pins`, and say in the commit what it does to the answers."""
-    now = {
+def hashes() -> dict[str, str]:
+    return {
         str(path.relative_to(ROOT).with_suffix("")): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(ROOT.rglob("*.md"))
     }
-    assert now == json.loads(PINS.read_text("utf-8"))
+
+
+def test_every_prompt_is_the_one_that_was_decided_on() -> None:
+    """After a deliberate change: `python -m tests.test_prompts`, and say in the commit what it does."""
+    assert hashes() == json.loads(PINS.read_text("utf-8"))
 
 
 def test_a_missing_file_a_missing_slot_and_a_spare_slot_raise(tmp_path: Path) -> None:
@@ -46,3 +49,7 @@ def test_every_prompt_that_shows_material_says_what_its_marks_mean() -> None:
         raw = path.read_text("utf-8")
         if any(f"{{{{{slot}}}}}" in raw for slot in ("proposal", "challenges", "previous")):
             assert "{{nonce}}" in raw, path.name
+
+
+if __name__ == "__main__":
+    PINS.write_text(json.dumps(hashes(), indent=1) + "\n", "utf-8")
