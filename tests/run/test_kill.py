@@ -1,4 +1,4 @@
-"""A real process, killed with SIGKILL before every journal write of a three-round debate, and resumed."""
+"""A real process, killed with SIGKILL before and after every commit of a three-round debate, and resumed."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ seats = ["lab:alpha", "lab:beta", "lab:gamma"]
 
 
 def words(request: Request) -> str:
-    """A reply fixed by model and prompt, nonces aside, since those differ from run to run."""
-    asked = re.sub(r"\bm[0-9a-f]{10}\b", "", request.body["messages"][-1]["content"])
+    """A reply fixed by model and prompt; nonces and the date aside, which differ from run to run."""
+    asked = re.sub(r"\bm[0-9a-f]{10}\b|Today is \S+", "", request.body["messages"][-1]["content"])
     digest = hashlib.sha256(f"{request.model} {asked}".encode()).hexdigest()
     return f"I hold {digest[:8]}, because {digest[8:16]} and {digest[16:24]}."
 
@@ -50,7 +50,7 @@ class Case:
         self.host = ScriptedHost()
         self.host.on("*", text=words)
 
-    async def pnyx(self, kill_at: int, *arguments: str) -> tuple[int, str, str]:
+    async def pnyx(self, kill_at: str, *arguments: str) -> tuple[int, str, str]:
         (self.folder / "pnyx.toml").write_text(CONFIG.format(url=self.host.openai))
         environment = {
             **os.environ,
@@ -59,7 +59,7 @@ class Case:
             "OPENAI_API_KEY": "sk-planted-secret",
         }
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.support.killed", str(kill_at), *arguments),
+            *(sys.executable, "-m", "tests.support.killed", kill_at, *arguments),
             env=environment,
             cwd=Path(__file__).parents[2],
             stdout=asyncio.subprocess.PIPE,
@@ -68,7 +68,7 @@ class Case:
         out, err = await process.communicate()
         return process.returncode or 0, out.decode(), err.decode()
 
-    async def ask(self, kill_at: int) -> tuple[int, str, str]:
+    async def ask(self, kill_at: str) -> tuple[int, str, str]:
         return await self.pnyx(kill_at, "ask", "Should we?", "--seed", "7", "--rounds", "3", "--json", "-q")
 
     def events(self) -> list[dict[str, Any]]:
@@ -90,7 +90,7 @@ def decision(document: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in document.items() if k not in ("run_id", "usage", "elapsed_s")}
 
 
-async def killed_and_resumed(folder: Path, kill_at: int, want: dict[str, Any]) -> None:
+async def killed_and_resumed(folder: Path, kill_at: str, want: dict[str, Any]) -> None:
     case = Case(folder)
     async with case.host:
         code, out, err = await case.ask(kill_at)
@@ -105,7 +105,7 @@ async def killed_and_resumed(folder: Path, kill_at: int, want: dict[str, Any]) -
         recorded = {e["key"] for e in before if e["type"] == "call_finished"}
         in_flight = [e for e in before if e["type"] == "call_started" and e["key"] not in recorded]
         run_id = before[0]["run_id"]
-        code, out, err = await case.pnyx(0, "resume", run_id[:6], "--json", "-q")
+        code, out, err = await case.pnyx("0", "resume", run_id[:6], "--json", "-q")
         assert code == 0, err
         assert decision(json.loads(out)) == want
         assert NEEDED <= len(case.host.log) <= NEEDED + len(in_flight)
@@ -122,25 +122,25 @@ async def killed_and_resumed(folder: Path, kill_at: int, want: dict[str, Any]) -
             if "cost_usd" in e or "charged_usd" in e
         )
         assert case.ledger(f"run:{run_id}") == (round(charged * 1e9), 0)
-        code, out, err = await case.pnyx(0, "resume", run_id, "--json", "-q")
+        code, out, err = await case.pnyx("0", "resume", run_id, "--json", "-q")
         assert decision(json.loads(out)) == want
         assert len(case.host.log) <= NEEDED + len(in_flight)
         assert "sk-planted-secret" not in json.dumps(events) + out + err
 
 
-async def test_killed_before_every_commit_and_resumed_nothing_journaled_is_sent_again(tmp_path: Path) -> None:
+async def test_killed_before_and_after_every_commit_and_resumed_nothing_journaled_is_sent_again(tmp_path: Path) -> None:
     whole = Case(tmp_path / "whole")
     async with whole.host:
-        code, out, err = await whole.ask(0)
+        code, out, err = await whole.ask("0")
         assert code == 0, err
         want = decision(json.loads(out))
         assert len(whole.host.log) == NEEDED
         commits = int(err.split()[-1])
-    assert commits >= 18
+    assert commits >= 12
     turn = asyncio.Semaphore(os.cpu_count() or 1)
 
-    async def one(n: int) -> None:
+    async def one(kill_at: str) -> None:
         async with turn:
-            await killed_and_resumed(tmp_path / str(n), n, want)
+            await killed_and_resumed(tmp_path / kill_at, kill_at, want)
 
-    await asyncio.gather(*(one(n) for n in range(1, commits + 1)))
+    await asyncio.gather(*(one(f"{n}{side}") for n in range(1, commits) for side in "-+"))

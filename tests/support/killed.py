@@ -1,6 +1,7 @@
-"""`python -m tests.support.killed N ARGUMENTS …`: the pnyx command, ended by SIGKILL before its Nth commit.
+"""`python -m tests.support.killed N ARGUMENTS …`: the pnyx command, ended by SIGKILL at its Nth commit.
 
-With N = 0 nothing is killed, and the number of commits is the last line of stderr.
+N is "3-" for right before the third commit and "3+" for right after it. With "0" nothing is killed, and
+the number of commits is the last line of stderr.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ count = 0
 async def counting(self: Database, group: Any) -> None:
     global count
     count += 1
-    if count == int(sys.argv[1]):
+    if sys.argv[1] == f"{count}-":
         os.kill(os.getpid(), signal.SIGKILL)
     await commit(self, group)
+    if sys.argv[1] == f"{count}+":
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 Database._commit = counting  # type: ignore[method-assign]

@@ -1,0 +1,230 @@
+"""What pnyx costs beyond the models it asks, measured against a scripted host on loopback.
+
+    .venv/bin/python -m benchmarks.overhead [--calls 300] [--json]
+
+Every figure is a ratio or a difference of things measured in this one run; on a shared machine, run it
+more than once. The targets are those of the issue that asked for the engine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from pnyx.core.events import CallFinished, CallStarted
+from pnyx.core.models import Usage
+from pnyx.providers.fake import FakeProvider
+from pnyx.providers.registry import Providers
+from pnyx.providers.seam import Call, Completion
+from pnyx.run.request import build
+from pnyx.run.runner import Runner
+from pnyx.settings import Settings
+from tests.support.scripted import spawn
+
+WORDS = "The claim holds for {n} of the cases, and the evidence of case {m} is what decides the matter here. "
+
+
+def cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def settings(url: str, database: str, concurrency: int = 512) -> Settings:
+    lab = {"kind": "openai", "base_url": url, "concurrency": concurrency}
+    names = ("alpha", "beta", "gamma")
+    return Settings.model_validate(
+        {
+            "providers": {"lab": lab},
+            "models": {f"lab:{n}": {"input_price": 1.0, "output_price": 4.0} for n in names},
+            "panel": {"seats": tuple(f"lab:{n}" for n in names)},
+            "storage": {"url": database},
+        }
+    )
+
+
+def said(call: Call) -> str:
+    """About 200 words that differ from prompt to prompt, so that no two challenges repeat themselves."""
+    n = sum(map(ord, call.messages[-1].text)) % 99_991
+    return "".join(WORDS.format(n=f"{n}x{i}", m=f"{n * i}y") for i in range(10))
+
+
+async def debate(runner: Runner, rounds: int = 3) -> tuple[float, list[Any]]:
+    """Seconds of one debate, and its events."""
+    began = time.perf_counter()
+    handle = await runner.start(build(runner.settings, "Should we?", options={"rounds": rounds}))
+    await handle.result()
+    wall = time.perf_counter() - began
+    return wall, [event async for event in handle.events()]
+
+
+async def engine_time(folder: Path) -> float:
+    """Seconds that three rounds take when models answer at once (median of 15)."""
+    chosen = settings("http://127.0.0.1:9/v1", str(folder / "engine.db"))
+    fake = FakeProvider(lambda call: Completion(said(call), Usage(500, 0, 200, 0)))
+    async with Runner.open(chosen, Providers(chosen, extra={"lab": fake})) as runner:
+        await debate(runner)
+        return statistics.median([(await debate(runner))[0] for _ in range(15)])
+
+
+async def critical_path(folder: Path, latency: float) -> tuple[float, float]:
+    """(wall / critical path of a debate of 3 rounds, prompt tokens of round 3 / those of round 2)."""
+    with spawn(latency=latency) as host:
+        async with Runner.open(settings(host.openai, str(folder / "path.db"))) as runner:
+            await debate(runner, 1)  # connections and imports are not what is measured
+            wall, events = await debate(runner)
+    rounds = max(e.round or 0 for e in events if isinstance(e, CallStarted))
+    prompts = {
+        n: sum(len(e.prompt) for e in events if isinstance(e, CallStarted) and e.round == n) for n in (2, 3)
+    }
+    return wall / (3 * rounds * latency), prompts[3] / prompts[2]
+
+
+async def per_call(folder: Path, calls: int) -> tuple[float, float]:
+    """(CPU ms of a bare pydantic-ai direct call, CPU ms of a call inside a debate)."""
+    from pydantic_ai.direct import model_request
+    from pydantic_ai.messages import ModelRequest
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    with spawn() as host:
+        model = OpenAIChatModel("alpha", provider=OpenAIProvider(base_url=host.openai, api_key="none"))
+        prompt = [ModelRequest.user_text_prompt(WORDS * 20)]
+
+        async def bare() -> None:
+            for _ in range(calls):
+                await model_request(model, prompt)
+
+        async def debates() -> int:
+            done = 0
+            while done < calls:
+                done += sum(isinstance(e, CallFinished) for e in (await debate(runner))[1])
+            return done
+
+        async with Runner.open(settings(host.openai, str(folder / "calls.db"))) as runner:
+            await model_request(model, prompt)
+            await debate(runner)
+            bare_s, _ = await timed(bare)
+            ours_s, made = await timed(debates)
+            again_s, _ = await timed(bare)
+    return (bare_s + again_s) / 2 / calls * 1e3, ours_s / made * 1e3
+
+
+async def timed(work: Callable[[], Awaitable[Any]]) -> tuple[float, Any]:
+    gc.collect()
+    began = cpu()
+    result = await work()
+    return cpu() - began, result
+
+
+def memory_of_100_runs(folder: Path) -> float:
+    """MiB at the peak of 100 debates at once, above what the imports take; in a process of its own."""
+    program = f"""
+import asyncio, resource, sys
+from benchmarks.overhead import debate, settings
+from pnyx.run.runner import Runner
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+async def main():
+    async with Runner.open(settings(sys.argv[1], {str(folder / "many.db")!r})) as runner:
+        await debate(runner, 1)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        await asyncio.gather(*(debate(runner) for _ in range(100)))
+        print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+asyncio.run(main())
+"""
+    with spawn(latency=0.2) as host:
+        done = subprocess.run(
+            [sys.executable, "-c", program, host.openai], capture_output=True, text=True, check=True
+        )
+    return float(done.stdout)
+
+
+def start_up(folder: Path) -> tuple[float, float, float]:
+    """CPU seconds of: a bare script that imports the provider and asks 4 times; `pnyx ask --quick`; --help."""
+    bare = """
+import asyncio, sys
+from pydantic_ai.direct import model_request
+from pydantic_ai.messages import ModelRequest
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+async def main():
+    model = OpenAIChatModel("alpha", provider=OpenAIProvider(base_url=sys.argv[1], api_key="none"))
+    for _ in range(4):
+        await model_request(model, [ModelRequest.user_text_prompt("Should we?")])
+asyncio.run(main())
+"""
+    with spawn() as host:
+        chosen = folder / "pnyx.toml"
+        chosen.write_text(
+            f'[providers.lab]\nkind = "openai"\nbase_url = "{host.openai}"\n'
+            '[panel]\nseats = ["lab:alpha", "lab:beta", "lab:gamma"]\n'
+        )
+        environment = {
+            **os.environ,
+            "PNYX_CONFIG": str(chosen),
+            "PNYX_DATABASE": str(folder / "start.db"),
+            "OPENAI_API_KEY": "none",
+        }
+
+        def spent(*command: str) -> float:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(command, env=environment, check=True, capture_output=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+        python, pnyx = sys.executable, str(Path(sys.executable).with_name("pnyx"))
+        commands = (
+            (python, "-c", bare, host.openai),
+            (pnyx, "ask", "Should we?", "--quick", "-q", "--json"),
+            (pnyx, "--help"),
+        )
+        for command in commands:
+            spent(*command)
+        times = [[spent(*command) for command in commands] for _ in range(5)]
+    return tuple(statistics.median(column) for column in zip(*times, strict=True))  # type: ignore[return-value]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--calls", type=int, default=300, help="calls for the CPU of one call")
+    parser.add_argument("--latency", type=float, default=1.0, help="seconds of a scripted call")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        engine = asyncio.run(engine_time(folder))
+        path, growth = asyncio.run(critical_path(folder, given.latency))
+        bare_ms, ours_ms = asyncio.run(per_call(folder, given.calls))
+        bare_s, ask_s, help_s = start_up(folder)
+        memory = memory_of_100_runs(folder)
+    figures = {
+        "wall / critical path, 3 rounds": (path, 1.05),
+        "engine time, 3 rounds, ms": (engine * 1e3, 30),
+        "CPU of a bare direct call, ms": (bare_ms, None),
+        "CPU of a call above that, ms": (ours_ms - bare_ms, 1),
+        "100 runs at once, MiB above imports": (memory, 120),
+        "CPU of pnyx ask / bare script with 4 calls": (ask_s / bare_s, 1.2),
+        "CPU of pnyx --help, s": (help_s, 0.1),
+        "prompt of round 3 / of round 2": (growth, 1.1),
+    }
+    if given.json:
+        print(json.dumps({name: value for name, (value, _) in figures.items()}, indent=1))
+        return
+    for name, (value, target) in figures.items():
+        print(f"{name:44} {value:8.3f}" + (f"   target {target:g}" if target is not None else ""))
+
+
+if __name__ == "__main__":
+    main()
