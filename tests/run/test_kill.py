@@ -128,7 +128,9 @@ async def killed_and_resumed(folder: Path, kill_at: str, want: dict[str, Any]) -
         assert "sk-planted-secret" not in json.dumps(events) + out + err
 
 
-async def test_killed_before_and_after_every_commit_and_resumed_nothing_journaled_is_sent_again(tmp_path: Path) -> None:
+async def test_killed_before_and_after_every_commit_and_resumed_nothing_journaled_is_sent_again(
+    tmp_path: Path,
+) -> None:
     whole = Case(tmp_path / "whole")
     async with whole.host:
         code, out, err = await whole.ask("0")

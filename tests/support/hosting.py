@@ -49,7 +49,9 @@ async def opened(kind: str, host: ScriptedHost) -> AsyncIterator[HostedProvider]
         await provider.close()
 
 
-async def ask(provider: HostedProvider, model: str = "alpha", *, stream: bool = False, **call: Any) -> Outcome:
+async def ask(
+    provider: HostedProvider, model: str = "alpha", *, stream: bool = False, **call: Any
+) -> Outcome:
     pieces: list[str] = []
     fields: dict[str, Any] = {"messages": (Message("user", "Is 7 prime?"),), "max_tokens": 100, **call}
     try:
