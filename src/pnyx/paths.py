@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["config_dir", "data_dir", "models_dir"]
+__all__ = ["cache_dir", "config_dir", "data_dir", "models_dir"]
 
 
 def config_dir(env: Mapping[str, str] = os.environ) -> Path:
@@ -15,14 +15,19 @@ def config_dir(env: Mapping[str, str] = os.environ) -> Path:
 
 
 def data_dir(env: Mapping[str, str] = os.environ) -> Path:
-    """`$XDG_DATA_HOME/pnyx`, else `~/.local/share/pnyx`: the database, fetched models, what is trusted."""
+    """`$XDG_DATA_HOME/pnyx`, else `~/.local/share/pnyx`: the database and what is trusted."""
     return _base(env, "XDG_DATA_HOME", ".local/share")
 
 
+def cache_dir(env: Mapping[str, str] = os.environ) -> Path:
+    """`$XDG_CACHE_HOME/pnyx`, else `~/.cache/pnyx`: what can be had again."""
+    return _base(env, "XDG_CACHE_HOME", ".cache")
+
+
 def models_dir(env: Mapping[str, str] = os.environ) -> Path:
-    """`$PNYX_MODELS`, else `models` in the data folder: fetched model files."""
+    """`$PNYX_MODELS`, else `models` in the cache folder: fetched model files."""
     named = env.get("PNYX_MODELS")
-    return Path(named).expanduser() if named else data_dir(env) / "models"
+    return Path(named).expanduser() if named else cache_dir(env) / "models"
 
 
 def _base(env: Mapping[str, str], variable: str, below_home: str) -> Path:

@@ -28,6 +28,9 @@ STRONG: Mapping[str, tuple[str, ...]] = {
 }
 """The models of the default panel. OpenRouter's are MAKER/MODEL, and come in where a maker is missing."""
 
+SMALL_OUTPUT = 256
+"""Tokens of one reply of a known embedded model: they ramble beyond it, at 10 to 80 tokens a second."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
@@ -92,6 +95,7 @@ class Catalogue:
             return replace(
                 free,
                 context=provider.context or weights.context,
+                max_output=SMALL_OUTPUT,
                 parameters=weights.parameters,
                 short_prompts=weights.short_prompts,
             )
@@ -164,6 +168,8 @@ def seats(
             proposer_eligible=infos[ref].proposer_eligible,
             short_prompts=infos[ref].short_prompts,
             temperature=infos[ref].temperature,
+            context=infos[ref].context,
+            max_output=infos[ref].max_output,
         )
         for number, (ref, letter) in enumerate(zip(refs, letters, strict=True), 1)
     )

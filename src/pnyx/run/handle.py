@@ -124,7 +124,8 @@ class RunHandle:
 
     def interrupt(self) -> None:
         """Send nothing more; end when what is in flight has been recorded."""
-        self.caller.halt(Interrupted(f"interrupted; `pnyx resume {self.run_id}` goes on"))
+        if self._task is not None:
+            self.caller.halt(Interrupted(f"interrupted; `pnyx resume {self.run_id}` goes on"))
 
     def kill(self) -> None:
         """Stop at once. What is in flight counts as unknown when the run is resumed."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import protocols
 from ..core.text import Material
+from ..errors import UsageError
 from ..providers.catalogue import Catalogue, default_panel, parse_seats
 from ..providers.catalogue import seats as deal
 from ..settings import Settings
@@ -40,12 +41,13 @@ def build(
     """
     page = protocols.get(protocol or settings.run.protocol)
     chosen: dict[str, Any] = dict(settings.protocols.get(page.name, {}))
+    if preset is not None and preset not in page.presets:
+        raise UsageError(f"{page.name} has no preset {preset!r}; it has: {', '.join(page.presets) or 'none'}")
     refs = parse_seats(panel or settings.panel.seats)
     if not refs:
         found = default_panel(settings)
         refs, preset = found.refs, preset or found.preset
-    if preset is not None and preset in page.presets:
-        chosen |= page.presets[preset]
+    chosen |= page.presets.get(preset or "", {})
     chosen |= options or {}
     given = seed if seed is not None else settings.run.seed
     drawn = secrets.randbits(32) if given is None else given

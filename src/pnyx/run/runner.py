@@ -102,6 +102,7 @@ class Runner:
         if alive(row.worker, row.heartbeat_at, time.time()):
             raise UsageError(f"run {row.id} is still running ({row.worker}); `pnyx cancel {row.id}` stops it")
         spec.check()
+        self._check_providers(spec)
         epoch = await self.database.write(lambda c: store.take(c, row.id, this_worker(), now(), time.time()))
         handle = self._handle(row.id, spec, epoch, past=past, spent_s=(row.result or {}).get("elapsed_s"))
         purse = handle.caller.purse
@@ -144,6 +145,7 @@ class Runner:
         forked_from: str | None = None,
         inherited: Mapping[str, CallFinished] | None = None,
     ) -> RunHandle:
+        self._check_providers(spec)
         row = _row(spec, forked_from)
         handle = self._handle(row.id, spec, row.epoch, inherited=inherited)
 
@@ -153,6 +155,11 @@ class Runner:
 
         await handle.caller.journal.append(_started(spec, forked_from), ledger=create)
         return self._launch(handle)
+
+    def _check_providers(self, spec: Spec) -> None:
+        """Raise now what a seat's provider lacks, such as its key: not after others were paid."""
+        for seat in spec.seats:
+            self.providers.get(seat.provider)
 
     def _handle(
         self,

@@ -68,6 +68,8 @@ class Spec:
         """Raise `UsageError` for a run that could not end well."""
         if not self.question.strip():
             raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
+        if "\0" in self.question or any("\ud800" <= c <= "\udfff" for c in self.question):
+            raise UsageError("the question is not text: it holds NUL or half a character")
         if len(self.seats) < self.page.quorum:
             raise UsageError(
                 f"{self.protocol} needs {self.page.quorum} seats, the panel has {len(self.seats)}; "

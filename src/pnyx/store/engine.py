@@ -244,7 +244,7 @@ def _url(url: str | Path) -> URL:
     try:
         where = make_url(url)
     except SQLAlchemyError as exc:
-        raise StoreError(f"database {url!r} is not a URL that SQLAlchemy reads") from exc
+        raise StoreError("the database URL cannot be read: scheme://user:password@host:port/name") from exc
     if where.get_backend_name() not in ("sqlite", "postgresql"):
         raise StoreError(f"database {where.get_backend_name()!r} is not supported; use sqlite or postgresql")
     return where.set(drivername="sqlite") if where.get_backend_name() == "sqlite" else where

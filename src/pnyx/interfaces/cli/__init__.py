@@ -1,0 +1,136 @@
+"""The `pnyx` command: what there is, and how every error ends.
+
+A command's module is imported when that command is used, so that `pnyx --help` and completion cost
+next to nothing. Summaries stand here, once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from ... import __version__
+from ...errors import PnyxError, UsageError
+from ..terminal import ClosedPipe, safe
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+__all__ = ["COMMANDS", "cli", "main"]
+
+INTERRUPTED = 130
+COMMANDS = {
+    "Asking": {
+        "ask": ("ask", "put one question to the panel"),
+        "resume": ("ask", "go on with a run that was stopped"),
+        "cancel": ("runs", "end a run for good"),
+    },
+    "Runs": {
+        "runs": ("runs", "list the runs, newest first"),
+        "status": ("runs", "how one run stands"),
+        "show": ("runs", "read all that was said in a run"),
+        "export": ("runs", "write a run as JSON or as a document"),
+    },
+    "Setting up": {
+        "models": ("models", "which models there are; fetch embedded ones"),
+        "protocols": ("setup", "how a panel can come to an answer"),
+        "config": ("setup", "show and check the settings"),
+        "trust": ("setup", "allow what this folder's pnyx.toml sets"),
+        "doctor": ("setup", "what works, what is missing, and what to do"),
+    },
+}
+"""Section -> command -> (module here, summary)."""
+
+
+class _Commands(click.Group):
+    """Lists commands from the table, and imports one when it is called for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for section in COMMANDS.values() for name in section]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        for section in COMMANDS.values():
+            if cmd_name in section:
+                module, summary = section[cmd_name]
+                command: click.Command = getattr(importlib.import_module(f"{__name__}.{module}"), cmd_name)
+                command.short_help = summary
+                return command
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, section in COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:9}", summary) for name, (_, summary) in section.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        # Only the shell asks for this.
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=summary)
+            for section in COMMANDS.values()
+            for name, (_, summary) in section.items()
+            if name.startswith(incomplete)
+        ]
+        return found or click.Command.shell_complete(self, ctx, incomplete)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="pnyx %(version)s")
+def cli() -> None:
+    """Put one question to a panel of language models, let them disagree in the open, and get one
+    answer with its dissent, its cost and its record.
+
+    The answer goes to stdout, everything else to stderr. Exit codes: 0 answered, 1 error, 2 usage or
+    configuration, 3 no quorum or no consensus where one was required, 4 budget or deadline, 5 answered
+    but degraded, 130 interrupted.
+    """
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """The console entry: runs a command and ends the process with its exit code."""
+    given = list(sys.argv[1:] if args is None else args)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows its escape; that is no reason to fail.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        _check_text(given)
+        code = cli.main(given, prog_name="pnyx", standalone_mode=False)
+    except PnyxError as exc:
+        code = _complain(str(exc), exc.exit_code)
+    except click.UsageError as exc:
+        path = exc.ctx.command_path if exc.ctx is not None else "pnyx"
+        code = _complain(f"{exc.format_message()} (see {path} --help)", exc.exit_code)
+    except click.ClickException as exc:
+        code = _complain(exc.format_message(), exc.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        code = _complain("interrupted", INTERRUPTED)
+    except ClosedPipe:
+        code = 0
+    except Exception as exc:
+        if {"-v", "--verbose"} & set(given):
+            sys.excepthook(type(exc), exc, exc.__traceback__)
+        code = _complain(f"this is a bug in pnyx: {type(exc).__name__}: {exc} (-v shows where)", 1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_text(args: Sequence[str]) -> None:
+    for arg in args:
+        try:
+            arg.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"the argument {arg[:80]!r} is not UTF-8") from None
+
+
+def _complain(message: str, code: int) -> int:
+    try:
+        print(f"pnyx: {safe(message)}", file=sys.stderr, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    return code

@@ -1,0 +1,102 @@
+"""What `pnyx ask` and `pnyx resume` do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import UsageError
+from ...run.handle import RunHandle
+from ...run.request import build
+from ...run.runner import Runner
+from ..opening import open_settings
+from .dryrun import print_plan
+from .output import Output
+from .session import follow
+
+__all__ = ["ask", "read_question", "resume"]
+
+MOST_BYTES = 4 << 20
+"""Of a question on stdin; the largest windows hold about as much."""
+
+
+def ask(
+    output: Output,
+    question: str | None,
+    protocol: str | None,
+    models: Sequence[str],
+    rounds: int | None,
+    options: Sequence[tuple[str, str]],
+    preset: str | None,
+    roles: Sequence[tuple[str, str]],
+    budget: float | None,
+    deadline: float | None,
+    stall_timeout: float | None,
+    seed: int | None,
+    allow_unknown_price: bool,
+    require_consensus: bool,
+    dry_run: bool,
+) -> int:
+    settings = open_settings({"run": {"call_deadline_s": stall_timeout}})
+    chosen: dict[str, Any] = dict(options)
+    if rounds is not None:
+        chosen["rounds"] = rounds
+    spec = build(
+        settings,
+        read_question(question, output),
+        protocol=protocol,
+        panel=models,
+        options=chosen,
+        preset=preset,
+        roles=dict(roles),
+        budget_usd=budget,
+        deadline_s=deadline,
+        seed=seed,
+        allow_unknown_price=allow_unknown_price,
+    )
+    spec.check()
+    if dry_run:
+        print_plan(output, spec)
+        return 0
+
+    async def begin(runner: Runner) -> RunHandle:
+        return await runner.start(spec)
+
+    return follow(settings, begin, output, require_consensus=require_consensus)
+
+
+def resume(
+    output: Output,
+    run_id: str,
+    budget: float | None,
+    deadline: float | None,
+    fork: bool,
+    require_consensus: bool,
+) -> int:
+    async def begin(runner: Runner) -> RunHandle:
+        return await runner.resume(run_id, budget_usd=budget, deadline_s=deadline, fork=fork)
+
+    return follow(open_settings(), begin, output, require_consensus=require_consensus)
+
+
+def read_question(given: str | None, output: Output) -> str:
+    """The question, from the command line, stdin or the person at it. Raises `UsageError`."""
+    if given is not None and given != "-":
+        return given
+    if given is None and sys.stdin is not None and sys.stdin.isatty():
+        if output.no_input:
+            raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
+        output.err.write(output.err.paint("Question: ", "bold"))
+        raw = sys.stdin.buffer.readline(MOST_BYTES + 1)
+    else:
+        raw = b"" if sys.stdin is None else sys.stdin.buffer.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise UsageError(f"the question on stdin is longer than {MOST_BYTES >> 20} MiB")
+    try:
+        question = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise UsageError(f"the question on stdin is not UTF-8 (byte {exc.start})") from exc
+    if "\0" in question:
+        raise UsageError("the question on stdin holds NUL, so it is not text")
+    return question.strip("\n")

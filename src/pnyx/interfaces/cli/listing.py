@@ -1,0 +1,263 @@
+"""What `pnyx models`, `protocols`, `config` and `trust` do."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ... import protocols
+from ...config import describe
+from ...core.models import Seat
+from ...core.steps import Option, Protocol
+from ...paths import config_dir, data_dir, models_dir
+from ...providers.catalogue import STRONG, Catalogue, ModelInfo, parse_seats
+from ...providers.weights_table import KNOWN
+from ...settings import Settings
+from ...trust import PROJECT_FILE
+from ...trust import trust as trust_here
+from ..opening import open_settings
+from ..terminal import clip, columns, flat
+from ..transcript import quantity
+from .output import Output
+
+__all__ = [
+    "check_config",
+    "list_models",
+    "list_protocols",
+    "pull_model",
+    "show_config",
+    "show_paths",
+    "trust_folder",
+]
+
+
+def list_models(output: Output, as_json: bool) -> int:
+    settings = open_settings()
+    # Finding model files takes an HTTP client along, which the other lists here do without.
+    from ...providers.weights import installed
+
+    here = set(installed())
+    panel = parse_seats(settings.panel.seats)
+    refs = [*panel, *settings.models, *_by_default(settings)]
+    refs += [f"embedded:{name}" for name in (*KNOWN, *here)]
+    catalogue = Catalogue(settings)
+    infos = [catalogue.describe(ref) for ref in dict.fromkeys(refs)]
+    if as_json:
+        output.json([_model(info, panel, settings, here) for info in infos])
+        return 0
+    rows = [["model", "seats", "USD per million in", "out", "as of", "window", "state"]]
+    for info in infos:
+        price = info.price
+        rows.append(
+            [
+                info.ref,
+                str(panel.count(info.ref) or ""),
+                f"{price.input:g}" if price else "unknown",
+                f"{price.output:g}" if price else "unknown",
+                price.as_of if price and info.source not in ("embedded", "local") else "",
+                f"{info.context:,}" if info.context else "",
+                _state(info, settings, here),
+            ]
+        )
+    _table(output, rows, right=(1, 2, 3, 5))
+    return 0
+
+
+def _by_default(settings: Settings) -> Iterator[str]:
+    """The models that are asked when no panel is configured, of providers whose key is set."""
+    for kind, models in STRONG.items():
+        variables = settings.provider(kind).key_variables
+        if any(os.environ.get(variable) for variable in variables):
+            yield from (f"{kind}:{model}" for model in models)
+
+
+def _state(info: ModelInfo, settings: Settings, here: set[str]) -> str:
+    if info.kind == "embedded":
+        known = f"pnyx models pull {info.model}" if info.model in KNOWN else "a file"
+        return "installed" if info.model in here else f"not installed: {known}"
+    variables = settings.provider(info.provider).key_variables
+    if not variables:
+        return "needs no key"
+    found = next((variable for variable in variables if os.environ.get(variable)), None)
+    return f"key in ${found}" if found else f"no key: set {' or '.join(f'${v}' for v in variables)}"
+
+
+def _model(info: ModelInfo, panel: tuple[str, ...], settings: Settings, here: set[str]) -> dict[str, Any]:
+    price = info.price
+    return {
+        "model": info.ref,
+        "provider": info.provider,
+        "kind": info.kind,
+        "seats": panel.count(info.ref),
+        "input_price": price and price.input,
+        "cached_price": price and price.cached,
+        "output_price": price and price.output,
+        "reasoning_price": price and price.reasoning,
+        "as_of": price and price.as_of,
+        "source": info.source,
+        "context": info.context,
+        "max_output": info.max_output,
+        "parameters": info.parameters,
+        "installed": info.model in here if info.kind == "embedded" else None,
+        "state": _state(info, settings, here),
+    }
+
+
+def pull_model(output: Output, name: str) -> int:
+    # Fetching takes an HTTP client along, which the lists here do without.
+    from ...providers.weights import pull
+
+    bar = _Bar(output, name)
+    try:
+        path = pull(name, progress=bar.report)
+    finally:
+        bar.end()
+    output.out.line(str(path))
+    return 0
+
+
+class _Bar:
+    """How far a pull is: one line that changes on a screen, else a line every few seconds."""
+
+    def __init__(self, output: Output, name: str) -> None:
+        self._output, self._name = output, name
+        self._pause = 0.2 if output.err.width else 5.0
+        self._last = -self._pause
+        self._whole = self._unfinished = False
+
+    def report(self, done: int, total: int, source: str) -> None:
+        now, whole = time.monotonic(), done >= total
+        soon = self._whole if whole else now - self._last < self._pause
+        if self._output.quiet or soon:
+            return
+        self._last, self._whole = now, whole
+        line = f"{self._name}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB ({done / total:.0%}) from {source}"
+        err = self._output.err
+        if err.width is None:
+            err.line(line)
+        else:
+            err.write(f"\r{clip(line, err.width - 1):{err.width - 1}}")
+            self._unfinished = True
+
+    def end(self) -> None:
+        if self._unfinished:
+            self._output.err.line()
+
+
+def list_protocols(output: Output, as_json: bool) -> int:
+    pages = [protocols.get(name) for name in protocols.names()]
+    if as_json:
+        output.json([_protocol(page) for page in pages])
+        return 0
+    for page in pages:
+        output.out.line(f"{page.name}: {page.summary}", "bold")
+        rows = [
+            (name, _shown(option.default), f"{flat(option.help)}{_bounds(option)}")
+            for name, option in page.options.items()
+        ]
+        output.out.lines(f"  {line}" for line in columns(rows))
+        for preset, values in page.presets.items():
+            told = ", ".join(f"{name}={value}" for name, value in values.items())
+            output.out.line(f"  --{preset}: {told}")
+        output.out.line(f"  {_calls(page)}", "dim")
+    return 0
+
+
+def _bounds(option: Option) -> str:
+    if option.choices:
+        return f" ({', '.join(choice or '-' for choice in option.choices)})"
+    if option.low is None and option.high is None:
+        return ""
+    low, high = ("" if bound is None else f"{bound:g}" for bound in (option.low, option.high))
+    return f" ({low} … {high})"
+
+
+def _calls(page: Protocol) -> str:
+    seats = quantity(page.quorum, "seat")
+    if (calls := _three(page)) is None:
+        return f"needs {seats}"
+    least, most = calls
+    return f"needs {seats}; with three, {least}{f' to {most}' if most != least else ''} calls"
+
+
+def _three(page: Protocol) -> tuple[int, int] | None:
+    """The calls of a panel of three, each seat of a model of its own."""
+    if page.calls is None:
+        return None
+    seats = tuple(Seat(f"Participant {letter}", f"{letter}:{letter}") for letter in "ABC")
+    return page.calls(seats, page.settle({}))
+
+
+def _protocol(page: Protocol) -> dict[str, Any]:
+    calls = _three(page)
+    return {
+        "name": page.name,
+        "summary": page.summary,
+        "quorum": page.quorum,
+        "options": {
+            name: {
+                "default": option.default,
+                "help": option.help,
+                "low": option.low,
+                "high": option.high,
+                "choices": list(option.choices),
+            }
+            for name, option in page.options.items()
+        },
+        "presets": {name: dict(values) for name, values in page.presets.items()},
+        "calls_with_three_seats": calls and dict(zip(("least", "most"), calls, strict=True)),
+    }
+
+
+def show_config(output: Output, as_json: bool) -> int:
+    settings = describe(open_settings())
+    if as_json:
+        output.json({s.key: {"value": s.value, "origin": s.origin} for s in settings})
+        return 0
+    rows = [("key", "value", "from"), *((s.key, _shown(s.value), s.origin) for s in settings)]
+    _table(output, rows)
+    return 0
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == "":
+        return "-"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def show_paths(output: Output, as_json: bool) -> int:
+    named = os.environ.get("PNYX_CONFIG")
+    places = {
+        "user file": config_dir() / "config.toml",
+        "project file": Path(named).expanduser() if named else Path.cwd() / PROJECT_FILE,
+        "data": data_dir(),
+        "models": models_dir(),
+    }
+    if as_json:
+        output.json({name: {"path": str(p), "exists": p.exists()} for name, p in places.items()})
+        return 0
+    output.out.lines(columns((n, str(p), "" if p.exists() else "not there") for n, p in places.items()))
+    return 0
+
+
+def check_config(output: Output) -> int:
+    open_settings()
+    output.note("the settings are fine")
+    return 0
+
+
+def trust_folder(output: Output) -> int:
+    keys = trust_here(Path.cwd())
+    if keys:
+        output.note(f"trusted in {Path.cwd()}: {', '.join(keys)}")
+    else:
+        output.note(f"{PROJECT_FILE} sets nothing that needs trust")
+    return 0
+
+
+def _table(output: Output, rows: list[Any], right: tuple[int, ...] = ()) -> None:
+    for i, line in enumerate(columns(rows, right)):
+        output.out.line(line, *(("bold",) if i == 0 else ()))

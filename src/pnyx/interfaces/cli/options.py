@@ -1,0 +1,90 @@
+"""Options that commands share, and the types of their values. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from .output import streams
+
+__all__ = ["AMOUNT", "PAIR", "PROTOCOL", "json_option", "output_options", "run_id"]
+
+
+class _Amount(click.ParamType[float]):
+    """A finite number above zero."""
+
+    name = "amount"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not (math.isfinite(number) and number > 0):
+            self.fail(f"{value!r} is not a number above zero", param, ctx)
+        return number
+
+
+class _Pair(click.ParamType[tuple[str, str]]):
+    """NAME=VALUE."""
+
+    name = "pair"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = str(value).partition("=")
+        if not (name.strip() and equals):
+            self.fail(f"{value!r} is not of the form {param.metavar if param else 'NAME=VALUE'}", param, ctx)
+        return name.strip(), text
+
+
+class _Protocol(click.ParamType[str]):
+    """The name of a protocol; an unknown one is refused later, with what there is."""
+
+    name = "protocol"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        # Only the shell asks for this.
+        from ...protocols import names
+
+        return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+
+
+AMOUNT, PAIR, PROTOCOL = _Amount(), _Pair(), _Protocol()
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+run_id = click.argument("run_id", metavar="ID")
+
+
+def output_options(command: Callable[..., int]) -> Callable[..., int]:
+    """--json | --jsonl | --plain, -q, -v, --no-input; the command gets them as one `output`."""
+
+    @functools.wraps(command)
+    def speaking(
+        as_json: bool, as_jsonl: bool, plain: bool, quiet: bool, verbose: bool, no_input: bool, **given: Any
+    ) -> int:
+        if as_json and as_jsonl:
+            raise click.UsageError("--json and --jsonl are two outputs; give one")
+        form = "json" if as_json else "jsonl" if as_jsonl else "text"
+        return command(output=streams(form, plain, quiet, verbose, no_input), **given)
+
+    for option in (
+        click.option("--no-input", is_flag=True, help="Never ask back."),
+        click.option("-v", "--verbose", is_flag=True, help="Replies in full; with --jsonl, tokens too."),
+        click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors."),
+        click.option("--plain", is_flag=True, help="Lines without colour, and no live view."),
+        click.option("--jsonl", "as_jsonl", is_flag=True, help="Print each event as it happens."),
+        click.option("--json", "as_json", is_flag=True, help="Print one result object."),
+    ):
+        speaking = option(speaking)
+    return speaking

@@ -1,0 +1,157 @@
+"""What a person is told while a run goes on, line by line, and when it has ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...core.events import Event
+from ..terminal import clip, excerpt, flat, safe, wrapped
+from ..transcript import Entry, Transcript, money, place_name, quantity, seconds
+from .output import Output, Stream
+
+__all__ = ["UNDECIDED", "Progress", "answer_lines", "end_lines", "entry_lines", "headline", "taken", "why"]
+
+INDENT = "    "
+LOOKS = dict.fromkeys(("silence", "retry", "unknown", "budget"), ("yellow",)) | {"dropped": ("red",)}
+UNDECIDED = ("failed", "paused", "cancelled", "running")
+WIDE = 1_000_000
+"""Columns of a stream that nobody looks at: lines are not broken there."""
+
+
+class Progress:
+    """Tells on stderr what each event means to a person; the base of the live view."""
+
+    def __init__(self, output: Output) -> None:
+        self.output = output
+        self.view = Transcript()
+        self._opened = False
+
+    async def __aenter__(self) -> Progress:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    def add(self, event: Event, told: bool = False) -> None:
+        """Take in an event; `told` ones were shown by an earlier process and only count."""
+        entry = self.view.add(event)
+        if not told and not self._opened and self.view.run_id:
+            self._opened = True
+            self.say(*self.opening())
+        if entry is not None and not told:
+            self.say(*entry_lines(self.output.err, entry, whole=self.output.verbose))
+
+    def say(self, *lines: str) -> None:
+        """Write lines that are already safe and painted."""
+        if not self.output.quiet:
+            self.output.err.lines(lines)
+
+    def note(self, text: str) -> None:
+        self.say(self.output.err.paint(text, "yellow"))
+
+    def opening(self) -> Iterator[str]:
+        view = self.view
+        seats = Counter(place.model for place in view.places.values())
+        models = ", ".join(model if n == 1 else f"{model}*{n}" for model, n in seats.items())
+        text = f"run {view.run_id} · {view.protocol} · {quantity(len(view.places), 'seat')}: {models}"
+        return _told(self.output.err, text, "dim")
+
+
+def entry_lines(stream: Stream, entry: Entry, *, whole: bool) -> Iterator[str]:
+    """An entry as lines, safe and painted; what was said in full or only how it begins."""
+    facts = f"  {' · '.join(entry.facts)}" if entry.facts else ""
+    look = LOOKS.get(entry.kind, ("bold",))
+    if entry.kind in ("reply", "tool"):
+        yield stream.paint(flat(entry.title), *look) + stream.paint(safe(facts), "dim")
+        said = safe(entry.text) if whole else excerpt(entry.text)
+        yield from wrapped(said.strip("\n"), stream.width or WIDE, INDENT)
+    else:
+        yield from _told(stream, f"{entry.title}: {clip(entry.text, 300)}{facts}", *look)
+
+
+def _told(stream: Stream, text: str, *styles: str) -> Iterator[str]:
+    """One line of ours, broken where the screen ends."""
+    for line in wrapped(flat(text), stream.width or WIDE):
+        yield stream.paint(line, *styles)
+
+
+def headline(result: Mapping[str, Any]) -> str:
+    """What kind of answer it is, in a line: "decided after 3 rounds, not converged"."""
+    rounds = quantity(result["rounds"], "round")
+    if result["status"] in UNDECIDED:
+        return f"the best answer so far; nothing was decided in {rounds}"
+    if result["status"] == "single":
+        return "one model's answer, which nobody challenged"
+    converged = {True: ", converged", False: ", not converged", None: ""}[result["converged"]]
+    return f"{result['status']} after {rounds}{converged}"
+
+
+def answer_lines(stream: Stream, answer: str) -> Iterator[str]:
+    """All of the answer: on a screen broken between words, else as it is."""
+    return wrapped(safe(answer).strip("\n"), stream.width or WIDE)
+
+
+def why(result: Mapping[str, Any]) -> str:
+    """Why there is no decision, and how to go on: "paused (budget): …; `pnyx resume 4xk… --budget USD` …"."""
+    status, reason = result["status"], result["stop_reason"]
+    message = str(result["detail"].get("message") or "")
+    message = message.replace("pnyx resume ID", f"pnyx resume {result['run_id']}")
+    if status == "paused" and "pnyx resume" not in message:
+        message += f"; `pnyx resume {result['run_id']}` goes on"
+    return f"{status} ({reason}): {message}" if message and reason != status else status
+
+
+def end_lines(stream: Stream, result: Mapping[str, Any]) -> Iterator[str]:
+    """What stands under the answer: how sure, who disagrees, what it took, where to read more."""
+    if sure := _sureness(result):
+        yield from _told(stream, sure, "bold")
+    if result["dissent"]:
+        yield stream.paint(f"dissent ({len(result['dissent'])})", "bold", "yellow")
+    for dissent in result["dissent"]:
+        yield stream.paint(f"  {flat(place_name(dissent['seat'], dissent['model']))}", "bold")
+        yield from wrapped(excerpt(dissent["text"], lines=4, chars=300), stream.width or WIDE, INDENT)
+    for drop in result["dropped"]:
+        who = flat(place_name(drop["seat"], drop["model"]))
+        yield from _told(stream, f"dropped: {who}: {clip(drop['reason'], 300)}", "red")
+    yield from _told(stream, taken(result), "dim")
+    yield stream.paint(f"run {result['run_id']} · pnyx show {result['run_id']}", "dim")
+
+
+def _sureness(result: Mapping[str, Any]) -> str:
+    parts = []
+    if result["final_answer"] is not None:
+        parts.append(f"final answer: {clip(result['final_answer'], 80)}")
+    if result["rigor"] is not None:
+        parts.append(f"rigor {result['rigor']:.2f}{_praise(result)}")
+    if result["agreement"] is not None:
+        parts.append(f"agreement {result['agreement']:.0%}")
+    if result["confidence"] is not None:
+        parts.append(f"confidence {result['confidence']:.2f} (by {flat(result['confidence_rule'] or '?')})")
+    elif result["status"] not in UNDECIDED:
+        parts.append("confidence not known")
+    return " · ".join(parts)
+
+
+def _praise(result: Mapping[str, Any]) -> str:
+    challenges: Sequence[Mapping[str, Any]] = result["detail"].get("challenges") or ()
+    flagged = sum(bool(challenge.get("flagged")) for challenge in challenges)
+    if not flagged:
+        return ""
+    return f" ({flagged} of {quantity(len(challenges), 'challenge')} praised instead of disagreeing)"
+
+
+def taken(result: Mapping[str, Any]) -> str:
+    """What the run took: seats, calls, tokens, money, time."""
+    usage = result["usage"]
+    cached = f" ({usage['cached_tokens']:,} cached)" if usage["cached_tokens"] else ""
+    return " · ".join(
+        [
+            quantity(len(result["seats"]), "seat"),
+            quantity(usage["calls"], "call"),
+            f"{usage['input_tokens']:,} tokens in{cached}, {usage['output_tokens']:,} out",
+            money(usage["cost_usd"]),
+            seconds(result["elapsed_s"]),
+        ]
+    )

@@ -1,0 +1,147 @@
+"""What `pnyx runs`, `status`, `show`, `export` and `cancel` do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...errors import UsageError
+from ...providers.registry import Providers
+from ...run.runner import Runner
+from ..export import as_json, as_markdown
+from ..export import document as whole
+from ..opening import open_settings
+from ..records import Record, find_run, list_runs
+from ..terminal import clip, columns, safe, wrapped
+from ..transcript import Transcript, money
+from .output import Stream, streams
+from .plain import (
+    INDENT,
+    UNDECIDED,
+    WIDE,
+    answer_lines,
+    end_lines,
+    entry_lines,
+    headline,
+    taken,
+    why,
+)
+
+__all__ = ["cancel", "export", "runs", "show", "status"]
+
+
+def runs(status: str | None, limit: int, as_json: bool) -> int:
+    output = streams()
+    records = list_runs(open_settings(), status, limit)
+    if as_json:
+        output.json([record.result.to_json() for record in records])
+    elif records:
+        output.out.lines(_table(records, output.out))
+    else:
+        output.note("no runs yet" if status is None else f"no runs that are {status}")
+    return 0
+
+
+def _table(records: list[Record], stream: Stream) -> Iterator[str]:
+    rows = [["run", "when (UTC)", "status", "protocol", "calls", "cost", "question"]]
+    for record in records:
+        result = record.result
+        rows.append(
+            [
+                result.run_id,
+                record.row.created_at[:16].replace("T", " "),
+                result.status,
+                result.protocol,
+                f"{result.usage['calls']}",
+                money(result.usage["cost_usd"]),
+                clip(result.question, 1000),
+            ]
+        )
+    for i, line in enumerate(columns(rows, right=(4, 5))):
+        yield stream.paint(clip_end(line, stream.width), *(("bold",) if i == 0 else ()))
+
+
+def clip_end(line: str, width: int | None) -> str:
+    return line if width is None or len(line) <= width else line[: width - 1] + "…"
+
+
+def status(run_id: str, as_json: bool) -> int:
+    output = streams()
+    record = find_run(open_settings(), run_id)
+    document = record.result.to_json()
+    if as_json:
+        output.json(document)
+        return 0
+    state = why(document) if record.result.status in UNDECIDED else headline(document)
+    output.out.line(f"{record.row.id}  {state}  {taken(document)}  {clip(record.row.question, 60)}")
+    return 0
+
+
+def show(run_id: str, plain: bool, as_json: bool) -> int:
+    output = streams(plain=plain)
+    record = find_run(open_settings(), run_id)
+    if as_json:
+        document = whole(record)
+        output.json(document["result"] | {"events": document["events"]})
+    else:
+        output.out.lines(_transcript(record, output.out))
+    return 0
+
+
+def _transcript(record: Record, stream: Stream) -> Iterator[str]:
+    width = stream.width or WIDE
+    result, view = record.result.to_json(), Transcript()
+    yield stream.paint("Question", "bold", "cyan")
+    yield from wrapped(safe(record.row.question), width, INDENT)
+    for event in record.events:
+        entry = view.add(event)
+        if entry is not None:
+            yield ""
+            yield from entry_lines(stream, entry, whole=True)
+    yield ""
+    if result["answer"]:
+        yield stream.paint(headline(result), "bold", "cyan")
+        yield from answer_lines(stream, result["answer"])
+        yield ""
+    if result["status"] in UNDECIDED:
+        yield stream.paint(why(result), "yellow")
+    yield from end_lines(stream, result)
+    yield ""
+    rows = [["model", "calls", "tokens in", "cached", "out", "cost"]]
+    for total in view.by_model().values():
+        counts = (total.calls, total.input_tokens, total.cached_tokens, total.output_tokens)
+        rows.append([total.model, *(f"{n:,}" for n in counts), money(total.cost_usd)])
+    yield from columns(rows, right=(1, 2, 3, 4, 5))
+
+
+def export(run_id: str, form: str, out: str | None) -> int:
+    settings = open_settings()
+    record = find_run(settings, run_id)
+    redact = Providers(settings).redact
+    text = as_json(record, redact) if form == "json" else as_markdown(record, redact)
+    if out is None:
+        streams().out.write(text)
+        return 0
+    try:
+        Path(out).write_text(text, encoding="utf-8")
+    except OSError as exc:
+        raise UsageError(f"cannot write {out}: {exc.strerror or exc}") from exc
+    return 0
+
+
+def cancel(run_id: str) -> int:
+    settings = open_settings()
+
+    async def end() -> str:
+        async with Runner.open(settings) as runner:
+            return await runner.cancel(run_id)
+
+    found = asyncio.run(end())
+    state = find_run(settings, found).result.status
+    if state == "cancelled":
+        said = "is cancelled"
+    else:
+        said = "will end within a second" if state in UNDECIDED else f"was over already: {state}"
+    streams().err.line(f"run {found} {said}")
+    return 0

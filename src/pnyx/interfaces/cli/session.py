@@ -1,0 +1,150 @@
+"""Following one run from the command line: its progress, its signals, its result."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Iterable
+
+from ...core.events import RunFinished, Token, to_json
+from ...core.models import Seat
+from ...run.handle import RunHandle
+from ...run.result import Result, exit_code
+from ...run.runner import Runner
+from ...settings import Settings
+from ..terminal import ClosedPipe
+from .output import Output
+from .plain import UNDECIDED, Progress, answer_lines, end_lines, headline, why
+
+__all__ = ["follow"]
+
+GRACE_S = 10.0
+"""How long calls in flight may go on after a first Ctrl-C or a SIGTERM."""
+EMBEDDED = """\
+note: these are tiny embedded models: they show the machinery, and their answers are worth little.
+For real ones, either of these lines will do, the second in pnyx.toml under [panel]:
+    export ANTHROPIC_API_KEY=...      (or OPENAI_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY ...)
+    seats = ["openai:MODEL", "anthropic:MODEL", "ollama:MODEL"]"""
+Begin = Callable[[Runner], Awaitable[RunHandle]]
+
+
+def follow(settings: Settings, begin: Begin, output: Output, *, require_consensus: bool = False) -> int:
+    """Begin a run, show it until it ends, print its result; the exit code."""
+    try:
+        result = asyncio.run(_follow(settings, begin, output))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    return exit_code(result, require_consensus)
+
+
+async def _follow(settings: Settings, begin: Begin, output: Output) -> Result:
+    async with Runner.open(settings) as runner:
+        async with _progress(output) as progress:
+            with _Stop(progress) as stop:
+                handle = await begin(runner)
+                stop.aim(handle)
+                try:
+                    await _show(handle, progress)
+                except ClosedPipe:
+                    # Nobody waits for the answer any more, so nothing more is paid for it.
+                    stop.halt()
+                result = await handle.result()
+        if not output.out.broken:
+            _print(output, result)
+            if _embedded(settings, handle.spec.seats):
+                output.note("\n" + EMBEDDED)
+        return result
+
+
+async def _show(handle: RunHandle, progress: Progress) -> None:
+    output = progress.output
+    told = (handle.past[-1].seq or 0) if handle.past else 0
+    lines = output.form == "jsonl"
+    async for event in handle.events(tokens=output.live or (lines and output.verbose)):
+        if lines and (output.verbose or not isinstance(event, Token)):
+            output.json_line(to_json(event))
+        progress.add(event, told=event.seq is not None and event.seq <= told)
+
+
+def _print(output: Output, result: Result) -> None:
+    document = result.to_json()
+    if output.form == "json":
+        output.json(document)
+    elif output.form == "text" and result.answer:
+        output.note()
+        output.note(headline(document), "bold", "cyan")
+        output.out.lines(answer_lines(output.out, result.answer))
+        output.note()
+    if result.status in UNDECIDED:
+        output.error(why(document))
+    if not output.quiet:
+        output.err.lines(end_lines(output.err, document))
+
+
+def _embedded(settings: Settings, seats: Iterable[Seat]) -> bool:
+    return all(settings.provider(seat.provider).kind == "embedded" for seat in seats)
+
+
+def _progress(output: Output) -> Progress:
+    if not output.live:
+        return Progress(output)
+    # Drawing takes rich, which plain lines can do without.
+    from .live import LiveProgress
+
+    return LiveProgress(output)
+
+
+class _Stop:
+    """SIGINT and SIGTERM while a run goes on.
+
+    The first one lets calls in flight finish, for `GRACE_S`; the second stops at once; after that
+    the system's own handling holds again.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._loop = asyncio.get_running_loop()
+        self._main = asyncio.current_task()
+        self._handle: RunHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._asked = 0
+
+    def __enter__(self) -> _Stop:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.add_signal_handler(number, self._signalled)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._release()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def aim(self, handle: RunHandle) -> None:
+        """From now on signals mean `handle`; one that came while it began is obeyed now."""
+        if handle.past and isinstance(handle.past[-1], RunFinished):
+            return  # only shown again: there is nothing to stop
+        self._handle = handle
+        if self._asked:
+            self.halt()
+
+    def halt(self) -> None:
+        """Send nothing more, and wait for what is in flight no longer than `GRACE_S`."""
+        if self._handle is not None:
+            self._handle.interrupt()
+            self._timer = self._loop.call_later(GRACE_S, self._handle.kill)
+
+    def _signalled(self) -> None:
+        self._asked += 1
+        if self._asked == 1:
+            self._progress.note("finishing the calls in flight; Ctrl-C again stops at once")
+            self.halt()
+            return
+        self._release()
+        if self._handle is not None:
+            self._handle.kill()
+        elif self._main is not None:
+            self._main.cancel()
+
+    def _release(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.remove_signal_handler(number)

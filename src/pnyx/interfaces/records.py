@@ -1,0 +1,110 @@
+"""Stored runs as the doors show them: a result object for every run, and its events."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from ..config import database_url
+from ..core.events import Event
+from ..run.lease import alive
+from ..run.result import Result, Summary
+from ..settings import Settings
+from ..store import Database
+from ..store import runs as store
+
+__all__ = ["Record", "find_run", "list_runs"]
+
+T = TypeVar("T")
+OPEN = ("running", "paused")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A run as stored. result: the object of the contract, made of the events where there is none yet."""
+
+    row: store.RunRow
+    result: Result
+    events: tuple[Event, ...] = ()
+
+
+def find_run(settings: Settings, prefix: str) -> Record:
+    """The run whose id begins with `prefix`, with all its events. Raises `NotFound`, `StoreError`."""
+
+    def read(connection: Connection) -> Record:
+        row = store.find(connection, prefix)
+        events = tuple(store.log(connection, row.id))
+        return Record(row, _result(row, events), events)
+
+    return _read(settings, read)
+
+
+def list_runs(settings: Settings, status: str | None = None, limit: int = 20) -> list[Record]:
+    """Runs, newest first, without their events."""
+
+    def read(connection: Connection) -> list[Record]:
+        # A run whose process is gone is stored as running, and is in truth paused.
+        stored = OPEN if status == "paused" else (status,)
+        rows = [row for s in stored for row in store.listing(connection, status=s, limit=limit)]
+        rows.sort(key=lambda row: row.created_at, reverse=True)
+        records = [Record(row, _listed(connection, row)) for row in rows]
+        return [r for r in records if status is None or r.result.status == status][:limit]
+
+    return _read(settings, read)
+
+
+def _read(settings: Settings, work: Callable[[Connection], T]) -> T:
+    async def read() -> T:
+        database = await Database.open(database_url(settings))
+        try:
+            return await database.read(work)
+        finally:
+            await database.close()
+
+    return asyncio.run(read())
+
+
+def _listed(connection: Connection, row: store.RunRow) -> Result:
+    return _result(row, () if _settled(row) else store.log(connection, row.id))
+
+
+def _settled(row: store.RunRow) -> bool:
+    return row.result is not None and row.status == row.result["status"]
+
+
+def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
+    if row.result is not None and _settled(row):
+        return Result.from_json(row.result)
+    summary = Summary()
+    for event in events:
+        summary.add(event)
+    running = alive(row.worker, row.heartbeat_at, time.time())
+    return Result(
+        run_id=row.id,
+        status="running" if running else "paused",
+        stop_reason="" if running else "interrupted",
+        protocol=row.protocol,
+        question=row.question,
+        answer=summary.answer or "",
+        rounds=summary.rounds,
+        seats=tuple({"seat": s["label"], "model": s["model"], "role": s["role"]} for s in row.spec["seats"]),
+        dropped=tuple(summary.dropped),
+        degraded=bool(summary.dropped),
+        usage=dict(summary.usage),
+        elapsed_s=_span(events),
+        detail={} if running else {"message": "the process that ran it is gone"},
+    )
+
+
+def _span(events: Sequence[Event]) -> float:
+    """Seconds from the first event to the last."""
+    if not events:
+        return 0.0
+    first, last = (datetime.fromisoformat(events[i].time) for i in (0, -1))
+    return round((last - first).total_seconds(), 3)

@@ -1,0 +1,131 @@
+"""Using `pnyx` as a shell would: in this process, in another one, and on a screen."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import io
+import json
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+from pnyx.interfaces.cli import main
+
+__all__ = ["Done", "Screen", "pnyx", "screen", "spawn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+def pnyx(*args: str, stdin: bytes = b"") -> Done:
+    """The command, run in this process on streams that are no screen."""
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
+    given = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
+    with mock.patch.multiple(sys, stdin=given, stdout=out, stderr=err):
+        try:
+            main(args)
+        except SystemExit as exc:
+            code = exc.code
+    assert isinstance(code, int)
+    return Done(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+
+def spawn(*args: str, **options: Any) -> subprocess.Popen[bytes]:
+    """The command in a process of its own, with pipes."""
+    pipes: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+    }
+    return subprocess.Popen([sys.executable, "-m", "pnyx", *args], **(pipes | options))
+
+
+class Screen:
+    """The command on a terminal of 100 columns; `seen` is all that was written to it, undecoded."""
+
+    def __init__(self, master: int, process: subprocess.Popen[bytes]) -> None:
+        self.master, self.process = master, process
+        self.seen = b""
+
+    def wait_for(self, text: str, timeout: float = 30.0) -> None:
+        """Read until `text` has been written."""
+        deadline = time.monotonic() + timeout
+        while text.encode() not in self.seen:
+            assert self._read(deadline), f"{text!r} did not come; the screen: {self.text}"
+
+    def end(self, timeout: float = 30.0) -> int:
+        """Read until the process has ended; its exit code."""
+        deadline = time.monotonic() + timeout
+        while self._read(deadline):
+            pass
+        return self.process.wait(max(deadline - time.monotonic(), 0.1))
+
+    def type(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    @property
+    def text(self) -> str:
+        return self.seen.decode()
+
+    def _read(self, deadline: float) -> bool:
+        ready, _, _ = select.select([self.master], [], [], max(deadline - time.monotonic(), 0))
+        assert ready, f"nothing was written in time; the screen: {self.text}"
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:  # Linux says so when the other side is closed
+            return False
+        self.seen += data
+        return bool(data)
+
+
+@contextlib.contextmanager
+def screen(*args: str, term: str = "xterm-256color") -> Iterator[Screen]:
+    """The command on a screen, in a session of its own as a shell would start it."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+
+    def own_terminal() -> None:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pnyx", *args],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=os.environ | {"TERM": term},
+        preexec_fn=own_terminal,
+    )
+    os.close(slave)
+    try:
+        yield Screen(master, process)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+        process.wait()
+        os.close(master)
