@@ -152,7 +152,7 @@ asyncio.run(main())
 
 
 def start_up(folder: Path) -> tuple[float, float, float]:
-    """CPU seconds of: a bare script that imports the provider and asks 4 times; `pnyx ask --quick`; --help."""
+    """CPU seconds of: a bare script that imports the provider and asks 4 times; `pnyx ask -q`; --help."""
     bare = """
 import asyncio, sys
 from pydantic_ai.direct import model_request

@@ -154,7 +154,7 @@ def test_every_problem_is_listed(settings: Write) -> None:
     [
         ("[rnu]\nseed = 1", "unknown key rnu in pnyx.toml; did you mean run?"),
         ("[votting]\nmode = 1", "unknown key votting in pnyx.toml; did you mean voting?"),
-        ("[protocols.voting]\nmode = 1", "unknown key protocols in pnyx.toml"),
+        ("[protocols.voting]\nmode = 1", "unknown key protocols in pnyx.toml; did you mean tools?"),
         ('[run]\ndeadline_s = "60"', "run.deadline_s in pnyx.toml must be a number, not '60'"),
         ("[run]\ndeadline_s = nan", "run.deadline_s in pnyx.toml must be a finite number, not nan"),
         ("[run]\ndeadline_s = inf", "run.deadline_s in pnyx.toml must be a finite number, not inf"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ def default_of(key: str) -> str:
         case int() | float():
             return f"{value:g}"
         case _:
-            return "`[]`" if isinstance(value, tuple) else "none"
+            return f"`{json.dumps(value)}`" if isinstance(value, tuple) else "none"
 
 
 def test_every_key_is_documented_with_its_default_and_no_other() -> None:

@@ -119,7 +119,9 @@ def _brings(requirement: Requirement) -> set[str]:
     extras = [
         r.name.lower()
         for r in map(Requirement, metadata.requires(requirement.name) or [])
-        if r.marker and any(r.marker.evaluate({"extra": extra}) for extra in requirement.extras)
+        # A metapackage pins the distribution that holds its module.
+        if (r.marker and any(r.marker.evaluate({"extra": extra}) for extra in requirement.extras))
+        or (not r.marker and str(r.specifier).startswith("=="))
     ]
     return {requirement.name.lower(), *extras}
 

@@ -44,7 +44,7 @@ def test_the_settings_load(tmp_path: Path) -> None:
     assert settings.panel.seats[0] == "lab:alpha"
 
 
-@pytest.mark.parametrize("line", [s for s in re.findall(r"^(?:\.venv/bin/)?pnyx .*", README, re.MULTILINE)])
+@pytest.mark.parametrize("line", re.findall(r"^(?:\.venv/bin/)?pnyx .*", README, re.MULTILINE))
 def test_commands_and_flags_exist(line: str) -> None:
     words = line.removeprefix(".venv/bin/").split("#")[0].split()
     command = cli.get_command(click.Context(cli), words[1].rstrip(","))

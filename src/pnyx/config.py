@@ -60,6 +60,7 @@ NEEDS = {
     "less_than": "less than {lt:.12g}",
     "less_than_equal": "at most {le:.12g}",
     "string_too_short": "text that is not empty",
+    "literal_error": "one of {expected}",
     "string_pattern_mismatch": "the name of an environment variable",
 }
 """Pydantic's kinds of error -> what the value must be."""
@@ -183,12 +184,13 @@ def _annotation(key: Key) -> Any:
 
 def keys() -> tuple[Key, ...]:
     """Every key there is; what the user names is "*": ("run", "seed"), ("providers", "*", "kind")."""
-    return tuple((*table, field) for table, model in TABLES.items() for field in model.model_fields)
+    every = ((*table, field) for table, model in TABLES.items() for field in model.model_fields)
+    return tuple(key for key in every if key not in TABLES)
 
 
 def variables() -> dict[str, Key]:
     """Environment variable -> the key it sets: all single values outside tables that the user names."""
-    single = (key for key in keys() if len(key) == 2 and get_origin(_annotation(key)) is not tuple)
+    single = (key for key in keys() if "*" not in key and get_origin(_annotation(key)) is not tuple)
     named = {f"PNYX_{'_'.join(key)}".upper(): key for key in single if key != DATABASE}
     return {"PNYX_DATABASE": DATABASE} | named
 
@@ -224,7 +226,7 @@ def _explained(invalid: ValidationError, tree: Tree) -> Iterator[str]:
         key = tuple(part for part in error["loc"] if part not in ("protocols", "[key]"))
         name, where = dotted(key), origin(tree, key)
         if error["type"] == "extra_forbidden":
-            table = TABLES[(str(key[0]),) if len(key) == 2 else (str(key[0]), "*")]
+            table = TABLES.get(tuple(map(str, key[:-1]))) or TABLES[str(key[0]), "*"]
             yield f"unknown key {name} in {where}" + (
                 "; keys are not kept in files: put it into a variable, and name that with api_key_env"
                 if key[-1] == "api_key"
@@ -246,7 +248,7 @@ def _shown(value: Any, key: tuple[str | int, ...]) -> str:
         return "a list"
     if isinstance(value, str):
         # What stands there by mistake may be a key or a password.
-        return "this text" if key[0] in ("providers", "storage") else f"{value[:40]!r}"
+        return "this text" if key[0] in ("providers", "storage", "tools") else f"{value[:40]!r}"
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 

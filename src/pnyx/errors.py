@@ -22,6 +22,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 __all__ = [
     "Cancelled",
     "ConfigError",
@@ -136,7 +138,7 @@ class ProviderError(PnyxError):
     """
 
     http_status = 502
-    KINDS = {
+    KINDS: ClassVar[dict[str, bool]] = {
         "rate_limited": True,
         "overloaded": True,
         "unreachable": True,

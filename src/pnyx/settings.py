@@ -9,10 +9,18 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
 
 from .errors import ConfigError
 
@@ -23,13 +31,17 @@ __all__ = [
     "SECTIONS",
     "TABLES",
     "BudgetSettings",
+    "CodeSettings",
+    "FileSettings",
     "Kind",
     "ModelSettings",
     "PanelSettings",
     "ProviderSettings",
     "RunSettings",
+    "SearchSettings",
     "Settings",
     "StorageSettings",
+    "ToolsSettings",
     "nearest",
 ]
 
@@ -62,6 +74,23 @@ Positive = Annotated[int, Field(gt=0)]
 Amount = Annotated[float, Field(ge=0)]
 Cap = Annotated[float, Field(gt=0)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+def _plain_url(base_url: str | None) -> str | None:
+    if base_url is None:
+        return None
+    try:
+        url = urlsplit(base_url)
+        fine = url.scheme in ("http", "https") and url.hostname and (url.port is None or url.port)
+    except ValueError:
+        fine = False
+    if not fine or re.search(r"[\s@?#\\]|[^ -~]", base_url):
+        raise ValueError("must be an http or https address, without user, password, query or fragment")
+    return base_url
+
+
+BaseUrl = Annotated[str | None, AfterValidator(_plain_url)]
 
 
 class _Table(BaseModel):
@@ -76,8 +105,8 @@ class ProviderSettings(_Table):
     """
 
     kind: str
-    base_url: str | None = None
-    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    base_url: BaseUrl = None
+    api_key_env: Variable | None = None
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     requests_per_minute: Annotated[float, Field(gt=0)] | None = None
     slots: Annotated[int, Field(ge=1, le=64)] | None = None
@@ -106,20 +135,6 @@ class ProviderSettings(_Table):
         if kind not in KINDS:
             raise ValueError(f"must be one of {', '.join(KINDS)}, not {kind!r}{nearest(kind, KINDS)}")
         return kind
-
-    @field_validator("base_url")
-    @classmethod
-    def _plain_url(cls, base_url: str | None) -> str | None:
-        if base_url is None:
-            return None
-        try:
-            url = urlsplit(base_url)
-            fine = url.scheme in ("http", "https") and url.hostname and (url.port is None or url.port)
-        except ValueError:
-            fine = False
-        if not fine or re.search(r"[\s@?#\\]|[^ -~]", base_url):
-            raise ValueError("must be an http or https address, without user, password, query or fragment")
-        return base_url
 
     @model_validator(mode="after")
     def _own_keys(self) -> ProviderSettings:
@@ -200,6 +215,50 @@ class StorageSettings(_Table):
     url: Annotated[str, Field(min_length=1)] | None = None
 
 
+class SearchSettings(_Table):
+    """Who is asked to search the web, and for how many results.
+
+    api_key_env: None is the usual variable of Tavily or Exa, at their own host. base_url: of a SearXNG,
+    or of a host in place of Tavily's or Exa's own.
+    """
+
+    backend: Literal["duckduckgo", "tavily", "exa", "searxng", "none"] = "duckduckgo"
+    max_results: Annotated[int, Field(ge=1, le=20)] = 5
+    api_key_env: Variable | None = None
+    base_url: BaseUrl = None
+
+    @model_validator(mode="after")
+    def _address(self) -> SearchSettings:
+        if self.backend == "searxng" and self.base_url is None:
+            raise ValueError("needs base_url, the address of the SearXNG")
+        return self
+
+
+class CodeSettings(_Table):
+    """timeout_s: seconds a program may run. memory_mb: MiB it may use, each of its processes for itself."""
+
+    enabled: bool = False
+    backend: Literal["monty", "bubblewrap"] = "monty"
+    timeout_s: Annotated[float, Field(gt=0, le=600)] = 30.0
+    memory_mb: Annotated[int, Field(ge=64, le=65536)] = 256
+
+
+class FileSettings(_Table):
+    """roots: the folders whose files may be read, from the working directory where not absolute."""
+
+    roots: Annotated[tuple[str, ...], Field(strict=False)] = (".",)
+
+
+class ToolsSettings(_Table):
+    """max_rounds: turns in which a seat may ask for tools, before it must answer with what it has."""
+
+    enabled: bool = False
+    max_rounds: Annotated[int, Field(ge=1, le=50)] = 5
+    web_search: SearchSettings = SearchSettings()
+    code_execution: CodeSettings = CodeSettings()
+    file_read: FileSettings = FileSettings()
+
+
 class Settings(_Table):
     """Everything that can be set. `pnyx.config.load` builds it once; it is passed to whoever needs it.
 
@@ -212,6 +271,7 @@ class Settings(_Table):
     run: RunSettings = RunSettings()
     budget: BudgetSettings = BudgetSettings()
     storage: StorageSettings = StorageSettings()
+    tools: ToolsSettings = ToolsSettings()
     protocols: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     _origins: Mapping[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
@@ -241,10 +301,14 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("run",): RunSettings,
     ("budget",): BudgetSettings,
     ("storage",): StorageSettings,
+    ("tools",): ToolsSettings,
+    ("tools", "web_search"): SearchSettings,
+    ("tools", "code_execution"): CodeSettings,
+    ("tools", "file_read"): FileSettings,
 }
 """What each table of a settings file holds; "*" stands for a name the user gives."""
 
-SECTIONS = tuple(table[0] for table in TABLES)
+SECTIONS = tuple(dict.fromkeys(table[0] for table in TABLES))
 RESTRICTED = frozenset(SECTIONS) - {"panel", "run"}
 """Sections that a project file may set only in a trusted folder: all but those known to be harmless."""
 

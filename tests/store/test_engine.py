@@ -74,7 +74,7 @@ async def test_a_file_that_is_not_a_database_is_refused_and_left_as_it_is(tmp_pa
     path = tmp_path / "notes.txt"
     path.write_text("my notes, not a database, and long enough to be looked at\n" * 20)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="notes.txt"):
+    with pytest.raises(StoreError, match=r"notes\.txt"):
         await Database.open(path)
     assert path.read_bytes() == before
 

@@ -265,12 +265,12 @@ class Panel:
     def tell(self, rule: str, tally: Mapping[str, float], winner: str | None = None, **detail: Any) -> Tell:
         return Tell(rule, tally, winner, detail)
 
-    async def first(self, seats: Sequence[Seat], draft: Draft) -> Reply:
+    async def first(self, seats: Sequence[Seat], draft: Draft, tools: bool = False) -> Reply:
         """The reply of the first of `seats` that answers; raises the last `SeatAbsent` when none does."""
         absent = SeatAbsent("no seat was there to ask")
         for seat in seats:
             try:
-                return await self.work(seat, draft)
+                return await (self.work(seat, draft) if tools else self.ask(seat, draft))
             except SeatAbsent as exc:
                 absent = exc
         raise absent

@@ -12,6 +12,7 @@ from ..errors import UsageError
 from ..providers.catalogue import Catalogue, default_panel, parse_seats
 from ..providers.catalogue import seats as deal
 from ..settings import Settings
+from ..tools.open import wanted
 from .limits import Limits
 from .spec import Spec
 
@@ -33,11 +34,13 @@ def build(
     context: Sequence[Material] = (),
     owner: str = "local",
     allow_unknown_price: bool = False,
+    tools: bool | None = None,
 ) -> Spec:
     """What to run, with every choice settled: arguments first, then the settings, then defaults.
 
     panel: model references, "provider:model" or "provider:model*N". preset: "quick" or "deep".
-    roles: seat label or number -> text. Raises `UsageError`, `ConfigError`, `NotFound`.
+    roles: seat label or number -> text. tools: whether seats may use them; None: as configured.
+    Raises `UsageError`, `ConfigError`, `NotFound`.
     """
     page = protocols.get(protocol or settings.run.protocol)
     chosen: dict[str, Any] = dict(settings.protocols.get(page.name, {}))
@@ -72,4 +75,6 @@ def build(
         deadline_s=deadline_s if deadline_s is not None else settings.run.deadline_s,
         allow_unknown_price=allow_unknown_price or settings.budget.allow_unknown_price,
         owner=owner,
+        tools=wanted(settings.tools) if (settings.tools.enabled if tools is None else tools) else (),
+        tool_turns=settings.tools.max_rounds,
     )

@@ -7,6 +7,7 @@ A `Runner` owns the database and the providers of a process. Each run is a task 
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -19,11 +20,13 @@ from sqlalchemy import Connection
 from .. import __version__
 from ..config import database_url
 from ..core.events import CallFinished, Event, RunStarted
-from ..errors import StoreError, UsageError
+from ..errors import ConfigError, StoreError, UsageError
 from ..providers.registry import Providers
 from ..settings import Settings
 from ..store import Database
 from ..store import runs as store
+from ..tools import Toolbox
+from ..tools.open import open_tools
 from .budget import Purse, budget_event
 from .calls import Caller
 from .handle import FINAL, RunHandle
@@ -46,6 +49,7 @@ class Runner:
         self._handles: dict[str, RunHandle] = {}
         self._gates = _Gates(settings)
         self._keeper: asyncio.Task[None] | None = None
+        self._toolbox = Toolbox()
 
     @classmethod
     @asynccontextmanager
@@ -102,7 +106,9 @@ class Runner:
         if alive(row.worker, row.heartbeat_at, time.time()):
             raise UsageError(f"run {row.id} is still running ({row.worker}); `pnyx cancel {row.id}` stops it")
         spec.check()
-        self._check_providers(spec)
+        notes = await self._prepare(spec)
+        if set(spec.tools) - self._toolbox.tools.keys():
+            raise ConfigError(f"run {row.id} uses tools that are off now: {'; '.join(notes)}")
         epoch = await self.database.write(lambda c: store.take(c, row.id, this_worker(), now(), time.time()))
         handle = self._handle(row.id, spec, epoch, past=past, spent_s=(row.result or {}).get("elapsed_s"))
         purse = handle.caller.purse
@@ -145,7 +151,8 @@ class Runner:
         forked_from: str | None = None,
         inherited: Mapping[str, CallFinished] | None = None,
     ) -> RunHandle:
-        self._check_providers(spec)
+        await self._prepare(spec)
+        spec = replace(spec, tools=tuple(name for name in spec.tools if name in self._toolbox.tools))
         row = _row(spec, forked_from)
         handle = self._handle(row.id, spec, row.epoch, inherited=inherited)
 
@@ -156,10 +163,18 @@ class Runner:
         await handle.caller.journal.append(_started(spec, forked_from), ledger=create)
         return self._launch(handle)
 
-    def _check_providers(self, spec: Spec) -> None:
-        """Raise now what a seat's provider lacks, such as its key: not after others were paid."""
+    async def _prepare(self, spec: Spec) -> tuple[str, ...]:
+        """Open the run's tools and say which are off, and why.
+
+        Raises now what a seat's provider lacks, such as its key: not after others were paid.
+        """
         for seat in spec.seats:
             self.providers.get(seat.provider)
+        if not set(spec.tools) - self._toolbox.tools.keys():
+            return ()
+        given = self.settings.tools.model_copy(update={"enabled": True})
+        self._toolbox, notes = await asyncio.to_thread(open_tools, given, os.environ)
+        return notes
 
     def _handle(
         self,
@@ -190,6 +205,7 @@ class Runner:
             deadline=Deadline.after(spec.deadline_s),
             gates=self._gates,
             open_provider=self.providers.get,
+            toolbox=self._toolbox,
             redact=self.providers.redact,
             warn_usd=spec.warn_usd,
             spent_nusd=handle.spent_nusd,

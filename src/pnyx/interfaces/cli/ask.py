@@ -54,6 +54,7 @@ settings: see `pnyx config show`. With no settings and no key, embedded models a
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Draw alike; models are told too."
 )
+@click.option("--tools/--no-tools", default=None, help="Let seats use tools, or not; see docs/tools.md.")
 @click.option("--allow-unknown-price", is_flag=True, help="With a budget, ask models without a known price.")
 @click.option("--require-consensus", is_flag=True, help="Exit 3 unless the panel came to agree.")
 @click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost; send and store nothing.")

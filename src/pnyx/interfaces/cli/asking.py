@@ -34,6 +34,7 @@ def ask(
     deadline: float | None,
     stall_timeout: float | None,
     seed: int | None,
+    tools: bool | None,
     allow_unknown_price: bool,
     require_consensus: bool,
     dry_run: bool,
@@ -53,6 +54,7 @@ def ask(
         budget_usd=budget,
         deadline_s=deadline,
         seed=seed,
+        tools=tools,
         allow_unknown_price=allow_unknown_price,
     )
     spec.check()

@@ -1,0 +1,197 @@
+"""Search services, behind one seam: `await engine.search(query, n)` gives sources or raises `ToolError`.
+
+Tavily, Exa and SearXNG are asked over HTTP and answer alike; DuckDuckGo is asked through `ddgs`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import aiohttp
+
+from ..settings import SearchSettings
+from . import ToolError
+
+__all__ = ["DuckDuckGo", "Engine", "Service", "Source", "open_engine"]
+
+SECONDS = 20.0
+BYTES = 2 << 20
+TEXT = 2_000
+"""Characters of a source's text that are kept."""
+HOW = (
+    "tools.web_search.backend may be duckduckgo (needs no key), tavily or exa (put a key into "
+    "TAVILY_API_KEY or EXA_API_KEY), or searxng (with base_url)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page that was found. text: what the service says of it, on one line."""
+
+    title: str
+    url: str
+    text: str
+
+
+class Engine(Protocol):
+    """Searches the web. Raises `ToolError` when it cannot; no result is an empty list."""
+
+    async def search(self, query: str, n: int) -> list[Source]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service that answers with {"results": [{"title", "url", …}]}.
+
+    ask: (query, results) -> the arguments of the request. text: which key of a result holds its text.
+    denied: what a 401 or 403 means.
+    """
+
+    name: str
+    method: str
+    url: str
+    text: str
+    denied: str
+    ask: Callable[[str, int], Mapping[str, Any]]
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    seconds: float = SECONDS
+
+    async def search(self, query: str, n: int) -> list[Source]:
+        try:
+            async with asyncio.timeout(self.seconds):
+                results = await self._results(query, n)
+        except TimeoutError:
+            raise ToolError(f"{self.name} did not answer within {self.seconds:g} s; {HOW}") from None
+        except (aiohttp.ClientError, OSError, ValueError) as exc:
+            raise ToolError(f"{self.name} cannot be reached ({type(exc).__name__}); {HOW}") from exc
+        return [_source(r.get("title"), r.get("url"), r.get(self.text)) for r in results[:n]]
+
+    async def _results(self, query: str, n: int) -> list[Mapping[str, Any]]:
+        async with (
+            aiohttp.ClientSession(headers=self.headers, trust_env=True) as session,
+            # A redirect would take the key along.
+            session.request(self.method, self.url, allow_redirects=False, **self.ask(query, n)) as response,
+        ):
+            if response.status in (401, 403):
+                raise ToolError(f"{self.name} answered {response.status}: {self.denied}")
+            if response.status == 429:
+                raise ToolError(f"{self.name} answered 429: too many searches, or no credit is left; {HOW}")
+            if response.status != 200:
+                raise ToolError(f"{self.name} answered {response.status}; {HOW}")
+            raw = await _read(response)
+        try:
+            results = json.loads(raw)["results"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            results = None
+        if not isinstance(results, list) or not all(isinstance(r, dict) for r in results):
+            raise ToolError(f"{self.name} answered with something else than search results; {HOW}")
+        return results
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    raw = bytearray()
+    async for chunk in response.content.iter_any():
+        raw += chunk
+        if len(raw) > BYTES:
+            raise aiohttp.ClientPayloadError("more than a search gives")
+    return bytes(raw)
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDuckGo:
+    """DuckDuckGo's page for browsers without scripts, read by `ddgs`. seconds: for one request."""
+
+    seconds: int = 10
+
+    async def search(self, query: str, n: int) -> list[Source]:
+        # It takes a moment to load, and only a run that searches needs it.
+        from ddgs import DDGS
+        from ddgs.exceptions import DDGSException
+
+        def ask() -> list[dict[str, Any]]:
+            return DDGS(timeout=self.seconds).text(query, max_results=n, backend="duckduckgo")
+
+        try:
+            async with asyncio.timeout(2 * self.seconds):
+                found = await asyncio.to_thread(ask)
+        except (DDGSException, TimeoutError) as exc:
+            # An empty page is also how it answers those it takes for robots.
+            raise ToolError(f"DuckDuckGo gave nothing: none found, or it refuses for a while; {HOW}") from exc
+        return [_source(r.get("title"), r.get("href"), r.get("body")) for r in found[:n]]
+
+
+def _source(*parts: object) -> Source:
+    """One line each: what a page says of itself cannot look like a further result."""
+    title, url, text = (" ".join(part.split())[:TEXT] if isinstance(part, str) else "" for part in parts)
+    return Source(title or url, url, text)
+
+
+def open_engine(settings: SearchSettings, env: Mapping[str, str]) -> Engine:
+    """The service that the settings name. Raises `ToolError` saying what it lacks."""
+    match settings.backend:
+        case "tavily":
+            key = _key(settings, env, "TAVILY_API_KEY", "Tavily", "tavily.com")
+            return tavily(settings.base_url or "https://api.tavily.com", key)
+        case "exa":
+            key = _key(settings, env, "EXA_API_KEY", "Exa", "exa.ai")
+            return exa(settings.base_url or "https://api.exa.ai", key)
+        case "searxng":
+            return searxng(settings.base_url or "")
+        case "duckduckgo":
+            if importlib.util.find_spec("ddgs") is None:
+                raise ToolError(f"ddgs is not installed (pip install ddgs); {HOW}")
+            return DuckDuckGo()
+        case "none":
+            raise ToolError(f"no search back end is set; {HOW}")
+
+
+def _key(settings: SearchSettings, env: Mapping[str, str], usual: str, name: str, site: str) -> str:
+    # As with models, the usual key is for the maker's own host; another host's variable is named.
+    variable = settings.api_key_env or (usual if settings.base_url is None else None)
+    if variable is None:
+        raise ToolError(f"tools.web_search.api_key_env must name the key for {settings.base_url}")
+    if not env.get(variable):
+        raise ToolError(f"{name} needs a key in ${variable}, to be had at {site}; {HOW}")
+    return env[variable]
+
+
+def tavily(base_url: str, key: str) -> Service:
+    return Service(
+        "Tavily",
+        "POST",
+        f"{base_url.rstrip('/')}/search",
+        "content",
+        "the key is not accepted",
+        lambda query, n: {"json": {"query": query, "max_results": n}},
+        {"Authorization": f"Bearer {key}"},
+    )
+
+
+def exa(base_url: str, key: str) -> Service:
+    return Service(
+        "Exa",
+        "POST",
+        f"{base_url.rstrip('/')}/search",
+        "text",
+        "the key is not accepted",
+        lambda query, n: {
+            "json": {"query": query, "numResults": n, "contents": {"text": {"maxCharacters": TEXT}}}
+        },
+        {"x-api-key": key},
+    )
+
+
+def searxng(base_url: str) -> Service:
+    return Service(
+        "SearXNG",
+        "GET",
+        f"{base_url.rstrip('/')}/search",
+        "content",
+        "its search.formats must have json",
+        lambda query, n: {"params": {"q": query, "format": "json"}},
+    )

@@ -1,0 +1,87 @@
+"""Opening the tools that the settings ask for; each that cannot be had is off, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import Tool, Toolbox, ToolError
+
+if TYPE_CHECKING:
+    from ..settings import SearchSettings, ToolsSettings
+    from .engines import Engine
+
+__all__ = ["open_search", "open_tools", "wanted"]
+
+
+def open_tools(
+    settings: ToolsSettings, env: Mapping[str, str], *, cwd: Path | None = None
+) -> tuple[Toolbox, tuple[str, ...]]:
+    """The tools that seats may use, and for each that is off a line that says why.
+
+    env: where keys are looked for. cwd: where relative roots start. Code execution is tried once, which
+    takes some tenths of a second: not for an event loop that serves others.
+    """
+    if not settings.enabled:
+        return Toolbox(), ()
+    here = cwd or Path.cwd()
+    openers: Mapping[str, Callable[[], Tool]] = {
+        "web_search": lambda: _web_search(settings, env),
+        "read_page": _read_page,
+        "read_file": lambda: _read_file(settings, here),
+        "run_python": lambda: _run_python(settings),
+    }
+    tools: dict[str, Tool] = {}
+    notes = []
+    for name, opener in openers.items():
+        try:
+            tools[name] = opener()
+        except ToolError as exc:
+            notes.append(f"{name} is off: {exc}")
+    return Toolbox(tools), tuple(notes)
+
+
+def wanted(settings: ToolsSettings) -> tuple[str, ...]:
+    """The tools that the settings ask for, whether or not they can be had here."""
+    search = () if settings.web_search.backend == "none" else ("web_search",)
+    code = ("run_python",) if settings.code_execution.enabled else ()
+    return (*search, "read_page", "read_file", *code)
+
+
+def open_search(settings: SearchSettings, env: Mapping[str, str]) -> Engine:
+    """The search service of the settings, for `--ground`. Raises `ToolError` that says how to get one."""
+    # aiohttp is loaded only by runs that use the web.
+    from .engines import open_engine
+
+    return open_engine(settings, env)
+
+
+def _web_search(settings: ToolsSettings, env: Mapping[str, str]) -> Tool:
+    # As above.
+    from .web_search import WebSearch
+
+    return WebSearch(open_search(settings.web_search, env), settings.web_search.max_results)
+
+
+def _read_page() -> Tool:
+    # As above.
+    from .read_page import ReadPage
+
+    return ReadPage()
+
+
+def _read_file(settings: ToolsSettings, here: Path) -> Tool:
+    # Like its neighbours: what a run does not use is not loaded.
+    from .read_file import ReadFile
+
+    return ReadFile([here / Path(root).expanduser() for root in settings.file_read.roots])
+
+
+def _run_python(settings: ToolsSettings) -> Tool:
+    # Only runs that execute code need it.
+    from .run_python import RunPython, open_sandbox
+
+    if not settings.code_execution.enabled:
+        raise ToolError("tools.code_execution.enabled is false")
+    return RunPython(open_sandbox(settings.code_execution), settings.code_execution.timeout_s)

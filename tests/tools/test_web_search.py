@@ -1,0 +1,251 @@
+"""Each search service is asked as it wants to be, and whatever it answers becomes results or a reason."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from pnyx.settings import SearchSettings
+from pnyx.tools import ToolError
+from pnyx.tools.engines import BYTES, DuckDuckGo, Engine, Service, Source, open_engine
+from pnyx.tools.web_search import WebSearch
+
+OWL = {"title": "Owls", "url": "https://owls.example/", "content": "They turn\n their heads.", "score": 0.9}
+KEYS = {"TAVILY_API_KEY": "tvly-planted", "EXA_API_KEY": "exa-planted", "LAB_KEY": "lab-planted"}
+
+
+class Host:
+    """A search service on loopback. status, body, headers: of its answer. asked: (request, its JSON)."""
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.body: Any = {"results": [OWL]}
+        self.headers: dict[str, str] = {}
+        self.asked: list[tuple[web.Request, Any]] = []
+        self.url = ""
+
+    async def answer(self, request: web.Request) -> web.Response:
+        raw = await request.read()
+        self.asked.append((request, json.loads(raw) if raw[:1] == b"{" else raw.decode()))
+        body = self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
+        return web.Response(status=self.status, body=body, headers=self.headers, content_type="text/html")
+
+    def engine(self, backend: str, env: Mapping[str, str] = KEYS) -> Engine:
+        settings = {"backend": backend, "base_url": f"{self.url}/base/"}
+        if backend != "searxng":
+            settings["api_key_env"] = "LAB_KEY"
+        return open_engine(SearchSettings.model_validate(settings), env)
+
+
+@pytest.fixture
+async def host() -> AsyncIterator[Host]:
+    host = Host()
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", host.answer)
+    runner = web.AppRunner(application, shutdown_timeout=0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield host
+    await runner.cleanup()
+
+
+async def test_results_are_numbered_each_with_title_address_and_extract(host: Host) -> None:
+    host.body = {"results": [OWL, {"url": "https://b.example/", "content": "x" * 5000}]}
+    told = await WebSearch(host.engine("tavily"), 5).run({"query": " owls\nat night "})
+    assert told == (
+        "1. Owls\n   https://owls.example/\n   They turn their heads.\n"
+        f"2. https://b.example/\n   https://b.example/\n   {'x' * 600}"
+    )
+    assert host.asked[0][1]["query"] == "owls at night"
+
+
+async def test_a_result_cannot_pass_for_another_one(host: Host) -> None:
+    host.body = {"results": [{"title": "a\n2. b", "url": "https://a/", "content": "c\r\n3. d"}]}
+    told = await WebSearch(host.engine("tavily"), 5).run({"query": "x"})
+    assert told == "1. a 2. b\n   https://a/\n   c 3. d"
+
+
+async def test_nothing_found_is_said(host: Host) -> None:
+    host.body = {"results": []}
+    assert await WebSearch(host.engine("exa"), 5).run({"query": "x"}) == "nothing was found for 'x'"
+
+
+@pytest.mark.parametrize(("wanted", "asked"), [(None, 5), (3, 3), ("7", 7), (0, 1), (999, 20), (2.0, 2)])
+async def test_the_number_of_results_is_what_was_asked_for_within_bounds(
+    host: Host, wanted: Any, asked: int
+) -> None:
+    host.body = {"results": [OWL] * 30}
+    told = await WebSearch(host.engine("tavily"), 5).run({"query": "x", "max_results": wanted})
+    assert host.asked[0][1]["max_results"] == asked
+    assert told.count("https://owls.example/") == asked
+
+
+async def test_tavily_is_asked_with_its_key_in_the_header(host: Host) -> None:
+    found = await host.engine("tavily").search("owls", 4)
+    assert found == [Source("Owls", "https://owls.example/", "They turn their heads.")]
+    request, body = host.asked[0]
+    assert (request.method, request.path) == ("POST", "/base/search")
+    assert request.headers["Authorization"] == "Bearer lab-planted"
+    assert body == {"query": "owls", "max_results": 4}
+
+
+async def test_exa_is_asked_for_text_with_its_key_in_the_header(host: Host) -> None:
+    host.body = {"results": [{"title": "Owls", "url": "https://owls.example/", "text": "Heads"}]}
+    assert await host.engine("exa").search("owls", 4) == [Source("Owls", "https://owls.example/", "Heads")]
+    request, body = host.asked[0]
+    assert (request.method, request.path, request.headers["x-api-key"]) == (
+        "POST",
+        "/base/search",
+        "lab-planted",
+    )
+    assert (body["query"], body["numResults"]) == ("owls", 4)
+    assert body["contents"]["text"]["maxCharacters"] > 0
+
+
+async def test_searxng_is_asked_for_json_and_gets_no_key(host: Host) -> None:
+    host.body = {"results": [OWL] * 20}
+    assert len(await host.engine("searxng").search("owls & more", 4)) == 4
+    request, _ = host.asked[0]
+    assert (request.method, request.path) == ("GET", "/base/search")
+    assert dict(request.query) == {"q": "owls & more", "format": "json"}
+    assert "planted" not in str(request.headers)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"<html>", b"{", b"null", b"[]", b"NaN", b'{"results": null}', b'{"results": [1]}', b"\xff"),
+        *(b"[" * 200_000, b'{"results": {"a": 1}}', b'{"results": [' + b"1" * 10_000 + b"]}"),
+        b'{"results": "' + b"x" * BYTES + b'"}',
+    ],
+)
+async def test_an_answer_that_is_no_results_is_told(host: Host, body: bytes) -> None:
+    host.body = body
+    with pytest.raises(ToolError, match=r"tools\.web_search\.backend"):
+        await host.engine("tavily").search("x", 3)
+
+
+@pytest.mark.parametrize("result", [{}, {"title": 5, "url": None, "content": [1]}, {"url": {"a": 1}}])
+async def test_a_result_with_something_else_in_it_is_shown_without(host: Host, result: Any) -> None:
+    host.body = {"results": [result]}
+    assert await host.engine("tavily").search("x", 3) == [Source("", "", "")]
+
+
+@pytest.mark.parametrize(
+    ("backend", "status", "told"),
+    [
+        ("tavily", 401, "the key is not accepted"),
+        ("exa", 403, "the key is not accepted"),
+        ("searxng", 403, "search.formats must have json"),
+        ("tavily", 429, "too many searches"),
+        ("exa", 500, "answered 500"),
+        ("tavily", 302, "answered 302"),
+    ],
+)
+async def test_a_refusal_says_what_to_do_and_never_the_key(
+    host: Host, backend: str, status: int, told: str
+) -> None:
+    host.status, host.headers = status, {"Location": f"{host.url}/elsewhere"}
+    with pytest.raises(ToolError, match=told) as caught:
+        await host.engine(backend).search("x", 3)
+    assert "planted" not in str(caught.value)
+    assert len(host.asked) == 1
+
+
+async def test_a_service_that_cannot_be_reached_is_told() -> None:
+    settings = SearchSettings(backend="searxng", base_url="http://127.0.0.1:1")
+    with pytest.raises(ToolError, match="SearXNG cannot be reached"):
+        await open_engine(settings, {}).search("x", 3)
+
+
+async def test_a_service_that_never_answers_is_given_up_in_time() -> None:
+    left = asyncio.Event()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+        left.set()
+
+    async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        engine = open_engine(SearchSettings(backend="searxng", base_url=f"http://127.0.0.1:{port}"), {})
+        assert isinstance(engine, Service)
+        with pytest.raises(ToolError, match=r"did not answer within 0\.2 s"):
+            await dataclasses.replace(engine, seconds=0.2).search("x", 3)
+        await left.wait()
+
+
+def test_the_usual_key_is_for_the_makers_own_host_alone() -> None:
+    own = open_engine(SearchSettings(backend="tavily"), KEYS)
+    assert isinstance(own, Service)
+    assert own.url == "https://api.tavily.com/search"
+    assert own.headers == {"Authorization": "Bearer tvly-planted"}
+    assert "planted" not in repr(own)
+    elsewhere = SearchSettings(backend="tavily", base_url="http://127.0.0.1:9")
+    with pytest.raises(ToolError, match="api_key_env must name the key"):
+        open_engine(elsewhere, KEYS)
+
+
+@pytest.mark.parametrize(
+    ("backend", "told"),
+    [
+        ("tavily", r"needs a key in \$TAVILY_API_KEY, to be had at tavily\.com"),
+        ("exa", r"needs a key in \$EXA_API_KEY, to be had at exa\.ai"),
+        ("none", r"no search back end is set; tools\.web_search\.backend may be duckduckgo"),
+    ],
+)
+def test_what_is_missing_is_told_with_how_to_get_it(backend: str, told: str) -> None:
+    with pytest.raises(ToolError, match=told):
+        open_engine(SearchSettings.model_validate({"backend": backend}), {"TAVILY_API_KEY": ""})
+
+
+def test_without_ddgs_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ToolError, match="pip install ddgs"):
+        open_engine(SearchSettings(), {})
+
+
+def duckduckgo_at(monkeypatch: pytest.MonkeyPatch, host: Host) -> Engine:
+    """The real library, with its one address turned to loopback."""
+    from ddgs.engines.duckduckgo import Duckduckgo
+
+    monkeypatch.setattr(Duckduckgo, "search_url", f"{host.url}/html/")
+    return open_engine(SearchSettings(), {})
+
+
+async def test_duckduckgo_is_asked_through_its_library(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    host.body = b"".join(
+        b"<div class='body'><h2><a>Owl %d</a></h2><a href='https://owls.example/%d'>They see.</a></div>"
+        % (n, n)
+        for n in range(9)
+    )
+    found = await duckduckgo_at(monkeypatch, host).search("owls at night", 3)
+    assert [source.url for source in found] == [f"https://owls.example/{n}" for n in range(3)]
+    assert found[0] == Source("Owl 0", "https://owls.example/0", "They see.")
+    assert "owls+at+night" in host.asked[0][1]
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(202, b"<html>"), (200, b"<html></html>"), (500, b""), (200, b"")]
+)
+async def test_duckduckgo_giving_nothing_is_told(
+    host: Host, monkeypatch: pytest.MonkeyPatch, status: int, body: bytes
+) -> None:
+    host.status, host.body = status, body
+    with pytest.raises(ToolError, match=r"DuckDuckGo gave nothing.*TAVILY_API_KEY"):
+        await duckduckgo_at(monkeypatch, host).search("owls", 3)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"query": ""}, {"query": 5}, {"query": "x", "max_results": "many"}]
+)
+async def test_arguments_that_are_no_search_are_told_back(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ToolError, match="must be"):
+        await WebSearch(DuckDuckGo(), 5).run(arguments)
