@@ -1,23 +1,23 @@
 """Every error pnyx raises on purpose, with its exit code and HTTP status.
 
-    PnyxError                         1  500
-    ├── UsageError                    2  400   the caller asked for something that cannot be
-    │   ├── ConfigError               2  400   a settings file or variable is wrong
-    │   ├── NotFound                  2  404   no such run, model, protocol, seat
-    │   └── PromptError               2  500   a prompt file or one of its slots is missing or spare
-    ├── ScriptError                   1  500   a protocol did what the interface does not allow
-    │   └── IllegalPhase              1  500   a transition that the guard table refuses
-    ├── SeatAbsent                    3  502   a seat did not answer (protocols may handle it)
-    ├── NoQuorum                      3  502   too few seats answered (protocols may handle it)
-    ├── Diverged                      1  409   a resumed run now asks something else
-    ├── Fenced                        1  409   another process took this run over
-    ├── Halted                        4  409   the run stops where it is and can be resumed
-    │   ├── OutOfBudget               4  402
-    │   ├── DeadlinePassed            4  504
-    │   └── Interrupted             130  499
-    ├── Cancelled                     1  409   the run was cancelled and is over
-    ├── StoreError                    1  503   the database cannot be used; the message names it
-    └── ProviderError                 1  502   one call failed; `kind` says how, see providers/seam.py
+PnyxError                         1  500
+├── UsageError                    2  400   the caller asked for something that cannot be
+│   ├── ConfigError               2  400   a settings file or variable is wrong
+│   ├── NotFound                  2  404   no such run, model, protocol, seat
+│   └── PromptError               2  500   a prompt file or one of its slots is missing or spare
+├── ScriptError                   1  500   a protocol did what the interface does not allow
+│   └── IllegalPhase              1  500   a transition that the guard table refuses
+├── SeatAbsent                    3  502   a seat did not answer (protocols may handle it)
+├── NoQuorum                      3  502   too few seats answered (protocols may handle it)
+├── Diverged                      1  409   a resumed run now asks something else
+├── Fenced                        1  409   another process took this run over
+├── Halted                        4  409   the run stops where it is and can be resumed
+│   ├── OutOfBudget               4  402
+│   ├── DeadlinePassed            4  504
+│   └── Interrupted             130  499
+├── Cancelled                     1  409   the run was cancelled and is over
+├── StoreError                    1  503   the database cannot be used; the message names it
+└── ProviderError                 1  502   one call failed; `kind` says how, see providers/seam.py
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -55,14 +56,23 @@ class Driven:
             raise SeatAbsent(ask.seat.label)
         return Reply(ask, text)
 
+    def finish(self, branch: Any) -> Reply:
+        """The reply that a branch comes to: a step, or a child script that asks once."""
+        ask = branch if isinstance(branch, Ask) else branch.send(None)
+        if ask is branch:
+            return self.answer(ask)
+        try:
+            reply = self.answer(ask)
+        finally:
+            with suppress(RuntimeError):
+                branch.close()
+        return reply
+
     def everyone(self, step: All[Any]) -> list[Reply]:
         replies = []
         for branch in step.branches:
-            assert isinstance(branch, Ask)
-            try:
-                replies.append(self.answer(branch))
-            except SeatAbsent:
-                continue
+            with suppress(SeatAbsent):
+                replies.append(self.finish(branch))
         if len(replies) < step.quorum:
             raise NoQuorum("too few")
         return replies

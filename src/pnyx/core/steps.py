@@ -48,14 +48,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A JSON schema that a reply must satisfy; `json` is its canonical text, so that it can be hashed."""
+    """A JSON schema that a reply must satisfy; `json` is its text, so that it can be hashed."""
 
     name: str
     json: str
 
     @classmethod
     def of(cls, name: str, document: Mapping[str, Any]) -> Schema:
-        return cls(name, json.dumps(document, sort_keys=True, ensure_ascii=False))
+        # Keys keep their order: models held to a schema write its fields in that order.
+        return cls(name, json.dumps(document, ensure_ascii=False))
 
     @property
     def document(self) -> dict[str, Any]:

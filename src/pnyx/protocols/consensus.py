@@ -19,6 +19,7 @@ from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Repl
 from ..core.sycophancy import flatters
 from ..core.text import Material
 from ..prompts import load
+from .questions import question
 
 PROPOSE, PROPOSE_AGAIN = load("consensus/propose"), load("consensus/propose-again")
 CHALLENGE, REVISE = load("consensus/challenge"), load("consensus/revise")
@@ -42,33 +43,33 @@ def _over(facts: Mapping[str, Any]) -> bool:
 
 
 async def consensus(brief: Brief, panel: Panel) -> Decision:
-    question, rounds = brief.question, brief.options["rounds"]
+    asked, rounds = question(brief), brief.options["rounds"]
     seats = strongest(tuple(s for s in panel.seats if s.proposer_eligible) or panel.seats)
     answer, converged, challenges, overlaps = "", False, list[Reply](), list[float]()
     for n in range(1, rounds + 1):
         over = {"converged": converged, "committed": n - 1, "rounds": rounds}
-        await panel.enter("propose", n, answer or None, question=question, **over)
-        draft = PROPOSE(question=question, today=brief.today)
+        await panel.enter("propose", n, answer or None, question=brief.question, **over)
+        draft = PROPOSE(question=asked, today=brief.today)
         if answer:
             standing = Material("Answer", answer)
             draft = PROPOSE_AGAIN(
-                question=question, today=brief.today, previous=standing, challenges=_shown(challenges)
+                question=asked, today=brief.today, previous=standing, challenges=_shown(challenges)
             )
-        proposal = await panel.first(seats, draft)
+        proposal = await panel.first(seats, draft, tools=True)
         proposed = Material("Proposal", proposal.text)
 
         await panel.enter("challenge", n, answer or proposal.text, proposal=proposal.text)
         before, chosen = challenges, challengers(panel.seats, proposal.seat, brief.options["challengers"])
         framed = [
-            CHALLENGE(question=question, proposal=proposed, framing=FRAMINGS[i % len(FRAMINGS)]())
+            CHALLENGE(question=asked, proposal=proposed, framing=FRAMINGS[i % len(FRAMINGS)]())
             for i in range(len(chosen))
         ]
-        challenges = await panel.all([panel.ask(s, d) for s, d in zip(chosen, framed, strict=True)])
+        challenges = await panel.all([panel.work(s, d) for s, d in zip(chosen, framed, strict=True)])
 
         await panel.enter("revise", n, answer or proposal.text, challenges=challenges)
         authors = tuple(dict.fromkeys((proposal.seat, *seats)))
         revision = await panel.first(
-            authors, REVISE(question=question, proposal=proposed, challenges=_shown(challenges))
+            authors, REVISE(question=asked, proposal=proposed, challenges=_shown(challenges))
         )
 
         answer = revision.text
@@ -79,7 +80,8 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
             break
     await panel.enter("complete", n, answer, converged=converged, committed=n, rounds=rounds)
 
-    genuine = [c for c in challenges if not flatters(c.text)]
+    flagged = [flatters(c.text) for c in challenges]
+    genuine = [c for c, flattery in zip(challenges, flagged, strict=True) if not flattery]
     rigor = 0.5 + 0.5 * len(genuine) / len(challenges)
     kind, spoke = brief.options["kind"], {r.seat for r in (proposal, revision, *challenges)}
     return Decision(
@@ -93,7 +95,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         rounds=n,
         converged=converged,
         stop_reason="converged" if converged else "max_rounds",
-        detail={"overlap": overlaps, "challenges": [_told(c) for c in challenges]},
+        detail={"overlap": overlaps, "challenges": list(map(_told, challenges, flagged))},
     )
 
 
@@ -112,9 +114,9 @@ def _shown(challenges: Sequence[Reply]) -> list[Material]:
     return [Material(c.seat.label, c.text) for c in challenges]
 
 
-def _told(challenge: Reply) -> dict[str, Any]:
+def _told(challenge: Reply, flagged: str | None) -> dict[str, Any]:
     framing = challenge.ask.prompt.id.rpartition("/")[2].removesuffix(".short")
-    return {"seat": challenge.seat.label, "framing": framing, "flagged": flatters(challenge.text)}
+    return {"seat": challenge.seat.label, "framing": framing, "flagged": flagged}
 
 
 def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:

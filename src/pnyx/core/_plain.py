@@ -1,0 +1,97 @@
+"""A reply as it would be read aloud: no markup, labels, emoji or invisible characters."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+from .quoting import lines
+
+__all__ = ["INVISIBLE", "plain"]
+
+INVISIBLE = (
+    "\\x00-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5"
+    "\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\ud800-\\udfff"
+    "\\U000110bd\\U000110cd\\U00013430-\\U0001345f\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff"
+)
+"""Characters, besides white space, that show nothing: controls, zero widths, bidi marks, lone surrogates."""
+
+CHEERS = "\U0001f44d\U0001f44f\U0001f4af\U0001f64c"
+"""Pictures that are praise by themselves: thumbs up, clapping hands, hundred points, raised hands."""
+
+_LONGEST = 6000
+_HIDDEN = re.compile(rf"\x1b\[[\d;]*[a-zA-Z]|\d\ufe0f?\u20e3|[{INVISIBLE}]+")
+_SHOWN = re.compile(rf"\x1b|[^\s{INVISIBLE}]")
+_APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u02b9\u2032\u00b4\u0060\ua78c", "'"))
+_QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033«»‹›「」『』〝〞", '"'))
+
+_CODE = re.compile(r"(?<!\w)(`+)(?!`)([^`\n]+)\1(?!\w)")
+_LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\([^()\n]{0,2000}\)")
+_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
+_TEX = re.compile(r"\\[a-z]+\{|[{}]")
+_LINE_MARKS = re.compile(
+    r"^(?:[ \t]*(?:>+|#{1,6}(?=\s|\w)|[-+\u2022\u2023\u25aa\u25e6\u2190-\u21ff\u27a1\u2794](?=\s)"
+    r"|\(?\w{1,3}[.)](?=\s)"
+    r"|\[[ xX]\]))+[ \t]*",
+    re.MULTILINE,
+)
+_EMPHASIS = re.compile(r"\*+|~~+|==+|\||\\(?=\W)|(?<![^\W_])_+|_+(?![^\W_])")
+_WHOLE = re.compile(r'"([^"]*)"')
+_WRAPPED = re.compile(r"(?<![.!?:])\n(?=[a-z])")
+_RULE = re.compile(r"^[-=*_ \t]+$", re.MULTILINE)
+
+_KIND = (
+    r"(?:challenge|objection|review|critique|criticism|participant|reviewer|critic|challenger|seat|response"
+    r"|reply"
+    r"|assessment|feedback|comments?|rebuttal|flaw|risk|alternative|devil'?s advocate|verdict|note|opinion"
+    r"|evaluation"
+    r"|analysis|counter-?point|disagreement|speaker|model|expert|agent|assistant|answer|strengths?|praise"
+    r"|positives|framing|tl;?dr|short version|bottom line|re|to"
+    r"|round|step|part|turn)"
+)
+_WHICH = (
+    r"(?:my|the|a|first|second|third|main|key|initial|primary|overall|general|critical|substantive|peer"
+    r"|detailed|quick"
+    r"|short|formal|final|expert|from|dear)"
+)
+_LABEL = re.compile(
+    rf"\s*(?:[a-z]\d?\s*:|[(\[@\"']*(?:{_WHICH}\s+){{0,3}}{_KIND}\b"
+    rf"(?:\s*[#(\[/]?\b(?:\d+|[a-z]|of|for|by|on|no|{_WHICH}|{_KIND}|proposal|one|two|three"
+    rf"|angle)\b[)\]]?){{0,6}}"
+    r"\s*(?:[\])]\s*:?|[)\]\"']*\s*(?:[:\n|]|[-\u2013\u2014]+>?\s|\.\s+(?=[A-Z])|\Z)))\s*",
+    re.IGNORECASE,
+)
+"""What a reply may be headed with before it begins: "Challenge 1:", "Participant B:", "Review"."""
+
+
+def plain(text: str) -> str:
+    """The beginning of `text`, some thousand characters; quoted blocks are left out, line ends are kept."""
+    shown = _SHOWN.search(text)
+    text = text[shown.start() : shown.start() + _LONGEST] if shown else ""
+    read = lines(text)
+    # A reply that is all quotation says what is in it.
+    text = "\n".join(line.text for line in read if not line.quoted).strip() or "\n".join(q.text for q in read)
+    text = unicodedata.normalize("NFKC", _HIDDEN.sub("", html.unescape(text)))
+    text = _CODE.sub(r'"\2"', text)
+    text = _LINK.sub(r"\1", text)
+    text = _TAG.sub(" ", text)
+    text = _TEX.sub("", text).translate(_APOSTROPHES).translate(_QUOTES)
+    text = _LINE_MARKS.sub("", _EMPHASIS.sub("", _RULE.sub("", text)))
+    text = "".join(" " if _picture(c) else c for c in text)
+    text = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+    text = _WRAPPED.sub(" ", text)
+    whole = _WHOLE.fullmatch(text)
+    text = whole[1] if whole else text
+    for _ in range(3):
+        label = _LABEL.match(text)
+        text = text[label.end() :] if label else text
+    return text
+
+
+def _picture(character: str) -> bool:
+    return (
+        character > "\u2000"
+        and character not in CHEERS
+        and unicodedata.category(character) in ("So", "Sk", "Co", "Cn", "Mn", "Me")
+    )

@@ -1,0 +1,40 @@
+"""How much one round of challenges repeats the last: word overlap, never meaning."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+__all__ = ["jaccard", "overlap"]
+
+_MARKUP = re.compile(r"(?<=\])\([^()\s]*\)|<[^<>\s][^<>]*>|^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+", re.MULTILINE)
+"""Link targets, tags and list markers: everything of Markdown whose letters or digits are not words."""
+
+_WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"  # Scripts without spaces: each character is a word.
+    r"|\d+(?:[.,]\d+)*(?![^\W\d_])"
+    r"|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+(?:'[^\W_]+)*"
+)
+
+
+def jaccard(a: str, b: str) -> float:
+    """Words in both over words in either, 0 to 1. Two texts without a word are alike: 1."""
+    return _similarity(_words(a), _words(b))
+
+
+def overlap(now: Sequence[str], before: Sequence[str]) -> float:
+    """The mean over `now` of the highest `jaccard` with any text of `before`; 0 when either is empty."""
+    if not now or not before:
+        return 0.0
+    earlier = [_words(text) for text in before]
+    return sum(max(_similarity(words, other) for other in earlier) for words in map(_words, now)) / len(now)
+
+
+def _words(text: str) -> frozenset[str]:
+    plain = _MARKUP.sub(" ", unicodedata.normalize("NFKC", text)).replace("\u2019", "'")
+    return frozenset(_WORD.findall(plain.casefold()))
+
+
+def _similarity(a: frozenset[str], b: frozenset[str]) -> float:
+    return len(a & b) / len(a | b) if a or b else 1.0

@@ -1,0 +1,40 @@
+"""Which short answers are one answer, so that they can be counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeGuard
+
+from .normalise import normalise, read, same
+
+__all__ = ["LONGEST", "find", "grouped"]
+
+LONGEST = 80
+"""Characters: what is longer is prose, of which no code can tell whether it says the same."""
+
+
+def grouped(answers: Sequence[str | None]) -> dict[str, tuple[str, ...]]:
+    """The answers that can be counted: name of a group -> its wordings. A name is the most frequent wording.
+
+    `same` is not transitive (`12 km` and `12 kg` both match `12`), so fuller answers form groups first,
+    and what matches two groups joins neither. The groups do not depend on the order of the answers; their
+    names do where wordings are equally frequent, and there the first one counts.
+    """
+    said = [answer for answer in answers if _countable(answer)]
+    groups: dict[str, list[str]] = {}
+    for answer in sorted(set(said), key=lambda a: (-len(normalise(a)), a)):
+        groups.setdefault(find(answer, groups) or answer, []).append(answer)
+    return {max((a for a in said if a in group), key=said.count): tuple(group) for group in groups.values()}
+
+
+def find(answer: str | None, groups: Mapping[str, Sequence[str]]) -> str | None:
+    """The name of the one group that `answer` belongs to; None without one, and where it fits several."""
+    if not _countable(answer):
+        return None
+    equal = [name for name, group in groups.items() if any(read(a) == read(answer) for a in group)]
+    alike = equal or [name for name, group in groups.items() if any(same(a, answer) for a in group)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _countable(answer: str | None) -> TypeGuard[str]:
+    return bool(answer) and len(answer or "") <= LONGEST

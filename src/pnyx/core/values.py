@@ -1,0 +1,167 @@
+"""A short answer out of the words around it: its markup, its caveat, and what it says it is not."""
+
+from __future__ import annotations
+
+import re
+
+from .normalise import read
+from .notation import unmarked
+
+__all__ = ["LONGEST", "SIGNS", "boxed", "credible", "definite", "value_of"]
+
+LONGEST = 600
+"""Characters in which an answer and its caveat are looked for."""
+
+WORDS = 8
+"""The most words of an answer that is not a number, a date, a letter, yes or no."""
+
+SIGNS = "→➡✅✔☑👉🎯🎉\ufe0f"
+"""What is drawn beside an answer to point at it."""
+
+
+def value_of(written: str) -> str:
+    """The answer in what was written for it: `12` of `**12** (assuming a full tank)`, `7` of `not 5 but 7`.
+
+    Empty when there is none, or only a placeholder such as `<value>`. What is longer than `LONGEST` and
+    does not begin with a short answer is given as it stands.
+    """
+    start = _unwrapped(written[:LONGEST])
+    if not start or _PLACEHOLDER.fullmatch(start):
+        return ""
+    value = _unwrapped(_before_caveat(_contrasted(_HEDGE.sub("", start, count=1))))
+    if "=" in value and read(value).kind == "number":
+        value = _unwrapped(value.rpartition("=")[2])
+    return written.strip() if len(written) > LONGEST and value == start else value
+
+
+def definite(value: str) -> bool:
+    """Whether `value` is a number, a date, an option's letter, or yes or no."""
+    return read(value).kind != "text"
+
+
+def credible(value: str) -> bool:
+    """Whether `value` is definite, or a few words that do not evade the question."""
+    return definite(value) or (0 < len(value.split()) <= WORDS and not _EVASIVE.match(value))
+
+
+def boxed(text: str) -> str:
+    r"""What the last \boxed{} in `text` holds."""
+    start = text.rfind("\\boxed{")
+    depth = 0
+    for at in range(start + 6, len(text)) if start >= 0 else ():
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if not depth:
+            return text[start + 7 : at].strip()
+    return ""
+
+
+_PLACEHOLDER = re.compile(
+    r"[<\[{(]\s*(?:(?:the|your|insert|final|short|an?)\s+)*"
+    r"(?:value|answer|result|letter|number|option)\b.*[>\]})]"
+    r"|value|answer|[.…?!*_ -]*",
+    re.IGNORECASE,
+)
+_WRAPPINGS = tuple(
+    re.compile(form)
+    for form in (
+        r"\$\$?((?:[^$\\]|\\.)+)\$\$?",
+        r"\\\((.*)\\\)",
+        r"\\\[(.*)\\\]",
+        r"\\text(?:bf|it|rm)?\s*\{([^{}]*)\}",
+        r"<([^<>]*)>",
+        r'"([^"]*)"',
+        r"'([^']*)'",
+    )
+)
+_ABBREVIATION = re.compile(r"\b\w\.\s?\w\.$")
+
+
+def _unwrapped(text: str) -> str:
+    text = boxed(text) or text
+    while True:
+        before, text = text, unmarked(text).strip(" \t|,;:`" + SIGNS)
+        text = text if _ABBREVIATION.search(text) else text.rstrip(".")
+        wrapped = next(filter(None, (form.fullmatch(text) for form in _WRAPPINGS)), None)
+        if wrapped and not _PLACEHOLDER.fullmatch(text):
+            text = wrapped[1]
+        if text == before:
+            return text
+
+
+# In small letters only: capitals may begin a title.
+_HEDGE = re.compile(
+    r"(?:(?:therefore|thus|then|clearly|simply|just|indeed|actually|definitely|certainly|probably|presumably"
+    r"|(?:most )?likely|it's|it is|I think)\b[,:]?\s+)+"
+)
+_CONTRAST = re.compile(
+    r"not\s+(?!only\b).{1,100}?(?:[,;.:-]?\s+but(?:\s+(?:rather|instead|actually|in fact))?"
+    r"|[,;.:-]\s+(?:(?:it|that|the\s+(?:correct\s+|right\s+|real\s+)?answer)(?:\s+is|'s)|rather|instead))"
+    r"[:,]?\s+(.+)",
+    re.IGNORECASE,
+)
+
+
+def _contrasted(value: str) -> str:
+    match = _CONTRAST.fullmatch(value)
+    return match[1] if match else value
+
+
+_EVASIVE = re.compile(
+    r"(?:not|un(?:clear|known|certain|determined|decided|available|likely)|that|to|in|on|at|by|because|based"
+    r"|given|found|obtained|dependent|as|below|above|simple|complex|complicated|whether|what|which|somewhere"
+    r"|possibly|either|neither|none of|it|still|hard)\b",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"\s*[(\[]|[,;:.!?]\s+|\s+-+\s+|\s+(?=[a-z])")
+_CAVEAT = re.compile(
+    r"(?:assuming|assumes|provided|given|unless|although|though|but|however|because|since|as long as"
+    r"|depending|subject|with the caveat|rounded|rounding|not|rather|instead|if|when|where|which|note"
+    r"|approximately|i\.e\.|that is|based|excluding|including|ignoring|barring|according"
+    r"|at least if|under the|so)\b",
+    re.IGNORECASE,
+)
+_CAVEAT_ALONE = re.compile(
+    r"(?:assuming|provided that|given that|unless|although|because|rather than|instead of)\b", re.IGNORECASE
+)
+"""Words that begin a caveat even without punctuation before them, and behind any answer."""
+
+_SENTENCE = re.compile(
+    r"(?:it|this|that|these|those|there|the|note|i|we|you|all|here|let|please|my|in|as|to|for)\b"
+    r"|\S+(?:\s+\S+){2}",
+    re.IGNORECASE,
+)
+_REMARK = re.compile(r"(?:it|this|that|these|those|there|note|i|we|they|he|she)\b", re.IGNORECASE)
+_CONJUNCTION = re.compile(r"(?:and|or|to)\b|&", re.IGNORECASE)
+_ITEM_END = re.compile(r"[,;(.]|\s(?:and|or)\s")
+
+
+def _before_caveat(value: str) -> str:
+    """`12` of `12, since …`, `12 (if …)`, `12. This holds …`; all of a list, a date or a title."""
+    if read(value).kind in ("number", "date"):
+        return value
+    for found in _BREAK.finditer(value):
+        head, tail, sign = value[: found.start()], value[found.end() :], found[0].strip()
+        if not head or not tail:
+            continue
+        if _CAVEAT_ALONE.match(tail) or (_CAVEAT.match(tail) and (sign or definite(head))):
+            return head
+        if sign and definite(head) and not _goes_on(sign, tail):
+            return head
+        if sign == "." and _REMARK.match(tail) and len(head.split()) <= WORDS:
+            return head
+    return value
+
+
+def _goes_on(sign: str, tail: str) -> bool:
+    """Whether what follows a definite answer is part of it: the next item, or the rest of an expression."""
+    if _CONJUNCTION.match(tail):
+        return True
+    match sign:
+        case "(" | "[":
+            return bool(re.search(r"[)\]]\s*[\w$€£√+×*/^=<>-]", tail))
+        case "." | "!" | "?":
+            return not _SENTENCE.match(tail)
+        case "," | ";":
+            return definite(_ITEM_END.split(tail, maxsplit=1)[0])
+        case _:
+            return not tail[0].isalpha()

@@ -1,0 +1,79 @@
+"""auto: the cheapest model classes the question, and the protocol for its class answers it.
+
+Source of the shape: the protocol selector of the `duh` consensus engine. Where PROTOCOLS.md is silent:
+- A classifier that is silent falls back as one that cannot be read does: routing must stay cheap.
+- A compound question goes to consensus where decomposing is not allowed; that is a route and no fallback.
+- The decision is the inner protocol's, whole, with the route in its detail; its options are those that are
+  configured for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..core.models import Seat
+from ..core.phases import START, Phases, Transition
+from ..core.steps import Brief, Decision, Option, Panel, Protocol
+from ..core.verdicts import QUESTION_CLASS, QuestionClass, read_class
+from ..errors import SeatAbsent
+from ..prompts import load
+from .asking import ask_verdict, question
+from .nesting import calls_of
+
+CLASSIFY = load("auto/classify")
+
+PHASES = Phases(
+    (
+        Transition(START, "classify", "a question that is not empty", lambda f: f["question"].strip()),
+        Transition("classify", "answer", "a protocol to run", lambda f: f["protocol"]),
+        Transition("answer", "complete", "an answer", lambda f: f["text"].strip()),
+    )
+)
+
+
+async def auto(brief: Brief, panel: Panel) -> Decision:
+    await panel.enter("classify", question=brief.question)
+    found = await _class(brief, panel)
+    protocol = route(found, brief.options["decompose"])
+    await panel.enter("answer", protocol=protocol)
+    decision = await panel.run(protocol, replace(brief, options={}))
+    await panel.enter("complete", answer=decision.answer, text=decision.answer)
+    routed = {"route": protocol, "class": found, "fell_back": found is None}
+    return replace(decision, detail={**decision.detail, **routed})
+
+
+def route(found: QuestionClass | None, decompose: bool) -> str:
+    """The protocol for a class of questions; None is a class that could not be read."""
+    match found:
+        case "judgment":
+            return "voting"
+        case "compound" if decompose:
+            return "decompose"
+        case _:
+            return "consensus"
+
+
+async def _class(brief: Brief, panel: Panel) -> QuestionClass | None:
+    draft = CLASSIFY(question=question(brief))
+    try:
+        return (await ask_verdict(panel, panel.cheapest, draft, QUESTION_CLASS, read_class)).value
+    except SeatAbsent:
+        return None
+
+
+def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
+    routes = ("consensus", "voting", "decompose") if options["decompose"] else ("consensus", "voting")
+    least, most = calls_of(routes, seats)
+    return 1 + least, 1 + most
+
+
+PROTOCOL = Protocol(
+    name="auto",
+    summary="the cheapest model classes the question; consensus, voting or decompose answers it",
+    phases=PHASES,
+    script=auto,
+    options={"decompose": Option(True, "let questions of several dependent parts be decomposed")},
+    calls=_calls,
+)

@@ -1,0 +1,47 @@
+"""The texts of a council taken apart: a review at its headings, a rebuttal at its new proposal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..core.directives import Labels, said
+from ..core.quoting import lines
+
+__all__ = ["parted", "review_of"]
+
+_NEW = re.compile(r"[\s#*_`]*new\s+proposal[\s*_`]*(?::[ \t*_`]*|$)", re.IGNORECASE)
+_KEPT = re.compile(
+    r"\W*(?:none|n/?a|unchanged|no(?:t)?(?:\s+(?:new\s+proposal|needed|necessary|changes?|changed))*)?\W*",
+    re.IGNORECASE,
+)
+
+
+def parted(rebuttal: str) -> tuple[str, str]:
+    """A rebuttal, and the new proposal below its line `NEW PROPOSAL:`; "" where the old one is to stand."""
+    own = any(_NEW.match(line.text) for line in lines(rebuttal) if not line.quoted)
+    written = rebuttal.splitlines()
+    for place in range(len(written) - 1 if own else -1, -1, -1):
+        if head := _NEW.match(written[place]):
+            new = "\n".join([written[place][head.end() :], *written[place + 1 :]]).strip()
+            return "\n".join(written[:place]).strip(), "" if _KEPT.fullmatch(new) else new
+    return rebuttal.strip(), ""
+
+
+_HEADING = re.compile(
+    r"\s*(?:#+|\*\*|(?=[^\n]{1,40}:?\s*$))\W*(?:reviews?(?:\s+of)?\b)?(?P<name>.{1,40})", re.IGNORECASE
+)
+
+
+def review_of(author: str, review: str, labels: Sequence[str]) -> str:
+    """What `review` says of the proposal of `author`; all of it where it has no headings, "" for nothing."""
+    names, about = Labels(labels), ""
+    parts: dict[str, list[str]] = {"": []}
+    for line in review.splitlines():
+        heading = _HEADING.fullmatch(line)
+        named = names.first(heading["name"]) if heading else None
+        if named and named.label and not said(re.sub(r"(?i)'s|proposal|review|answer", "", named.rest)):
+            about = named.label
+        else:
+            parts.setdefault(about, []).append(line)
+    return "\n".join(parts.get(author, []) if len(parts) > 1 else parts[""]).strip()

@@ -1,0 +1,96 @@
+"""What a judge says of votes: which is best, and a better answer below that line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ..core.answers import final_answer, same
+from ..core.steps import Reply
+from ..core.verdicts import Unreadable, read_pick
+from .asking import Verdict
+from .polling import Poll
+
+__all__ = ["Ruling", "settle"]
+
+_DIRECTIVE = re.compile(r"[\W_]*best\b[^:\n]{0,20}:", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a judgement comes to.
+
+    pick: the label of the vote it names, None where it names none. short: the answer's short answer.
+    group: the answer of the poll that it is, None where it is none of them.
+    """
+
+    answer: str
+    pick: str | None
+    short: str | None
+    group: str | None
+
+    @classmethod
+    def read(cls, text: str, poll: Poll) -> Ruling:
+        """A judge's reply: its reasons, the line `BEST: <label>`, and its answer, or nothing where the vote
+        that it names stands as it is.
+
+        Raises `Unreadable` when it names none and does not end on an answer that was counted either.
+        """
+        labels, lines = [vote.seat.label for vote in poll.votes], text.splitlines()
+        for place, line in enumerate(lines):
+            if _DIRECTIVE.match(line):
+                with suppress(Unreadable):
+                    return cls._of(read_pick(line, labels), "\n".join(lines[place + 1 :]).strip(), poll)
+        try:
+            # No line parts the judging from the answer: what is certain is the pick.
+            return cls._of(read_pick(text, labels), "", poll)
+        except Unreadable:
+            # A directive that names nobody is no part of the answer; nor is what stands above it.
+            below = next((n for n in range(len(lines), 0, -1) if _DIRECTIVE.match(lines[n - 1])), 0)
+            group = poll.find(final_answer(text))
+            if group is None:
+                raise
+            answer = "\n".join(lines[below:]).strip() or poll.voice(group).text
+            return cls(answer, None, final_answer(answer) or group, group)
+
+    @classmethod
+    def of(cls, verdict: Verdict[Ruling], poll: Poll) -> Ruling:
+        """What was read of a reply; of one that was cut off below its pick, the vote that it picked."""
+        picked = [vote for vote in poll.votes if vote.seat.label == verdict.value.pick]
+        return cls.verbatim(picked[0], poll) if verdict.reply.truncated and picked else verdict.value
+
+    @classmethod
+    def verbatim(cls, vote: Reply, poll: Poll) -> Ruling:
+        """The ruling that a vote stands as it is."""
+        short = final_answer(vote.text)
+        return cls(vote.text, vote.seat.label, short, poll.find(short))
+
+    @classmethod
+    def _of(cls, pick: str, answer: str, poll: Poll) -> Ruling:
+        picked = next(cls.verbatim(vote, poll) for vote in poll.votes if vote.seat.label == pick)
+        if not answer:
+            return picked
+        short = final_answer(answer) or picked.short
+        return cls(answer, pick, short, poll.find(short))
+
+    def agrees(self, other: Ruling) -> bool:
+        """Whether both end on one answer; where that cannot be told, on one pick."""
+        if self.short and other.short:
+            return self.group == other.group if self.group and other.group else same(self.short, other.short)
+        return self.pick == other.pick
+
+
+def settle(rulings: Sequence[Ruling], poll: Poll) -> tuple[Ruling, str]:
+    """The ruling that stands, and what made it stand; without any, the leading vote does."""
+    winner = poll.tally.winner
+    if not rulings:
+        return Ruling.verbatim(poll.voice(poll.leader), poll), "plurality" if winner else "strongest vote"
+    first = rulings[0]
+    if all(first.agrees(other) for other in rulings):
+        return first, "judge"
+    if winner is None:
+        return first, "first order"
+    told = next((ruling for ruling in rulings if ruling.group == winner), None)
+    return told or Ruling.verbatim(poll.voice(winner), poll), "plurality"

@@ -1,0 +1,42 @@
+"""The answers that seats have before they hear of each other: asked for, or given with the brief."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..core.decision import Given
+from ..core.grouping import LONGEST
+from ..core.models import Seat
+from ..core.steps import Brief, Panel, Reply
+from ..core.text import Draft
+from ..errors import NoQuorum
+
+__all__ = ["native_answers"]
+
+
+async def native_answers(brief: Brief, panel: Panel, draft: Draft) -> list[Reply]:
+    """The reply of every seat to `draft`, in parallel; or, without any call, the answers given.
+
+    Given answers stand for the replies of the seats in their order; one beyond the last seat has a label
+    of its own and nobody to ask. Raises `NoQuorum` when there are fewer than two answers.
+    """
+    if not brief.responses:
+        return await panel.all([panel.work(seat, draft) for seat in panel.seats], quorum=2)
+    given = [(n, given) for n, given in enumerate(brief.responses) if given.answer.strip()]
+    if len(given) < 2:
+        raise NoQuorum(f"{len(given)} of {len(brief.responses)} given answers say something, 2 needed")
+    return [Reply(panel.ask(_author(panel, n, one), draft), _text(one)) for n, one in given]
+
+
+def _author(panel: Panel, n: int, given: Given) -> Seat:
+    if n < len(panel.seats):
+        return replace(panel.seats[n], model=given.source or panel.seats[n].model)
+    return Seat(f"Participant {n + 1}", given.source or "given")
+
+
+def _text(given: Given) -> str:
+    answer = given.answer.strip()
+    short = len(answer) <= LONGEST and "\n" not in answer
+    return "\n\n".join(
+        filter(None, (given.reasoning.strip(), f"Final answer: {answer}" if short else answer))
+    )

@@ -1,0 +1,120 @@
+"""How protocols count the short answers of replies, and what a decision has to say of the count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.answers import final_answer
+from ..core.grouping import find, grouped
+from ..core.models import Seat, strongest
+from ..core.steps import Dissent, Reply, Tell
+from ..core.tally import Tally, break_tie, majority_of, plurality, weighted
+
+__all__ = ["Poll"]
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """The short answers of `votes`, counted.
+
+    votes: in the order they were asked for. answers: for each vote the name of its group of like answers;
+    None where it has no short answer, or was cut off before it may have said another. groups: name ->
+    wordings. weights: what each vote counts, by the label of its seat; None when each counts one.
+    """
+
+    votes: tuple[Reply, ...]
+    answers: tuple[str | None, ...]
+    groups: Mapping[str, Sequence[str]]
+    tally: Tally
+    weights: Mapping[str, float] | None = None
+
+    @classmethod
+    def of(cls, votes: Sequence[Reply], weights: Mapping[str, float] | None = None) -> Poll:
+        said = [None if vote.truncated else final_answer(vote.text) for vote in votes]
+        groups = grouped(said)
+        answers = tuple(find(answer, groups) for answer in said)
+        if weights is None:
+            tally = plurality(answers)
+        else:
+            tally = weighted(answers, [weights[vote.seat.label] for vote in votes])
+        return cls(tuple(votes), answers, groups, tally, weights)
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """Who voted, strongest first."""
+        return strongest(tuple(dict.fromkeys(vote.seat for vote in self.votes)))
+
+    @property
+    def leader(self) -> str | None:
+        """The answer with the most support, of several the strongest seat's; None when none was counted."""
+        order = [answer for _, answer in self._ranked() if answer is not None]
+        return break_tie(self.tally.leaders, order=order) if order else None
+
+    @property
+    def lead(self) -> tuple[int, int]:
+        """How many votes the two most frequent answers have, 0 where there is none."""
+        counts = sorted((self.answers.count(answer) for answer in self.groups), reverse=True)
+        first, second, *_ = [*counts, 0, 0]
+        return first, second
+
+    def voice(self, answer: str | None) -> Reply:
+        """The vote that stands for `answer`, or for all votes: whole before cut off, strongest seat first."""
+        votes = [vote for vote, own in self._ranked() if answer in (None, own)]
+        return min(votes, key=lambda vote: vote.truncated)
+
+    def find(self, short: str | None) -> str | None:
+        """The counted answer that a short answer is; None where it is none of them."""
+        return find(short, self.groups)
+
+    def tell(self) -> Tell:
+        """The count, for the record."""
+        rule = "plurality" if self.weights is None else "weighted plurality"
+        return Tell(rule, self.tally.counts, self.leader, self._figures())
+
+    def standing(self, short: str | None) -> dict[str, Any]:
+        """What the votes say of a decision whose short answer is `short`: the fields of `Decision` for it.
+
+        agreement: the share of votes for it, None when it has no short answer or fewer than two votes were
+        counted. confidence: that share, None when fewer than two seats spoke.
+        """
+        if len(self.votes) == 1:
+            return {"status": "single"}
+        if short is None or sum(answer is not None for answer in self.answers) < 2:
+            return {"status": "decided"}
+        group, live = self.find(short), len(self.votes)
+        behind = self.answers.count(group) if group else 0
+        leads = group in self.tally.leaders
+        status = "majority" if behind >= majority_of(live) else "plurality" if leads else "decided"
+        share = behind / live
+        return {
+            "status": "consensus" if behind == live else status,
+            "agreement": share,
+            "confidence": share if len(self.seats) > 1 else None,
+            "confidence_rule": "vote share" if len(self.seats) > 1 else None,
+            "dissent": self._against(group),
+        }
+
+    def detail(self) -> dict[str, Any]:
+        """The votes and their count, as the result shows them."""
+        votes = [
+            {"seat": vote.seat.label, "model": vote.seat.model, "answer": answer}
+            for vote, answer in zip(self.votes, self.answers, strict=True)
+        ]
+        return {"votes": votes, "tally": dict(self.tally.counts), **self._figures()}
+
+    def _figures(self) -> dict[str, Any]:
+        return {"margin": self.tally.margin, "tied": len(self.tally.leaders) > 1}
+
+    def _against(self, group: str | None) -> tuple[Dissent, ...]:
+        """One dissent for each seat and answer."""
+        pairs = zip(self.votes, self.answers, strict=True)
+        other = [(vote, answer) for vote, answer in pairs if answer not in (None, group)]
+        first = {(vote.seat, answer): vote for vote, answer in reversed(other)}
+        return tuple(Dissent(v.seat.label, v.seat.model, v.text) for v in reversed(first.values()))
+
+    def _ranked(self) -> list[tuple[Reply, str | None]]:
+        pairs = zip(self.votes, self.answers, strict=True)
+        rank = {seat: place for place, seat in enumerate(self.seats)}
+        return sorted(pairs, key=lambda pair: rank[pair[0].seat])

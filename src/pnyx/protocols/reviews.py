@@ -1,0 +1,62 @@
+"""What a reader makes of answers: the steps it accepts and rejects, and the answer that they lead to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ..core.models import Seat, strongest
+from ..core.steps import Panel, Reply
+from ..core.text import Draft
+from ..errors import SeatAbsent
+
+__all__ = ["Review", "ask_review", "first_review"]
+
+# A line of its own parts better than a word at the start of one, which a review may hold as well.
+_LINES = (
+    re.compile(r"^[\s*_#>]*answer[\s*_]*:[\s*_]*$\n?", re.IGNORECASE | re.MULTILINE),
+    re.compile(r"^[\s*_#>]*ANSWER[\s*_]*:[\s*_]*", re.MULTILINE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What an aggregator made of the answers: which steps it accepts and rejects, and its own answer."""
+
+    seat: Seat
+    review: str
+    answer: str
+
+    @classmethod
+    def read(cls, reply: Reply) -> Review:
+        line = next(filter(None, (form.search(reply.text) for form in _LINES)), None)
+        answer = reply.text[line.end() :].strip() if line else ""
+        review = reply.text[: line.start()].strip() if line and answer else ""
+        return cls(reply.seat, review, answer or reply.text)
+
+    @property
+    def told(self) -> dict[str, str]:
+        return {
+            "seat": self.seat.label,
+            "model": self.seat.model,
+            "review": self.review,
+            "answer": self.answer,
+        }
+
+
+async def ask_review(panel: Panel, seat: Seat, draft: Draft) -> Review:
+    """The review of `seat`. Raises `SeatAbsent` also when it was cut off, perhaps before its answer."""
+    reply = await panel.ask(seat, draft)
+    if reply.truncated:
+        raise SeatAbsent(f"{seat.label} was cut off before its answer was whole")
+    return Review.read(reply)
+
+
+async def first_review(panel: Panel, ask: Callable[[Seat], Draft]) -> Review | None:
+    """The review of the strongest seat that gives one."""
+    for seat in strongest(panel.seats):
+        with suppress(SeatAbsent):
+            return await ask_review(panel, seat, ask(seat))
+    return None

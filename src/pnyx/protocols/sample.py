@@ -1,0 +1,91 @@
+"""sample: self-consistency. Many answers to one question, and the one that comes most often.
+
+Sources: Wang et al. 2022 (plurality of sampled answers), Aggarwal et al. 2023 (adaptive stop). Where
+PROTOCOLS.md is silent: seats take turns, the strongest first; asks go out in batches of as many as it takes
+at least until the lead could be clear, so that no decision waits for an answer that cannot change it; a
+seat that was silent in all of a batch is not asked again; when no answer of the first batch is short, more
+of them could not be counted either, so the strongest seat's answer is the decision; the text of the
+decision is the leading answer's, by the strongest seat that gave it; agreement is its share of the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import cycle, islice
+from typing import Any
+
+from ..core.models import Seat, strongest
+from ..core.phases import START, Phases, Transition
+from ..core.steps import Brief, Decision, Option, Panel, Protocol
+from ..core.stopping import lead_probability, votes_to_stop
+from ..prompts import load
+from .asking import question
+from .polling import Poll
+
+ANSWER = load("sample/answer")
+
+PHASES = Phases(
+    (
+        Transition(START, "sample", "a question that is not empty", lambda f: f["question"].strip()),
+        Transition("sample", "sample", "samples left and no reason to stop", lambda f: not f["stop"]),
+        Transition("sample", "complete", "a reason to stop", lambda f: f["stop"]),
+    )
+)
+
+
+async def sample(brief: Brief, panel: Panel) -> Decision:
+    draft = ANSWER(question=question(brief), today=brief.today)
+    samples, adaptive = brief.options["samples"], brief.options["adaptive"]
+    seats, poll, asked, n, stop = strongest(panel.seats), Poll.of(()), 0, 1, ""
+    await panel.enter("sample", n, question=brief.question)
+    while True:
+        batch = min(votes_to_stop(*poll.lead) if adaptive else samples, samples - asked)
+        turn = list(islice(cycle(seats), asked % len(seats), asked % len(seats) + batch))
+        fresh = await panel.all([panel.work(seat, draft) for seat in turn], quorum=0 if asked else 1)
+        asked, poll = asked + batch, Poll.of((*poll.votes, *fresh))
+        silent = set(turn) - {reply.seat for reply in fresh}
+        seats = tuple(seat for seat in seats if seat not in silent)
+        best = poll.voice(poll.leader)
+        stop = (adaptive and _settled(poll)) or ("max_samples" if asked == samples else "")
+        if stop or not seats:
+            break
+        n += 1
+        await panel.enter("sample", n, best.text, stop=stop)
+    stop = stop or "no_seat_left"
+    await poll.tell()
+    await panel.enter("complete", n, best.text, stop=stop)
+    return Decision(
+        answer=best.text,
+        final_answer=poll.leader,
+        rounds=n,
+        stop_reason=stop,
+        detail={**poll.detail(), "asked": asked, "lead_probability": lead_probability(*poll.lead)},
+        **poll.standing(poll.leader),
+    )
+
+
+def _settled(poll: Poll) -> str:
+    """Why no further answer is worth asking for, or nothing."""
+    if poll.leader is None:
+        return "no_short_answer"
+    return "" if votes_to_stop(*poll.lead) else "clear_lead"
+
+
+def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
+    samples = options["samples"]
+    return min(votes_to_stop(0, 0), samples) if options["adaptive"] else samples, samples
+
+
+PROTOCOL = Protocol(
+    name="sample",
+    summary="self-consistency: many answers, the most frequent one; stops once the lead is clear",
+    phases=PHASES,
+    script=sample,
+    options={
+        "samples": Option(16, "the most answers to ask for", 1, 100),
+        "adaptive": Option(True, "stop as soon as the leading answer is 95 % likely to stay ahead"),
+    },
+    quorum=1,
+    calls=_calls,
+    presets={"quick": {"samples": 5}, "deep": {"samples": 32}},
+)

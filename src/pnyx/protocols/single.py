@@ -1,0 +1,47 @@
+"""single: one model, one call. The honest baseline for everything else.
+
+Where PROTOCOLS.md is silent: of a panel with several seats the strongest answers; when it is silent, the
+next strongest does, so that a run ends with an answer or with nobody left.
+"""
+
+from __future__ import annotations
+
+from ..core.answers import final_answer
+from ..core.models import strongest
+from ..core.phases import START, Phases, Transition
+from ..core.steps import Brief, Decision, Panel, Protocol
+from ..prompts import load
+from .asking import question
+
+ANSWER = load("single/answer")
+
+PHASES = Phases(
+    (
+        Transition(START, "answer", "a question that is not empty", lambda f: f["question"].strip()),
+        Transition("answer", "complete", "an answer", lambda f: f["text"].strip()),
+    )
+)
+
+
+async def single(brief: Brief, panel: Panel) -> Decision:
+    await panel.enter("answer", question=brief.question)
+    draft = ANSWER(question=question(brief), today=brief.today)
+    reply = await panel.first(strongest(panel.seats), draft)
+    await panel.enter("complete", answer=reply.text, text=reply.text)
+    return Decision(
+        answer=reply.text,
+        status="single",
+        final_answer=final_answer(reply.text),
+        stop_reason="answered",
+        detail={"seat": reply.seat.label, "model": reply.seat.model},
+    )
+
+
+PROTOCOL = Protocol(
+    name="single",
+    summary="one model, one call: the baseline",
+    phases=PHASES,
+    script=single,
+    quorum=1,
+    calls=lambda seats, options: (1, 1),
+)

@@ -1,0 +1,145 @@
+"""voting: every seat answers alone, in parallel; the strongest judges and improves what it picks.
+
+Source of the shape: the voting protocol of the `duh` consensus engine. Where PROTOCOLS.md is silent:
+- The weight of a seat is ln(1 + x), as its share of the sum over the seats that voted; x is the output price
+  in USD per million tokens where every one of them has a price above 0, else the parameters in billions where
+  they are known of all; else all weigh the same. With `weighted` the count of short answers is weighted too.
+- The judge is the strongest seat that voted; when it is silent or cannot be read, the next strongest judges.
+  Without any, the leading answer is the decision, verbatim. So is the vote that was picked, when the judge
+  writes nothing below its pick or is cut off there.
+- A judge whose pick cannot be read, but whose final answer is one of those that were counted, has decided.
+- With `swap`, two judgements that end on different answers (where those cannot be compared: on different
+  picks) are a flip, and count as a tie: the only leader of the count decides, told by the judgement that
+  agrees with it or else by its strongest vote, verbatim; without such a leader the first order's stands.
+- Answers that cannot be counted dissent when they were not picked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core.answers import final_answer
+from ..core.models import Seat
+from ..core.phases import START, Phases, Transition
+from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply
+from ..core.text import Draft, Material
+from ..errors import NoQuorum
+from ..prompts import load
+from .asking import ask_verdict, question
+from .judging import Ruling, settle
+from .polling import Poll
+
+VOTE, JUDGE, WEIGH = load("voting/vote"), load("voting/judge"), load("voting/weigh")
+
+PHASES = Phases(
+    (
+        Transition(START, "vote", "a question that is not empty", lambda f: f["question"].strip()),
+        Transition("vote", "judge", "two votes", lambda f: f["votes"] > 1),
+        Transition("vote", "complete", "a single vote", lambda f: f["votes"] == 1),
+        Transition("judge", "complete", "an answer", lambda f: f["text"].strip()),
+    )
+)
+
+
+async def voting(brief: Brief, panel: Panel) -> Decision:
+    asked, options = question(brief), brief.options
+    await panel.enter("vote", question=brief.question)
+    draft = VOTE(question=asked, today=brief.today)
+    votes = await panel.all([panel.work(seat, draft) for seat in panel.seats])
+    weights = strengths([vote.seat for vote in votes]) if options["aggregation"] == "weighted" else None
+    poll = Poll.of(votes, weights)
+    leading = poll.voice(poll.leader)
+    await poll.tell()
+    if len(votes) == 1:
+        await panel.enter("complete", 1, leading.text, votes=1)
+        return Decision(
+            answer=leading.text,
+            final_answer=final_answer(leading.text),
+            stop_reason="single_vote",
+            detail=poll.detail(),
+            **poll.standing(None),
+        )
+
+    await panel.enter("judge", 1, leading.text, votes=len(votes))
+    order = panel.shuffle(votes, "judge")
+    orders = [order, order[::-1]] if options["swap"] else [order]
+    judge, rulings = await _judge(panel, poll, [_judgement(asked, shown, weights) for shown in orders])
+    ruling, settled_by = settle(rulings, poll)
+    await panel.enter("complete", 1, ruling.answer, text=ruling.answer)
+    return Decision(
+        answer=ruling.answer,
+        final_answer=ruling.short,
+        stop_reason="judged" if rulings else "no_judge",
+        detail={
+            **poll.detail(),
+            "weights": weights,
+            "judge": judge and {"seat": judge.label, "model": judge.model},
+            "judgements": [{"pick": r.pick, "answer": r.short} for r in rulings],
+            "pick": ruling.pick,
+            "flipped": not rulings[0].agrees(rulings[1]) if len(rulings) == 2 else None,
+            "settled_by": settled_by,
+        },
+        **{"dissent": _unpicked(poll, ruling), **poll.standing(ruling.short)},
+    )
+
+
+def strengths(seats: Sequence[Seat]) -> dict[str, float]:
+    """label -> weight; they sum to 1."""
+    prices = [seat.price.output if seat.price else 0.0 for seat in seats]
+    sizes = [seat.parameters or 0.0 for seat in seats]
+    known = next((xs for xs in (prices, sizes) if all(x > 0 for x in xs)), [1.0] * len(seats))
+    logs = [math.log1p(x) for x in known]
+    return {seat.label: log / sum(logs) for seat, log in zip(seats, logs, strict=True)}
+
+
+def _judgement(asked: str | Draft, votes: Sequence[Reply], weights: Mapping[str, float] | None) -> Draft:
+    shown = [Material(vote.seat.label, vote.text) for vote in votes]
+    if weights is None:
+        return JUDGE(question=asked, votes=shown)
+    told = "\n".join(f"{label}: {weight:.2f}" for label, weight in sorted(weights.items()))
+    return WEIGH(question=asked, votes=shown, weights=told)
+
+
+async def _judge(panel: Panel, poll: Poll, drafts: Sequence[Draft]) -> tuple[Seat | None, list[Ruling]]:
+    """The first seat, by strength, that gives judgements, and what they come to."""
+
+    def read(text: str) -> Ruling:
+        return Ruling.read(text, poll)
+
+    for seat in poll.seats:
+        try:
+            verdicts = await panel.all([ask_verdict(panel, seat, draft, None, read) for draft in drafts])
+        except NoQuorum:
+            continue
+        return seat, [Ruling.of(verdict, poll) for verdict in verdicts]
+    return None, []
+
+
+def _unpicked(poll: Poll, ruling: Ruling) -> tuple[Dissent, ...]:
+    others = [vote for vote in poll.votes if ruling.pick not in (None, vote.seat.label)]
+    return tuple(Dissent(vote.seat.label, vote.seat.model, vote.text) for vote in others)
+
+
+def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
+    calls = len(seats) + 1 + options["swap"]
+    return calls, calls
+
+
+PROTOCOL = Protocol(
+    name="voting",
+    summary="every seat answers alone; the strongest judges, and improves what it picks",
+    phases=PHASES,
+    script=voting,
+    options={
+        "aggregation": Option(
+            "majority",
+            "majority picks the best answer and improves it, weighted combines all by strength",
+            choices=("majority", "weighted"),
+        ),
+        "swap": Option(False, "judge twice, in opposite orders; a flip is reported, and counts as a tie"),
+    },
+    calls=_calls,
+    presets={"deep": {"swap": True}},
+)

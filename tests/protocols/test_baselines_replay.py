@@ -1,0 +1,143 @@
+"""voting, single, sample and moa as whole runs: what they cost, and killed before every call and resumed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event
+from pnyx.core.models import Seat
+from pnyx.core.steps import Brief, Decision, Panel, Protocol
+from pnyx.errors import ProviderError
+from pnyx.protocols import get
+from pnyx.providers.seam import Call
+from pnyx.run.drive import drive
+from pnyx.run.limits import Limits
+from pnyx.run.result import Result
+from pnyx.run.spec import Spec
+from pnyx.store import Database
+from pnyx.store import runs as store
+from tests.support.houses import House
+from tests.support.panels import Host, Killed, caller, fresh, seats
+
+SEATS = seats("h:large", "h:mid", "h:small")
+LIMITS = Limits(30.0, 200, 0, seed=7)
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("single", {}),
+    ("sample", {"samples": 8}),
+    ("sample", {"adaptive": False, "samples": 5}),
+    ("voting", {"swap": True}),
+    ("voting", {"aggregation": "weighted"}),
+    ("moa", {"layers": 2}),
+]
+
+
+def rule(call: Call) -> str:
+    """Short answers that differ between prompts, seats and samples; a judge's pick where one is asked for."""
+    prompt = call.messages[-1].text
+    mark = sum(map(ord, f"{call.model}{call.seed}{prompt}"))
+    pick = f"BEST: Participant {'ABC'[mark % 3]}\n\n" if "BEST: <label>" in prompt else ""
+    return f"{pick}Worked out as {mark}.\nFinal answer: {mark % 2}"
+
+
+async def attempt(name: str, options: dict[str, Any], database: Database, host: Host) -> Decision:
+    page = get(name)
+    made = await caller(database, host, SEATS)
+    made.limits = LIMITS
+
+    def resolve(inner: str, brief: Brief) -> tuple[Protocol, Brief]:
+        raise AssertionError(f"{name} runs no {inner}")
+
+    brief = Brief("How many?", "2026-01-02", page.settle(options))
+    decision = await drive(page, brief, Panel(SEATS, seed=3, salt="s"), made, resolve)
+    await made.journal.append()
+    return decision
+
+
+async def read(database: Database) -> list[Event]:
+    return await database.read(lambda c: store.log(c, "r"))
+
+
+def check(log: list[Event]) -> None:
+    assert [e.seq for e in log] == list(range(1, len(log) + 1))
+    ends = Counter(
+        e.key for e in log if isinstance(e, CallFinished) or (isinstance(e, CallFailed) and e.final)
+    )
+    assert set(ends.values()) == {1}
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=str)
+async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays_once(
+    name: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    database = await fresh(tmp_path, "whole.db")
+    whole = Host(rule)
+    want = await attempt(name, options, database, whole)
+    check(await read(database))
+    await database.close()
+    for k in range(len(whole.sent)):
+        database = await fresh(tmp_path, f"{k}.db")
+        with pytest.raises(Killed):
+            await attempt(name, options, database, Host(rule, die_before=k))
+        await database.write(lambda c: None)  # what was queued before the end may still be committed
+        before = await read(database)
+        recorded = {e.key for e in before if isinstance(e, CallFinished)}
+        assert await attempt(name, options, database, Host(rule)) == want
+        log = await read(database)
+        check(log)
+        again = {e.key for e in log[len(before) :] if isinstance(e, CallStarted)}
+        assert not recorded & again
+        third = Host(rule)
+        assert await attempt(name, options, database, third) == want
+        assert third.sent == []
+        await database.close()
+
+
+async def finish(
+    name: str, options: dict[str, Any], folder: Path, host: Host, panel: tuple[Seat, ...] = SEATS
+) -> Result:
+    """A whole run through the runner."""
+    database = await fresh(folder)
+    page = get(name)
+    spec = Spec(
+        question="How many?", protocol=name, seats=panel, limits=LIMITS, options=page.settle(options), seed=3
+    )
+    house = House(database, host)
+    result = await (await house.runner.start(spec)).result()
+    await house.runner.close()
+    return result
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=str)
+async def test_a_run_costs_the_calls_that_were_foretold(
+    name: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    page, host = get(name), Host(rule)
+    result = await finish(name, options, tmp_path, host)
+    assert page.calls is not None
+    least, most = page.calls(SEATS, page.settle(options))
+    assert least <= result.usage["calls"] == len(host.sent) <= most
+    assert result.final_answer in ("0", "1")
+    assert json.loads(json.dumps(result.to_json()))["detail"] == result.detail
+
+
+async def test_samples_of_one_model_differ(tmp_path: Path) -> None:
+    host = Host(rule)
+    result = await finish("sample", {"adaptive": False, "samples": 6}, tmp_path, host, seats("h:only"))
+    assert len(set(host.sent)) == 1
+    assert set(result.detail["tally"]) == {"0", "1"}
+
+
+@pytest.mark.parametrize("name", ["voting", "moa", "sample"])
+async def test_a_seat_that_dies_leaves_a_degraded_decision_by_the_others(name: str, tmp_path: Path) -> None:
+    def mortal(call: Call) -> str | Exception:
+        return ProviderError("not_found", "gone") if call.model == "mid" else rule(call)
+
+    result = await finish(name, {}, tmp_path, Host(mortal))
+    assert [dropped["model"] for dropped in result.dropped] == ["h:mid"]
+    assert result.degraded
+    assert {vote["model"] for vote in result.detail["votes"]} == {"h:large", "h:small"}

@@ -1,0 +1,230 @@
+"""deliberate, aggregate, auto, decompose as whole runs: what they cost, killed before every call, resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pnyx.core.decision import Given
+from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event, PhaseEntered
+from pnyx.core.steps import Decision
+from pnyx.errors import ProviderError
+from pnyx.protocols import get
+from pnyx.providers.seam import Call, Completion
+from pnyx.run.drive import drive
+from pnyx.run.limits import Limits
+from pnyx.run.result import Result
+from pnyx.run.spec import Spec
+from pnyx.store import Database
+from pnyx.store import runs as store
+from tests.support.houses import House
+from tests.support.panels import Host, Killed, caller, fresh, seats
+
+SEATS = seats("h:large", "h:mid", "h:small")
+LIMITS = Limits(30.0, 200, 0, seed=7)
+GIVEN = (Given("0", "Even."), Given("1", "Odd."), Given("2", "Neither."))
+CASES: list[tuple[str, dict[str, Any], tuple[Given, ...]]] = [
+    ("deliberate", {"rounds": 2}, ()),
+    ("deliberate", {"rounds": 1}, GIVEN),
+    ("deliberate", {"rounds": 1, "free": True}, ()),
+    ("aggregate", {}, ()),
+    ("aggregate", {"aggregators": "each"}, ()),
+    ("aggregate", {"aggregators": "each", "free": True}, ()),
+    ("aggregate", {"aggregators": "one"}, GIVEN),
+    ("auto", {}, ()),
+    ("auto", {"decompose": False}, ()),
+    ("decompose", {"inner": "voting"}, ()),
+    ("decompose", {"inner": "aggregate", "parallel": False, "synthesis": "prioritize"}, ()),
+    ("decompose", {"inner": "single", "max_subtasks": 2}, ()),
+]
+IDS = [f"{name} {options}{' given' if given else ''}" for name, options, given in CASES]
+
+
+def plan(*tasks: tuple[str, str]) -> str:
+    listed = [{"label": t, "question": f"What of {t}?", "needs": needs.split()} for t, needs in tasks]
+    return json.dumps({"subtasks": listed})
+
+
+TREE = plan(("slow", ""), ("fast", ""), ("last", "fast"))
+
+
+def answers(free: bool) -> Callable[[Call], str]:
+    """Words that differ between prompts and seats. free: without a short answer."""
+
+    def rule(call: Call) -> str:
+        prompt = call.messages[-1].text
+        mark = sum(map(ord, f"{call.model}{prompt}"))
+        short = f"I say word{mark % 97}." if free else f"Final answer: {mark % 3}"
+        if '"groups"' in prompt:
+            return '{"groups": [[1, 2], [3]]}'
+        if '"subtasks"' in prompt:
+            return TREE
+        if '{"class"' in prompt:
+            return '{"class": "compound"}'
+        if "STEELMAN:" in prompt:
+            return f"STEELMAN: Yes.\nCRITIQUE: Step {mark} fails.\nDECISION: For reason {mark}.\n{short}"
+        if "ACCEPTED:" in prompt:
+            return f"ACCEPTED: {mark}\nREJECTED: none\nANSWER:\nWorked out as {mark}.\n{short}"
+        pick = f"BEST: Participant {'ABC'[mark % 3]}\n\n" if "BEST: <label>" in prompt else ""
+        return f"{pick}Worked out as {mark}.\n{short}"
+
+    return rule
+
+
+def spec(name: str, options: dict[str, Any], given: tuple[Given, ...]) -> Spec:
+    known = {key: value for key, value in options.items() if key != "free"}
+    return Spec(
+        question="How many?",
+        protocol=name,
+        seats=SEATS,
+        limits=LIMITS,
+        options=get(name).settle(known),
+        tables={"consensus": {"rounds": 1}, "deliberate": {"rounds": 1}, "decompose": {"inner": "single"}},
+        today="2026-01-02",
+        seed=3,
+        salt="s",
+        responses=given,
+    )
+
+
+async def attempt(run: Spec, database: Database, host: Host) -> Decision:
+    made = await caller(database, host, SEATS)
+    made.limits = LIMITS
+    decision = await drive(run.page, run.brief, run.panel, made, run.resolve)
+    await made.journal.append()
+    return decision
+
+
+async def read(database: Database) -> list[Event]:
+    return await database.read(lambda c: store.log(c, "r"))
+
+
+def check(log: list[Event]) -> None:
+    assert [e.seq for e in log] == list(range(1, len(log) + 1))
+    ends = Counter(
+        e.key for e in log if isinstance(e, CallFinished) or (isinstance(e, CallFailed) and e.final)
+    )
+    assert set(ends.values()) == {1}
+
+
+@pytest.mark.parametrize(("name", "options", "given"), CASES, ids=IDS)
+async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays_once(
+    name: str, options: dict[str, Any], given: tuple[Given, ...], tmp_path: Path
+) -> None:
+    run, rule = spec(name, options, given), answers(bool(options.get("free")))
+    database = await fresh(tmp_path, "whole.db")
+    whole = Host(rule)
+    want = await attempt(run, database, whole)
+    check(await read(database))
+    await database.close()
+    for k in range(len(whole.sent)):
+        database = await fresh(tmp_path, f"{k}.db")
+        with pytest.raises(Killed):
+            await attempt(run, database, Host(rule, die_before=k))
+        await database.write(lambda c: None)  # what was queued before the end may still be committed
+        before = await read(database)
+        recorded = {e.key for e in before if isinstance(e, CallFinished)}
+        assert await attempt(run, database, Host(rule)) == want
+        log = await read(database)
+        check(log)
+        again = {e.key for e in log[len(before) :] if isinstance(e, CallStarted)}
+        assert not recorded & again
+        third = Host(rule)
+        assert await attempt(run, database, third) == want
+        assert third.sent == []
+        await database.close()
+
+
+async def finish(run: Spec, folder: Path, host: Host) -> tuple[Result, list[Event]]:
+    """A whole run through the runner, and its events."""
+    house = House(await fresh(folder), host)
+    handle = await house.runner.start(run)
+    result = await handle.result()
+    log = await house.log(handle.run_id)
+    await house.runner.close()
+    return result, log
+
+
+@pytest.mark.parametrize(("name", "options", "given"), CASES, ids=IDS)
+async def test_a_run_costs_the_calls_that_were_foretold_and_counts_each_once(
+    name: str, options: dict[str, Any], given: tuple[Given, ...], tmp_path: Path
+) -> None:
+    run, host = spec(name, options, given), Host(answers(bool(options.get("free"))))
+    result, log = await finish(run, tmp_path, host)
+    assert run.page.calls is not None
+    least, most = run.page.calls(SEATS, run.options)
+    saved = len(SEATS) if given else 0
+    assert least - saved <= result.usage["calls"] == len(host.sent) <= most
+    costs = [e.cost_usd for e in log if isinstance(e, CallFinished)]
+    assert result.usage["cost_usd"] == pytest.approx(sum(filter(None, costs)))
+    assert json.loads(json.dumps(result.to_json()))["detail"] == result.detail
+
+
+async def test_an_inner_run_shows_its_own_phases(tmp_path: Path) -> None:
+    result, log = await finish(spec("auto", {}, ()), tmp_path, Host(answers(False)))
+    ran = list(dict.fromkeys(e.protocol for e in log if isinstance(e, PhaseEntered)))
+    assert ran == ["auto", "decompose", "single"]
+    assert (result.protocol, result.detail["route"], result.detail["decomposed"]) == (
+        "auto",
+        "decompose",
+        True,
+    )
+
+
+class Waiting(Host):
+    """Holds back what is asked about the slow subtask until the last one has been asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(answers(False))
+        self.last = asyncio.Event()
+        self.flying = self.most = 0
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        prompt = call.messages[-1].text
+        asked = prompt.partition("<question>")[2].partition("</question>")[0]
+        self.flying += 1
+        self.most = max(self.most, self.flying)
+        if "What of last?" in asked:
+            self.last.set()
+        elif "What of slow?" in asked:
+            await self.last.wait()
+        try:
+            return await super().complete(call, on_text)
+        finally:
+            self.flying -= 1
+
+
+async def test_a_subtask_starts_the_moment_its_own_needs_are_done_with_no_level_barrier(
+    tmp_path: Path,
+) -> None:
+    host = Waiting()
+    run = spec("decompose", {"inner": "single"}, ())
+    result, _ = await asyncio.wait_for(finish(run, tmp_path, host), 10)
+    assert [task["label"] for task in result.detail["subtasks"]] == ["slow", "fast", "last"]
+    assert host.most == 2
+
+
+async def test_without_parallel_one_subtask_runs_at_a_time(tmp_path: Path) -> None:
+    host = Waiting()
+    host.last.set()
+    await finish(spec("decompose", {"inner": "single", "parallel": False}, ()), tmp_path, host)
+    assert host.most == 1
+
+
+@pytest.mark.parametrize("name", ["deliberate", "aggregate", "decompose", "auto"])
+async def test_a_seat_that_dies_leaves_a_degraded_decision_by_the_others(name: str, tmp_path: Path) -> None:
+    rule = answers(False)
+
+    def mortal(call: Call) -> str | Exception:
+        return ProviderError("not_found", "gone") if call.model == "large" else rule(call)
+
+    result, _ = await finish(spec(name, {}, ()), tmp_path, Host(mortal))
+    assert [dropped["model"] for dropped in result.dropped] == ["h:large"]
+    assert result.degraded
+    assert result.answer

@@ -1,0 +1,367 @@
+"""deliberate, driven by hand. Names follow PROTOCOLS.md, section deliberate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pnyx.core.decision import Given
+from pnyx.core.phases import START
+from pnyx.core.steps import Ask, Reply
+from pnyx.core.text import Material
+from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.protocols.deliberate import PHASES, PROTOCOL
+from tests.support.driven import Say
+from tests.support.driving import Nested, kind, seat
+
+A, B, C = seat("A", 2.0, 3.0), seat("B", 9.0, 2.0), seat("C", 4.0, 1.0)
+
+
+def native(answer: str) -> str:
+    return f"It follows from the question.\n\nFinal answer: {answer}"
+
+
+def position(answer: str) -> str:
+    return (
+        "STEELMAN: The others count both ends.\n"
+        f"CRITIQUE: The second step counts one end twice, says the one for {answer}.\n"
+        f"DECISION: It is {answer}, as the first step holds.\nFinal answer: {answer}"
+    )
+
+
+def words(**rounds: str) -> Callable[[Ask], str | None]:
+    """For each seat its answers in order: native, each round, vote; the last one is kept."""
+    turns = {label: answers.split() for label, answers in rounds.items()}
+
+    def say(ask: Ask) -> str | None:
+        left = turns[ask.seat.label[-1]]
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        if answer == "-":
+            return None
+        return position(answer) if kind(ask) == "position" else native(answer)
+
+    return say
+
+
+def debate(say: Say, **more: Any) -> Nested:
+    return Nested(PROTOCOL, say, (A, B, C), **more)
+
+
+def test_unanimous_answers_are_returned_at_once_with_no_further_call() -> None:
+    run = debate(words(A="12", B="12.0", C="12"))
+    decision = run.decide()
+    assert len(run.asked) == 3
+    assert run.entered == [("answer", 1), ("complete", 1)]
+    assert (decision.status, decision.stop_reason, decision.rounds) == ("consensus", "unanimous", 0)
+    assert (decision.agreement, decision.confidence, decision.consensus_reached) == (1.0, 1.0, True)
+    assert decision.final_answer == "12.0"
+    assert decision.dissent == ()
+
+
+def test_it_debates_only_when_the_native_answers_differ() -> None:
+    run = debate(words(A="12 13", B="13", C="13"))
+    decision = run.decide()
+    assert run.entered == [("answer", 1), ("debate", 1), ("complete", 1)]
+    assert (decision.stop_reason, decision.consensus_reached, decision.rounds) == ("consensus", True, 1)
+    assert decision.final_answer == "13"
+    assert decision.answer == "It is 13, as the first step holds.\nFinal answer: 13"
+
+
+def test_each_round_every_seat_gives_steelman_critique_and_decision_in_one_structured_reply() -> None:
+    run = debate(words(A="12", B="13", C="13"), rounds=1)
+    run.decide()
+    asks = run.of("position")
+    assert [ask.seat for ask in asks] == [A, B, C]
+    for ask in asks:
+        assert ask.schema is not None
+        assert set(ask.schema.document["properties"]) == {"steelman", "critique", "decision", "answer"}
+        assert all(part in ask.prompt.text for part in ("STEELMAN", "CRITIQUE", "DECISION"))
+
+
+def test_a_position_given_as_json_counts_and_carries_its_short_answer() -> None:
+    told = {"steelman": "s", "critique": "c", "decision": "The first step holds.", "answer": "13"}
+    run = debate(lambda ask: json.dumps(told) if kind(ask) == "position" else native(ask.seat.label[-1]))
+    decision = run.decide()
+    assert decision.final_answer == "13"
+    assert decision.answer == "The first step holds.\n\nFinal answer: 13"
+
+
+def test_a_seat_sees_its_own_position_and_the_others_but_not_the_whole_history() -> None:
+    run = debate(words(A="12 14 14", B="13", C="15"), rounds=3)
+    run.decide()
+    second = next(ask for ask in run.of("position")[3:] if ask.seat == A).prompt.text
+    own = second.partition("Your position as it stands:")[2].partition("The positions of the others")[0]
+    assert "It is 14" in own
+    assert "Participant B" in second
+    assert "says the one for 13" in second
+    assert "Final answer: 12" not in second
+    assert "Participant A>" not in second
+
+
+def test_the_unchanging_part_of_a_rounds_prompt_comes_first() -> None:
+    run = debate(words(A="12 14 15", B="13", C="16"), rounds=2)
+    run.decide()
+    one, two = (ask.prompt.text for ask in run.of("position") if ask.seat == A)
+    same = next(i for i, (x, y) in enumerate(zip(one, two, strict=False)) if x != y)
+    assert all(part in one[:same] for part in ("How many?", "STEELMAN:", "CRITIQUE:", "DECISION:"))
+
+
+def test_it_is_stuck_when_no_seat_changed_position_for_two_rounds() -> None:
+    run = debate(words(A="12", B="13", C="13"))
+    decision = run.decide()
+    phases = ["answer", "debate", "debate", "vote", "complete"]
+    assert [phase for phase, _ in run.entered] == phases
+    assert (decision.stop_reason, decision.rounds, decision.consensus_reached) == ("stuck", 2, False)
+
+
+def test_a_move_starts_the_count_of_quiet_rounds_anew() -> None:
+    decision = debate(words(A="12 12 14 14 14 14", B="13", C="13")).decide()
+    assert (decision.stop_reason, decision.rounds) == ("stuck", 4)
+
+
+def test_rounds_is_the_most_and_five_by_default() -> None:
+    decision = debate(words(A="1 2 3 4 5 6 7", B="0", C="0")).decide()
+    assert (decision.stop_reason, decision.rounds) == ("max_rounds", 5)
+    decision = debate(words(A="1 2 3 4 5 6 7", B="0", C="0"), rounds=2).decide()
+    assert decision.rounds == 2
+
+
+def test_the_final_vote_is_independent_and_after_reading_the_whole_history() -> None:
+    run = debate(words(A="12 14 14 14", B="13", C="15"), rounds=2)
+    run.decide()
+    votes = run.of("vote")
+    assert [ask.seat for ask in votes] == [A, B, C]
+    assert run.waves[-1] == 3
+    for ask in votes:
+        for label in ("A, first answer", "A, round 1", "A, round 2", "C, round 2"):
+            assert f"Participant {label}>" in ask.prompt.text
+    assert f"taken part as {A.label}" in votes[0].prompt.text
+
+
+def test_the_final_vote_is_by_plurality() -> None:
+    decision = debate(words(A="12 12 12 13", B="13", C="15"), rounds=2).decide()
+    assert decision.final_answer == "13"
+    assert decision.status == "majority"
+    assert decision.agreement == pytest.approx(2 / 3)
+    assert decision.detail["tally"] == {"13": 2.0, "15": 1.0}
+    assert [d.seat for d in decision.dissent] == ["Participant C"]
+    assert [d.model for d in decision.dissent] == ["lab:c"]
+
+
+def test_a_tied_vote_goes_to_the_native_plurality_and_then_to_strength() -> None:
+    d = seat("D", 1.0)
+    by_native = Nested(PROTOCOL, words(A="12", B="13", C="12 14 14 13", D="12"), (A, B, C, d), rounds=2)
+    decision = by_native.decide()
+    assert decision.detail["tally"] == {"12": 2.0, "13": 2.0}
+    assert (decision.final_answer, decision.status) == ("12", "plurality")
+    by_strength = debate(words(A="12", B="13", C="14")).decide()
+    assert by_strength.final_answer == "13"
+    assert by_strength.status == "plurality"
+
+
+def test_position_changes_per_seat_and_round_are_in_the_result() -> None:
+    decision = debate(words(A="12 13", B="13", C="15 15 13")).decide()
+    moves = {(m["seat"][-1], m["round"]): (m["answer"], m["changed"]) for m in decision.detail["positions"]}
+    assert moves["A", 0] == ("12", False)
+    assert moves["A", 1] == ("13", True)
+    assert moves["C", 1] == ("15", False)
+    assert moves["C", 2] == ("13", True)
+    assert decision.detail["changes"] == 2
+
+
+def test_the_vote_only_answer_is_reported_beside_its_own() -> None:
+    decision = debate(words(A="12", B="13 12", C="13 12")).decide()
+    assert decision.final_answer == "12"
+    assert decision.detail["vote_only"]["answer"] == "13"
+    assert decision.detail["vote_only"]["tally"] == {"13": 2.0, "12": 1.0}
+
+
+def test_native_answers_stay_a_prior_of_confidence() -> None:
+    decision = debate(words(A="12", B="13 12", C="13 12")).decide()
+    assert decision.confidence == pytest.approx((1 + 3 * 0.25) / (3 + 3 * 0.25))
+    assert decision.detail["pooled_tally"] == {"13": 2.0, "12": 1.75}
+
+
+FREE = {"A": "Build it now.", "B": "Wait a year.", "C": "Start at once."}
+
+
+def free(groups: str | None) -> Callable[[Ask], str | None]:
+    def say(ask: Ask) -> str | None:
+        if kind(ask) == "camps":
+            texts = [part.split(">", 1)[1].strip() for part in ask.prompt.text.split(" Text ")[1:]]
+            numbers = {text.split("\n")[0]: n for n, text in enumerate((t.strip() for t in texts), 1)}
+            return groups and groups.format(**{k: numbers.get(v, 0) for k, v in FREE.items()})
+        return position(FREE[ask.seat.label[-1]]) if kind(ask) == "position" else FREE[ask.seat.label[-1]]
+
+    return say
+
+
+def test_free_answers_are_the_same_only_when_one_call_of_the_cheapest_says_so() -> None:
+    run = debate(free('{{"groups": [[{A}, {B}, {C}]]}}'))
+    decision = run.decide()
+    assert [ask.seat for ask in run.of("camps")] == [C]
+    assert len(run.asked) == 4
+    assert (decision.stop_reason, decision.detail["judged"]) == ("unanimous", True)
+    assert decision.final_answer is None
+    assert decision.answer == "Wait a year."
+
+
+def test_free_answers_that_the_judge_tells_apart_are_debated() -> None:
+    run = debate(free('{{"groups": [[{A}, {C}], [{B}]]}}'), rounds=1)
+    run.decide()
+    assert run.told[0].tally == {"Participant A's answer": 2.0, "Participant B's answer": 1.0}
+
+
+def test_without_a_readable_verdict_free_answers_count_as_different() -> None:
+    run = debate(free("They are all much alike, I would say."), rounds=1)
+    decision = run.decide()
+    assert len(run.told[0].tally) == 3
+    assert decision.detail["judged"] is False
+    assert [ask.seat for ask in run.of("camps")[:2]] == [C, B]
+
+
+def test_the_judge_of_sameness_sees_neither_labels_nor_models() -> None:
+    run = debate(free('{{"groups": [[{A}, {B}, {C}]]}}'))
+    run.decide()
+    text = run.of("camps")[0].prompt.text
+    assert "Participant" not in text
+    assert "lab:" not in text
+
+
+def test_short_answers_never_cost_a_call_to_compare() -> None:
+    run = debate(words(A="Paris", B="Rome", C="paris."), rounds=3)
+    run.decide()
+    assert run.of("camps") == []
+
+
+def test_an_unreadable_position_is_repaired_once_and_then_the_seat_abstains() -> None:
+    def say(ask: Ask) -> str:
+        if ask.seat == A and kind(ask) in ("position", "repair"):
+            return "Hmm."
+        return position("13") if kind(ask) == "position" else native("12" if ask.seat == A else "13")
+
+    run = debate(say)
+    decision = run.decide()
+    assert len(run.of("repair")) == 1
+    assert (decision.stop_reason, decision.final_answer) == ("consensus", "13")
+    assert [(d.seat, d.text) for d in decision.dissent] == [("Participant A", native("12"))]
+
+
+def test_a_silent_seat_is_no_move_and_no_support() -> None:
+    decision = debate(words(A="12 -", B="13", C="14 13")).decide()
+    assert (decision.stop_reason, decision.agreement) == ("consensus", 1.0)
+    assert [d.seat for d in decision.dissent] == ["Participant A"]
+
+
+def test_one_seat_alone_is_no_consensus() -> None:
+    decision = debate(words(A="12 -", B="13 -", C="14"), rounds=1).decide()
+    assert decision.consensus_reached is False
+
+
+def test_when_nobody_votes_the_last_positions_are_counted() -> None:
+    decision = debate(words(A="12 13 -", B="13 13 -", C="14 15 -"), rounds=1).decide()
+    assert decision.final_answer == "13"
+    assert decision.detail["tally"] == {"13": 2.0, "15": 1.0}
+
+
+def test_a_vote_that_was_cut_off_is_not_counted() -> None:
+    def say(ask: Ask) -> Reply:
+        text = position("13") if kind(ask) == "position" else native(ask.seat.label[-1])
+        return Reply(ask, text, truncated=ask.seat == A and kind(ask) == "vote")
+
+    votes = debate(lambda ask: replace(say(ask), text=native(ask.seat.label[-1])), rounds=1).decide()
+    assert votes.detail["tally"] == {"B": 1.0, "C": 1.0}
+
+
+def test_a_position_that_was_cut_off_is_no_move() -> None:
+    def say(ask: Ask) -> Reply:
+        text = position("13") if kind(ask) == "position" else native(ask.seat.label[-1])
+        return Reply(ask, text, truncated=ask.seat == A and kind(ask) == "position")
+
+    decision = debate(say).decide()
+    assert [m["seat"][-1] for m in decision.detail["positions"][3:]] == ["B", "C"]
+
+
+def test_below_two_native_answers_there_is_no_quorum() -> None:
+    with pytest.raises(NoQuorum):
+        debate(words(A="12", B="-", C="-")).decide()
+
+
+GIVEN = (Given("12", "Counted twice."), Given("13", "Counted once.", "other:model"), Given("12"))
+
+
+def test_given_answers_stand_for_the_native_ones() -> None:
+    run = debate(words(A="13", B="13", C="13"), responses=GIVEN)
+    decision = run.decide()
+    assert run.of("answer") == []
+    assert "Counted twice.\n\nFinal answer: 12" in run.of("position")[1].prompt.text
+    assert decision.detail["vote_only"]["tally"] == {"12": 2.0, "13": 1.0}
+    assert decision.final_answer == "13"
+    assert [m["model"] for m in decision.detail["positions"][:3]] == ["lab:a", "other:model", "lab:c"]
+
+
+def test_given_answers_that_agree_cost_no_call_at_all() -> None:
+    run = debate(words(A="-"), responses=(Given("12"), Given("12.0")))
+    assert run.decide().status == "consensus"
+    assert run.asked == []
+
+
+def test_a_given_answer_beyond_the_seats_is_heard_and_never_asked() -> None:
+    run = debate(words(A="13", B="13", C="13"), responses=(*GIVEN, Given("14", "The fourth says so.")))
+    decision = run.decide()
+    assert "The fourth says so." in run.of("position")[0].prompt.text
+    assert {ask.seat for ask in run.asked} == {A, B, C}
+    assert [d.seat for d in decision.dissent] == ["Participant 4"]
+
+
+def test_one_given_answer_is_no_quorum() -> None:
+    with pytest.raises(NoQuorum, match="1 of 2 given answers"):
+        debate(words(), responses=(Given("12"), Given(" "))).decide()
+
+
+def test_context_reaches_every_seat() -> None:
+    run = debate(words(A="12", B="13", C="13"), context=(Material("Source 1", "The hall has nine doors."),))
+    run.decide()
+    assert all("The hall has nine doors." in ask.prompt.text for ask in run.asked)
+
+
+def test_the_best_answer_so_far_is_told_on_the_way() -> None:
+    run = debate(words(A="12", B="13", C="12"))
+    run.decide()
+    assert run.standing[0] is None
+    assert all("12" in (best or "") for best in run.standing[1:])
+
+
+def test_no_prompt_names_a_model() -> None:
+    run = debate(words(A="12", B="13", C="13"))
+    run.decide()
+    assert all("lab" not in ask.prompt.text for ask in run.asked)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "facts", "needs"),
+    [
+        (START, "answer", {"question": " "}, "a question"),
+        ("answer", "complete", {"stop": ""}, "unanimous"),
+        ("answer", "debate", {"stop": "unanimous"}, "answers that differ"),
+        ("debate", "debate", {"stop": "stuck"}, "no reason to stop"),
+        ("debate", "vote", {"stop": "consensus"}, "no consensus"),
+        ("debate", "complete", {"stop": "stuck"}, "consensus"),
+        ("vote", "complete", {"ballots": []}, "ballots"),
+        ("answer", "vote", {}, "allowed: complete, debate"),
+    ],
+)
+def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: str) -> None:
+    with pytest.raises(IllegalPhase, match=needs):
+        PHASES.check(source, target, facts)
+
+
+def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
+    assert PROTOCOL.calls is not None
+    assert PROTOCOL.calls((A, B, C), PROTOCOL.settle({})) == (3, 28)
+    with pytest.raises(UsageError, match="between 1 and 20"):
+        PROTOCOL.settle({"rounds": 0})

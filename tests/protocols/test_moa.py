@@ -1,0 +1,166 @@
+"""moa, driven by hand. Names follow PROTOCOLS.md, section moa."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from pnyx.core.phases import START
+from pnyx.core.steps import Ask, Decision
+from pnyx.core.text import Material
+from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.protocols.moa import PHASES, PROTOCOL
+from tests.support.driven import Driven, Say, kind, seat
+
+A, B, C = seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "three:mid")
+SEATS = (A, B, C)
+
+
+def layer(driven: Driven) -> int:
+    return sum(phase == "layer" for phase, _ in driven.entered)
+
+
+def run(say: Say | None = None, **options: Any) -> tuple[Driven, Decision]:
+    def numbered(ask: Ask) -> str:
+        place = "closed" if kind(ask) == "close" else f"{ask.seat.label} in layer {layer(driven)}"
+        return f"Word of {place}.\nFinal answer: 4"
+
+    driven = Driven(PROTOCOL, say or numbered, seats=SEATS, **options)
+    return driven, driven.decide()
+
+
+def read(ask: Ask) -> list[str]:
+    """What an ask shows inside its fences, in order."""
+    return [body for _, body in re.findall(r"(?ms)^<(m\w{10}) [^\n]+>\n(.*?)\n</\1>", ask.prompt.text)]
+
+
+def test_every_seat_answers_in_every_layer_and_one_aggregator_closes() -> None:
+    driven, decision = run()
+    assert driven.kinds() == ["answer"] * 3 + ["layer"] * 6 + ["close"]
+    assert driven.waves == [3, 3, 3]
+    assert driven.entered == [("layer", 1), ("layer", 2), ("layer", 3), ("close", 3), ("complete", 3)]
+    assert driven.asked[-1].seat == B
+    assert decision.answer == "Word of closed.\nFinal answer: 4"
+    assert (decision.rounds, decision.stop_reason, decision.final_answer) == (3, "closed", "4")
+    assert decision.detail["aggregator"] == {"seat": B.label, "model": B.model}
+
+
+def test_the_first_layer_sees_nobody_and_the_next_all_of_the_one_before_it() -> None:
+    driven, _ = run()
+    assert all(read(ask) == [] for ask in driven.of("answer"))
+    second, third = driven.of("layer")[:3], driven.of("layer")[3:]
+    for asks, n in ((second, 1), (third, 2), (driven.of("close"), 3)):
+        for ask in asks:
+            expected = [f"Word of {s.label} in layer {n}.\nFinal answer: 4" for s in SEATS]
+            assert sorted(read(ask)) == sorted(expected)
+
+
+def test_answers_are_shuffled_for_each_reader() -> None:
+    orders = set()
+    for seed in range(6):
+        driven, _ = run(seed=seed)
+        orders |= {tuple(read(ask)) for ask in driven.of("layer")[:3]}
+    assert len(orders) > 3
+    assert [a.prompt.text for a in run()[0].asked] == [a.prompt.text for a in run()[0].asked]
+
+
+def test_no_prompt_names_a_model() -> None:
+    driven, _ = run(lambda ask: "As large, I say no. two:large knows.")
+    for ask in driven.asked:
+        assert not re.search(r"two:large|\blarge\b", ask.prompt.text)
+
+
+def test_one_layer_is_answers_and_an_aggregator() -> None:
+    driven, _ = run(layers=1)
+    assert driven.kinds() == ["answer"] * 3 + ["close"]
+    assert driven.entered == [("layer", 1), ("close", 1), ("complete", 1)]
+
+
+def test_the_last_layers_short_answers_are_counted() -> None:
+    def say(ask: Ask) -> str:
+        value = {A: 4, B: 5, C: 4}[ask.seat] if kind(ask) != "close" else 4
+        return f"Final answer: {value}"
+
+    driven, decision = run(say)
+    (told,) = driven.told
+    assert (told.rule, dict(told.tally), told.winner) == ("plurality", {"4": 2, "5": 1}, "4")
+    assert decision.agreement == pytest.approx(2 / 3)
+    assert (decision.confidence, decision.confidence_rule) == (decision.agreement, "vote share")
+    assert decision.status == "majority"
+    assert [(d.seat, d.text) for d in decision.dissent] == [(B.label, "Final answer: 5")]
+
+
+def test_answers_that_cannot_be_counted_measure_nothing() -> None:
+    prose = "It depends on the weather, on the season, and on the people who are asked about it, of course."
+    _, decision = run(lambda ask: prose)
+    assert (decision.status, decision.agreement, decision.confidence) == ("decided", None, None)
+
+
+def test_a_silent_aggregator_is_replaced_and_without_one_the_leading_answer_stands() -> None:
+    driven, decision = run(
+        lambda ask: None if kind(ask) == "close" and ask.seat == B else f"{ask.seat.label}\nFinal answer: 4"
+    )
+    assert [ask.seat for ask in driven.of("close")] == [B, C]
+    assert decision.answer.startswith(C.label)
+    _, decision = run(lambda ask: None if kind(ask) == "close" else f"{ask.seat.label}\nFinal answer: 4")
+    assert decision.answer == f"{B.label}\nFinal answer: 4"
+    assert (decision.stop_reason, decision.detail["aggregator"]) == ("no_aggregator", None)
+
+
+def test_a_mixture_needs_two_answers() -> None:
+    with pytest.raises(NoQuorum):
+        run(lambda ask: "Yes." if ask.seat == A else None)
+
+
+def test_a_seat_that_falls_silent_is_missing_from_the_next_layer() -> None:
+    driven, _ = run(lambda ask: None if ask.seat == A and kind(ask) == "layer" else f"{ask.seat.label}.")
+    assert sorted(read(driven.of("close")[0])) == [f"{B.label}.", f"{C.label}."]
+
+
+def test_a_layer_in_which_nobody_answers_leaves_the_one_before_it_standing() -> None:
+    driven, decision = run(lambda ask: None if kind(ask) == "layer" else f"{ask.seat.label}.")
+    assert sorted(read(driven.of("close")[0])) == [f"{s.label}." for s in SEATS]
+    assert decision.stop_reason == "closed"
+
+
+def test_the_best_answer_so_far_is_told_on_the_way() -> None:
+    driven, _ = run(layers=2)
+    words = [None, *(f"Word of {B.label} in layer {n}.\nFinal answer: 4" for n in (1, 2))]
+    assert driven.standing == [*words, "Word of closed.\nFinal answer: 4"]
+
+
+def test_context_reaches_every_layer_fenced() -> None:
+    driven, _ = run(context=(Material("Notes", "We chose nine."),))
+    assert all(" Notes>\nWe chose nine.\n</" in ask.prompt.text for ask in driven.asked)
+
+
+FACTS = {"question": "Q", "answers": ["x"], "left": 1, "text": "x"}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "facts", "needs"),
+    [
+        (START, "layer", {"question": " "}, "a question"),
+        ("layer", "layer", {"left": 0}, "a layer left"),
+        ("layer", "close", {}, "no layer left"),
+        ("layer", "close", {"left": 0, "answers": []}, "answers"),
+        ("close", "complete", {"text": " "}, "an answer"),
+        (START, "close", {}, "allowed: layer"),
+    ],
+)
+def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: str) -> None:
+    with pytest.raises(IllegalPhase, match=needs):
+        PHASES.check(source, target, FACTS | facts)
+
+
+def test_layers_out_of_bounds_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"moa.layers must be between 1 and 10, not 0"):
+        PROTOCOL.settle({"layers": 0})
+
+
+def test_the_number_of_calls_is_told_beforehand() -> None:
+    assert PROTOCOL.calls is not None
+    assert PROTOCOL.calls(SEATS, PROTOCOL.settle({})) == (10, 10)
+    assert PROTOCOL.calls(SEATS, PROTOCOL.settle({"layers": 1})) == (4, 4)

@@ -1,0 +1,195 @@
+"""sample, driven by hand. Names follow PROTOCOLS.md, section single, sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pnyx.core.models import Seat
+from pnyx.core.phases import START
+from pnyx.core.steps import Ask, Decision, Reply
+from pnyx.core.text import Material
+from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.protocols.sample import PHASES, PROTOCOL
+from tests.support.driven import Driven, Say, seat
+
+A, B, C = seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "three:mid")
+PROSE = "It depends on the weather, on the season, and on the people who are asked about it, of course."
+
+
+def answers(values: str) -> Say:
+    """One value an ask, in order, for ever from the start; "-" is silence and "?" prose."""
+    at = iter(range(10_000))
+
+    def say(ask: Ask) -> str | None:
+        value = values[next(at) % len(values)]
+        return None if value == "-" else PROSE if value == "?" else f"Step.\nFinal answer: {value}"
+
+    return say
+
+
+def run(say: Say, *seats: Seat, **options: Any) -> tuple[Driven, Decision]:
+    driven = Driven(PROTOCOL, say, seats=seats or (A,), **options)
+    return driven, driven.decide()
+
+
+def test_the_plurality_of_final_answers_is_the_decision() -> None:
+    driven, decision = run(answers("4545545555"), samples=10, adaptive=False)
+    assert (decision.final_answer, decision.answer) == ("5", "Step.\nFinal answer: 5")
+    assert (decision.agreement, decision.status) == (0.7, "majority")
+    assert decision.detail["tally"] == {"5": 7, "4": 3}
+    assert (decision.detail["margin"], decision.detail["asked"]) == (4, 10)
+    (told,) = driven.told
+    assert (told.rule, dict(told.tally), told.winner) == ("plurality", {"5": 7, "4": 3}, "5")
+
+
+def test_four_to_nil_stops_after_one_batch_of_four() -> None:
+    driven, decision = run(answers("4"))
+    assert driven.waves == [4]
+    assert driven.entered == [("sample", 1), ("complete", 1)]
+    assert (decision.stop_reason, decision.status, decision.agreement) == ("clear_lead", "consensus", 1.0)
+    assert decision.detail["lead_probability"] == 31 / 32
+
+
+def test_three_to_nil_does_not_stop() -> None:
+    driven, decision = run(answers("444?4"))
+    assert driven.waves == [4, 1]
+    assert decision.stop_reason == "clear_lead"
+    assert decision.agreement == 4 / 5
+
+
+def test_a_batch_is_as_many_as_it_takes_at_least_until_the_lead_could_be_clear() -> None:
+    driven, decision = run(answers("4454" + "44"))
+    assert driven.waves == [4, 3]
+    assert (decision.final_answer, decision.rounds) == ("4", 2)
+    driven, _ = run(answers("4554" + "555555"))
+    assert driven.waves == [4, 6]
+
+
+def test_it_asks_for_samples_answers_at_most() -> None:
+    driven, decision = run(answers("45"))
+    assert len(driven.asked) == 16
+    assert decision.stop_reason == "max_samples"
+    assert (decision.agreement, decision.status) == (0.5, "plurality")
+    driven, _ = run(answers("45"), samples=3)
+    assert driven.waves == [3]
+
+
+def test_without_adaptive_all_samples_are_asked_for_at_once() -> None:
+    driven, decision = run(answers("4"), adaptive=False)
+    assert driven.waves == [16]
+    assert decision.stop_reason == "max_samples"
+
+
+def test_several_seats_take_turns_the_strongest_first() -> None:
+    driven, _ = run(answers("45"), A, B, C, samples=7, adaptive=False)
+    assert [ask.seat for ask in driven.asked] == [B, C, A, B, C, A, B]
+    driven, _ = run(answers("4445"), A, B, C)
+    assert [ask.seat for ask in driven.asked][:7] == [B, C, A, B, C, A, B]
+
+
+def test_the_prompts_of_one_seat_are_the_same() -> None:
+    driven, _ = run(answers("4"))
+    assert len({ask.fingerprint for ask in driven.asked}) == 1
+
+
+def test_samples_of_one_model_have_no_confidence_and_those_of_several_have() -> None:
+    assert run(answers("4"))[1].confidence is None
+    _, decision = run(answers("4"), A, B)
+    assert (decision.confidence, decision.confidence_rule) == (1.0, "vote share")
+
+
+def test_a_single_answer_is_nobodys_agreement() -> None:
+    _, decision = run(answers("4"), samples=1)
+    assert (decision.status, decision.agreement, decision.confidence) == ("single", None, None)
+    assert decision.final_answer == "4"
+
+
+def test_one_seat_is_enough_and_none_is_not() -> None:
+    assert PROTOCOL.quorum == 1
+    _, decision = run(answers("4---"), samples=4)
+    assert decision.final_answer == "4"
+    with pytest.raises(NoQuorum):
+        run(answers("-"))
+
+
+def test_a_seat_that_was_silent_in_all_of_a_batch_is_not_asked_again() -> None:
+    def say(ask: Ask) -> str | None:
+        return None if ask.seat == B else f"Final answer: {len(driven.asked) % 2}"
+
+    driven = Driven(PROTOCOL, say, seats=(A, B))
+    driven.decide()
+    assert [ask.seat for ask in driven.asked[:4]] == [B, A, B, A]
+    assert {ask.seat for ask in driven.asked[4:]} == {A}
+
+
+def test_it_ends_with_what_it_has_when_every_seat_falls_silent() -> None:
+    driven, decision = run(answers("44-5" + "-" * 100))
+    assert decision.stop_reason == "no_seat_left"
+    assert (decision.final_answer, len(decision.detail["votes"])) == ("4", 3)
+    assert driven.waves == [4, 4]
+
+
+def test_a_question_without_a_short_answer_is_not_asked_on() -> None:
+    driven, decision = run(answers("?"), A, B)
+    assert driven.waves == [4]
+    assert (decision.stop_reason, decision.status) == ("no_short_answer", "decided")
+    assert (decision.answer, decision.final_answer, decision.agreement) == (PROSE, None, None)
+
+
+def test_an_answer_that_was_cut_off_is_not_counted() -> None:
+    def say(ask: Ask) -> str | Reply:
+        return Reply(ask, "Final answer: 9", truncated=len(driven.asked) < 4)
+
+    driven = Driven(PROTOCOL, say, seats=(A,), samples=4, adaptive=False)
+    assert driven.decide().detail["tally"] == {"9": 1}
+
+
+def test_a_tie_goes_to_the_strongest_seats_answer() -> None:
+    driven = Driven(
+        PROTOCOL,
+        lambda ask: f"Final answer: {4 if ask.seat == A else 5}",
+        seats=(A, B),
+        samples=6,
+    )
+    decision = driven.decide()
+    assert decision.final_answer == "5"
+    assert decision.detail["tied"]
+    assert [(d.seat, d.text) for d in decision.dissent] == [(A.label, "Final answer: 4")]
+
+
+def test_the_best_answer_so_far_is_told_on_the_way() -> None:
+    driven, _ = run(answers("4454" + "44"))
+    assert driven.standing == [None, "Step.\nFinal answer: 4", "Step.\nFinal answer: 4"]
+
+
+def test_context_reaches_every_sample_fenced() -> None:
+    driven, _ = run(answers("4"), context=(Material("Notes", "We chose nine."),))
+    assert all(" Notes>\nWe chose nine.\n</" in ask.prompt.text for ask in driven.asked)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "facts", "needs"),
+    [
+        (START, "sample", {"question": " "}, "a question"),
+        ("sample", "sample", {"stop": "clear_lead"}, "no reason to stop"),
+        ("sample", "complete", {"stop": ""}, "a reason to stop"),
+        (START, "complete", {}, "allowed: sample"),
+    ],
+)
+def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: str) -> None:
+    with pytest.raises(IllegalPhase, match=needs):
+        PHASES.check(source, target, facts)
+
+
+def test_samples_out_of_bounds_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"sample.samples must be between 1 and 100, not 0"):
+        PROTOCOL.settle({"samples": 0})
+
+
+def test_the_number_of_calls_is_told_beforehand() -> None:
+    assert PROTOCOL.calls is not None
+    assert PROTOCOL.calls((A,), PROTOCOL.settle({})) == (4, 16)
+    assert PROTOCOL.calls((A,), PROTOCOL.settle({"samples": 3})) == (3, 3)
+    assert PROTOCOL.calls((A, B), PROTOCOL.settle({"adaptive": False})) == (16, 16)

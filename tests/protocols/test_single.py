@@ -1,0 +1,70 @@
+"""single, driven by hand. Names follow PROTOCOLS.md, section single, sample."""
+
+from __future__ import annotations
+
+import pytest
+
+from pnyx.core.phases import START
+from pnyx.core.text import Material
+from pnyx.errors import IllegalPhase, SeatAbsent
+from pnyx.protocols.single import PHASES, PROTOCOL
+from tests.support.driven import Driven, seat
+
+A, B, C = seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "three:mid")
+TEXT = "Two pairs.\nFinal answer: 4"
+
+
+def test_one_model_answers_in_one_call() -> None:
+    driven = Driven(PROTOCOL, lambda ask: TEXT, seats=(A,))
+    decision = driven.decide()
+    assert len(driven.asked) == 1
+    assert driven.entered == [("answer", 1), ("complete", 1)]
+    assert (decision.answer, decision.final_answer, decision.status) == (TEXT, "4", "single")
+    assert (decision.confidence, decision.confidence_rule, decision.agreement) == (None, None, None)
+    assert driven.standing == [None, TEXT]
+    assert PROTOCOL.quorum == 1
+
+
+def test_of_several_seats_the_strongest_answers() -> None:
+    driven = Driven(PROTOCOL, lambda ask: TEXT, seats=(A, B, C))
+    decision = driven.decide()
+    assert [ask.seat for ask in driven.asked] == [B]
+    assert decision.detail == {"seat": B.label, "model": B.model}
+
+
+def test_the_next_strongest_answers_for_one_that_is_silent() -> None:
+    driven = Driven(PROTOCOL, lambda ask: None if ask.seat == B else TEXT, seats=(A, B, C))
+    assert driven.decide().detail["seat"] == C.label
+    with pytest.raises(SeatAbsent):
+        Driven(PROTOCOL, lambda ask: None, seats=(A, B)).decide()
+
+
+def test_the_prompt_carries_question_date_and_context() -> None:
+    driven = Driven(PROTOCOL, lambda ask: TEXT, seats=(A,), context=(Material("[1] Almanac", "Nine."),))
+    driven.decide()
+    text = driven.asked[0].prompt.text
+    assert "How many?" in text
+    assert "Today is 2026-01-02." in text
+    assert "[1] Almanac>\nNine.\n</" in text
+    plain = Driven(PROTOCOL, lambda ask: TEXT, seats=(A,))
+    plain.decide()
+    assert "Material" not in plain.asked[0].prompt.text
+    assert plain.asked[0].prompt.id == "single/answer"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "facts", "needs"),
+    [
+        (START, "answer", {"question": " "}, "a question"),
+        ("answer", "complete", {"text": " "}, "an answer"),
+        (START, "complete", {}, "allowed: answer"),
+    ],
+)
+def test_guards_refuse(source: str, target: str, facts: dict[str, object], needs: str) -> None:
+    with pytest.raises(IllegalPhase, match=needs):
+        PHASES.check(source, target, facts)
+
+
+def test_the_number_of_calls_is_told_beforehand() -> None:
+    assert PROTOCOL.calls is not None
+    assert PROTOCOL.calls((A, B, C), {}) == (1, 1)

@@ -1,0 +1,106 @@
+"""Scripted members of a council, for `Driven`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from pnyx.core.models import Seat
+from pnyx.core.steps import Ask, Decision, Reply
+from pnyx.protocols.council import PROTOCOL
+from tests.support.driven import Driven, kind, seat
+
+__all__ = ["CYCLE", "A", "B", "C", "D", "E", "Members", "cut", "decided", "fenced", "letter", "seats", "sit"]
+
+A, B, C, D, E = (
+    seat("A", "one:small", 2.0),
+    seat("B", "two:large", 9.0),
+    seat("C", "three:mid"),
+    seat("D", "four:other"),
+    seat("E", "five:last"),
+)
+PHASE = {"propose-again": "propose"}
+
+
+CYCLE = {"A": "B", "B": "C", "C": "A"}
+
+
+def seats(n: int) -> tuple[Seat, ...]:
+    return (A, B, C, D, E)[:n]
+
+
+def letter(ask: Ask) -> str:
+    return ask.seat.label[-1]
+
+
+class Members:
+    """What the members say: "proposal B2" is B's in round 2; the last of `rounds` repeats.
+
+    rounds: letter -> ballot, where a letter alone endorses. phases: phase -> words of all, or by letter.
+    dies: letter -> the phase, with its round, from which on it is silent ("review1").
+    """
+
+    def __init__(
+        self,
+        *rounds: Mapping[str, str],
+        dies: Mapping[str, str] | None = None,
+        **phases: str | Reply | Mapping[str, str | None] | None,
+    ) -> None:
+        self.rounds, self.dies, self.phases = rounds, dies or {}, phases
+        self.turns: Counter[tuple[str, str]] = Counter()
+        self.dead: set[str] = set()
+
+    def __call__(self, ask: Ask) -> str | Reply | None:
+        name, who = PHASE.get(kind(ask), kind(ask)), letter(ask)
+        self.turns[name, who] += 1
+        n = self.turns[name, who]
+        if self.dies.get(who) == f"{name}{n}":
+            self.dead.add(who)
+        if who in self.dead:
+            return None
+        if name in self.phases:
+            said = self.phases[name]
+            if not isinstance(said, Mapping):
+                return said
+            if who in said:
+                return said[who]
+        return self._usual(name, who, n, ask)
+
+    def _usual(self, name: str, who: str, n: int, ask: Ask) -> str:
+        match name:
+            case "propose":
+                return f"proposal {who}{n}"
+            case "review":
+                shown = re.findall(r"^<m\w+ (Participant \w)>$", ask.prompt.text, re.MULTILINE)
+                return "\n".join(
+                    f"## {label}\nflaw of {label[-1]} seen by {who}{n}" for label in sorted(shown)
+                )
+            case "rebut":
+                return f"rebuttal {who}{n}"
+            case "vote" | "repair":
+                ballot = self.rounds[min(self.turns["vote", who], len(self.rounds)) - 1].get(who, "nothing")
+                return f"FINALIZE: Participant {ballot}" if len(ballot) == 1 else ballot
+            case "synthesise":
+                return "the synthesis"
+            case "confirm":
+                return "APPROVE"
+        raise AssertionError(name)
+
+
+def sit(members: Members, n: int = 3, **more: Any) -> Driven:
+    return Driven(PROTOCOL, members, seats=more.pop("seats", seats(n)), **more)
+
+
+def decided(*rounds: Mapping[str, str], n: int = 3, **options: Any) -> Decision:
+    return sit(Members(*rounds), n, **options).decide()
+
+
+def fenced(ask: Ask) -> str:
+    """What the prompt shows of what others said."""
+    return "\n".join(re.findall(r"^<m\w+ [^\n]*>\n.*?^</m\w+>$", ask.prompt.text, re.MULTILINE | re.DOTALL))
+
+
+def cut(ask: Ask, text: str) -> Reply:
+    return Reply(ask, text, truncated=True)
