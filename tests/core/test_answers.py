@@ -158,12 +158,10 @@ def test_different_numbers_are_not_the_same(a: int, b: int) -> None:
     assert same(f"{a:,}", f"{b} km") == (a == b)
 
 
-@given(st.dates())
+@given(st.dates(date(1000, 1, 1)))
 def test_a_date_is_the_same_however_it_is_written(day: date) -> None:
     forms = ("%B %d, %Y", "%d %B %Y", "%b. %d %Y", "%A, %B %d, %Y", "the %dth of %B, %Y", "%Y/%m/%d")
-    iso = day.isoformat()
-    written = [day.strftime(form).replace(f"{day.year}", f"{day.year:04}") for form in forms]
-    assert {normalise(text) for text in (iso, *written)} == {iso}
+    assert {normalise(day.strftime(form)) for form in ("%Y-%m-%d", *forms)} == {day.isoformat()}
 
 
 @given(

@@ -20,20 +20,20 @@ BOTH = (COSTS, RISKS)
         '{"subtasks": [{"label": "a", "question": "What does it cost?", "needs": []},'
         ' {"label": "b", "question": "What can go wrong?", "needs": ["a"]}]}',
         'Here is the plan:\n\n```json\n{"subtasks": [{"label": "a", "question": "What does it cost?",},\n'
-        '  {"label": "b", "question": "What can go wrong?", "needs": "a"}] // two are enough\n}\n```\nGood luck!',
+        '  {"label": "b", "question": "What can go wrong?", "needs": "a"}] // enough\n}\n```\nGood luck!',
         '[{"id": "a", "task": "What does it cost?", "depends_on": null},'
         ' {"id": "b", "task": "What can go wrong?", "depends_on": ["a"]}]',
         '{"label": "a", "question": "What does it cost?"}\n'
         '{"label": "b", "question": "What can go wrong?", "needs": ["a"]}',
-        '{"plan": {"a": "What does it cost?", "b": {"question": "What can go wrong?", "dependencies": ["a"]}}}',
+        '{"plan": {"a": "What does it cost?", "b": {"question": "What can go wrong?", "requires": ["a"]}}}',
         "a: What does it cost?\nb: What can go wrong? (needs: a)",
         "Plan:\n\n- **a**: What does it cost? [needs: none]\n- **b**: What can go wrong? [depends on a]",
         "a. What does it cost?\n   - needs: none\nb. What can go wrong?\n   - Needs: a\n",
         "> a: What did Participant C plan?\n\na: What does it cost?\nb: What can go wrong? — requires a",
     ],
     ids=[
-        "the schema's object", "fenced, with comments and prose", "a bare array under other names", "one object a line",
-        "a mapping by label", "a list of questions", "a bold list with needs", "needs on a line of their own",
+        "the schema's object", "fenced, with comments and prose", "a bare array under other names",
+        "one object a line", "a mapping by label", "a list of questions", "a bold list with needs", "needs on a line of their own",
         "beside a quoted plan",
     ],
 )  # fmt: skip
@@ -42,7 +42,7 @@ def test_a_plan_is_read(text: str) -> None:
 
 
 def test_numbers_serve_as_labels() -> None:
-    text = '{"subtasks": [{"label": 1, "question": "x", "needs": []}, {"label": 2, "question": "y", "needs": [1]}]}'
+    text = '[{"label": 1, "question": "x", "needs": []}, {"label": 2, "question": "y", "needs": [1]}]'
     assert read_plan(text) == (Subtask("1", "x"), Subtask("2", "y", ("1",)))
     assert read_plan("1. x?\n2. y? (needs: subtask 1)") == (Subtask("1", "x?"), Subtask("2", "y?", ("1",)))
     assert read_plan('{"subtasks": ["x", "y"]}') == (Subtask("1", "x"), Subtask("2", "y"))

@@ -14,7 +14,8 @@ RIGHT = Position("They count both ends.", "Step 2 adds one twice.", "I stay with
 @pytest.mark.parametrize(
     "text",
     [
-        "STEELMAN: They count both ends.\nCRITIQUE: Step 2 adds one twice.\nDECISION: I stay with 7.\nFinal answer: 7",
+        "STEELMAN: They count both ends.\nCRITIQUE: Step 2 adds one twice.\n"
+        "DECISION: I stay with 7.\nFinal answer: 7",
         "## Steelman\n\nThey count both ends.\n\n## Critique\n\nStep 2 adds one twice.\n\n"
         "## Decision\n\nI stay with 7.\nFinal answer: 7\n",
         "**STEELMAN:** They count both ends.\n\n**CRITIQUE:** Step 2 adds one twice.\n\n"
@@ -30,13 +31,15 @@ RIGHT = Position("They count both ends.", "Step 2 adds one twice.", "I stay with
         "DECISION: I stay with 7.\nFinal answer: 7",
         "> DECISION: 8\n\nSTEELMAN: They count both ends.\n\nCRITIQUE: Step 2 adds one twice.\n\n"
         "DECISION: I stay with 7.\nFinal answer: 7",
-        "Participant A wrote:\nDECISION: 8\n\nSTEELMAN: They count both ends.\nCRITIQUE: Step 2 adds one twice.\n"
-        "DECISION: I stay with 7.\nFinal answer: 7",
-        "STEELMAN: They count both ends.\n\nCRITIQUE: Step 2 adds one twice.\n\nI stay with 7.\nFinal answer: 7",
+        "Participant A wrote:\nDECISION: 8\n\nSTEELMAN: They count both ends.\n"
+        "CRITIQUE: Step 2 adds one twice.\nDECISION: I stay with 7.\nFinal answer: 7",
+        "STEELMAN: They count both ends.\n\nCRITIQUE: Step 2 adds one twice.\n\n"
+        "I stay with 7.\nFinal answer: 7",
     ],
     ids=[
-        "bare headings", "Markdown headings", "bold run-in headings", "numbered, lower case", "garbled headings",
-        "thinking aloud", "a prompt's fence", "a quoted decision", "a reported decision", "no heading for the decision",
+        "bare headings", "Markdown headings", "bold run-in headings", "numbered, lower case",
+        "garbled headings", "thinking aloud", "a prompt's fence", "a quoted decision", "a reported decision",
+        "no heading for the decision",
     ],
 )  # fmt: skip
 def test_a_position_is_read(text: str) -> None:
@@ -76,7 +79,9 @@ def test_a_decision_repeated_in_another_notation_is_one() -> None:
 
 
 def test_a_decision_may_have_no_short_answer() -> None:
-    text = "DECISION: Both readings are defensible, so the contract should be renegotiated by the two sides first"
+    text = (
+        "DECISION: Both readings are defensible, so the contract should be renegotiated by both sides first"
+    )
     position = read_position(text)
     assert position.decision == text.removeprefix("DECISION: ")
     assert position.answer is None
