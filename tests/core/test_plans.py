@@ -33,7 +33,8 @@ BOTH = (COSTS, RISKS)
     ],
     ids=[
         "the schema's object", "fenced, with comments and prose", "a bare array under other names",
-        "one object a line", "a mapping by label", "a list of questions", "a bold list with needs", "needs on a line of their own",
+        "one object a line", "a mapping by label", "a list of questions", "a bold list with needs",
+        "needs on a line of their own",
         "beside a quoted plan",
     ],
 )  # fmt: skip

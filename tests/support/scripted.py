@@ -138,8 +138,11 @@ class ScriptedHost:
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
-        for connection in list(self.connections):
-            connection.transport.abort()
+        # A connection that was just accepted is made in the next turns of the loop, and closed in later ones.
+        for _ in range(5):
+            await asyncio.sleep(0)
+            for connection in list(self.connections):
+                connection.transport.abort()
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
     def __enter__(self) -> ScriptedHost:

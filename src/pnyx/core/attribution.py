@@ -26,9 +26,9 @@ _SAYS = (
     r"(?:says?|said|saying|writes?|wrote|written|writing|vot(?:es?|ed|ing)|argu(?:es?|ed|ing)|claim(?:s|ed)?"
     r"|stat(?:es?|ed)|ask(?:s|ed)?|suggest(?:s|ed)?|propos(?:es?|ed)|recommend(?:s|ed)?|want(?:s|ed)?"
     r"|call(?:s|ed)?|conclud(?:es?|ed)|end(?:s|ed)|puts?|quot(?:es?|ed|ing)|reads?|chose|chosen|chooses?"
-    r"|pick(?:s|ed)?|prefer(?:s|red)?|insist(?:s|ed)?|repl(?:y|ied|ies)|answered|respond(?:s|ed)?|rank(?:s|ed)"
-    r"|tells?|told|instruct(?:s|ed|ions?)?|demand(?:s|ed)?|urg(?:es?|ed)|endors(?:es?|ed)|contain(?:s|ed)"
-    r"|includ(?:es?|ed)|outputs?|return(?:s|ed)|shows?|ballots?|verdicts?|directives?|words?|lines?|round)"
+    r"|pick(?:s|ed)?|prefer(?:s|red)?|insist(?:s|ed)?|repl(?:y|ied|ies)|answered|respond(?:s|ed)?"
+    r"|rank(?:s|ed)|tells?|told|instruct(?:s|ed|ions?)?|demand(?:s|ed)?|urg(?:es?|ed)|endors(?:es?|ed)"
+    r"|contain(?:s|ed)|includ(?:es?|ed)|outputs?|return(?:s|ed)|shows?|ballots?|verdicts?|directives?|words?|lines?|round)"
 )
 _SPEAKS = rf"{_WHO}(?:'s)?\W*[:|>()\[\]-]\W*\Z|{_WHO}'s(?:\s+(?!(?:is|was|has)\b)\w+){{1,2}}\W*:\W*\Z"
 _REPORTED = re.compile(
@@ -39,20 +39,21 @@ _REPORTED = re.compile(
 _HANDS_OVER = re.compile(rf"\b{_SAYS}(?:\s+that)?\W*\Z|{_SPEAKS}", re.IGNORECASE)
 _ATTRIBUTED_AFTER = re.compile(
     rf"[,\"'-]\s*(?:(?:said|says|wrote|writes|argued|voted|concluded)\s+{_WHO}"
-    rf"|(?:it|{_WHO})\s+(?:said|says|wrote|writes|argued|voted|concluded)\b)|\bwas\s+{_WHO}(?:'s)?\s+\w*\s*{_SAYS}",
+    rf"|(?:it|{_WHO})\s+(?:said|says|wrote|writes|argued|voted|concluded)\b)"
+    rf"|\bwas\s+{_WHO}(?:'s)?\s+\w*\s*{_SAYS}",
     re.IGNORECASE,
 )
 _NOW = r"(?!(?:previous|earlier|last|first|old|initial|original|round)\b)(?:\w+\s+)?"
 _FIRST_PERSON = re.compile(
-    rf"\b(?:I|we)(?:'\w+)?\s+(?:\w+ly\s+|would\s+|also\s+|now\s+)*{_SAYS}\b(?:\s+(?:for|with)\s+{_OTHER})?|\bmy\s+{_NOW}{_SAYS}\b"
-    rf"|\bI\s+(?:\w+ly\s+)?(?:agree|concur|side|join|stand)\b(?:\s+with\s+{_OTHER})?",
+    rf"\b(?:I|we)(?:'\w+)?\s+(?:\w+ly\s+|would\s+|also\s+|now\s+)*{_SAYS}\b(?:\s+(?:for|with)\s+{_OTHER})?"
+    rf"|\bmy\s+{_NOW}{_SAYS}\b|\bI\s+(?:\w+ly\s+)?(?:agree|concur|side|join|stand)\b(?:\s+with\s+{_OTHER})?",
     re.IGNORECASE,
 )
 _IMAGINED = re.compile(
     r"\b(?:not|never|no|nor|neither|cannot|\w+n't|without|rather|instead|against|could|would|might|may|if"
-    r"|unless|until|whether|suppos\w+|ignor\w+|tempt\w+|consider\w*|almost|nearly|about\s+to|before|e\.?g|examples?"
-    r"|instance|such\s+as|format|form|template|either|options?|choices|(?:reply|respond|answer)\s+with|were"
-    r"|had|voted|chose|initially|originally|previous\w*|earlier|last|premature|between|versus|vs)\b",
+    r"|unless|until|whether|suppos\w+|ignor\w+|tempt\w+|consider\w*|almost|nearly|about\s+to|before|e\.?g"
+    r"|examples?|instance|such\s+as|format|form|template|either|options?|choices"
+    r"|(?:reply|respond|answer)\s+with|were|had|voted|chose|initially|originally|previous\w*|earlier|last|premature|between|versus|vs)\b",
     re.IGNORECASE,
 )
 _SPEAKER = re.compile(
@@ -108,7 +109,7 @@ _MY = (
 _IS = r"(?:is|are|remains|stays|goes|will\s+be|would\s+be|must\s+be|has\s+to\s+be)"
 _AS = r"(?:to|for|as|an?|the|all|clearly|mainly|mostly|primarily|essentially|exactly|best)"
 _SO = (
-    r"(?:(?:so|thus|therefore|hence|overall|finally|accordingly|consequently|now|and|but|ok|okay|yes|well"
+    r"(?:(?:so|thus|therefore|hence|overall|finally|accordingly|consequently|now|and|but|ok|okay|yes|no(?=,)|well"
     r"|actually|in\s+(?:conclusion|summary|short|sum|the\s+end)|to\s+conclude|all\s+things\s+considered"
     r"|given\s+(?:this|that|all\s+(?:of\s+)?this|the\s+above)|on\s+(?:balance|reflection)"
     r"|for\s+(?:these|this|that|those|the\s+above)\s+reasons?|after\s+\w+ing\s+[^,:]{1,60}(?=,))\b[\s,:]*)"
@@ -123,8 +124,8 @@ _WILL = (
 )
 LEAD = (
     rf"{_SO}{{0,5}}"
-    rf"(?P<led>(?:(?:{_MY}\s+){{0,4}}{_NOUN}\b(?:\s+{_IS}\b)?|(?:this|it|that|they|both|these)(?:'s|'re|\s+{_IS}\b))"
-    rf"(?:\s+{_AS}\b){{0,4}}"
+    rf"(?P<led>(?:(?:{_MY}\s+){{0,4}}{_NOUN}\b(?:\s+{_IS}\b)?"
+    rf"|(?:this|it|that|they|both|these)(?:'s|'re|\s+{_IS}\b))(?:\s+{_AS}\b){{0,4}}"
     rf"|\b(?:I|we)(?:'ll|'d|'m)?\b(?:\s*\([^()]{{1,40}}\))?(?:\s+{_WILL}\b){{0,4}}(?:\s+{_VOTE}\b)?)?"
     r"[\s:=>\"'-]*"
 )

@@ -62,8 +62,8 @@ class _Vote:
 _WORDS = Words(finalize=r"finali[sz]ed?", revise="revise", split="split")
 _WANTED = "give exactly one line `FINALIZE: <label>`, `REVISE: <focus>` or `SPLIT: <reason>`"
 _PLACEHOLDER = re.compile(
-    r"[\s\W]*(?:label|focus|reason|name|participant(?:\s+(?:x|label|name|letter))?|(?:your|insert)\b[^>\])]*|\.{3}|…"
-    r"|\d+(?:\s+(?:votes?|seats?|ballots?))?)"
+    r"[\s\W]*(?:label|focus|reason|name|participant(?:\s+(?:x|label|name|letter))?|(?:your|insert)\b[^>\])]*"
+    r"|\.{3}|…|\d+(?:\s+(?:votes?|seats?|ballots?))?)"
     r"\W*\Z",
     re.IGNORECASE,
 )
@@ -136,28 +136,32 @@ def _votes_of(document: Mapping[str, Any], target: Any) -> Iterator[tuple[str, t
             yield kind, (rest, value, target)
 
 
+_MINE = re.compile(r"\W*(?:my(?:\s+own)?\s+(?:proposal|answer|version|draft)|myself|mine)\b", re.IGNORECASE)
+_RANKS = re.compile(r"(?:\A|\W+)rank(?:ing|ed)?\W.*", re.IGNORECASE | re.DOTALL)
+
+
 def _in_words(found: Directive, heard: Heard, names: Labels, own: str) -> Iterator[_Vote]:
+    kind, value = found.kind, found.rest
     if found.discussed:
         return
-    value = found.rest
     if found.plain and not said(value):
-        value = "" if _WORDS.any.match(heard.after(found.place)) else heard.after(found.place)
-    if found.kind != "finalize":
-        if found.plain and not _PLACEHOLDER.match(value) and not _DOUBT.match(value):
-            text = (
-                ""
-                if re.match(r"rank", value, re.IGNORECASE)
-                else re.split(r"\W+ranking\W", value, flags=re.I)[0]
-            )
-            yield _Vote(found.kind, text=said(text), firm=found.firm)
-        return
-    if own and re.match(
-        r"\W*(?:my(?:\s+own)?\s+(?:proposal|answer|version|draft)|myself|mine)\b", value, re.I
-    ):
-        yield _Vote("finalize", own, firm=found.firm)
-        return
+        below = heard.after(found.place)
+        value = "" if _WORDS.any.match(below) else below
+    other, rest = _WORDS.opening(value)
+    if kind == "finalize" and other and rest.lstrip().startswith(":"):
+        # In "FINALIZE: REVISE: ..." the first word is but a header.
+        kind, value = other, rest
+    if kind == "finalize":
+        yield from _finalizing(found, value, names, own)
+    elif found.plain and not _PLACEHOLDER.match(value) and not _DOUBT.match(value):
+        yield _Vote(kind, text=said(_RANKS.sub("", value)), firm=found.firm)
+
+
+def _finalizing(found: Directive, value: str, names: Labels, own: str) -> Iterator[_Vote]:
     named = names.first(value)
-    if named and (found.plain or found.led or not said(named.rest)):
+    if own and _MINE.match(value):
+        yield _Vote("finalize", own, firm=found.firm)
+    elif named and (found.plain or found.led or not said(named.rest)):
         yield _Vote("finalize", named.label, said(named.rest), named.problem, found.firm)
     elif named is None and found.plain and not _PLACEHOLDER.match(value):
         yield _Vote("finalize", firm=found.firm)

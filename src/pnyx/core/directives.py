@@ -23,6 +23,7 @@ class Directive:
     """
 
     kind: str
+    word: str
     rest: str
     place: int
     firm: bool
@@ -108,21 +109,28 @@ class Words:
         )
         if not offers_choice:
             plain = match[kind].isupper() or bool(_PARTED.match(rest))
-            yield Directive(kind, rest, sentence.place, firm, plain, led, bool(_DISCUSSED.match(rest)))
+            yield Directive(
+                kind, match[kind], rest, sentence.place, firm, plain, led, bool(_DISCUSSED.match(rest))
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a text names first: one of the labels, or else the `problem` with it. rest: what follows."""
+    """What a text names first: one of the labels, or else the `problem` with it. rest: what follows.
+
+    bare: only its letter is there, which may be that of something else, such as an option of the question.
+    """
 
     label: str
     rest: str
     problem: str = ""
+    bare: bool = False
 
 
 _BEFORE = re.compile(
     r"[\s:=|>→\"'<\[({*.,#_-]*"
-    r"(?:(?:the|with|for|on|by|of|from|as|one|label|target|proposal|answer|response|version|draft|text|is)\b[\s:\"'<\[(]*)*",
+    r"(?:(?:the|with|for|on|by|of|from|as|one|label|target|proposal|answer|response|version|draft|text|is)\b"
+    r"[\s:\"'<\[(]*)*",
     re.IGNORECASE,
 )
 _NOUN = r"(?:participant|option|candidate|seat|author|member)"
@@ -146,8 +154,8 @@ class Labels:
         self._known = {_squeezed(name): label for label in labels for name in (label.split()[-1], label)}
         whole = "|".join(_GAP.join(map(re.escape, label.split())) for label in sorted(labels, key=len)[::-1])
         self._name = re.compile(
-            rf"(?<!\w)(?:(?P<whole>{whole})|{_NOUN}s?[\s_#.:'\"-]*(?P<key>[A-Z]{{1,2}}|\d{{1,2}})|(?P<bare>[A-Z]{{1,2}}))"
-            r"(?![\w&])",
+            rf"(?<!\w)(?:(?P<whole>{whole})|{_NOUN}s?[\s_#.:'\"-]*(?P<key>[A-Z]{{1,2}}|\d{{1,2}})"
+            r"|(?P<bare>[A-Z]{1,2}))(?![\w&])",
             re.IGNORECASE,
         )
 
@@ -207,7 +215,7 @@ class Labels:
         if article or (bare.islower() and said(rest)):
             return None
         if label:
-            return Named(label, rest)
+            return Named(label, rest, bare=bool(bare))
         word = len(key or bare) > 1 and not key.isdigit()
         if word or (bare and (rest.startswith("/") or not _ENDED.match(rest))):
             return None

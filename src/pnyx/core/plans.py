@@ -46,8 +46,9 @@ PLAN = object_schema(
 
 _NEEDS = r"(?:needs?|depends?\s+on|requires?|dependenc(?:y|ies)|after)"
 _ITEM = re.compile(
-    r"[\s*+•|#-]*(?:(?:sub-?)?task|step|part|question|q)?[\s*_]*(?P<label>\d{1,2}|(?!label\b)[A-Za-z]\w{0,30})[*_]*\s*"
-    rf"[.):：|][\s*_|]*(?P<question>[^\s*_|].*?)(?:[\s|;,([—–-]+{_NEEDS}\b\s*[:：]?\s*(?P<needs>[^)\]|]*)[)\]|]*)?[\s*_|.]*",
+    r"[\s*+•|#-]*(?:(?:sub-?)?task|step|part|question|q)?"
+    r"[\s*_]*(?P<label>\d{1,2}|(?!label\b)[A-Za-z]\w{0,30})[*_]*\s*[.):：|][\s*_|]*(?P<question>[^\s*_|].*?)"
+    rf"(?:[\s|;,([—–-]+{_NEEDS}\b\s*[:：]?\s*(?P<needs>[^)\]|]*)[)\]|]*)?[\s*_|.]*",
     re.IGNORECASE,
 )
 _CONTINUED = re.compile(rf"[\s*+•-]*{_NEEDS}\b[\s*_]*[:：]?[\s*_]*(?P<needs>.*)", re.IGNORECASE)

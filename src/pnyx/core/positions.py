@@ -35,8 +35,8 @@ POSITION = object_schema(
 _MARKS = re.compile(r"[\W_]*(?:(?:\d{1,2}|[ivx]{1,3})[.)]\s[\W_]*)?", re.IGNORECASE)
 _HEADING = re.compile(
     r"(?:(?:part|section|step)\s+\w+[\W_]{1,5}|(?:my|final)\s+)?"
-    r"(?:(?P<steelman>steel[\s-]?man(?:ning|ned|s)?)|(?P<critique>critiques?|criticisms?)|(?P<decision>decision))\b"
-    r"(?:\s+(?:of|for|on|against)\b[^:：\n]{0,80}?|\s*\([^()\n]{0,80}\))?"
+    r"(?:(?P<steelman>steel[\s-]?man(?:ning|ned|s)?)|(?P<critique>critiques?|criticisms?)"
+    r"|(?P<decision>decision))\b(?:\s+(?:of|for|on|against)\b[^:：\n]{0,80}?|\s*\([^()\n]{0,80}\))?"
     r"[*_`]*\s*(?:[:：]|[-–—]+\s|\Z)[*_`\s]*(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )

@@ -106,6 +106,7 @@ _BEFORE = re.compile(
     r"(?:(?:my|the|final)\s+){0,2}(?:verdict|judge?ment|vote|decision|conclusion)\s*:\s*|[^,:]{1,60},\s+",
     re.IGNORECASE,
 )
+_OF_OPTIONS = re.compile(r"\s(?:answer|option|choice|response|one)\Z", re.IGNORECASE)
 _GOES_TO = re.compile(
     r"\W{0,3}(?:\s*(?:[:=→|]|-+>?(?=\s)|\Z)|\s+(?:is|was|goes\s+to|comes\s+from|belongs\s+to)\b)",
     re.IGNORECASE,
@@ -123,20 +124,22 @@ def read_pick(text: str, labels: Sequence[str]) -> str:
     Raises `Unreadable` when none is picked, when several are, or when what is picked is no label.
     """
     heard, names = hear(text, _PICKS.any), Labels(labels)
-    firm, alone = list[Named](), list[Named]()
+    firm, alone, sole = list[Named](), list[Named](), len(heard.sentences) == 1
     for document in heard.objects:
         value = field(document, "best", "pick", "winner", "choice", "label", "selected", "verdict", "vote")
         firm += filter(None, [names.first(str(value))])
     for found in _PICKS.find(heard):
         to = _GOES_TO.match(found.rest)
         value = found.rest[to.end() :] if to else found.rest
-        if to or found.led:
-            firm += filter(None, [names.first(value if said(value) else heard.after(found.place))])
+        named = names.first(value if said(value) else heard.after(found.place))
+        # A letter alone may be that of an option in the answer, as in "The best choice is B".
+        if named and (to or found.led) and not (named.bare and _OF_OPTIONS.search(found.word)):
+            firm.append(named)
     for sentence in heard.sentences:
         before = _BEFORE.match(sentence.text)
         start = before.end() if before else 0
         named = names.first(sentence.text[start:])
-        if named and named.label and not imagined(sentence.text[:start]):
+        if named and named.label and not imagined(sentence.text[:start]) and (sole or not named.bare):
             firm += [named] if _WINS.match(named.rest) else []
             alone += [named] if not said(named.rest) else []
     counted = firm or alone
@@ -152,7 +155,8 @@ QUESTION_CLASS = object_schema(
     "question_class", {"class": {"type": "string", "enum": ["reasoning", "judgment", "compound"]}}
 )
 _FALLS = (
-    r"(?:(?:(?:this|it|the\s+question)\s+)?(?:falls?\s+(?:under|into)|calls?\s+for|requires?|belongs?\s+to)\s+"
+    r"(?:(?:(?:this|it|the\s+question)\s+)?"
+    r"(?:falls?\s+(?:under|into)|calls?\s+for|requires?|belongs?\s+to)\s+"
     r"|(?:classify|class|call)\s+(?:this|it|the\s+question)\s+(?:as\s+)?)?(?:an?\s+|the\s+)?"
 )
 _CLASSES = Words(

@@ -28,6 +28,8 @@ STRONG: Mapping[str, tuple[str, ...]] = {
 }
 """The models of the default panel. OpenRouter's are MAKER/MODEL, and come in where a maker is missing."""
 
+SMALL_TEMPERATURE = 0.5
+"""Of known embedded models: at llama.cpp's own 0.8 they wander off."""
 SMALL_OUTPUT = 256
 """Tokens of one reply of a known embedded model: they ramble beyond it, at 10 to 80 tokens a second."""
 
@@ -96,6 +98,7 @@ class Catalogue:
                 free,
                 context=provider.context or weights.context,
                 max_output=SMALL_OUTPUT,
+                temperature=SMALL_TEMPERATURE,
                 parameters=weights.parameters,
                 short_prompts=weights.short_prompts,
             )
