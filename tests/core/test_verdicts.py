@@ -182,8 +182,9 @@ def test_a_reply_longer_than_any_verdict_is_refused_unread(reader: str) -> None:
 
 
 JUNK = (
-    ">\n", "```\n", "FINALIZE: Participant B\n", '"FINALIZE" ', "I vote ", "after reading ", "my the ", "best answer of all ",
-    "Participant A said ", "Participant A > ", "DECISION: x\n", "1. what? (needs: 1)\n", "<q>", " 'a", "`a", "*a", "{", "\n",
+    ">\n", "```\n", "FINALIZE: Participant B\n", '"FINALIZE" ', "I vote ", "after reading ", "my the ", "<q>",
+    "best answer of all ", "Participant A said ", "Participant A > ", "DECISION: x\n", "1. x? (needs: 1)\n",
+    " 'a", "`a", "*a", "{", "\n",
 )  # fmt: skip
 
 

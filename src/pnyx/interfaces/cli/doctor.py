@@ -6,6 +6,7 @@ import asyncio
 import os
 import ssl
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from urllib.parse import urlsplit
 
@@ -118,6 +119,8 @@ async def _host(name: str, settings: Settings) -> Finding:
         reason = str(exc) or f"no connection within {REACH_S:.0f} s"
         return Finding(what, False, f"{url} cannot be reached: {reason}", "check the address and the network")
     writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
     return Finding(what, True, f"{url} answers" + (", its key is set" if variables else ""))
 
 
