@@ -137,13 +137,13 @@ class ScriptedHost:
 
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
+        # A connection that was accepted is made some turns of the loop later, which a closed server forbids.
+        await asyncio.sleep(0.002)
         self._server.close()
-        # A connection that was just accepted is made in the next turns of the loop, and closed in later ones.
-        for _ in range(5):
-            await asyncio.sleep(0)
-            for connection in list(self.connections):
-                connection.transport.abort()
+        for connection in list(self.connections):
+            connection.transport.abort()
         await asyncio.gather(*self.tasks, return_exceptions=True)
+        await asyncio.sleep(0)
 
     def __enter__(self) -> ScriptedHost:
         ready = threading.Event()
