@@ -70,7 +70,9 @@ def test_the_judge_improves_what_it_picks_and_its_reasons_stay_out_of_the_answer
     assert "step two" not in decision.answer
 
 
-@pytest.mark.parametrize("reply", ["BEST: Participant A", "**Best:** participant_a", "Best answer: Participant A\n"])
+@pytest.mark.parametrize(
+    "reply", ["BEST: Participant A", "**Best:** participant_a", "Best answer: Participant A\n"]
+)
 def test_a_judge_that_only_picks_ships_the_vote_verbatim(reply: str) -> None:
     driven, decision = run(said([vote(4, "So."), vote(5), vote(4)], reply))
     assert len(driven.asked) == 4
