@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -261,7 +263,16 @@ def _configure(connection: Any, _: object) -> None:
     # The driver's own transactions start too late for BEGIN IMMEDIATE; "begin" above starts ours.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    # While another process makes the same change, SQLite says "locked" at once, whatever the timeout.
+    for tries in range(100):
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as exc:
+            if tries == 99 or "locked" not in str(exc):
+                raise
+            time.sleep(0.02)
+    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
