@@ -94,6 +94,10 @@ async def killed_and_resumed(folder: Path, kill_at: str, want: dict[str, Any]) -
     case = Case(folder)
     async with case.host:
         code, out, err = await case.ask(kill_at)
+        if code == 0:
+            # Replies that come together share a commit, so that this run made fewer than the first.
+            assert decision(json.loads(out)) == want
+            return
         assert code == -signal.SIGKILL, err
         try:
             before = case.events()
@@ -145,4 +149,4 @@ async def test_killed_before_and_after_every_commit_and_resumed_nothing_journale
         async with turn:
             await killed_and_resumed(tmp_path / kill_at, kill_at, want)
 
-    await asyncio.gather(*(one(f"{n}{side}") for n in range(1, commits) for side in "-+"))
+    await asyncio.gather(*(one(f"{n}{side}") for n in range(1, commits + 1) for side in "-+"))
