@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.scripted import Request, ScriptedHost
 
 NEEDED = 12
@@ -132,6 +134,7 @@ async def killed_and_resumed(folder: Path, kill_at: str, want: dict[str, Any]) -
         assert "sk-planted-secret" not in json.dumps(events) + out + err
 
 
+@pytest.mark.timeout(1200)  # some forty processes, one after another
 async def test_killed_before_and_after_every_commit_and_resumed_nothing_journaled_is_sent_again(
     tmp_path: Path,
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -162,3 +164,54 @@ async def test_results_are_told_in_the_order_of_the_writes(database_url: str) ->
     await asyncio.gather(*(database.write(lambda c, i=i: i, told.append) for i in range(20)))  # type: ignore[misc]
     assert told == list(range(20))
     await database.close()
+
+
+async def test_two_processes_that_wait_for_each_other_both_get_through(postgres_url: str) -> None:
+    databases = [await Database.open(postgres_url) for _ in range(2)]
+    scopes = ["run:a", "run:b"]
+    for scope in scopes:
+        await databases[0].write(lambda c, s=scope: store.open_account(c, s, None))  # type: ignore[misc]
+    seen: set[int] = set()
+
+    def hold(i: int, order: list[str]) -> Callable[[Connection], None]:
+        def work(connection: Connection) -> None:
+            store.settle(connection, order[:1], 0, 1)
+            if i not in seen:  # each holds one row before it wants the other's
+                seen.add(i)
+                connection.execute(text("SELECT pg_sleep(0.3)"))
+            store.settle(connection, order[1:], 0, 1)
+
+        return work
+
+    await asyncio.gather(*(databases[i].write(hold(i, scopes[:: 1 - 2 * i])) for i in range(2)))
+    accounts = [await databases[0].read(lambda c, s=s: store.read_account(c, s)) for s in scopes]  # type: ignore[misc]
+    assert [account.spent_nusd for account in accounts] == [2, 2]
+    for database in databases:
+        await database.close()
+
+
+def test_a_loop_that_is_closed_over_waiting_writes_ends(database_url: str) -> None:
+    """As a program does that leaves `asyncio.run` with runs under way: cancelled, they still write."""
+    wrote = []
+
+    async def last_words(database: Database, n: int) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await database.write(lambda c: store.open_account(c, f"run:{n}", n))
+            wrote.append(n)
+            if len(wrote) == 3:
+                await database.close()
+
+    async def program() -> None:
+        database = await Database.open(database_url)
+        for n in range(3):
+            asyncio.create_task(last_words(database, n))  # noqa: RUF006
+        database.submit(lambda c: store.open_account(c, "run:x", None))
+        await asyncio.sleep(0)
+
+    ended = threading.Thread(target=lambda: asyncio.run(program()), daemon=True)
+    ended.start()
+    ended.join(30)
+    assert not ended.is_alive()
+    assert sorted(wrote) == [0, 1, 2]

@@ -33,6 +33,10 @@ _Item = tuple[Work, Callable[[Any], None] | None, asyncio.Future[Any]]
 GATHER_TURNS = 4
 BUSY_S = 30.0
 """How long a write waits for another process's transaction, in seconds."""
+ATTEMPTS = 10
+"""How often a transaction is tried that PostgreSQL gave up for another one's sake."""
+_AGAIN = frozenset(("40001", "40P01"))
+"""PostgreSQL's serialization_failure and deadlock_detected."""
 
 
 class _Backend(Protocol):
@@ -130,11 +134,16 @@ class Database:
                         except Exception as own:
                             _fail([item], own)
         finally:
-            self._writer = None
+            # A loop that is being closed cancels this task, and runs still have last words to write.
+            self._writer = asyncio.create_task(self._drain()) if self._waiting else None
 
     async def _commit(self, group: Sequence[_Item]) -> None:
-        with _Explained(self.name):
-            results = await self._backend.write([work for work, _, _ in group])
+        try:
+            with _Explained(self.name):
+                results = await self._backend.write([work for work, _, _ in group])
+        except asyncio.CancelledError:
+            _fail(group, StoreError(f"database {self.name}: a write was cut off"))
+            raise
         for (_, done, future), result in zip(group, results, strict=True):
             if done is not None:
                 done(result)
@@ -159,7 +168,13 @@ class _SQLite:
         self._connection: Connection | None = None
 
     async def write(self, works: Sequence[Work]) -> list[Any]:
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self._write, works)
+        written = asyncio.get_running_loop().run_in_executor(self._writer, self._write, works)
+        try:
+            return await asyncio.shield(written)
+        except asyncio.CancelledError:
+            # The thread commits all the same, and those who wait for it are owed the result.
+            await asyncio.wait([written])
+            return written.result()
 
     def _write(self, works: Sequence[Work]) -> list[Any]:
         if self._connection is None:
@@ -198,8 +213,16 @@ class _PostgreSQL:
         def run(connection: Connection) -> list[Any]:
             return [work(connection) for work in works]
 
-        async with self._engine.begin() as connection:
-            return await connection.run_sync(run)
+        attempts = ATTEMPTS
+        while True:
+            try:
+                async with self._engine.begin() as connection:
+                    return await connection.run_sync(run)
+            except DBAPIError as exc:
+                # Nothing of it was written, and the same work again may well succeed.
+                attempts -= 1
+                if not attempts or getattr(exc.orig, "sqlstate", None) not in _AGAIN:
+                    raise
 
     async def read(self, work: Work) -> Any:
         async with self._engine.connect() as connection:
