@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     )
     from .core.text import Material
     from .errors import PnyxError
-    from .interfaces.library import ask, ask_sync, stream
+    from .interfaces.library import aggregate, ask, ask_sync, deliberate, stream
     from .prompts import load as load_prompt
     from .providers.fake import FakeProvider
-    from .providers.seam import Call, Completion
+    from .providers.seam import Call, Completion, Provider
     from .run.result import Result
     from .run.runner import Runner
 
@@ -57,13 +57,16 @@ _HOMES = {
     "Schema": "core.steps",
     "Material": "core.text",
     "PnyxError": "errors",
+    "aggregate": "interfaces.library",
     "ask": "interfaces.library",
     "ask_sync": "interfaces.library",
+    "deliberate": "interfaces.library",
     "stream": "interfaces.library",
     "load_prompt": "prompts:load",
     "FakeProvider": "providers.fake",
     "Call": "providers.seam",
     "Completion": "providers.seam",
+    "Provider": "providers.seam",
     "Result": "run.result",
     "Runner": "run.runner",
 }
@@ -85,6 +88,7 @@ __all__ = [
     "PnyxError",
     "Price",
     "Protocol",
+    "Provider",
     "Reply",
     "Result",
     "Runner",
@@ -92,8 +96,10 @@ __all__ = [
     "Seat",
     "Transition",
     "Usage",
+    "aggregate",
     "ask",
     "ask_sync",
+    "deliberate",
     "load_prompt",
     "load_settings",
     "stream",

@@ -9,6 +9,7 @@ PnyxError                         1  500
 │   └── IllegalPhase              1  500   a transition that the guard table refuses
 ├── SeatAbsent                    3  502   a seat did not answer (protocols may handle it)
 ├── NoQuorum                      3  502   too few seats answered (protocols may handle it)
+├── NoSources                     1  502   the search that a run is grounded on gave nothing
 ├── Diverged                      1  409   a resumed run now asks something else
 ├── Fenced                        1  409   another process took this run over
 ├── Halted                        4  409   the run stops where it is and can be resumed
@@ -34,6 +35,7 @@ __all__ = [
     "IllegalPhase",
     "Interrupted",
     "NoQuorum",
+    "NoSources",
     "NotFound",
     "OutOfBudget",
     "PnyxError",
@@ -81,11 +83,18 @@ class IllegalPhase(ScriptError):
 class SeatAbsent(PnyxError):
     exit_code = 3
     http_status = 502
+    stop_reason = "no_quorum"
 
 
 class NoQuorum(PnyxError):
     exit_code = 3
     http_status = 502
+    stop_reason = "no_quorum"
+
+
+class NoSources(PnyxError):
+    http_status = 502
+    stop_reason = "no_sources"
 
 
 class Diverged(PnyxError):

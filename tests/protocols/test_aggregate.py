@@ -13,6 +13,7 @@ from pnyx.core.steps import Ask, Panel, Reply
 from pnyx.core.text import Draft, Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.aggregate import PHASES, PROTOCOL
+from pnyx.protocols.reckoning import reckon
 from pnyx.protocols.reviews import Review
 from tests.support.driven import Say
 from tests.support.driving import Nested, kind, seat
@@ -241,7 +242,7 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert PROTOCOL.calls((A, B, C), PROTOCOL.settle({})) == (4, 4)
-    assert PROTOCOL.calls((A, B, C), PROTOCOL.settle({"aggregators": "each"})) == (6, 7)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({})) == (4, 4)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({"aggregators": "each"})) == (6, 7)
     with pytest.raises(UsageError, match="one of one, each"):
         PROTOCOL.settle({"aggregators": "two"})

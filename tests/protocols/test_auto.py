@@ -12,6 +12,7 @@ from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum
 from pnyx.protocols import get
 from pnyx.protocols.auto import PHASES, PROTOCOL
+from pnyx.protocols.reckoning import reckon
 from tests.support.driven import Say
 from tests.support.driving import Nested, kind, seat
 
@@ -118,8 +119,8 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 def test_the_number_of_calls_is_that_of_the_routes_and_one() -> None:
     seats = (A, B, C)
     pages = [get(name) for name in ("consensus", "voting")]
-    bounds = [page.calls(seats, page.settle({})) for page in pages if page.calls]
+    bounds = [reckon(page, seats, page.settle({})) for page in pages if page.calls]
     assert PROTOCOL.calls is not None
-    least, most = PROTOCOL.calls(seats, PROTOCOL.settle({"decompose": False}))
+    least, most = reckon(PROTOCOL, seats, PROTOCOL.settle({"decompose": False}))
     assert least == 1 + min(low for low, _ in bounds)
     assert most == 1 + max(high for _, high in bounds)

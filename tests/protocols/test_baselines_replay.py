@@ -14,6 +14,7 @@ from pnyx.core.models import Seat
 from pnyx.core.steps import Brief, Decision, Panel, Protocol
 from pnyx.errors import ProviderError
 from pnyx.protocols import get
+from pnyx.protocols.reckoning import reckon
 from pnyx.providers.seam import Call
 from pnyx.run.drive import drive
 from pnyx.run.limits import Limits
@@ -119,7 +120,7 @@ async def test_a_run_costs_the_calls_that_were_foretold(
     page, host = get(name), Host(rule)
     result = await finish(name, options, tmp_path, host)
     assert page.calls is not None
-    least, most = page.calls(SEATS, page.settle(options))
+    least, most = reckon(page, SEATS, page.settle(options))
     assert least <= result.usage["calls"] == len(host.sent) <= most
     assert result.final_answer in ("0", "1")
     assert json.loads(json.dumps(result.to_json()))["detail"] == result.detail

@@ -13,6 +13,7 @@ from pnyx.core.phases import START
 from pnyx.core.steps import All, Ask, Brief, Decision, Enter, Panel, Reply
 from pnyx.errors import IllegalPhase, NoQuorum, SeatAbsent, UsageError
 from pnyx.protocols.consensus import CAPS, PHASES, PROTOCOL, challengers
+from pnyx.protocols.reckoning import reckon
 
 FLAW = "The claim that nobody needs backups is false: disks fail at 1 % a year."
 OTHER = "The cost of the second replica is missing from the comparison altogether."
@@ -323,5 +324,5 @@ def test_options_out_of_bounds_are_refused_with_their_bounds() -> None:
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert PROTOCOL.calls((A, B, C), PROTOCOL.settle({})) == (8, 12)
-    assert PROTOCOL.calls((A, B, C), PROTOCOL.settle({"rounds": 1})) == (4, 4)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({})) == (8, 12)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({"rounds": 1})) == (4, 4)

@@ -10,6 +10,7 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Reply
 from pnyx.errors import IllegalPhase, NoQuorum
 from pnyx.protocols.council import PHASES, PROTOCOL
+from pnyx.protocols.reckoning import reckon
 from tests.support.councils import CYCLE, Members, cut, decided, fenced, letter, seats, sit
 from tests.support.driven import Driven, kind
 
@@ -342,9 +343,9 @@ def test_the_number_of_calls_is_told_beforehand() -> None:
     for n in (2, 3, 5):
         at_once = sit(Members(dict.fromkeys("ABCDE", "B")), n)
         at_once.decide()
-        assert len(at_once.asked) == PROTOCOL.calls(seats(n), PROTOCOL.settle({}))[0] == 5 * n + 1
+        assert len(at_once.asked) == reckon(PROTOCOL, seats(n), PROTOCOL.settle({}))[0] == 5 * n + 1
     turn = [CYCLE, {"A": "C", "B": "A", "C": "B"}]
     late = sit(Members(*turn, CYCLE, dict.fromkeys("ABC", "B")), rounds=4)
     late.decide()
-    assert len(late.asked) == PROTOCOL.calls(seats(3), PROTOCOL.settle({"rounds": 4}))[1] == 52
-    assert PROTOCOL.calls(seats(3), PROTOCOL.settle({"rounds": 1})) == (12, 16)
+    assert len(late.asked) == reckon(PROTOCOL, seats(3), PROTOCOL.settle({"rounds": 4}))[1] == 52
+    assert reckon(PROTOCOL, seats(3), PROTOCOL.settle({"rounds": 1})) == (12, 16)

@@ -16,6 +16,7 @@ from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event, Phase
 from pnyx.core.steps import Decision
 from pnyx.errors import ProviderError
 from pnyx.protocols import get
+from pnyx.protocols.reckoning import reckon
 from pnyx.providers.seam import Call, Completion
 from pnyx.run.drive import drive
 from pnyx.run.limits import Limits
@@ -158,7 +159,7 @@ async def test_a_run_costs_the_calls_that_were_foretold_and_counts_each_once(
     run, host = spec(name, options, given), Host(answers(bool(options.get("free"))))
     result, log = await finish(run, tmp_path, host)
     assert run.page.calls is not None
-    least, most = run.page.calls(SEATS, run.options)
+    least, most = reckon(run.page, SEATS, run.options)
     saved = len(SEATS) if given else 0
     assert least - saved <= result.usage["calls"] == len(host.sent) <= most
     costs = [e.cost_usd for e in log if isinstance(e, CallFinished)]

@@ -13,6 +13,7 @@ from pnyx.core.steps import Ask, Decision, Dissent, Run
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.decompose import PHASES, PROTOCOL
+from pnyx.protocols.reckoning import reckon
 from tests.support.driving import Nested, kind, seat
 
 A, B, C = seat("A", 2.0, 3.0), seat("B", 9.0, 2.0), seat("C", 4.0, 1.0)
@@ -284,7 +285,7 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert PROTOCOL.calls((A, B, C), PROTOCOL.settle({"inner": "single", "max_subtasks": 3})) == (2, 6)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({"inner": "single", "max_subtasks": 3})) == (2, 6)
 
 
 def test_options_out_of_bounds_are_refused() -> None:

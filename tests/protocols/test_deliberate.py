@@ -15,6 +15,7 @@ from pnyx.core.steps import Ask, Reply
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.deliberate import PHASES, PROTOCOL
+from pnyx.protocols.reckoning import reckon
 from tests.support.driven import Say
 from tests.support.driving import Nested, kind, seat
 
@@ -362,6 +363,6 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert PROTOCOL.calls((A, B, C), PROTOCOL.settle({})) == (3, 28)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({})) == (3, 28)
     with pytest.raises(UsageError, match="between 1 and 20"):
         PROTOCOL.settle({"rounds": 0})

@@ -12,6 +12,7 @@ from pnyx.core.steps import Ask, Decision
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.moa import PHASES, PROTOCOL
+from pnyx.protocols.reckoning import reckon
 from tests.support.driven import Driven, Say, kind, seat
 
 A, B, C = seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "three:mid")
@@ -162,5 +163,5 @@ def test_layers_out_of_bounds_are_refused() -> None:
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert PROTOCOL.calls(SEATS, PROTOCOL.settle({})) == (10, 10)
-    assert PROTOCOL.calls(SEATS, PROTOCOL.settle({"layers": 1})) == (4, 4)
+    assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({})) == (10, 10)
+    assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({"layers": 1})) == (4, 4)

@@ -11,6 +11,7 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.protocols.reckoning import reckon
 from pnyx.protocols.sample import PHASES, PROTOCOL
 from tests.support.driven import Driven, Say, seat
 
@@ -190,6 +191,6 @@ def test_samples_out_of_bounds_are_refused() -> None:
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert PROTOCOL.calls((A,), PROTOCOL.settle({})) == (4, 16)
-    assert PROTOCOL.calls((A,), PROTOCOL.settle({"samples": 3})) == (3, 3)
-    assert PROTOCOL.calls((A, B), PROTOCOL.settle({"adaptive": False})) == (16, 16)
+    assert reckon(PROTOCOL, (A,), PROTOCOL.settle({})) == (4, 16)
+    assert reckon(PROTOCOL, (A,), PROTOCOL.settle({"samples": 3})) == (3, 3)
+    assert reckon(PROTOCOL, (A, B), PROTOCOL.settle({"adaptive": False})) == (16, 16)

@@ -7,6 +7,7 @@ import pytest
 from pnyx.core.phases import START
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, SeatAbsent
+from pnyx.protocols.reckoning import reckon
 from pnyx.protocols.single import PHASES, PROTOCOL
 from tests.support.driven import Driven, seat
 
@@ -67,4 +68,4 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, object], needs
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert PROTOCOL.calls((A, B, C), {}) == (1, 1)
+    assert reckon(PROTOCOL, (A, B, C), {}) == (1, 1)

@@ -14,6 +14,7 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.protocols.reckoning import reckon
 from pnyx.protocols.voting import PHASES, PROTOCOL, strengths
 from tests.support.driven import Driven, Say, kind, seat
 
@@ -375,5 +376,5 @@ def test_an_unknown_aggregation_is_refused() -> None:
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert PROTOCOL.calls(SEATS, PROTOCOL.settle({})) == (4, 4)
-    assert PROTOCOL.calls(SEATS, PROTOCOL.settle(PROTOCOL.presets["deep"])) == (5, 5)
+    assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({})) == (4, 4)
+    assert reckon(PROTOCOL, SEATS, PROTOCOL.settle(PROTOCOL.presets["deep"])) == (5, 5)

@@ -33,6 +33,11 @@ class Request:
     usage: dict[str, int] | None = None
     headers: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def text(self) -> str:
+        """What the messages say, in the OpenAI dialect."""
+        return "\n\n".join(str(message.get("content") or "") for message in self.body["messages"])
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:

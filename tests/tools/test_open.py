@@ -19,7 +19,7 @@ def opened(tmp_path: Path, **settings: Any) -> tuple[Toolbox, tuple[str, ...]]:
 
 
 def test_without_tools_there_is_nothing_and_nothing_to_say(tmp_path: Path) -> None:
-    toolbox, notes = opened(tmp_path, enabled=False)
+    toolbox, notes = open_tools(ToolsSettings(), {}, (), cwd=tmp_path)
     assert (dict(toolbox.tools), notes) == ({}, ())
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "Reply",
     "Run",
     "Schema",
+    "Scope",
     "Script",
     "Step",
     "Tell",
@@ -152,15 +153,15 @@ class Graph(Step[dict[str, T]]):
 
 @dataclass(frozen=True, slots=True)
 class Use(Step[ToolResult]):
-    """Run a tool for a seat. What goes wrong is in the result, for the seat to read."""
+    """Run a tool for a seat, or for all (None). What goes wrong is in the result, to be read."""
 
-    seat: Seat
+    seat: Seat | None
     tool: str
     arguments: Mapping[str, Any]
 
     @property
     def fingerprint(self) -> str:
-        parts = ("use", self.seat.label, self.tool, dict(self.arguments))
+        parts = ("use", self.seat and self.seat.label, self.tool, dict(self.arguments))
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -321,11 +322,25 @@ _KINDS: dict[type, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """What the calls of a run are reckoned from.
+
+    given: answers that exist already. inner: (least, most) calls of another protocol on the same seats.
+    """
+
+    seats: tuple[Seat, ...]
+    options: Mapping[str, Any]
+    given: int
+    inner: Callable[[str], tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class Protocol:
     """A protocol as the registry knows it; found by entry point in the group `pnyx.protocols`.
 
-    quorum: live seats it needs. calls: (seats, options) -> (least, most) calls when no seat fails.
-    presets: options that `--quick` and `--deep` stand for.
+    quorum: live seats it needs; quorum_given: when the answers are given, None where it takes none.
+    calls: the least and the most calls when no seat fails. presets: options that `--quick` and
+    `--deep` stand for.
     """
 
     name: str
@@ -334,8 +349,13 @@ class Protocol:
     script: Script
     options: Mapping[str, Option] = field(default_factory=dict)
     quorum: int = 2
-    calls: Callable[[tuple[Seat, ...], Mapping[str, Any]], tuple[int, int]] | None = None
+    quorum_given: int | None = None
+    calls: Callable[[Scope], tuple[int, int]] | None = None
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def known(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the given options that are this protocol's."""
+        return {name: value for name, value in given.items() if name in self.options}
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Every option with its value: `given` where set, else the default. Raises `UsageError`."""

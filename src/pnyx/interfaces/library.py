@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.events import Event
 from ..core.text import Material
+from ..providers.own import Brought
 from ..providers.registry import Providers
-from ..providers.seam import Provider
+from ..run.given import Response
 from ..run.request import build
 from ..run.result import Result
 from ..run.runner import Runner
+from ..run.spec import Spec
 from ..settings import Settings
 from .opening import open_settings
 
-__all__ = ["ask", "ask_sync", "stream"]
+__all__ = ["aggregate", "ask", "ask_sync", "deliberate", "stream"]
 
 
 async def ask(
@@ -24,12 +26,16 @@ async def ask(
     *,
     panel: Sequence[str] = (),
     protocol: str | None = None,
-    providers: Mapping[str, Provider] | None = None,
+    providers: Mapping[str, Brought] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
     context: Sequence[Material] = (),
     preset: str | None = None,
     roles: Mapping[str, str] | None = None,
+    cast: str | None = None,
+    responses: Iterable[Response] = (),
+    ground: bool = False,
+    tools: bool | None = None,
     budget_usd: float | None = None,
     deadline_s: float | None = None,
     seed: int | None = None,
@@ -38,30 +44,64 @@ async def ask(
     """Put one question to a panel and return the decision with its record.
 
     panel: model references, "provider:model" or "provider:model*N"; default: the configured one.
-    providers: ready-made provider objects by name, beside the configured ones. settings: default
+    providers: objects of one's own by name, beside the configured ones; each needs no more than
+    `async def complete(self, call) -> str`, see `pnyx.Provider` for all it can do. settings: default
     is what the command line would use. runner: one to share between calls; else one is opened and
-    closed. preset: "quick" or "deep". budget_usd in USD, deadline_s in seconds. options: those of
-    the protocol, such as `rounds=2`.
+    closed. preset: "quick" or "deep". cast: "diverse" or "redteam", a role for every seat. responses:
+    answers that exist already, for aggregate and deliberate. ground: search the web first. budget_usd
+    in USD, deadline_s in seconds. options: those of the protocol, such as `rounds=2`.
 
     A run that fails, pauses or is cancelled says so in `status` and `stop_reason`; what stops it
     from being recorded, or a request that makes no sense, raises `PnyxError`.
     """
-    given = {"panel": panel, "protocol": protocol, "preset": preset, "roles": roles, "context": context}
-    limits = {"budget_usd": budget_usd, "deadline_s": deadline_s, "seed": seed}
+    def spec(settings: Settings) -> Spec:
+        return build(
+            settings,
+            question,
+            panel=panel,
+            protocol=protocol,
+            preset=preset,
+            roles=roles,
+            cast=cast,
+            context=context,
+            responses=responses,
+            ground=ground,
+            tools=tools,
+            budget_usd=budget_usd,
+            deadline_s=deadline_s,
+            seed=seed,
+            options=options,
+        )
+
     if runner is not None:
-        spec = build(runner.settings, question, **given, **limits, options=options)  # type: ignore[arg-type]
-        return await (await runner.start(spec)).result()
+        return await (await runner.start(spec(runner.settings))).result()
     chosen = (settings or open_settings()).with_own(providers or ())
-    async with Runner.open(chosen, Providers(chosen, extra=providers or {})) as own:
-        spec = build(chosen, question, **given, **limits, options=options)  # type: ignore[arg-type]
-        return await (await own.start(spec)).result()
+    async with Runner.open(chosen, Providers(chosen, extra=providers)) as own:
+        return await (await own.start(spec(chosen))).result()
+
+
+async def aggregate(question: str, *, responses: Iterable[Response] = (), **request: Any) -> Result:
+    """Blind peer review of answers, those in `responses` or the panel's own; the rest as in `ask`.
+
+    responses: of mappings {"answer", "reasoning", "source"}; answer alone is enough. Given answers cost
+    no call; one seat is enough to review them, and `aggregators="each"` has every seat do it.
+    """
+    return await ask(question, protocol="aggregate", responses=responses, **request)
+
+
+async def deliberate(question: str, *, responses: Iterable[Response] = (), **request: Any) -> Result:
+    """A debate of the seats where answers differ, those in `responses` or the panel's own; as `aggregate`.
+
+    The first response is taken for the first seat's answer, and so on.
+    """
+    return await ask(question, protocol="deliberate", responses=responses, **request)
 
 
 async def stream(
     question: str,
     *,
     tokens: bool = True,
-    providers: Mapping[str, Provider] | None = None,
+    providers: Mapping[str, Brought] | None = None,
     settings: Settings | None = None,
     options: Mapping[str, Any] | None = None,
     **request: Any,
@@ -72,7 +112,7 @@ async def stream(
     recorded can be resumed.
     """
     chosen = (settings or open_settings()).with_own(providers or ())
-    async with Runner.open(chosen, Providers(chosen, extra=providers or {})) as runner:
+    async with Runner.open(chosen, Providers(chosen, extra=providers)) as runner:
         handle = await runner.start(build(chosen, question, options=options, **request))
         async for event in handle.events(tokens=tokens):
             yield event

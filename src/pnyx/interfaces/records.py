@@ -19,7 +19,7 @@ from ..settings import Settings
 from ..store import Database
 from ..store import runs as store
 
-__all__ = ["Record", "find_run", "list_runs"]
+__all__ = ["Record", "find_run", "list_runs", "read_turns"]
 
 T = TypeVar("T")
 OPEN = ("running", "paused")
@@ -57,6 +57,14 @@ def list_runs(settings: Settings, status: str | None = None, limit: int = 20) ->
         return [r for r in records if status is None or r.result.status == status][:limit]
 
     return _read(settings, read)
+
+
+def read_turns(connection: Connection, prefix: str, owner: str | None = None) -> list[Record]:
+    """The runs of the conversation whose id, or a run's of it, begins with `prefix`; without their events.
+
+    Raises `NotFound`.
+    """
+    return [Record(row, _listed(connection, row)) for row in store.conversation(connection, prefix, owner)]
 
 
 def _read(settings: Settings, work: Callable[[Connection], T]) -> T:

@@ -12,13 +12,13 @@ Source of the shape: "Consistently Not Stupid". Where PROTOCOLS.md is silent:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..core.answers import final_answer
 from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply
+from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply, Scope
 from ..core.tally import plurality
 from ..core.text import Draft, Material
 from ..prompts import load
@@ -125,10 +125,10 @@ def _before_and_after(debate: Debate, aggregated: bool) -> list[dict[str, Any]]:
     ]
 
 
-def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
-    if options["aggregators"] == "one":
-        return len(seats) + 1, len(seats) + 1
-    return 2 * len(seats), 2 * len(seats) + 1  # one more sorts answers that are not short
+def _calls(scope: Scope) -> tuple[int, int]:
+    each = scope.options["aggregators"] == "each"
+    calls = (0 if scope.given else len(scope.seats)) + (len(scope.seats) if each else 1)
+    return calls, calls + each  # one more sorts answers that are not short
 
 
 PROTOCOL = Protocol(
@@ -143,6 +143,7 @@ PROTOCOL = Protocol(
             choices=("one", "each"),
         )
     },
+    quorum_given=1,
     calls=_calls,
     presets={"quick": {"aggregators": "one"}, "deep": {"aggregators": "each"}},
 )

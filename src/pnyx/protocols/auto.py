@@ -9,18 +9,14 @@ Source of the shape: the protocol selector of the `duh` consensus engine. Where 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Option, Panel, Protocol
+from ..core.steps import Brief, Decision, Option, Panel, Protocol, Scope
 from ..core.verdicts import QUESTION_CLASS, QuestionClass, read_class
 from ..errors import SeatAbsent
 from ..prompts import load
 from .asking import ask_verdict, question
-from .nesting import calls_of
 
 CLASSIFY = load("auto/classify")
 
@@ -63,10 +59,10 @@ async def _class(brief: Brief, panel: Panel) -> QuestionClass | None:
         return None
 
 
-def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
-    routes = ("consensus", "voting", "decompose") if options["decompose"] else ("consensus", "voting")
-    least, most = calls_of(routes, seats)
-    return 1 + least, 1 + most
+def _calls(scope: Scope) -> tuple[int, int]:
+    routes = ("consensus", "voting", "decompose") if scope.options["decompose"] else ("consensus", "voting")
+    bounds = [scope.inner(route) for route in routes]
+    return 1 + min(least for least, _ in bounds), 1 + max(most for _, most in bounds)
 
 
 PROTOCOL = Protocol(

@@ -15,7 +15,7 @@ from ..core.answers import final_answer
 from ..core.convergence import overlap
 from ..core.models import Seat, strongest
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply
+from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
 from ..core.sycophancy import flatters
 from ..core.text import Material
 from ..prompts import load
@@ -119,9 +119,10 @@ def _told(challenge: Reply, flagged: str | None) -> dict[str, Any]:
     return {"seat": challenge.seat.label, "framing": framing, "flagged": flagged}
 
 
-def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
-    per_round = 2 + min(options["challengers"], len(seats))
-    return min(2, options["rounds"]) * per_round, options["rounds"] * per_round
+def _calls(scope: Scope) -> tuple[int, int]:
+    rounds = scope.options["rounds"]
+    per_round = 2 + min(scope.options["challengers"], len(scope.seats))
+    return min(2, rounds) * per_round, rounds * per_round
 
 
 PROTOCOL = Protocol(

@@ -14,12 +14,8 @@ Source of the shape: the council of `ensemble`. Where PROTOCOLS.md is silent:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Option, Panel, Protocol
+from ..core.steps import Brief, Decision, Option, Panel, Protocol, Scope
 from .asking import question
 from .council_count import Count
 from .council_result import Close, decision
@@ -83,8 +79,8 @@ async def council(brief: Brief, panel: Panel) -> Decision:
     return decided
 
 
-def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
-    n, rounds = len(seats), options["rounds"]
+def _calls(scope: Scope) -> tuple[int, int]:
+    n, rounds = len(scope.seats), scope.options["rounds"]
     close = 1 + n
     return 4 * n + (close if rounds > 1 else 0), 4 * n * rounds + close
 

@@ -13,21 +13,20 @@ Source of the shape: the decomposition of the `duh` consensus engine. Where PROT
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from ..core.answers import final_answer
-from ..core.models import Seat, strongest
+from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.plans import Subtask
-from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply
+from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply, Scope
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
 from .asking import question
-from .nesting import calls_of
 from .subtasks import Answered, answer_all, ask_plan
 
 MERGE, PRIORITIZE = load("decompose/merge"), load("decompose/prioritize")
@@ -127,9 +126,9 @@ def _told(one: Answered) -> dict[str, Any]:
     return {"label": one.task.label, **{name: getattr(one.decision, name) for name in names}}
 
 
-def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
-    least, most = calls_of([options["inner"]], seats)
-    return 1 + least, 2 + options["max_subtasks"] * most + 1
+def _calls(scope: Scope) -> tuple[int, int]:
+    least, most = scope.inner(scope.options["inner"])
+    return 1 + least, 2 + scope.options["max_subtasks"] * most + 1
 
 
 PROTOCOL = Protocol(

@@ -15,14 +15,13 @@ Source of the shape: "Consistently Not Stupid". Where PROTOCOLS.md is silent:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ..core.answers import final_answer
 from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
 from ..core.positions import POSITION, read_position
-from ..core.steps import Brief, Decision, Option, Panel, Protocol
+from ..core.steps import Brief, Decision, Option, Panel, Protocol, Scope
 from ..core.tally import plurality
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
@@ -124,9 +123,10 @@ async def _vote(panel: Panel, asked: str | Draft, debate: Debate, camps: Camps) 
     return await camps.place([Stated.of(vote) for vote in votes]) or last or debate.natives
 
 
-def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
+def _calls(scope: Scope) -> tuple[int, int]:
+    seats, native = len(scope.seats), 0 if scope.given else len(scope.seats)
     # With free-form answers, each comparison is one call of the cheapest model.
-    return len(seats), (options["rounds"] + 2) * (len(seats) + 1)
+    return native, native + 1 + (scope.options["rounds"] + 1) * (seats + 1)
 
 
 PROTOCOL = Protocol(
@@ -135,6 +135,7 @@ PROTOCOL = Protocol(
     phases=PHASES,
     script=deliberate,
     options={"rounds": Option(5, "the most rounds of debate", 1, 20)},
+    quorum_given=2,
     calls=_calls,
     presets={"quick": {"rounds": 1}, "deep": {"rounds": 8}},
 )

@@ -9,13 +9,11 @@ agreement is the share of them that the aggregator's answer has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ..core.answers import final_answer
-from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply
+from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply, Scope
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
@@ -84,8 +82,8 @@ def _shown(panel: Panel, answers: Sequence[Reply], *reader: object) -> list[Mate
     return [Material(a.seat.label, a.text) for a in panel.shuffle(answers, "moa", *reader)]
 
 
-def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
-    calls = options["layers"] * len(seats) + 1
+def _calls(scope: Scope) -> tuple[int, int]:
+    calls = scope.options["layers"] * len(scope.seats) + 1
     return calls, calls
 
 

@@ -10,13 +10,11 @@ decision is the leading answer's, by the strongest seat that gave it; agreement 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import cycle, islice
-from typing import Any
 
-from ..core.models import Seat, strongest
+from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Option, Panel, Protocol
+from ..core.steps import Brief, Decision, Option, Panel, Protocol, Scope
 from ..core.stopping import lead_probability, votes_to_stop
 from ..prompts import load
 from .asking import question
@@ -71,9 +69,9 @@ def _settled(poll: Poll) -> str:
     return "" if votes_to_stop(*poll.lead) else "clear_lead"
 
 
-def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
-    samples = options["samples"]
-    return min(votes_to_stop(0, 0), samples) if options["adaptive"] else samples, samples
+def _calls(scope: Scope) -> tuple[int, int]:
+    samples = scope.options["samples"]
+    return min(votes_to_stop(0, 0), samples) if scope.options["adaptive"] else samples, samples
 
 
 PROTOCOL = Protocol(

@@ -43,5 +43,5 @@ PROTOCOL = Protocol(
     phases=PHASES,
     script=single,
     quorum=1,
-    calls=lambda seats, options: (1, 1),
+    calls=lambda scope: (1, 1),
 )

@@ -18,12 +18,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ..core.answers import final_answer
 from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply
+from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
 from ..core.text import Draft, Material
 from ..errors import NoQuorum
 from ..prompts import load
@@ -122,8 +121,8 @@ def _unpicked(poll: Poll, ruling: Ruling) -> tuple[Dissent, ...]:
     return tuple(Dissent(vote.seat.label, vote.seat.model, vote.text) for vote in others)
 
 
-def _calls(seats: tuple[Seat, ...], options: Mapping[str, Any]) -> tuple[int, int]:
-    calls = len(seats) + 1 + options["swap"]
+def _calls(scope: Scope) -> tuple[int, int]:
+    calls = len(scope.seats) + 1 + scope.options["swap"]
     return calls, calls
 
 

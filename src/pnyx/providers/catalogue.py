@@ -145,11 +145,16 @@ def parse_seats(specs: Iterable[str]) -> tuple[str, ...]:
 
 
 def seats(
-    catalogue: Catalogue, refs: Sequence[str], roles: Mapping[str, str] | None = None, seed: int = 0
+    catalogue: Catalogue,
+    refs: Sequence[str],
+    roles: Mapping[str, str] | None = None,
+    seed: int = 0,
+    cast: Sequence[str] = (),
 ) -> tuple[Seat, ...]:
     """The seats in the order given, their labels dealt from an order shuffled with the seed.
 
-    roles: "2", "B" or "Participant B" -> the role of the second seat, or of the seat so labelled.
+    roles: "2", "B" or "Participant B" -> the role of the second seat, or of the seat so labelled. cast:
+    the roles, in the order of the seats, of those that are not named in `roles`.
     Raises `UsageError` for a role of no seat, and like `Catalogue.describe`.
     """
     letters = [_letters(n) for n in range(len(refs))]
@@ -160,12 +165,13 @@ def seats(
         raise UsageError(
             f"a role is given for {min(strangers)!r}, which is no seat: seats are 1 to {len(refs)}"
         )
+    parts = cast or [""] * len(refs)
     infos = {ref: catalogue.describe(ref) for ref in refs}
     return tuple(
         Seat(
             label=f"Participant {letter}",
             model=ref,
-            role=given.get(str(number), given.get(letter, "")),
+            role=given.get(str(number), given.get(letter, parts[number - 1])),
             price=infos[ref].price,
             parameters=infos[ref].parameters,
             proposer_eligible=infos[ref].proposer_eligible,

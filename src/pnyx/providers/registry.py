@@ -14,6 +14,7 @@ from ..config import MASK, database_secrets
 from ..errors import ConfigError
 from ..paths import models_dir
 from ..settings import KINDS, ProviderSettings, Settings
+from .own import Brought, adapt
 from .seam import Call, Completion, Provider
 
 __all__ = ["Providers"]
@@ -23,17 +24,17 @@ SHORTEST_SECRET = 6
 
 
 class Providers:
-    """Providers by name, configured or built in. extra: ready ones by name, which the caller closes."""
+    """Providers by name, configured or built in. extra: a program's own, by name, which it closes."""
 
     def __init__(
         self,
         settings: Settings,
         env: Mapping[str, str] = os.environ,
-        extra: Mapping[str, Provider] | None = None,
+        extra: Mapping[str, Brought] | None = None,
     ) -> None:
         self._settings = settings
         self._env = env
-        self._extra = dict(extra or {})
+        self._extra = {name: adapt(own) for name, own in (extra or {}).items()}
         self._opened: dict[str, _Opened] = {}
         self._secrets = _secrets(settings, env)
         # Two threads that import parts of the same SDK at once can see each other's half of it.

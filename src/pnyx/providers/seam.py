@@ -42,6 +42,11 @@ class Call:
     tools: tuple[ToolSpec, ...] = ()
     timeout_s: float | None = None
 
+    @property
+    def prompt(self) -> str:
+        """The text of all messages, for hosts that know no turns."""
+        return "\n\n".join(message.text for message in self.messages if message.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:

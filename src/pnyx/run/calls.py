@@ -86,7 +86,7 @@ class Caller:
             result = await self.toolbox.run(step.tool, step.arguments)
             known = ToolCalled(
                 **_common(key, where),
-                seat=step.seat.label,
+                seat=None if step.seat is None else step.seat.label,
                 fingerprint=step.fingerprint,
                 tool=step.tool,
                 arguments=step.arguments,

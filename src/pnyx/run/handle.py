@@ -17,6 +17,7 @@ from ..errors import (
     Halted,
     Interrupted,
     NoQuorum,
+    NoSources,
     SeatAbsent,
     StoreError,
 )
@@ -41,7 +42,8 @@ FINAL = frozenset(
 class RunHandle:
     """What a door holds of a run.
 
-    past: events stored before this process took the run up. lost: requests of an earlier process
+    past: events stored before this process took the run up. notes: what a person should know before it
+    begins, such as why a tool is off. lost: requests of an earlier process
     whose outcome is unknown. spent_s: seconds that earlier processes worked on it.
     """
 
@@ -50,6 +52,7 @@ class RunHandle:
     spec: Spec
     past: Sequence[Event] = ()
     spent_s: float = 0.0
+    notes: tuple[str, ...] = ()
     lost: list[CallStarted] = field(default_factory=list)
     caller: Caller = field(init=False)
     summary: Summary = field(default_factory=Summary)
@@ -157,8 +160,8 @@ class RunHandle:
             return await self._finish(self._result(decision))
         except Halted as exc:
             return await self._pause(exc)
-        except (SeatAbsent, NoQuorum) as exc:
-            return await self._finish(self._ended("failed", "no_quorum", str(exc)))
+        except (SeatAbsent, NoQuorum, NoSources) as exc:
+            return await self._finish(self._ended("failed", exc.stop_reason, str(exc)))
         except asyncio.CancelledError:
             if self._cancelled:
                 return await self.end_cancelled()

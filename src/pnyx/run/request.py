@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import protocols
+from ..core.roles import assign
 from ..core.text import Material
 from ..errors import UsageError
 from ..providers.catalogue import Catalogue, default_panel, parse_seats
 from ..providers.catalogue import seats as deal
-from ..settings import Settings
+from ..settings import RunSettings, Settings
 from ..tools.open import wanted
+from .given import Response, given
 from .limits import Limits
 from .spec import Spec
 
@@ -35,46 +37,69 @@ def build(
     owner: str = "local",
     allow_unknown_price: bool = False,
     tools: bool | None = None,
+    cast: str | None = None,
+    responses: Iterable[Response] = (),
+    ground: bool = False,
+    conversation: str | None = None,
 ) -> Spec:
     """What to run, with every choice settled: arguments first, then the settings, then defaults.
 
     panel: model references, "provider:model" or "provider:model*N". preset: "quick" or "deep".
-    roles: seat label or number -> text. tools: whether seats may use them; None: as configured.
+    roles: seat label or number -> text, over those that `cast` ("diverse", "redteam") gives. tools:
+    whether seats may use them; None: as configured. responses: answers that exist already, for
+    protocols that take such. ground: search the web for the question first.
+    conversation: the id of the conversation that the run is a turn of.
     Raises `UsageError`, `ConfigError`, `NotFound`.
     """
     page = protocols.get(protocol or settings.run.protocol)
-    chosen: dict[str, Any] = dict(settings.protocols.get(page.name, {}))
     if preset is not None and preset not in page.presets:
         raise UsageError(f"{page.name} has no preset {preset!r}; it has: {', '.join(page.presets) or 'none'}")
-    refs = parse_seats(panel or settings.panel.seats)
-    if not refs:
-        found = default_panel(settings)
-        refs, preset = found.refs, preset or found.preset
-    chosen |= page.presets.get(preset or "", {})
-    chosen |= options or {}
-    given = seed if seed is not None else settings.run.seed
-    drawn = secrets.randbits(32) if given is None else given
+    refs, preset = _panel(settings, panel, preset)
+    chosen = {
+        **settings.protocols.get(page.name, {}),
+        **page.presets.get(preset or "", {}),
+        **(options or {}),
+    }
+    told = seed if seed is not None else settings.run.seed
+    drawn = secrets.randbits(32) if told is None else told
     return Spec(
         question=question,
         protocol=page.name,
-        seats=deal(Catalogue(settings), refs, roles or {}, drawn),
+        seats=deal(Catalogue(settings), refs, roles or {}, drawn, assign(cast, refs) if cast else ()),
         seed=drawn,
         options=page.settle(chosen),
         tables=settings.protocols,
         context=tuple(context),
-        limits=Limits(
-            call_deadline_s=settings.run.call_deadline_s,
-            max_output_tokens=settings.run.max_output_tokens,
-            retries=settings.run.retries,
-            temperature=settings.run.temperature,
-            seed=given,
-        ),
+        responses=given(responses),
+        ground=ground,
+        limits=_limits(settings.run, told),
         budget_usd=budget_usd if budget_usd is not None else settings.budget.run_usd,
         day_usd=settings.budget.day_usd,
         warn_usd=settings.budget.warn_usd,
         deadline_s=deadline_s if deadline_s is not None else settings.run.deadline_s,
         allow_unknown_price=allow_unknown_price or settings.budget.allow_unknown_price,
         owner=owner,
+        conversation=conversation,
         tools=wanted(settings.tools) if (settings.tools.enabled if tools is None else tools) else (),
         tool_turns=settings.tools.max_rounds,
     )
+
+
+def _limits(run: RunSettings, seed: int | None) -> Limits:
+    return Limits(
+        call_deadline_s=run.call_deadline_s,
+        max_output_tokens=run.max_output_tokens,
+        retries=run.retries,
+        temperature=run.temperature,
+        seed=seed,
+    )
+
+
+def _panel(
+    settings: Settings, panel: Sequence[str], preset: str | None
+) -> tuple[tuple[str, ...], str | None]:
+    """A reference for each seat, and the preset; both are those of the default panel where none is given."""
+    if refs := parse_seats(panel or settings.panel.seats):
+        return refs, preset
+    found = default_panel(settings)
+    return found.refs, preset or found.preset

@@ -21,6 +21,7 @@ from .. import __version__
 from ..config import database_url
 from ..core.events import CallFinished, Event, RunStarted
 from ..errors import ConfigError, StoreError, UsageError
+from ..protocols import grounding
 from ..providers.registry import Providers
 from ..settings import Settings
 from ..store import Database
@@ -151,10 +152,11 @@ class Runner:
         forked_from: str | None = None,
         inherited: Mapping[str, CallFinished] | None = None,
     ) -> RunHandle:
-        await self._prepare(spec)
+        notes = await self._prepare(spec)
         spec = replace(spec, tools=tuple(name for name in spec.tools if name in self._toolbox.tools))
         row = _row(spec, forked_from)
         handle = self._handle(row.id, spec, row.epoch, inherited=inherited)
+        handle.notes = notes
 
         def create(connection: Connection) -> None:
             store.create(connection, row)
@@ -166,14 +168,19 @@ class Runner:
     async def _prepare(self, spec: Spec) -> tuple[str, ...]:
         """Open the run's tools and say which are off, and why.
 
-        Raises now what a seat's provider lacks, such as its key: not after others were paid.
+        Raises now what a seat's provider lacks, such as its key, or the search that the run is to be
+        grounded on: not after others were paid.
         """
         for seat in spec.seats:
             self.providers.get(seat.provider)
-        if not set(spec.tools) - self._toolbox.tools.keys():
+        needed = (*spec.tools, grounding.TOOL) if spec.ground else spec.tools
+        missing = [name for name in needed if name not in self._toolbox.tools]
+        if not missing:
             return ()
-        given = self.settings.tools.model_copy(update={"enabled": True})
-        self._toolbox, notes = await asyncio.to_thread(open_tools, given, os.environ)
+        opened, notes = await asyncio.to_thread(open_tools, self.settings.tools, os.environ, missing)
+        self._toolbox = Toolbox({**self._toolbox.tools, **opened.tools})
+        if spec.ground and grounding.TOOL not in self._toolbox.tools:
+            raise ConfigError(f"--ground needs a search service; {notes[-1]}")
         return notes
 
     def _handle(
@@ -200,7 +207,7 @@ class Runner:
             ),
             purse=Purse(run_id, {f"run:{run_id}": spec.budget_usd, "day": spec.day_usd}),
             seats=spec.seats,
-            quorum=spec.page.quorum,
+            quorum=spec.quorum,
             limits=spec.limits,
             deadline=Deadline.after(spec.deadline_s),
             gates=self._gates,

@@ -16,6 +16,7 @@ from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material
 from ..errors import ConfigError, UsageError
 from ..prompts import load
+from ..protocols.grounding import grounded
 from .limits import Limits
 
 __all__ = ["Spec"]
@@ -27,6 +28,8 @@ class Spec:
 
     options: of its protocol, settled. tables: the options configured for other protocols, which it
     may run inside. seed: of labels and orders; salt: the secret from which fence nonces come.
+    responses: answers that exist already. ground: search the web for the question first.
+    conversation: the id of the conversation that the run is a turn of.
     budget_usd, day_usd: caps; warn_usd: where a warning is due; deadline_s: seconds for the whole run.
     """
 
@@ -48,11 +51,19 @@ class Spec:
     tools: tuple[str, ...] = ()
     tool_turns: int = 5
     responses: tuple[Given, ...] = ()
+    ground: bool = False
     owner: str = "local"
+    conversation: str | None = None
 
     @property
     def page(self) -> steps.Protocol:
-        return protocols.get(self.protocol)
+        page = protocols.get(self.protocol)
+        return replace(page, script=grounded(page.script)) if self.ground else page
+
+    @property
+    def quorum(self) -> int:
+        """Live seats that the run needs."""
+        return (self.page.quorum_given if self.responses else None) or self.page.quorum
 
     @property
     def panel(self) -> Panel:
@@ -70,9 +81,11 @@ class Spec:
             raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
         if "\0" in self.question or any("\ud800" <= c <= "\udfff" for c in self.question):
             raise UsageError("the question is not text: it holds NUL or half a character")
-        if len(self.seats) < self.page.quorum:
+        if self.responses and self.page.quorum_given is None:
+            raise UsageError(f"{self.protocol} takes no given responses; use -p aggregate or -p deliberate")
+        if len(self.seats) < self.quorum:
             raise UsageError(
-                f"{self.protocol} needs {self.page.quorum} seats, the panel has {len(self.seats)}; "
+                f"{self.protocol} needs {self.quorum} seats, the panel has {len(self.seats)}; "
                 "give more with --model, or one model several seats: --model 'provider:model*3'"
             )
         unknown = sorted({seat.model for seat in self.seats if seat.price is None})
@@ -87,8 +100,7 @@ class Spec:
         """A protocol to run inside this one, with the options configured for it."""
         page = protocols.get(name)
         given = {**self.tables.get(name, {}), **brief.options}
-        known = {key: value for key, value in given.items() if key in page.options}
-        return page, replace(brief, options=page.settle(known))
+        return page, replace(brief, options=page.settle(page.known(given)))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,19 +14,25 @@ if TYPE_CHECKING:
 
 __all__ = ["open_search", "open_tools", "wanted"]
 
+SEATS = ("web_search", "read_page", "read_file", "run_python")
+"""Tools that are offered to seats."""
+
 
 def open_tools(
-    settings: ToolsSettings, env: Mapping[str, str], *, cwd: Path | None = None
+    settings: ToolsSettings,
+    env: Mapping[str, str],
+    names: Iterable[str] = SEATS,
+    *,
+    cwd: Path | None = None,
 ) -> tuple[Toolbox, tuple[str, ...]]:
-    """The tools that seats may use, and for each that is off a line that says why.
+    """The tools called `names`, and for each that is off a line that says why.
 
     env: where keys are looked for. cwd: where relative roots start. Code execution is tried once, which
     takes some tenths of a second: not for an event loop that serves others.
     """
-    if not settings.enabled:
-        return Toolbox(), ()
     here = cwd or Path.cwd()
     openers: Mapping[str, Callable[[], Tool]] = {
+        "find_sources": lambda: _find_sources(settings, env),
         "web_search": lambda: _web_search(settings, env),
         "read_page": _read_page,
         "read_file": lambda: _read_file(settings, here),
@@ -34,9 +40,9 @@ def open_tools(
     }
     tools: dict[str, Tool] = {}
     notes = []
-    for name, opener in openers.items():
+    for name in names:
         try:
-            tools[name] = opener()
+            tools[name] = openers[name]()
         except ToolError as exc:
             notes.append(f"{name} is off: {exc}")
     return Toolbox(tools), tuple(notes)
@@ -62,6 +68,13 @@ def _web_search(settings: ToolsSettings, env: Mapping[str, str]) -> Tool:
     from .web_search import WebSearch
 
     return WebSearch(open_search(settings.web_search, env), settings.web_search.max_results)
+
+
+def _find_sources(settings: ToolsSettings, env: Mapping[str, str]) -> Tool:
+    # As above.
+    from .web_search import FindSources
+
+    return FindSources(open_search(settings.web_search, env), settings.web_search.max_results)
 
 
 def _read_page() -> Tool:

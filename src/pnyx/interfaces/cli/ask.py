@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +17,14 @@ HELP = """Put QUESTION to the panel and print its answer.
 Without QUESTION, or with "-", the question is read from stdin. What is not given by flags comes from the
 settings: see `pnyx config show`. With no settings and no key, embedded models answer.
 """
+
+
+artifacts = click.option(
+    "--artifacts",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Keep a folder with all that is said, up to date while the run goes on.",
+)
 
 
 @click.command(help=HELP)
@@ -41,6 +50,12 @@ settings: see `pnyx config show`. With no settings and no key, embedded models a
 @click.option("--quick", "preset", flag_value="quick", help="The protocol's options for a fast answer.")
 @click.option("--deep", "preset", flag_value="deep", help="The protocol's options for a thorough answer.")
 @click.option(
+    "--roles",
+    "cast",
+    metavar="NAME",
+    help="A role for every seat: diverse (skeptic, advocate, pragmatist in turn) or redteam.",
+)
+@click.option(
     "--role",
     "roles",
     type=PAIR,
@@ -55,6 +70,14 @@ settings: see `pnyx config show`. With no settings and no key, embedded models a
     "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Draw alike; models are told too."
 )
 @click.option("--tools/--no-tools", default=None, help="Let seats use tools, or not; see docs/tools.md.")
+@click.option("--ground", is_flag=True, help="Search the web first; seats cite the same numbered sources.")
+@click.option(
+    "--responses",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Answers that exist already, for aggregate and deliberate: JSON Lines of answer and reasoning.",
+)
+@artifacts
 @click.option("--allow-unknown-price", is_flag=True, help="With a budget, ask models without a known price.")
 @click.option("--require-consensus", is_flag=True, help="Exit 3 unless the panel came to agree.")
 @click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost; send and store nothing.")
@@ -73,6 +96,7 @@ def ask(**given: Any) -> int:
 @click.option(
     "--fork", is_flag=True, help="A new run, which keeps every reply whose question is still the same."
 )
+@artifacts
 @click.option("--require-consensus", is_flag=True, help="Exit 3 unless the panel came to agree.")
 @output_options
 def resume(output: Output, **given: Any) -> int:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
+from ...run.given import read
 from ...run.handle import RunHandle
 from ...run.request import build
 from ...run.runner import Runner
 from ..opening import open_settings
 from .dryrun import print_plan
+from .keeping import kept
 from .output import Output
 from .session import follow
 
-__all__ = ["ask", "read_question", "resume"]
+__all__ = ["MOST_BYTES", "as_text", "ask", "read_question", "resume"]
 
 MOST_BYTES = 4 << 20
 """Of a question on stdin; the largest windows hold about as much."""
@@ -35,6 +38,10 @@ def ask(
     stall_timeout: float | None,
     seed: int | None,
     tools: bool | None,
+    cast: str | None,
+    artifacts: Path | None,
+    ground: bool,
+    responses: Path | None,
     allow_unknown_price: bool,
     require_consensus: bool,
     dry_run: bool,
@@ -55,6 +62,9 @@ def ask(
         deadline_s=deadline,
         seed=seed,
         tools=tools,
+        cast=cast,
+        ground=ground,
+        responses=() if responses is None else read(responses),
         allow_unknown_price=allow_unknown_price,
     )
     spec.check()
@@ -65,7 +75,8 @@ def ask(
     async def begin(runner: Runner) -> RunHandle:
         return await runner.start(spec)
 
-    return follow(settings, begin, output, require_consensus=require_consensus)
+    with kept(settings, output, artifacts) as watch:
+        return follow(settings, begin, output, require_consensus=require_consensus, watch=watch)
 
 
 def resume(
@@ -74,12 +85,16 @@ def resume(
     budget: float | None,
     deadline: float | None,
     fork: bool,
+    artifacts: Path | None,
     require_consensus: bool,
 ) -> int:
+    settings = open_settings()
+
     async def begin(runner: Runner) -> RunHandle:
         return await runner.resume(run_id, budget_usd=budget, deadline_s=deadline, fork=fork)
 
-    return follow(open_settings(), begin, output, require_consensus=require_consensus)
+    with kept(settings, output, artifacts, None if fork else run_id) as watch:
+        return follow(settings, begin, output, require_consensus=require_consensus, watch=watch)
 
 
 def read_question(given: str | None, output: Output) -> str:
@@ -93,6 +108,11 @@ def read_question(given: str | None, output: Output) -> str:
         raw = sys.stdin.buffer.readline(MOST_BYTES + 1)
     else:
         raw = b"" if sys.stdin is None else sys.stdin.buffer.read(MOST_BYTES + 1)
+    return as_text(raw).strip("\n")
+
+
+def as_text(raw: bytes) -> str:
+    """A question that came as bytes. Raises `UsageError` for what is too long or no text."""
     if len(raw) > MOST_BYTES:
         raise UsageError(f"the question on stdin is longer than {MOST_BYTES >> 20} MiB")
     try:
@@ -101,4 +121,4 @@ def read_question(given: str | None, output: Output) -> str:
         raise UsageError(f"the question on stdin is not UTF-8 (byte {exc.start})") from exc
     if "\0" in question:
         raise UsageError("the question on stdin holds NUL, so it is not text")
-    return question.strip("\n")
+    return question

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...core.models import NUSD, Seat
 from ...core.text import estimate_tokens
+from ...protocols.reckoning import reckon
 from ...run.spec import Spec
 from ..terminal import columns, flat
 from ..transcript import money
@@ -33,7 +34,7 @@ def plan(spec: Spec) -> Plan:
     """Bounds for a run: every call as long as its window allows, at the dearest seat's price."""
     if spec.page.calls is None:
         return Plan(None, None, None, None)
-    least, most = spec.page.calls(spec.seats, spec.options)
+    least, most = reckon(spec.page, spec.seats, spec.options, spec.tables, len(spec.responses))
     sizes = [_largest(spec, seat) for seat in spec.seats]
     costs = [
         None if seat.price is None else seat.price.ceiling(*size)

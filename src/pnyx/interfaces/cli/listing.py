@@ -13,6 +13,7 @@ from ...config import describe
 from ...core.models import Seat
 from ...core.steps import Option, Protocol
 from ...paths import config_dir, data_dir, models_dir
+from ...protocols.reckoning import reckon
 from ...providers.catalogue import STRONG, Catalogue, ModelInfo, parse_seats
 from ...providers.weights_table import KNOWN
 from ...settings import Settings
@@ -188,7 +189,7 @@ def _three(page: Protocol) -> tuple[int, int] | None:
     if page.calls is None:
         return None
     seats = tuple(Seat(f"Participant {letter}", f"{letter}:{letter}") for letter in "ABC")
-    return page.calls(seats, page.settle({}))
+    return reckon(page, seats, page.settle({}))
 
 
 def _protocol(page: Protocol) -> dict[str, Any]:

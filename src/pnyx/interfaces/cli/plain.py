@@ -112,11 +112,25 @@ def end_lines(stream: Stream, result: Mapping[str, Any]) -> Iterator[str]:
     for dissent in result["dissent"]:
         yield stream.paint(f"  {flat(place_name(dissent['seat'], dissent['model']))}", "bold")
         yield from wrapped(excerpt(dissent["text"], lines=4, chars=300), stream.width or WIDE, INDENT)
+    yield from _sources(stream, result["detail"])
     for drop in result["dropped"]:
         who = flat(place_name(drop["seat"], drop["model"]))
         yield from _told(stream, f"dropped: {who}: {clip(drop['reason'], 300)}", "red")
     yield from _told(stream, taken(result), "dim")
     yield stream.paint(f"run {result['run_id']} · pnyx show {result['run_id']}", "dim")
+
+
+def _sources(stream: Stream, detail: Mapping[str, Any]) -> Iterator[str]:
+    """The sources that the answer cites, and citations of sources that are not there."""
+    sources: Sequence[Mapping[str, Any]] = detail.get("sources") or ()
+    cited = [source for source in sources if source["cited"]]
+    if sources:
+        yield from _told(stream, f"sources ({len(cited)} of {len(sources)} cited)", "bold")
+    for source in cited:
+        yield from _told(stream, f"[{source['n']}] {clip(source['title'], 100)} · {source['url']}")
+    if unknown := detail.get("unknown_citations"):
+        numbers = ", ".join(f"[{n}]" for n in unknown)
+        yield from _told(stream, f"cited, but no such source: {numbers}", "yellow")
 
 
 def _sureness(result: Mapping[str, Any]) -> str:

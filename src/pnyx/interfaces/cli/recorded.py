@@ -9,8 +9,10 @@ from pathlib import Path
 from ...errors import UsageError
 from ...providers.registry import Providers
 from ...run.runner import Runner
-from ..export import as_json, as_markdown
+from ..artifacts import told
+from ..export import Redact, as_json, as_markdown
 from ..export import document as whole
+from ..folder import Folder
 from ..opening import open_settings
 from ..records import Record, find_run, list_runs
 from ..terminal import clip, columns, safe, wrapped
@@ -119,6 +121,8 @@ def export(run_id: str, form: str, out: str | None) -> int:
     settings = open_settings()
     record = find_run(settings, run_id)
     redact = Providers(settings).redact
+    if form == "folder":
+        return _folder(record, redact, Path(out or f"pnyx-{record.row.id}"))
     text = as_json(record, redact) if form == "json" else as_markdown(record, redact)
     if out is None:
         streams().out.write(text)
@@ -127,6 +131,16 @@ def export(run_id: str, form: str, out: str | None) -> int:
         Path(out).write_text(text, encoding="utf-8")
     except OSError as exc:
         raise UsageError(f"cannot write {out}: {exc.strerror or exc}") from exc
+    return 0
+
+
+def _folder(record: Record, redact: Redact, root: Path) -> int:
+    folder = Folder(root, redact, told(record))
+    folder.claim(record.row.id)
+    folder.flush()
+    if folder.problem is not None:
+        raise UsageError(f"cannot write {root}: {folder.problem.strerror or folder.problem}")
+    streams().note(f"written to {root}")
     return 0
 
 

@@ -57,14 +57,17 @@ def show(**given: Any) -> int:
 
 @click.command()
 @run_id
-@click.option("--format", "form", type=click.Choice(("json", "md")), required=True, help="What to write.")
 @click.option(
-    "--out", type=click.Path(dir_okay=False, writable=True), metavar="FILE", help="Where to; else stdout."
+    "--format", "form", type=click.Choice(("json", "md", "folder")), required=True, help="What to write."
+)
+@click.option(
+    "--out", type=click.Path(), metavar="PATH", help="Where to; else stdout, and for a folder ./pnyx-ID."
 )
 def export(**given: Any) -> int:
-    """Write the run ID as JSON (its result and its events) or as a Markdown document.
+    """Write the run ID as JSON (its result and its events), as a Markdown document or as a folder.
 
-    The same run gives the same bytes. Keys and passwords in force are masked.
+    The folder is the one that `pnyx ask --artifacts` keeps; docs/protocols/council.md
+    names its files. The same run gives the same bytes. Keys and passwords in force are masked.
     """
     # Help and completion need not wait for the database's libraries.
     from .recorded import export

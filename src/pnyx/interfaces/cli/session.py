@@ -1,4 +1,4 @@
-"""Following one run from the command line: its progress, its signals, its result."""
+"""Following a run from the command line: its progress, its signals, its result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Iterable
 
-from ...core.events import RunFinished, Token, to_json
+from ...core.events import Event, RunFinished, Token, to_json
 from ...core.models import Seat
 from ...run.handle import RunHandle
 from ...run.result import Result, exit_code
@@ -16,8 +16,9 @@ from ..terminal import ClosedPipe
 from .output import Output
 from .plain import UNDECIDED, Progress, answer_lines, end_lines, headline, why
 
-__all__ = ["follow"]
+__all__ = ["SIGNALS", "Heard", "attend", "follow", "note_embedded"]
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE_S = 10.0
 """How long calls in flight may go on after a first Ctrl-C or a SIGTERM."""
 EMBEDDED = """\
@@ -26,41 +27,72 @@ For real ones, either of these lines will do, the second in pnyx.toml under [pan
     export ANTHROPIC_API_KEY=...      (or OPENAI_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY ...)
     seats = ["openai:MODEL", "anthropic:MODEL", "ollama:MODEL"]"""
 Begin = Callable[[Runner], Awaitable[RunHandle]]
+Watch = Callable[[Event], object]
+Heard = Callable[[int], object]
 
 
-def follow(settings: Settings, begin: Begin, output: Output, *, require_consensus: bool = False) -> int:
-    """Begin a run, show it until it ends, print its result; the exit code."""
+def follow(
+    settings: Settings,
+    begin: Begin,
+    output: Output,
+    *,
+    require_consensus: bool = False,
+    watch: Watch = lambda event: None,
+) -> int:
+    """Begin a run, show it until it ends, print its result; the exit code. watch: gets its events too."""
     try:
-        result = asyncio.run(_follow(settings, begin, output))
+        result = asyncio.run(_follow(settings, begin, output, watch))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     return exit_code(result, require_consensus)
 
 
-async def _follow(settings: Settings, begin: Begin, output: Output) -> Result:
+async def _follow(settings: Settings, begin: Begin, output: Output, watch: Watch) -> Result:
     async with Runner.open(settings) as runner:
-        async with _progress(output) as progress:
-            with _Stop(progress) as stop:
-                handle = await begin(runner)
-                stop.aim(handle)
-                try:
-                    await _show(handle, progress)
-                except ClosedPipe:
-                    # Nobody waits for the answer any more, so nothing more is paid for it.
-                    stop.halt()
-                result = await handle.result()
+        handle = await attend(runner, begin, output, watch=watch)
         if not output.out.broken:
-            _print(output, result)
-            if _embedded(settings, handle.spec.seats):
-                output.note("\n" + EMBEDDED)
-        return result
+            note_embedded(output, settings, handle.spec.seats)
+        return await handle.result()
 
 
-async def _show(handle: RunHandle, progress: Progress) -> None:
+async def attend(
+    runner: Runner,
+    begin: Begin,
+    output: Output,
+    *,
+    watch: Watch = lambda event: None,
+    heard: Heard | None = None,
+) -> RunHandle:
+    """Begin a run, show it until it ends, and print its result; its handle.
+
+    heard: is told of every signal too, and alone hears those that come after the run; without one the
+    system's own handling comes back.
+    """
+    async with _progress(output) as progress:
+        with _Stop(progress, heard) as stop:
+            handle = await begin(runner)
+            for note in handle.notes:
+                progress.note(f"note: {note}")
+            stop.aim(handle)
+            try:
+                await _show(handle, progress, watch)
+            except ClosedPipe:
+                # Nobody waits for the answer any more, so nothing more is paid for it.
+                stop.halt()
+                async for event in handle.events():
+                    watch(event)
+            result = await handle.result()
+    if not output.out.broken:
+        _print(output, result)
+    return handle
+
+
+async def _show(handle: RunHandle, progress: Progress, watch: Watch) -> None:
     output = progress.output
     told = (handle.past[-1].seq or 0) if handle.past else 0
     lines = output.form == "jsonl"
     async for event in handle.events(tokens=output.live or (lines and output.verbose)):
+        watch(event)
         if lines and (output.verbose or not isinstance(event, Token)):
             output.json_line(to_json(event))
         progress.add(event, told=event.seq is not None and event.seq <= told)
@@ -81,8 +113,10 @@ def _print(output: Output, result: Result) -> None:
         output.err.lines(end_lines(output.err, document))
 
 
-def _embedded(settings: Settings, seats: Iterable[Seat]) -> bool:
-    return all(settings.provider(seat.provider).kind == "embedded" for seat in seats)
+def note_embedded(output: Output, settings: Settings, seats: Iterable[Seat]) -> None:
+    """Say what answers are worth, and how to have better ones, where every model is an embedded one."""
+    if all(settings.provider(seat.provider).kind == "embedded" for seat in seats):
+        output.note("\n" + EMBEDDED)
 
 
 def _progress(output: Output) -> Progress:
@@ -98,11 +132,12 @@ class _Stop:
     """SIGINT and SIGTERM while a run goes on.
 
     The first one lets calls in flight finish, for `GRACE_S`; the second stops at once; after that
-    the system's own handling holds again.
+    `heard` has them to itself, or the system's own handling holds again.
     """
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, heard: Heard | None) -> None:
         self._progress = progress
+        self._heard = heard
         self._loop = asyncio.get_running_loop()
         self._main = asyncio.current_task()
         self._handle: RunHandle | None = None
@@ -110,8 +145,8 @@ class _Stop:
         self._asked = 0
 
     def __enter__(self) -> _Stop:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._loop.add_signal_handler(number, self._signalled)
+        for number in SIGNALS:
+            self._loop.add_signal_handler(number, self._signalled, number)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -133,7 +168,9 @@ class _Stop:
             self._handle.interrupt()
             self._timer = self._loop.call_later(GRACE_S, self._handle.kill)
 
-    def _signalled(self) -> None:
+    def _signalled(self, number: int) -> None:
+        if self._heard is not None:
+            self._heard(number)
         self._asked += 1
         if self._asked == 1:
             self._progress.note("finishing the calls in flight; Ctrl-C again stops at once")
@@ -146,5 +183,8 @@ class _Stop:
             self._main.cancel()
 
     def _release(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._loop.remove_signal_handler(number)
+        for number in SIGNALS:
+            if self._heard is None:
+                self._loop.remove_signal_handler(number)
+            else:
+                self._loop.add_signal_handler(number, self._heard, number)

@@ -1,0 +1,42 @@
+"""A search service on loopback, which a run can be grounded on."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+__all__ = ["Searching"]
+
+
+class Searching:
+    """Answers as SearXNG does, with `results`. asked: the paths of the requests."""
+
+    def __init__(self, results: list[dict[str, str]]) -> None:
+        self.results, self.status = results, 200
+        self.asked: list[str] = []
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                service.asked.append(self.path)
+                body = json.dumps({"results": service.results}).encode()
+                self.send_response(service.status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Searching:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
