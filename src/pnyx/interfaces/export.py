@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..core.events import to_json
 from .records import Record
 from .terminal import flat, safe
-from .transcript import Transcript, money, place_name, quantity, seconds
+from .transcript import Entry, Transcript, money, place_name, quantity, seconds
 
-__all__ = ["as_json", "as_markdown", "document"]
+__all__ = ["Markdown", "Redact", "as_json", "as_markdown", "document", "redacted"]
 
 Redact = Callable[[str], str]
 _FENCE = re.compile(r"( *)(`{3,}|~{3,})\s*(\w*)[^`]*")
@@ -27,100 +28,119 @@ _LIVE = re.compile(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?])|!(?=\[)|\](?=[(\[:])|`{
 def document(record: Record, redact: Redact = str) -> dict[str, Any]:
     """`{"result": …, "events": […]}`, texts redacted and otherwise exact."""
     whole = {"result": record.result.to_json(), "events": [to_json(event) for event in record.events]}
-    redacted: dict[str, Any] = _mapped(whole, redact)
-    return redacted
+    masked: dict[str, Any] = redacted(whole, redact)
+    return masked
 
 
 def as_json(record: Record, redact: Redact = str) -> str:
     return json.dumps(document(record, redact), indent=2) + "\n"
 
 
-def _mapped(value: Any, change: Redact) -> Any:
+def redacted(value: Any, redact: Redact) -> Any:
+    """A JSON value with every text in it redacted."""
     match value:
         case str():
-            return change(value)
+            return redact(value)
         case Mapping():
-            return {change(str(key)): _mapped(item, change) for key, item in value.items()}
+            return {redact(str(key)): redacted(item, redact) for key, item in value.items()}
         case list() | tuple():
-            return [_mapped(item, change) for item in value]
+            return [redacted(item, redact) for item in value]
         case _:
             return value
 
 
 def as_markdown(record: Record, redact: Redact = str) -> str:
     """The run as a document: question, answer, dissent, cost, and all that was said."""
-    return redact("\n".join(_document(record)) + "\n")
+    return "\n".join(_document(record, Markdown(redact))) + "\n"
 
 
-def _document(record: Record) -> Iterator[str]:
+def _document(record: Record, page: Markdown) -> Iterator[str]:
     result, view = record.result.to_json(), Transcript()
     entries = [entry for event in record.events if (entry := view.add(event)) is not None]
-    yield from (f"# Run {result['run_id']}", "", "## Question", "", *_quoted(result["question"]), "")
+    yield from (f"# Run {result['run_id']}", "", "## Question", "", *page.quoted(result["question"]), "")
     if result["answer"]:
-        yield from ("## Answer", "", *_quoted(result["answer"]), "")
-    yield from ("## How it was decided", "", *_facts(result, record), "")
-    if result["dissent"]:
-        yield from ("## Dissent", "")
-    for dissent in result["dissent"]:
-        yield from (f"### {_plain(place_name(dissent['seat'], dissent['model']))}", "")
-        yield from (*_quoted(dissent["text"]), "")
-    yield from ("## What it took", "", "| model | calls | tokens in | cached | out | cost |")
-    yield "|---|--:|--:|--:|--:|--:|"
-    for total in view.by_model().values():
-        counts = (total.calls, total.input_tokens, total.cached_tokens, total.output_tokens)
-        yield f"| {_plain(total.model)} | {' | '.join(f'{n:,}' for n in counts)} | {money(total.cost_usd)} |"
-    yield from ("", "## What was said", "")
+        yield from ("## Answer", "", *page.quoted(result["answer"]), "")
+    yield from ("## How it was decided", "", *page.facts(result, record.row.created_at), "")
+    yield from page.dissent(result)
+    yield from (*page.costs(view), "## What was said", "")
     for entry in entries:
-        facts = f" ({', '.join(entry.facts)})" if entry.facts else ""
-        yield from (f"### {_plain(entry.title + facts)}", "", *_quoted(entry.text), "")
+        yield from page.said(entry, "###")
 
 
-def _facts(result: Mapping[str, Any], record: Record) -> Iterator[str]:
-    """One line for each key of the result that says how; absent ones are left out."""
-    yield f"- protocol: {_plain(result['protocol'])}"
-    yield f"- begun: {record.row.created_at}"
-    for key in ("status", "stop_reason", "final_answer", "rigor", "agreement", "confidence", "rounds"):
-        if result[key] not in (None, ""):
-            yield f"- {key.replace('_', ' ')}: {_plain(str(result[key]))}"
-    if result["confidence_rule"] is not None:
-        yield f"- confidence by: {_plain(result['confidence_rule'])}"
-    for seat in result["seats"]:
-        role = f", as {seat['role']}" if seat["role"] else ""
-        yield f"- seat: {_plain(place_name(seat['seat'], seat['model']) + role)}"
-    for drop in result["dropped"]:
-        yield f"- dropped: {_plain(place_name(drop['seat'], drop['model']))}: {_plain(drop['reason'])}"
-    usage = result["usage"]
-    tokens = f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out"
-    yield f"- {quantity(usage['calls'], 'call')}, {tokens}, {money(usage['cost_usd'])}"
-    yield f"- time: {seconds(result['elapsed_s'])}"
+@dataclass(frozen=True, slots=True)
+class Markdown:
+    """Texts of others as lines of Markdown: nothing in them is live, and secrets are masked."""
 
+    redact: Redact = str
 
-def _plain(text: str) -> str:
-    """`text` as one line in which Markdown sees nothing."""
-    return re.sub(r"([\\`*_\[\]<>|#!~])", r"\\\1", flat(text))
+    def plain(self, text: str) -> str:
+        """`text` as one line in which Markdown sees nothing."""
+        return re.sub(r"([\\`*_\[\]<>|#!~])", r"\\\1", flat(self.redact(text)))
 
+    def quoted(self, text: str) -> Iterator[str]:
+        """`text` as a block quote: its Markdown stays its own; its HTML, links and images stay text.
 
-def _quoted(text: str) -> Iterator[str]:
-    """`text` as a block quote: its Markdown stays its own; its HTML, links and images stay text.
-
-    Code blocks are written anew, at the margin and with a fence that is in none of them, and every
-    other fence is escaped: what is code does not depend on how a viewer reads the text before it.
-    """
-    text = safe(text)
-    mark = "`" * (1 + max(2, *map(len, re.findall("`+", text)), 0))
-    fence = indent = ""
-    for line in text.split("\n"):
-        if fence:
-            closing = line.strip()
-            if len(closing) >= len(fence) and not closing.strip(fence[0]):
-                fence, line = "", mark
+        Code blocks are written anew, at the margin and with a fence that is in none of them, and every
+        other fence is escaped: what is code does not depend on how a viewer reads the text before it.
+        """
+        text = safe(self.redact(text))
+        mark = "`" * (1 + max(2, *map(len, re.findall("`+", text)), 0))
+        fence = indent = ""
+        for line in text.split("\n"):
+            if fence:
+                closing = line.strip()
+                if len(closing) >= len(fence) and not closing.strip(fence[0]):
+                    fence, line = "", mark
+                else:
+                    line = line.removeprefix(indent)
+            elif opening := _FENCE.fullmatch(line):
+                indent, fence, language = opening.groups()
+                line = mark + language
             else:
-                line = line.removeprefix(indent)
-        elif opening := _FENCE.fullmatch(line):
-            indent, fence, language = opening.groups()
-            line = mark + language
-        else:
-            line = _LIVE.sub(r"\1\\\2", line)
-        yield f"> {line}".rstrip()
-    if fence:
-        yield f"> {mark}"
+                line = _LIVE.sub(r"\1\\\2", line)
+            yield f"> {line}".rstrip()
+        if fence:
+            yield f"> {mark}"
+
+    def said(self, entry: Entry, level: str) -> Iterator[str]:
+        """One thing of the record under a heading of its own."""
+        facts = f" ({', '.join(entry.facts)})" if entry.facts else ""
+        yield from (f"{level} {self.plain(entry.title + facts)}", "", *self.quoted(entry.text), "")
+
+    def facts(self, result: Mapping[str, Any], begun: str) -> Iterator[str]:
+        """One line for each key of the result that says how; absent ones are left out."""
+        yield f"- protocol: {self.plain(result['protocol'])}"
+        yield f"- begun: {begun}"
+        for key in ("status", "stop_reason", "final_answer", "rigor", "agreement", "confidence", "rounds"):
+            if result[key] not in (None, ""):
+                yield f"- {key.replace('_', ' ')}: {self.plain(str(result[key]))}"
+        if result["confidence_rule"] is not None:
+            yield f"- confidence by: {self.plain(result['confidence_rule'])}"
+        for seat in result["seats"]:
+            role = f", as {seat['role']}" if seat["role"] else ""
+            yield f"- seat: {self.plain(place_name(seat['seat'], seat['model']) + role)}"
+        for drop in result["dropped"]:
+            dropped = place_name(drop["seat"], drop["model"])
+            yield f"- dropped: {self.plain(dropped)}: {self.plain(drop['reason'])}"
+        usage = result["usage"]
+        tokens = f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out"
+        yield f"- {quantity(usage['calls'], 'call')}, {tokens}, {money(usage['cost_usd'])}"
+        yield f"- time: {seconds(result['elapsed_s'])}"
+
+    def dissent(self, result: Mapping[str, Any]) -> Iterator[str]:
+        """Who still disagrees, and why."""
+        if result["dissent"]:
+            yield from ("## Dissent", "")
+        for dissent in result["dissent"]:
+            yield from (f"### {self.plain(place_name(dissent['seat'], dissent['model']))}", "")
+            yield from (*self.quoted(dissent["text"]), "")
+
+    def costs(self, view: Transcript) -> Iterator[str]:
+        """What each model took."""
+        yield from ("## What it took", "", "| model | calls | tokens in | cached | out | cost |")
+        yield "|---|--:|--:|--:|--:|--:|"
+        for total in view.by_model().values():
+            counts = (total.calls, total.input_tokens, total.cached_tokens, total.output_tokens)
+            figures = " | ".join(f"{n:,}" for n in counts)
+            yield f"| {self.plain(total.model)} | {figures} | {money(total.cost_usd)} |"
+        yield ""

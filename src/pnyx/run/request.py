@@ -47,9 +47,8 @@ def build(
     panel: model references, "provider:model" or "provider:model*N". preset: "quick" or "deep".
     roles: seat label or number -> text, over those that `cast` ("diverse", "redteam") gives. tools:
     whether seats may use them; None: as configured. responses: answers that exist already, for
-    protocols that take such. ground: search the web for the question first.
-    conversation: the id of the conversation that the run is a turn of.
-    Raises `UsageError`, `ConfigError`, `NotFound`.
+    protocols that take such. ground: search the web for the question first. conversation: the id of
+    the one that the run is a turn of. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
     page = protocols.get(protocol or settings.run.protocol)
     if preset is not None and preset not in page.presets:

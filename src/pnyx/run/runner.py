@@ -36,7 +36,7 @@ from .lease import BEAT_S, alive, this_worker
 from .limits import Deadline, Gate, now
 from .spec import Spec
 
-__all__ = ["Runner"]
+__all__ = ["Runner", "new_id"]
 
 POLL_S = 0.5
 """How often other processes' requests to stop are looked for, in seconds."""
@@ -272,7 +272,7 @@ def _started(spec: Spec, forked_from: str | None) -> RunStarted:
 
 def _row(spec: Spec, forked_from: str | None) -> store.RunRow:
     return store.RunRow.new(
-        _new_id(),
+        new_id(),
         spec.owner,
         now(),
         spec.protocol,
@@ -284,7 +284,7 @@ def _row(spec: Spec, forked_from: str | None) -> store.RunRow:
     )
 
 
-def _new_id() -> str:
-    """Twelve letters and digits, random so that a short prefix is unique."""
+def new_id() -> str:
+    """For a run or a conversation: twelve letters and digits, random so that a short prefix is unique."""
     alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
     return "".join(secrets.choice(alphabet) for _ in range(12))

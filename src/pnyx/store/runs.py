@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, text, update
+from sqlalchemy import Connection, bindparam, insert, or_, select, text, update
 
 from ..core.events import Event, from_json, to_json
 from ..core.models import NUSD
@@ -23,6 +23,7 @@ __all__ = [
     "RunRow",
     "append",
     "beat",
+    "conversation",
     "create",
     "find",
     "listing",
@@ -39,7 +40,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run's row. spec and result are the parsed JSON; heartbeat_at is in seconds since 1970."""
+    """A run's row. spec and result are the parsed JSON; heartbeat_at is in seconds since 1970.
+
+    conversation: the id of the conversation it is a turn of, as its spec says.
+    """
 
     id: str
     owner: str
@@ -56,6 +60,7 @@ class RunRow:
     spec: Mapping[str, Any]
     result: Mapping[str, Any] | None
     forked_from: str | None
+    conversation: str | None = None
 
     @classmethod
     def new(
@@ -88,6 +93,7 @@ class RunRow:
             spec=spec,
             result=None,
             forked_from=forked_from,
+            conversation=spec.get("conversation"),
         )
 
 
@@ -146,6 +152,30 @@ def listing(
     if owner is not None:
         query = query.where(runs.c.owner == owner)
     return [_row(row) for row in connection.execute(query)]
+
+
+def conversation(connection: Connection, prefix: str, owner: str | None = None) -> list[RunRow]:
+    """The runs of one conversation, in order; `prefix` begins its id or that of one of its runs.
+
+    Raises `NotFound`, also when several conversations fit.
+    """
+    fits = or_(*(c.startswith(prefix, autoescape=True) for c in (runs.c.conversation, runs.c.id)))
+    query = select(runs.c.conversation, runs.c.id).where(runs.c.conversation.is_not(None), fits)
+    if owner is not None:
+        query = query.where(runs.c.owner == owner)
+    found = connection.execute(query).all() if prefix else []
+    several = sorted({row.conversation for row in found})
+    exact = {row.conversation for row in found if prefix in (row.conversation, row.id)}
+    if not found:
+        raise NotFound(
+            f"no conversation {prefix!r}; the id of any of its runs names it: `pnyx runs` lists them"
+        )
+    if len(several) > 1 and not exact:
+        told = ", ".join(several[:3])
+        raise NotFound(f"conversation {prefix!r} is not unique: {told} …; give more of it")
+    chosen = (sorted(exact) or several)[0]
+    ordered = select(runs).where(runs.c.conversation == chosen).order_by(runs.c.created_at, runs.c.id)
+    return [_row(row) for row in connection.execute(ordered)]
 
 
 def log(connection: Connection, run_id: str, after: int = 0) -> list[Event]:

@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, Me
 
 __all__ = ["REVISION", "events", "ledger", "metadata", "runs"]
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest migration; opening a database compares it before alembic is imported at all."""
 
 metadata = MetaData()
@@ -29,8 +29,10 @@ runs = Table(
     Column("spec", Text, nullable=False),
     Column("result", Text),
     Column("forked_from", Text),
+    Column("conversation", Text),
     Index("runs_by_owner", "owner", "created_at"),
     Index("runs_by_status", "status", "created_at"),
+    Index("runs_by_conversation", "conversation", "created_at"),
 )
 
 events = Table(

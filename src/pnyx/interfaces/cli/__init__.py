@@ -27,6 +27,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "Asking": {
         "ask": ("ask", "put one question to the panel"),
+        "chat": ("chat", "keep a conversation: later questions see earlier decisions"),
         "resume": ("ask", "go on with a run that was stopped"),
         "cancel": ("runs", "end a run for good"),
     },
