@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import protocols
 from ..core.roles import assign
+from ..core.steps import Protocol
 from ..core.text import Material
 from ..errors import UsageError
 from ..providers.catalogue import Catalogue, default_panel, parse_seats
@@ -51,14 +52,8 @@ def build(
     the one that the run is a turn of. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
     page = protocols.get(protocol or settings.run.protocol)
-    if preset is not None and preset not in page.presets:
-        raise UsageError(f"{page.name} has no preset {preset!r}; it has: {', '.join(page.presets) or 'none'}")
-    refs, preset = _panel(settings, panel, preset)
-    chosen = {
-        **settings.protocols.get(page.name, {}),
-        **page.presets.get(preset or "", {}),
-        **(options or {}),
-    }
+    refs, preset = _panel(settings, page, panel, preset)
+    configured, meant = settings.protocols.get(page.name, {}), page.presets.get(preset or "", {})
     told = seed if seed is not None else settings.run.seed
     drawn = secrets.randbits(32) if told is None else told
     return Spec(
@@ -66,7 +61,7 @@ def build(
         protocol=page.name,
         seats=deal(Catalogue(settings), refs, roles or {}, drawn, assign(cast, refs) if cast else ()),
         seed=drawn,
-        options=page.settle(chosen),
+        options=page.settle({**configured, **meant, **(options or {})}),
         tables=settings.protocols,
         context=tuple(context),
         responses=given(responses),
@@ -95,9 +90,11 @@ def _limits(run: RunSettings, seed: int | None) -> Limits:
 
 
 def _panel(
-    settings: Settings, panel: Sequence[str], preset: str | None
+    settings: Settings, page: Protocol, panel: Sequence[str], preset: str | None
 ) -> tuple[tuple[str, ...], str | None]:
     """A reference for each seat, and the preset; both are those of the default panel where none is given."""
+    if preset is not None and preset not in page.presets:
+        raise UsageError(f"{page.name} has no preset {preset!r}; it has: {', '.join(page.presets) or 'none'}")
     if refs := parse_seats(panel or settings.panel.seats):
         return refs, preset
     found = default_panel(settings)
