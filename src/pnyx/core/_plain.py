@@ -40,6 +40,7 @@ _EMPHASIS = re.compile(r"\*+|~~+|==+|\||\\(?=\W)|(?<![^\W_])_+|_+(?![^\W_])")
 _WHOLE = re.compile(r'"([^"]*)"')
 _WRAPPED = re.compile(r"(?<![.!?:])\n(?=[a-z])")
 _RULE = re.compile(r"^[-=*_ \t]+$", re.MULTILINE)
+_BEYOND = re.compile(r"[^\x00-\u2000]")
 
 _KIND = (
     r"(?:challenge|objection|review|critique|criticism|participant|reviewer|critic|challenger|seat|response"
@@ -78,7 +79,7 @@ def plain(text: str) -> str:
     text = _TAG.sub(" ", text)
     text = _TEX.sub("", text).translate(_APOSTROPHES).translate(_QUOTES)
     text = _LINE_MARKS.sub("", _EMPHASIS.sub("", _RULE.sub("", text)))
-    text = "".join(" " if _picture(c) else c for c in text)
+    text = _BEYOND.sub(lambda found: " " if _picture(found[0]) else found[0], text)
     text = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
     text = _WRAPPED.sub(" ", text)
     whole = _WHOLE.fullmatch(text)
@@ -90,8 +91,4 @@ def plain(text: str) -> str:
 
 
 def _picture(character: str) -> bool:
-    return (
-        character > "\u2000"
-        and character not in CHEERS
-        and unicodedata.category(character) in ("So", "Sk", "Co", "Cn", "Mn", "Me")
-    )
+    return character not in CHEERS and unicodedata.category(character) in ("So", "Sk", "Co", "Cn", "Mn", "Me")

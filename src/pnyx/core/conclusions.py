@@ -11,6 +11,8 @@ __all__ = ["concluded", "stated"]
 
 _TAIL = 4
 """Lines from the end that may state the answer."""
+_STATEMENT = 250
+"""Characters of the longest line or sentence that only says one value."""
 
 _FOOTNOTE = re.compile(
     r"\W*(?:note|n\.?b\.|caveat|assum|disclaimer|p\.s\.|confidence|however,?\s+(?!the\s|i\s)"
@@ -114,6 +116,8 @@ def _closing(line: str, sentence: str, alone: bool, plausible: Callable[[str], b
     """The one value that the last line is, or its last sentence comes to. alone: there is no other line."""
 
     def only(said: str) -> str:
+        if len(said) > _STATEMENT:
+            return ""  # an argument; to read it for a value takes milliseconds
         value = value_of(said)
         return "" if _DIGIT.search(said.replace(value, "", 1)) else value
 

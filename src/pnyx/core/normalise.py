@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from datetime import date
@@ -56,6 +57,7 @@ def _labels(one: Answer, two: Answer) -> bool:
     return two.kind == "option" and one.label == two.text
 
 
+@functools.lru_cache(maxsize=1024)
 def read(value: str) -> Answer:
     """What `value` says, by the first reading that fits all of it: date, number, truth, option, text."""
     flat = " ".join(value.casefold().split())

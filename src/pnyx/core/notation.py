@@ -63,9 +63,11 @@ def plain(value: str) -> str:
 
     Time can grow with the square of the length, so callers bound what they pass.
     """
-    text = _RAISED.sub(lambda m: "^" + m[0].translate(_LOWERED), unmarked(value))
-    text = unicodedata.normalize("NFKC", _VULGAR.sub(" ", punctuation(text)))
-    text = punctuation("".join(c for c in text if unicodedata.category(c) != "Cf"))
+    text = unmarked(value)
+    if not text.isascii():
+        text = _RAISED.sub(lambda m: "^" + m[0].translate(_LOWERED), text)
+        text = unicodedata.normalize("NFKC", _VULGAR.sub(" ", punctuation(text)))
+        text = punctuation("".join(c for c in text if unicodedata.category(c) != "Cf"))
     text = _tex(text).replace("**", "^").translate(_OPERATORS).replace("^°", "°")
     return " ".join(_ROOT_OF_ATOM.sub(r"√\1", _ROOT.sub("√", text)).split())
 

@@ -6,11 +6,12 @@ A write that is refused (another epoch, an exhausted cap) raises; the engine rol
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, UpdateBase, bindparam, insert, or_, select, text, update
 
 from ..core.events import Event, from_json, to_json
 from ..core.models import NUSD
@@ -224,7 +225,7 @@ def append(
         document = to_json(item) | {"run_id": run_id, "seq": seq}
         rows.append({"run_id": run_id, "seq": seq, "type": item.type, "body": json.dumps(document)})
     if rows:
-        connection.execute(insert(events), rows)
+        connection.execute(_APPEND, rows)
     if columns:
         patch(connection, run_id, columns)
     return int(found.seq), found.stop
@@ -264,21 +265,22 @@ def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int)
 
     Raises `Exhausted` with the account that is full.
     """
-    held = {"scopes": list(caps), "amount": amount}
-    accounts = [Account(*row) for row in connection.execute(_HELD, held)]
-    if len(accounts) < len(caps):
-        for scope in caps.keys() - {account.scope for account in accounts}:
-            open_account(connection, scope, caps[scope])
-        accounts = [Account(*row) for row in connection.execute(_HELD, held)]
-    for account in accounts:
+    holding = _named(caps) | {"amount": amount}
+    held = connection.execute(_reserving(len(caps)), holding).scalars().all()
+    missing = {scope: read_account(connection, scope) for scope in sorted(caps.keys() - set(held))}
+    for account in missing.values():
         if not account.fits(amount):
             raise Exhausted(account, amount)
-    connection.execute(_RESERVE, held)
+    # What has room and was not held does not exist yet, such as the account of a new day.
+    for scope in missing:
+        open_account(connection, scope, caps[scope])
+        reserve(connection, {scope: caps[scope]}, amount)
 
 
 def settle(connection: Connection, scopes: Sequence[str], reserved: int, charged: int) -> None:
     """Turn a reservation into what was charged, nUSD."""
-    connection.execute(_SETTLE, {"scopes": scopes, "amount": reserved, "charged": charged})
+    settled = _named(scopes) | {"amount": reserved, "charged": charged}
+    connection.execute(_settling(len(scopes)), settled)
 
 
 # Statements of the hot path are built once: building one costs more than running it.
@@ -288,22 +290,44 @@ _ADVANCE = (
     .values(seq=runs.c.seq + bindparam("n"))
     .returning(runs.c.seq, runs.c.stop)
 )
-_IN = ledger.c.scope.in_(bindparam("scopes", expanding=True))
-# Rows are locked in one order everywhere, so that two processes cannot wait for each other.
-_HELD = select(ledger).where(_IN).order_by(ledger.c.scope).with_for_update()
+_APPEND = insert(events)
 _OPEN = text(
     "INSERT INTO ledger (scope, cap_nusd, spent_nusd, reserved_nusd) VALUES (:scope, :cap, 0, 0) "
     "ON CONFLICT (scope) DO UPDATE SET cap_nusd = excluded.cap_nusd"
 )
-_RESERVE = update(ledger).where(_IN).values(reserved_nusd=ledger.c.reserved_nusd + bindparam("amount"))
-_SETTLE = (
-    update(ledger)
-    .where(_IN)
-    .values(
-        reserved_nusd=ledger.c.reserved_nusd - bindparam("amount"),
-        spent_nusd=ledger.c.spent_nusd + bindparam("charged"),
+
+
+def _named(scopes: Iterable[str]) -> dict[str, Any]:
+    return {f"scope_{n}": scope for n, scope in enumerate(scopes)}
+
+
+def _among(n: int) -> ColumnElement[bool]:
+    # A list of unknown length would be written into the statement anew each time.
+    return or_(*(ledger.c.scope == bindparam(f"scope_{i}") for i in range(n)))
+
+
+@cache
+def _reserving(n: int) -> UpdateBase:
+    """Holds an amount in those of n accounts that have room for it; gives their scopes."""
+    used = ledger.c.spent_nusd + ledger.c.reserved_nusd + bindparam("amount")
+    return (
+        update(ledger)
+        .where(_among(n), or_(ledger.c.cap_nusd.is_(None), used <= ledger.c.cap_nusd))
+        .values(reserved_nusd=ledger.c.reserved_nusd + bindparam("amount"))
+        .returning(ledger.c.scope)
     )
-)
+
+
+@cache
+def _settling(n: int) -> UpdateBase:
+    return (
+        update(ledger)
+        .where(_among(n))
+        .values(
+            reserved_nusd=ledger.c.reserved_nusd - bindparam("amount"),
+            spent_nusd=ledger.c.spent_nusd + bindparam("charged"),
+        )
+    )
 
 
 def _row(row: Any) -> RunRow:
