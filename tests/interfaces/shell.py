@@ -104,7 +104,7 @@ class Screen:
 
 
 @contextlib.contextmanager
-def screen(*args: str, term: str = "xterm-256color") -> Iterator[Screen]:
+def screen(*args: str, term: str = "xterm-256color", **options: Any) -> Iterator[Screen]:
     """The command on a screen, in a session of its own as a shell would start it."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
@@ -113,13 +113,12 @@ def screen(*args: str, term: str = "xterm-256color") -> Iterator[Screen]:
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
+    streams: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), slave)
     process = subprocess.Popen(
         [sys.executable, "-m", "pnyx", *args],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
         env=os.environ | {"TERM": term},
         preexec_fn=own_terminal,
+        **(streams | options),
     )
     os.close(slave)
     try:

@@ -71,7 +71,10 @@ class PhaseEntered(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallStarted(_Base):
-    """The intent: committed before the request is sent. One for every request, retries included."""
+    """The intent: committed before the request is sent. One for every request, retries included.
+
+    cut: characters left out of it, so that it fits the model's window.
+    """
 
     type: ClassVar[str] = "call_started"
     attempt: int
@@ -82,6 +85,7 @@ class CallStarted(_Base):
     prompt: str
     schema: str | None = None
     max_tokens: int = 0
+    cut: int = 0
     reserved_usd: float | None = None
 
 

@@ -60,7 +60,7 @@ def place_name(seat: str | None, model: str) -> str:
 class Entry:
     """One thing that a reader is told.
 
-    kind: reply | silence | retry | unknown | dropped | tool | tally | budget.
+    kind: reply | silence | retry | unknown | dropped | tool | tally | budget | cut.
     title: where and who, "Round 1 · propose · Participant B (lab:beta)". text: what was said, or why.
     facts: what is to be said about it (tokens, cost, time), ours and short.
     """
@@ -127,7 +127,7 @@ class Transcript:
             case PhaseEntered():
                 self.round, self.phase = event.round or 0, event.phase or ""
             case CallStarted():
-                self._asked(event)
+                return self._asked(event)
             case Token():
                 self._heard(event)
             case CallFinished():
@@ -166,11 +166,15 @@ class Transcript:
         for seat in event.seats:
             self.places[seat["seat"]] = Place(seat["seat"], seat["model"], seat.get("role") or "")
 
-    def _asked(self, event: CallStarted) -> None:
+    def _asked(self, event: CallStarted) -> Entry | None:
         place = self._place(event, event.model)
         place.calls += 1
         place.open[event.key] = self.clock()
         place.state, place.phase, place.tail, place.arriving = "asked", event.phase or "", "", 0
+        if not event.cut:
+            return None
+        told = f"shortened by {event.cut:,} characters, to fit the model's window"
+        return Entry(kind="cut", title=self._title(event, event.model), text=f"what it is shown was {told}")
 
     def _heard(self, event: Token) -> None:
         place = self._place(event, "")

@@ -6,11 +6,14 @@ The only place that sends a request, and the only retry loop.
 from __future__ import annotations
 
 import asyncio
+import math
+import sys
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from ..core.compaction import fit, tokens
 from ..core.events import CallFailed, CallFinished, CallStarted, SeatDropped, Token
 from ..core.models import Seat
 from ..core.steps import Ask
@@ -28,12 +31,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Attempts"]
 
+REPLY_TOKENS = 1024
+"""What is kept free for a reply, at most."""
+SQUEEZE = 0.6
+"""What is left of a request that the host found too long."""
+
 
 class Attempts:
     """The attempts at one step."""
 
     def __init__(self, caller: Caller, key: str, ask: Ask, where: Where) -> None:
         self.caller, self.key, self.ask = caller, key, ask
+        self.cut = 0
         self.common: dict[str, Any] = {
             "key": key,
             "phase": where.phase,
@@ -52,7 +61,8 @@ class Attempts:
         gate = caller.gates[seat.provider]
         provider = caller.open_provider(seat.provider)
         call_deadline: Deadline | None = None
-        tries = 0
+        tries, squeezed = 0, False
+        fits = self._fit(_window(seat))
         while True:
             async with gate.call():
                 caller.check()
@@ -60,12 +70,19 @@ class Attempts:
                     call_deadline = Deadline.after(caller.limits.call_deadline_s)
                 started = await self._intend()
                 began = time.monotonic()
-                result = await self._send(provider, started, call_deadline.sooner(caller.deadline))
+                if fits:
+                    result = await self._send(provider, started, call_deadline.sooner(caller.deadline))
+                else:
+                    result = ProviderError("too_long", f"the question does not fit {seat.model}'s window")
                 elapsed = time.monotonic() - began
             if isinstance(result, Completion):
                 return self._finished(started, result, elapsed)
             tries += 1
             wait = delay(tries, result) if result.retryable and tries <= caller.limits.retries else None
+            if result.kind == "too_long" and fits and not squeezed:
+                # The window is smaller than we knew, or its tokenizer finer than we reckon.
+                squeezed, fits = True, self._fit(tokens(_sent(self.ask)) * SQUEEZE)
+                wait = 0.0 if fits else None
             if wait is not None and wait >= call_deadline.left:
                 wait = None
             if caller.deadline.left <= 0 or caller.halted is not None:
@@ -77,6 +94,13 @@ class Attempts:
                 caller.check_quorum()
                 return failed
             await caller.pause(wait)
+
+    def _fit(self, room: float) -> bool:
+        """Shorten what others said until the request has at most `room` tokens. False where it cannot be."""
+        fitted = fit(self.ask, int(min(room, sys.maxsize)))
+        if fitted is not None:
+            self.ask, self.cut = fitted[0], self.cut + fitted[1]
+        return fitted is not None
 
     async def _intend(self) -> CallStarted:
         caller, ask = self.caller, self.ask
@@ -92,6 +116,7 @@ class Attempts:
             prompt=ask.prompt.text,
             schema=ask.schema.json if ask.schema else None,
             max_tokens=max_tokens,
+            cut=self.cut,
             reserved_usd=usd(caller.purse.quote(ask.seat, _sent(ask), max_tokens)),
         )
         await caller.journal.append(started, ledger=caller.purse.reserve(started))
@@ -236,9 +261,14 @@ def _sent(ask: Ask) -> str:
     return "\n".join(message.text for message in _messages(ask))
 
 
+def _window(seat: Seat) -> float:
+    """Tokens that a request to the seat may have, with some of its window left for the reply."""
+    return math.inf if seat.context is None else seat.context - min(seat.context // 4, REPLY_TOKENS)
+
+
 def _room(seat: Seat, prompt: str, limit: int) -> int:
     """Output tokens to ask for: the limit, the model's own, and what its window leaves, at least 16."""
     room = limit if seat.max_output is None else min(limit, seat.max_output)
     if seat.context is not None:
-        room = min(room, seat.context - len(prompt.encode("utf-8", "surrogatepass")) // 3)
+        room = min(room, seat.context - tokens(prompt))
     return max(room, 16)

@@ -14,7 +14,7 @@ from .output import Output, Stream
 __all__ = ["UNDECIDED", "Progress", "answer_lines", "end_lines", "entry_lines", "headline", "taken", "why"]
 
 INDENT = "    "
-LOOKS = dict.fromkeys(("silence", "retry", "unknown", "budget"), ("yellow",)) | {"dropped": ("red",)}
+LOOKS = dict.fromkeys(("silence", "retry", "unknown", "budget", "cut"), ("yellow",)) | {"dropped": ("red",)}
 UNDECIDED = ("failed", "paused", "cancelled", "running")
 WIDE = 1_000_000
 """Columns of a stream that nobody looks at: lines are not broken there."""

@@ -1,0 +1,85 @@
+"""Requests are made to fit a window by shortening what others said, and nothing else."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.core.compaction import SHORTEST, fit, tokens
+from pnyx.core.models import Seat
+from pnyx.core.steps import Ask, Panel
+from pnyx.core.text import LONGEST, Material, shorten
+from pnyx.core.toolcalls import ToolCall, Turn
+from pnyx.prompts import load
+
+SEATS = (Seat("Participant A", "h:a"), Seat("Participant B", "h:b"))
+CONTEXT = load("context")
+
+
+def asked(*texts: str, question: str = "Why is it so?", turns: tuple[Turn, ...] = ()) -> Ask:
+    materials = [Material(f"item {n}", text) for n, text in enumerate(texts)]
+    ask = Panel(SEATS, 1, "salt").ask(SEATS[0], CONTEXT(question=question, context=materials))
+    return Ask(ask.seat, ask.prompt, turns=turns)
+
+
+def size(ask: Ask) -> int:
+    return tokens(ask.prompt.text) + sum(tokens(t) for turn in ask.turns for t in (turn.text, *turn.results))
+
+
+def test_the_material_of_a_prompt_is_known_by_its_place() -> None:
+    ask = asked("first\nline", "  second  ", "")
+    said = [ask.prompt.text[start:end] for start, end in ask.prompt.material]
+    assert said == ["first\nline", "second", ""]
+
+
+def test_what_fits_is_sent_as_it_is() -> None:
+    ask = asked("short")
+    assert fit(ask, size(ask)) == (ask, 0)
+
+
+def test_the_longest_piece_loses_its_middle_and_the_others_nothing() -> None:
+    short, long = "s" * 900, "".join(f"<{n}>" for n in range(3000))
+    ask = asked(short, long)
+    fitted = fit(ask, size(ask) // 2)
+    assert fitted is not None
+    sent, cut = fitted
+    assert short in sent.prompt.text
+    assert "<0><1><2>" in sent.prompt.text
+    assert "<2998><2999>" in sent.prompt.text
+    assert "characters left out …]" in sent.prompt.text
+    assert cut > len(long) // 3
+    assert sent.prompt.text.startswith("Why is it so?")
+    assert sent.prompt.text.count("</m") == 2
+
+
+def test_a_question_that_does_not_fit_is_not_cut() -> None:
+    assert fit(asked("x" * 5000, question="Why? " * 1000), 500) is None
+
+
+def test_results_of_tools_are_shortened_too_with_their_fences_whole() -> None:
+    results = tuple(f"Between the lines marked m12\n<m12 tool>\n{'r' * 9000}\n</m12>" for _ in range(3))
+    ask = asked("x", turns=(Turn("", (ToolCall("1", "read_page", {}),) * 3, results),))
+    fitted = fit(ask, 2000)
+    assert fitted is not None
+    for result in fitted[0].turns[0].results:
+        assert result.startswith("Between the lines")
+        assert result.endswith("</m12>")
+    assert size(fitted[0]) <= 2000
+
+
+@given(st.lists(st.text(max_size=3000), min_size=1, max_size=4), st.integers(400, 4000))
+def test_what_comes_out_fits_and_is_the_same_every_time(texts: list[str], room: int) -> None:
+    ask = asked(*texts)
+    fitted = fit(ask, room)
+    if fitted is None:
+        assert size(asked(*(shorten(text, SHORTEST) for text in texts))) > room
+    else:
+        assert size(fitted[0]) <= room
+        assert fitted == fit(ask, room)
+        assert (fitted[1] == 0) == (fitted[0].prompt.text == ask.prompt.text)
+
+
+def test_a_huge_piece_is_cut_before_names_are_looked_for_in_it() -> None:
+    ask = asked("GPT-5 " * 200_000)
+    ((start, end),) = ask.prompt.material
+    assert end - start < 3 * LONGEST

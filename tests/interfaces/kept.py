@@ -1,0 +1,53 @@
+"""A council to be kept in the folder `kept`, and what such folders hold."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tests.support.script import Request
+
+from .shell import Done, pnyx
+
+__all__ = ["council", "exported", "member", "state", "tree"]
+
+
+def member(request: Request) -> str:
+    """A member of a council: a round of differing votes, then a majority for Participant B."""
+    prompt, name = request.text, request.model
+    if "A proposal that more than half" in prompt:
+        if "second draft" not in prompt:
+            return "FINALIZE: Participant B\nB > A > C" if name == "gamma" else "REVISE: the cost\nB > C > A"
+        return "FINALIZE: Participant B"
+    if "the merged text may be handed out" in prompt:
+        return "REJECT: too long" if name == "gamma" else "APPROVE"
+    if "a majority has adopted your proposal" in prompt:
+        return "The merged text.\nFinal answer: 42"
+    if "you review those of the others" in prompt:
+        return "\n".join(f"## Participant {letter}\n{name} sees a flaw." for letter in "ABC")
+    if "you answer their reviews" in prompt:
+        return f"{name} stands by it."
+    return f"{name}'s {'second' if 'no proposal has a majority' in prompt else 'first'} draft."
+
+
+def tree(root: Path | str) -> dict[str, bytes]:
+    """Every file below `root`, hidden ones too."""
+    root = Path(root)
+    return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+def exported(run_id: str, to: str = "exported") -> dict[str, bytes]:
+    shutil.rmtree(to, ignore_errors=True)
+    done = pnyx("export", run_id, "--format", "folder", "--out", to)
+    assert (done.code, done.out) == (0, ""), done.err
+    return tree(to)
+
+
+def council(*args: str) -> Done:
+    return pnyx("ask", "-p", "council", "--seed", "3", "--artifacts", "kept", "--json", *args, "How many?")
+
+
+def state() -> Any:
+    return json.loads(Path("kept/state.json").read_text())

@@ -1,0 +1,82 @@
+"""Prompts longer than a model's window, known or found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pnyx.core.events import CallFailed, CallFinished, CallStarted
+from pnyx.errors import ProviderError
+from pnyx.providers.seam import Call
+from tests.support.houses import House, well_formed
+from tests.support.panels import Host, seats
+
+LONG = "It is so because of many things, each of which is told at length. " * 120
+
+
+def long_said(call: Call) -> str:
+    n = sum(map(ord, call.messages[-1].text)) % 9973
+    return " ".join(f"{call.model}{n}x{i}" for i in range(700)) + LONG
+
+
+async def test_a_prompt_longer_than_a_known_window_is_shortened_and_that_is_recorded(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(long_said))
+    handle = await house.start(seats=seats("h:a", "h:b", "h:c", context=4096), options={"rounds": 2})
+    result = await handle.result()
+    log = await house.log(handle.run_id)
+    well_formed(log)
+    assert (result.status, result.dropped) == ("decided", ())
+    started = [e for e in log if isinstance(e, CallStarted)]
+    assert started[0].cut == 0
+    assert all(e.cut > 0 for e in started if e.phase == "revise")
+    assert all(len(prompt.encode()) / 3 <= 4096 for prompt in house.host.sent)
+    assert [e.prompt for e in started] == house.host.sent
+
+
+async def test_a_host_that_finds_a_prompt_too_long_gets_a_shorter_one_once(
+    make: Callable[[Host], House],
+) -> None:
+    refused: list[str] = []
+
+    def strict(call: Call) -> str | Exception:
+        prompt = call.messages[-1].text
+        if len(prompt) > 40_000:
+            refused.append(prompt)
+            return ProviderError("too_long", "at most 10,000 tokens")
+        return long_said(call)
+
+    house = make(Host(strict))
+    handle = await house.start(options={"rounds": 1})
+    result = await handle.result()
+    log = await house.log(handle.run_id)
+    assert (result.status, result.degraded, len(refused)) == ("decided", False, 1)
+    failed = [e for e in log if isinstance(e, CallFailed)]
+    assert [(e.kind, e.final, e.attempt) for e in failed] == [("too_long", False, 1)]
+    again = [e for e in log if isinstance(e, CallStarted) and e.key == failed[0].key]
+    assert [e.attempt for e in again] == [1, 2]
+    assert again[0].cut == 0 < again[1].cut
+    assert again[0].fingerprint == again[1].fingerprint
+
+
+async def test_a_host_that_refuses_the_shorter_one_too_loses_its_seat(make: Callable[[Host], House]) -> None:
+    def never(call: Call) -> str | Exception:
+        return ProviderError("too_long", "no") if call.model == "mid" else long_said(call)
+
+    house = make(Host(never))
+    handle = await house.start(options={"rounds": 1})
+    result = await handle.result()
+    assert [drop["model"] for drop in result.dropped] == ["h:mid"]
+    asked = [e for e in await house.log(handle.run_id) if isinstance(e, CallStarted) and e.model == "h:mid"]
+    assert len(asked) == 2
+
+
+async def test_a_question_longer_than_the_window_is_not_sent_blind(make: Callable[[Host], House]) -> None:
+    house = make(Host(long_said))
+    small = (*seats("h:a", "h:b"), *seats("h:tiny", context=1024))
+    handle = await house.start(seats=(*small[:2], small[2]), question="Why? " * 2000, options={"rounds": 1})
+    result = await handle.result()
+    log = await house.log(handle.run_id)
+    assert {e.model for e in log if isinstance(e, CallFinished)} == {"h:a", "h:b"}
+    assert "does not fit h:tiny's window" in result.dropped[0]["reason"]
+    assert not any("tiny" in e.model for e in log if isinstance(e, CallFinished))
