@@ -154,6 +154,7 @@ class ProviderError(PnyxError):
         "timeout": True,
         "truncated": True,
         "malformed": True,
+        "overtaken": False,
         "too_long": False,
         "auth": False,
         "not_found": False,

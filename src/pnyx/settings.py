@@ -184,7 +184,8 @@ class RunSettings(_Table):
     """deadline_s: seconds for the whole run. call_deadline_s: seconds for one call, retries included.
 
     retries: requests after the first, for one call. seed: of everything drawn; None draws one.
-    temperature: None leaves it to the host. max_output_tokens: of one reply.
+    temperature: None leaves it to the host. max_output_tokens: of one reply. hedge: whether a call that
+    takes longer than 95 % of its model's gets a second request beside it, for at most 5 % of all calls.
     """
 
     protocol: str = "consensus"
@@ -194,6 +195,7 @@ class RunSettings(_Table):
     seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
     temperature: Temperature | None = None
     max_output_tokens: Positive = 4096
+    hedge: bool = False
 
 
 class BudgetSettings(_Table):

@@ -202,7 +202,7 @@ class Panel:
 
     seed: the run's seed, the only source of order. salt: the run's secret, from which fence nonces
     come. frame: makes what a seat's role adds to the end of its prompts. tools: offered to seats in
-    phases that allow them, for at most `tool_turns` turns.
+    phases that allow them. tool_turns: of the model, at most, for one such call; the last has no tools.
     """
 
     seats: tuple[Seat, ...]
@@ -234,9 +234,9 @@ class Panel:
         return Ask(seat, draft.render(salt=self.salt, short=seat.short_prompts, names=names), schema)
 
     async def work(self, seat: Seat, draft: Draft) -> Reply:
-        """Ask with the panel's tools in hand; out of turns, the seat answers with what it has."""
+        """Ask with the panel's tools in hand; in its last turn, the seat answers with what it has."""
         ask = replace(self.ask(seat, draft), tools=self.tools)
-        for _ in range(self.tool_turns if self.tools else 0):
+        for _ in range(self.tool_turns - 1 if self.tools else 0):
             reply = await ask
             if not reply.calls:
                 return reply

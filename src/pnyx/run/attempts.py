@@ -9,7 +9,8 @@ import asyncio
 import math
 import sys
 import time
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -19,12 +20,12 @@ from ..core.models import Seat
 from ..core.steps import Ask
 from ..core.structured import read_object
 from ..core.sycophancy import refusal, silent
-from ..errors import ProviderError
+from ..errors import OutOfBudget, ProviderError
 from ..providers.seam import Call, Completion, Message, Provider
 from .budget import nusd, usd
 from .drive import Where
 from .journal import Outcome
-from .limits import Deadline, delay, now
+from .limits import Deadline, Gate, delay, now
 
 if TYPE_CHECKING:
     from .calls import Caller
@@ -35,6 +36,15 @@ REPLY_TOKENS = 1024
 """What is kept free for a reply, at most."""
 SQUEEZE = 0.6
 """What is left of a request that the host found too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What came of one request."""
+
+    started: CallStarted
+    result: Completion | ProviderError
+    elapsed_s: float
 
 
 class Attempts:
@@ -62,27 +72,25 @@ class Attempts:
         provider = caller.open_provider(seat.provider)
         call_deadline: Deadline | None = None
         tries, squeezed = 0, False
-        fits = self._fit(_window(seat))
+        if not self._fit(_window(seat)):
+            return self._unsendable()
         while True:
             async with gate.call():
                 caller.check()
                 if call_deadline is None:
                     call_deadline = Deadline.after(caller.limits.call_deadline_s)
                 started = await self._intend()
-                began = time.monotonic()
-                if fits:
-                    result = await self._send(provider, started, call_deadline.sooner(caller.deadline))
-                else:
-                    result = ProviderError("too_long", f"the question does not fit {seat.model}'s window")
-                elapsed = time.monotonic() - began
+                sent = await self._race(provider, started, call_deadline.sooner(caller.deadline), gate)
+            started, result, elapsed = sent.started, sent.result, sent.elapsed_s
             if isinstance(result, Completion):
+                caller.hedging.took(seat.model, elapsed)
                 return self._finished(started, result, elapsed)
             tries += 1
             wait = delay(tries, result) if result.retryable and tries <= caller.limits.retries else None
-            if result.kind == "too_long" and fits and not squeezed:
+            if result.kind == "too_long" and not squeezed:
                 # The window is smaller than we knew, or its tokenizer finer than we reckon.
-                squeezed, fits = True, self._fit(tokens(_sent(self.ask)) * SQUEEZE)
-                wait = 0.0 if fits else None
+                squeezed = True
+                wait = 0.0 if self._fit(tokens(_sent(self.ask)) * SQUEEZE) else None
             if wait is not None and wait >= call_deadline.left:
                 wait = None
             if caller.deadline.left <= 0 or caller.halted is not None:
@@ -122,9 +130,50 @@ class Attempts:
         await caller.journal.append(started, ledger=caller.purse.reserve(started))
         return started
 
+    async def _race(self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate) -> Sent:
+        """What came of the request; where hedging is on and it is late, of it or of a second one."""
+        caller = self.caller
+        patience = caller.hedging.patience(self.ask.seat.model) if caller.limits.hedge else None
+        if patience is None:
+            return await self._send(provider, started, deadline)
+        sends = {started.attempt: asyncio.create_task(self._send(provider, started, deadline))}
+        first = sends[started.attempt]
+        try:
+            await asyncio.wait([first], timeout=patience)
+            if first.done() or gate.full or caller.halted is not None or not caller.hedging.take():
+                return await first
+            async with gate.call():
+                try:
+                    again = await self._intend()
+                except OutOfBudget:
+                    return await first
+                sends[again.attempt] = asyncio.create_task(self._send(provider, again, deadline, quiet=True))
+                return await self._first([(started, first), (again, sends[again.attempt])])
+        finally:
+            for task in sends.values():
+                task.cancel()
+            await asyncio.wait(sends.values())
+
+    async def _first(self, sends: Sequence[tuple[CallStarted, asyncio.Task[Sent]]]) -> Sent:
+        """The first reply, else the last failure; what came of the others is recorded and charged."""
+        waiting = {task for _, task in sends}
+        answered: list[asyncio.Task[Sent]] = []
+        while waiting and not answered:
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            answered = [task for task in done if isinstance(task.result().result, Completion)]
+        kept = next(iter(answered), sends[0][1])
+        overtaken = ProviderError("overtaken", "another request for the same answered first", billed=True)
+        for started, task in sends:
+            if task is not kept:
+                lost = task.result() if task.done() else Sent(started, overtaken, 0.0)
+                error = overtaken if isinstance(lost.result, Completion) else lost.result
+                self._failed(started, error, lost.elapsed_s, final=False, wait=None)
+        return kept.result()
+
     async def _send(
-        self, provider: Provider, started: CallStarted, deadline: Deadline
-    ) -> Completion | ProviderError:
+        self, provider: Provider, started: CallStarted, deadline: Deadline, quiet: bool = False
+    ) -> Sent:
+        """quiet: nobody sees its text arrive, since that of another request for the same is shown."""
         caller, seat = self.caller, self.ask.seat
         timeout = None if deadline.at is None else max(deadline.left, 0.001)
         call = Call(
@@ -142,13 +191,16 @@ class Attempts:
         def on_text(text: str) -> None:
             caller.journal.show(Token(**self.common, run_id=caller.journal.run_id, text=text))
 
+        began = time.monotonic()
+        result: Completion | ProviderError
         try:
             async with asyncio.timeout(timeout):
-                return await provider.complete(call, on_text if caller.streaming else None)
+                result = await provider.complete(call, on_text if caller.streaming and not quiet else None)
         except TimeoutError:
-            return ProviderError("timeout", f"no answer within {timeout:.0f} s", billed=True)
+            result = ProviderError("timeout", f"no answer within {timeout:.0f} s", billed=True)
         except ProviderError as exc:
-            return exc
+            result = exc
+        return Sent(started, result, time.monotonic() - began)
 
     def _finished(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         caller, ask = self.caller, self.ask
@@ -200,24 +252,38 @@ class Attempts:
             retry_in_s=wait and round(wait, 3),
             elapsed_s=round(elapsed, 3),
         )
-        dropped = SeatDropped(**self.common, time=failed.time, model=seat.model, reason=failed.message)
-        caller.record(started, nusd(charged), failed, *([dropped] if final else []))
+        caller.record(started, nusd(charged), failed, *([self._dropped(failed)] if final else []))
         return failed
 
     def _left_out(self) -> CallFailed:
         """A seat that was dropped earlier is not asked; that too is in the record."""
-        failed = CallFailed(
+        failed = self._unsent("dropped", "was dropped earlier in this run")
+        self.caller.journal.later(failed)
+        return failed
+
+    def _unsendable(self) -> CallFailed:
+        """A request that cannot be made to fit is not sent blind: its seat is dropped."""
+        window = f"{self.ask.seat.context or 0:,} tokens"
+        failed = self._unsent("too_long", f"the question alone does not fit the model's window of {window}")
+        self.caller.journal.later(failed)
+        self.caller.journal.later(self._dropped(failed))
+        self.caller.check_quorum()
+        return failed
+
+    def _unsent(self, kind: str, message: str) -> CallFailed:
+        return CallFailed(
             **self.common,
             time=now(),
             attempt=self.caller.journal.attempts(self.key),
             fingerprint=self.mark,
             model=self.ask.seat.model,
-            kind="dropped",
-            message="was dropped earlier in this run",
+            kind=kind,
+            message=message,
             final=True,
         )
-        self.caller.journal.later(failed)
-        return failed
+
+    def _dropped(self, failed: CallFailed) -> SeatDropped:
+        return SeatDropped(**self.common, time=failed.time, model=failed.model, reason=failed.message)
 
     def _copy(self, copied: CallFinished) -> CallFinished:
         taken = CallFinished(

@@ -27,6 +27,7 @@ from ..tools import Toolbox
 from .attempts import Attempts
 from .budget import Purse, budget_event, nusd
 from .drive import Where
+from .hedging import Hedging
 from .journal import Journal
 from .limits import Deadline, Gate, Limits, now
 
@@ -51,6 +52,7 @@ class Caller:
     open_provider: Callable[[str], Provider]
     toolbox: Toolbox = field(default_factory=Toolbox)
     redact: Callable[[str], str] = lambda text: text
+    hedging: Hedging = field(default_factory=Hedging)
     streaming: bool = False
     warn_usd: float | None = None
     spent_nusd: int = 0

@@ -63,7 +63,7 @@ class Journal:
         self.dropped: dict[str, str] = {}
         self._observe, self._publish, self._on_stop = observe, publish, on_stop
         self._started: dict[str, CallStarted] = {}
-        self._open: dict[str, CallStarted] = {}
+        self._open: dict[tuple[str, int], CallStarted] = {}
         self._outcomes: dict[str, Done] = {}
         self._entered: set[str] = set()
         self._buffer: list[Event] = []
@@ -174,9 +174,9 @@ class Journal:
         self._observe(event)
         match event:
             case CallStarted():
-                self._started[event.key] = self._open[event.key] = event
+                self._started[event.key] = self._open[event.key, event.attempt] = event
             case CallFinished() | CallFailed():
-                self._open.pop(event.key, None)
+                self._open.pop((event.key, event.attempt), None)
                 if isinstance(event, CallFinished) or event.final:
                     self._outcomes[event.key] = event
             case ToolCalled():

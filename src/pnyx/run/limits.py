@@ -37,13 +37,17 @@ def now() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What bounds the calls of a run. Seconds and tokens; `retries` are attempts after the first."""
+    """What bounds the calls of a run. Seconds and tokens; `retries` are attempts after the first.
+
+    hedge: whether a late call gets a second request beside it.
+    """
 
     call_deadline_s: float
     max_output_tokens: int
     retries: int = 3
     temperature: float | None = None
     seed: int | None = None
+    hedge: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,10 @@ class Gate:
         self._inside = asyncio.Semaphore(concurrency)
         self._spacing = 60.0 / per_minute if per_minute else 0.0
         self._next = 0.0
+
+    @property
+    def full(self) -> bool:
+        return self._inside.locked()
 
     @asynccontextmanager
     async def call(self) -> AsyncIterator[None]:

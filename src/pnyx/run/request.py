@@ -86,6 +86,7 @@ def _limits(run: RunSettings, seed: int | None) -> Limits:
         retries=run.retries,
         temperature=run.temperature,
         seed=seed,
+        hedge=run.hedge,
     )
 
 

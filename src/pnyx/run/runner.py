@@ -31,6 +31,7 @@ from ..tools.open import open_tools
 from .budget import Purse, budget_event
 from .calls import Caller
 from .handle import FINAL, RunHandle
+from .hedging import Hedging
 from .journal import Journal
 from .lease import BEAT_S, alive, this_worker
 from .limits import Deadline, Gate, now
@@ -50,6 +51,7 @@ class Runner:
         self._handles: dict[str, RunHandle] = {}
         self._gates = _Gates(settings)
         self._keeper: asyncio.Task[None] | None = None
+        self._hedging = Hedging()
         self._toolbox = Toolbox()
 
     @classmethod
@@ -213,6 +215,7 @@ class Runner:
             gates=self._gates,
             open_provider=self.providers.get,
             toolbox=self._toolbox,
+            hedging=self._hedging,
             redact=self.providers.redact,
             warn_usd=spec.warn_usd,
             spent_nusd=handle.spent_nusd,

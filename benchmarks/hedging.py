@@ -1,0 +1,79 @@
+"""What hedging buys where one model has a long tail: the same debates with it and without.
+
+    .venv/bin/python -m benchmarks.hedging [--debates 60]
+
+One seat's model answers in 50 ms, but takes 1 s (20 times its median) for one call in fifty; the others
+always take 50 ms. The same calls are slow in both runs. Wall times are of the sleeps, so they hold on any
+machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from pnyx.core.events import CallStarted
+from pnyx.core.models import Usage
+from pnyx.providers.registry import Providers
+from pnyx.providers.seam import Call, Completion
+from pnyx.run.request import build
+from pnyx.run.runner import Runner
+from pnyx.settings import Settings
+
+from .overhead import said, settings
+
+MEDIAN_S, TAIL_S, TAIL = 0.05, 1.0, 0.02
+
+
+class Tailed:
+    """One model with a long tail, drawn anew with the same seed for each run."""
+
+    def __init__(self) -> None:
+        self._drawn = random.Random(7)
+        self.sent = 0
+
+    async def complete(self, call: Call) -> Completion:
+        self.sent += 1
+        slow = call.model == "alpha" and self._drawn.random() < TAIL
+        await asyncio.sleep(TAIL_S if slow else MEDIAN_S)
+        return Completion(said(call), Usage(500, 0, 200, 0))
+
+
+async def debates(folder: Path, count: int, hedge: bool) -> tuple[list[float], int, int]:
+    """(seconds of each debate, requests sent, requests that are the first of their call)."""
+    plain = settings("http://127.0.0.1:9/v1", str(folder / f"{hedge}.db"))
+    chosen: Settings = plain.model_copy(update={"run": plain.run.model_copy(update={"hedge": hedge})})
+    host, walls, calls = Tailed(), [], 0
+    async with Runner.open(chosen, Providers(chosen, extra={"lab": host})) as runner:
+        for n in range(count + 10):
+            began = time.perf_counter()
+            handle = await runner.start(build(chosen, "Should we?", options={"rounds": 2}, seed=n))
+            await handle.result()
+            if n >= 10:  # before, there is no percentile yet
+                walls.append(time.perf_counter() - began)
+            calls += sum([isinstance(e, CallStarted) and e.attempt == 1 async for e in handle.events()])
+    return walls, host.sent, calls
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--debates", type=int, default=60)
+    count = parser.parse_args().debates
+    with tempfile.TemporaryDirectory() as name:
+        naive, _, _ = asyncio.run(debates(Path(name), count, False))
+        hedged, sent, calls = asyncio.run(debates(Path(name), count, True))
+    print(f"debates                      {count}, 8 calls each; critical path without a tail 0.3 s")
+    for told, walls in (("without hedging", naive), ("with hedging", hedged)):
+        worst = sorted(walls)[int(0.95 * len(walls))]
+        print(f"{told:28} mean {statistics.mean(walls):.3f} s   95th percentile {worst:.3f} s")
+    print(f"mean with / without          {statistics.mean(hedged) / statistics.mean(naive):.2f}")
+    print(f"extra requests               {(sent - calls) / calls:.1%} (at most 5 %)")
+
+
+if __name__ == "__main__":
+    main()

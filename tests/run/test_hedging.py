@@ -1,0 +1,133 @@
+"""A late call gets a second request: the first answer counts, both are in the record and in the bill."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from pnyx.core.events import CallFailed, CallFinished, CallStarted
+from pnyx.core.models import Usage
+from pnyx.errors import ProviderError
+from pnyx.protocols import get
+from pnyx.providers.seam import Call, Completion
+from pnyx.run.hedging import ENOUGH, SAVED, SHARE, Hedging
+from pnyx.run.limits import Limits
+from tests.support.houses import House, ledger, spec, well_formed
+from tests.support.panels import Host
+
+SLOW = 30.0
+
+
+class Slow(Host):
+    """Answers at once, except where told: number of a request -> seconds, or an error."""
+
+    def __init__(self, late: dict[int, float | Exception]) -> None:
+        super().__init__(lambda call: f"{call.model} says so. Final answer: 4")
+        self.late, self.cancelled = late, 0
+        self.both = asyncio.Event()
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        number = len(self.sent)
+        self.sent.append(call.messages[-1].text)
+        if number == 1:
+            self.both.set()
+        fault = self.late.get(number, 0.0)
+        if isinstance(fault, Exception):
+            raise fault
+        try:
+            await asyncio.sleep(fault)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return Completion(f"request {number}. Final answer: 4", Usage(10, 0, 5, 0))
+
+
+async def asked(make: Callable[[Host], House], host: Slow, **changes: object) -> tuple[House, str]:
+    """A run of `single`, of a model whose calls take next to no time."""
+    house = make(host)
+    for _ in range(120):
+        house.runner._hedging.took("h:large", 0.02)
+    limits = Limits(call_deadline_s=60.0, max_output_tokens=200, retries=0, hedge=True)
+    wanted = replace(spec(**changes), protocol="single", options=get("single").settle({}), limits=limits)
+    handle = await house.runner.start(wanted)
+    await asyncio.wait_for(handle.result(), 10)
+    return house, handle.run_id
+
+
+async def test_the_second_request_answers_and_both_are_accounted_for(make: Callable[[Host], House]) -> None:
+    host = Slow({0: SLOW})
+    house, run_id = await asked(make, host)
+    log = await house.log(run_id)
+    well_formed(log)
+    assert (len(host.sent), host.cancelled) == (2, 1)
+    assert [e.attempt for e in log if isinstance(e, CallStarted)] == [1, 2]
+    (finished,) = [e for e in log if isinstance(e, CallFinished)]
+    (failed,) = [e for e in log if isinstance(e, CallFailed)]
+    assert (finished.attempt, finished.text) == (2, "request 1. Final answer: 4")
+    assert (failed.attempt, failed.kind, failed.final) == (1, "overtaken", False)
+    reserved = next(e.reserved_usd for e in log if isinstance(e, CallStarted))
+    assert failed.charged_usd == reserved != 0
+    account = await ledger(house, run_id)
+    charged = round(((finished.cost_usd or 0) + (failed.charged_usd or 0)) * 1e9)
+    assert (account.spent_nusd, account.reserved_nusd) == (charged, 0)
+
+
+async def test_a_first_request_that_answers_in_the_end_wins_over_a_failed_second(
+    make: Callable[[Host], House],
+) -> None:
+    host = Slow({0: 0.3, 1: ProviderError("overloaded", "busy")})
+    house, run_id = await asked(make, host)
+    log = await house.log(run_id)
+    assert [e.attempt for e in log if isinstance(e, CallFinished)] == [1]
+    assert [(e.attempt, e.kind, e.final) for e in log if isinstance(e, CallFailed)] == [
+        (2, "overloaded", False)
+    ]
+    assert (await ledger(house, run_id)).reserved_nusd == 0
+
+
+async def test_without_money_for_a_second_request_the_first_is_waited_for(
+    make: Callable[[Host], House],
+) -> None:
+    whole = Slow({})
+    house, run_id = await asked(make, whole)
+    (started,) = [e for e in await house.log(run_id) if isinstance(e, CallStarted)]
+    host = Slow({0: 0.3})
+    house, run_id = await asked(make, host, budget_usd=1.5 * (started.reserved_usd or 0))
+    log = await house.log(run_id)
+    assert len(host.sent) == 1
+    assert [e.attempt for e in log if isinstance(e, CallFinished)] == [1]
+
+
+async def test_a_stop_while_two_are_under_way_leaves_both_as_unknown(make: Callable[[Host], House]) -> None:
+    host = Slow({0: SLOW, 1: SLOW})
+    house = make(host)
+    running = asyncio.create_task(asked(lambda _: house, host))
+    await host.both.wait()
+    (handle,) = house.runner._handles.values()
+    handle.cancel()
+    _, run_id = await running
+    log = await house.log(run_id)
+    well_formed(log)
+    assert sorted((e.attempt, e.kind) for e in log if isinstance(e, CallFailed)) == [
+        (1, "unknown"),
+        (2, "unknown"),
+    ]
+    assert (await ledger(house, run_id)).reserved_nusd == 0
+
+
+def test_patience_is_the_95th_percentile_once_enough_is_known() -> None:
+    hedging = Hedging()
+    for n in range(ENOUGH):
+        assert hedging.patience("m") is None
+        hedging.took("m", float(n))
+    assert hedging.patience("m") == ENOUGH - 1
+    assert hedging.patience("other") is None
+
+
+def test_extra_requests_are_one_in_twenty_and_saved_up_to_a_bound() -> None:
+    hedging = Hedging()
+    assert not hedging.take()
+    for _ in range(round(10 * SAVED / SHARE)):
+        hedging.took("m", 1.0)
+    assert [hedging.take() for _ in range(7)].count(True) == SAVED
