@@ -160,23 +160,25 @@ def conversation(connection: Connection, prefix: str, owner: str | None = None) 
 
     Raises `NotFound`, also when several conversations fit.
     """
+    mine = () if owner is None else (runs.c.owner == owner,)
+
+    def turns(name: str) -> list[RunRow]:
+        query = select(runs).where(runs.c.conversation == name, *mine).order_by(runs.c.created_at, runs.c.id)
+        return [_row(row) for row in connection.execute(query)]
+
+    if whole := turns(prefix):
+        return whole
     fits = or_(*(c.startswith(prefix, autoescape=True) for c in (runs.c.conversation, runs.c.id)))
-    query = select(runs.c.conversation, runs.c.id).where(runs.c.conversation.is_not(None), fits)
-    if owner is not None:
-        query = query.where(runs.c.owner == owner)
+    query = select(runs.c.conversation, runs.c.id).where(runs.c.conversation.is_not(None), fits, *mine)
     found = connection.execute(query).all() if prefix else []
-    several = sorted({row.conversation for row in found})
-    exact = {row.conversation for row in found if prefix in (row.conversation, row.id)}
-    if not found:
-        raise NotFound(
-            f"no conversation {prefix!r}; the id of any of its runs names it: `pnyx runs` lists them"
-        )
-    if len(several) > 1 and not exact:
-        told = ", ".join(several[:3])
+    names = {row.conversation for row in found if row.id == prefix} or {row.conversation for row in found}
+    if not names:
+        hint = "the id of any of its runs names it, and `pnyx runs` lists those"
+        raise NotFound(f"no conversation {prefix!r}; {hint}")
+    if len(names) > 1:
+        told = ", ".join(sorted(names)[:3])
         raise NotFound(f"conversation {prefix!r} is not unique: {told} …; give more of it")
-    chosen = (sorted(exact) or several)[0]
-    ordered = select(runs).where(runs.c.conversation == chosen).order_by(runs.c.created_at, runs.c.id)
-    return [_row(row) for row in connection.execute(ordered)]
+    return turns(names.pop())
 
 
 def log(connection: Connection, run_id: str, after: int = 0) -> list[Event]:
