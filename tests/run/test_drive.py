@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ class Performer:
         self.keys: list[str] = []
         self.entered: list[tuple[str, str, int]] = []
         self.order: list[str] = []
+        self.closed: list[tuple[str, int]] = []
 
     async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
         self.keys.append(key)
@@ -44,6 +46,9 @@ class Performer:
 
     async def tell(self, key: str, step: Tell, where: Where) -> None:
         self.keys.append(key)
+
+    async def close(self, key: str, late: Sequence[int], where: Where) -> None:
+        self.closed = [(key, n) for n in late]
 
     async def enter(self, key: str, step: Enter, where: Where) -> None:
         self.keys.append(key)
@@ -63,6 +68,41 @@ async def run(script: Any, *phases: tuple[str, str], performer: Performer | None
         return inner[name], brief
 
     return await drive(protocol(script, *phases), BRIEF, PANEL, performer or Performer(), resolve)
+
+
+async def test_a_straggler_is_given_up_once_the_outcome_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.05)
+    performer = Performer(slow={"late": 60.0})
+
+    async def script(brief: Brief, panel: Panel) -> Decision:
+        asks = [ask(A, "one"), ask(B, "late"), ask(C, "two")]
+        replies = await panel.all(asks, 2, lambda said: len(said) > 1)
+        return Decision(answer=", ".join(reply.text for reply in replies))
+
+    done = await asyncio.wait_for(run(script, performer=performer), 5)
+    assert done.answer == "a:1 one, c:1 two"
+    assert performer.closed == [("/0", 1)]
+
+
+async def test_a_straggler_that_comes_in_time_still_counts() -> None:
+    performer = Performer(slow={"late": 0.05})
+
+    async def script(brief: Brief, panel: Panel) -> Decision:
+        asks = [ask(A, "one"), ask(B, "late"), ask(C, "two")]
+        return Decision(answer=str(len(await panel.all(asks, 2, lambda said: len(said) > 1))))
+
+    assert (await run(script, performer=performer)).answer == "3"
+    assert performer.closed == []
+
+
+async def test_without_enough_a_straggler_is_waited_for() -> None:
+    performer = Performer(slow={"late": 0.05})
+
+    async def script(brief: Brief, panel: Panel) -> Decision:
+        asks = [ask(A, "one"), ask(B, "late")]
+        return Decision(answer=str(len(await panel.all(asks, 2, lambda said: len(said) > 1))))
+
+    assert (await run(script, performer=performer)).answer == "2"
 
 
 async def test_keys_are_positions_in_the_tree_of_steps() -> None:

@@ -133,11 +133,13 @@ class Absent:
 class All(Step[list[T]]):
     """Run branches (steps or child scripts) in parallel; absentees are dropped, order is kept.
 
-    Raises `NoQuorum` when fewer than `quorum` branches gave a result.
+    enough: whether these results make the outcome certain, so that stragglers, given as long again,
+    count as absent. Raises `NoQuorum` when fewer than `quorum` branches gave a result.
     """
 
     branches: tuple[Branch[T], ...]
     quorum: int = 1
+    enough: Callable[[list[T]], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +248,18 @@ class Panel:
                 for call, result in zip(reply.calls, results, strict=True)
             )
             ask = replace(ask, turns=(*ask.turns, Turn(reply.text, reply.calls, shown)))
-        return await replace(ask, tools=())
+        reply = await replace(ask, tools=())
+        if reply.calls and not reply.text.strip():
+            raise SeatAbsent(f"{seat.label} asked for tools where there were none, and said nothing")
+        return reply
 
-    def all(self, branches: Sequence[Branch[T]], quorum: int = 1) -> All[T]:
-        return All(tuple(branches), quorum)
+    def all(
+        self,
+        branches: Sequence[Branch[T]],
+        quorum: int = 1,
+        enough: Callable[[list[T]], bool] | None = None,
+    ) -> All[T]:
+        return All(tuple(branches), quorum, enough)
 
     def graph(
         self,

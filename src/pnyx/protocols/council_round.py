@@ -6,10 +6,11 @@ from functools import partial
 
 from ..core.ballots import Ballot, ballot_schema, read_ballot
 from ..core.models import Seat
+from ..core.tally import majority_of
 from ..core.verdicts import APPROVAL, Approval, Unreadable, read_approval
 from ..errors import NoQuorum, SeatAbsent
 from .asking import Verdict, ask_verdict
-from .council_count import told
+from .council_count import Count, told
 from .council_table import Table
 from .council_texts import parted
 
@@ -49,7 +50,12 @@ async def rebut(table: Table) -> set[str]:
 
 async def vote(table: Table) -> dict[str, Ballot | None]:
     """Ballots by the voter's label, None for what is no vote. Raises `NoQuorum` below two voters."""
-    ballots = dict(await table.panel.all([_cast(table, seat) for seat in table.panel.seats], quorum=2))
+
+    def certain(cast: list[tuple[str, Ballot | None]]) -> bool:
+        count = Count(tuple(table.proposals), dict(cast), len(table.panel.seats))
+        return count.settled_by == "majority"
+
+    ballots = dict(await table.panel.all([_cast(table, s) for s in table.panel.seats], 2, certain))
     table.votes = {label: told(ballot) for label, ballot in ballots.items() if ballot}
     return ballots
 
@@ -87,4 +93,10 @@ async def confirm(table: Table, winner: str, merged: str) -> list[Verdict[Approv
         ask_verdict(table.panel, seat, draft, APPROVAL, partial(read_approval, own=seat.label))
         for seat in table.panel.seats
     ]
-    return [verdict for verdict in await table.panel.all(asks, quorum=0) if not verdict.reply.truncated]
+
+    def certain(said: list[Verdict[Approval]]) -> bool:
+        whole = [verdict.value.approved for verdict in said if not verdict.reply.truncated]
+        return any(whole.count(side) >= majority_of(len(asks)) for side in (True, False))
+
+    verdicts = await table.panel.all(asks, 0, certain)
+    return [verdict for verdict in verdicts if not verdict.reply.truncated]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,10 +28,13 @@ from .attempts import Attempts
 from .budget import Purse, budget_event, nusd
 from .drive import Where
 from .hedging import Hedging
-from .journal import Journal
+from .journal import CLOSED, Journal
 from .limits import Deadline, Gate, Limits, now
 
 __all__ = ["Caller"]
+
+GIVEN_UP = "not waited for: the outcome was certain without it; the reservation is charged"
+UNKNOWN = "in flight when the run stopped: the outcome is unknown, the reservation is charged"
 
 
 @dataclass
@@ -79,6 +82,14 @@ class Caller:
                 )
             )
 
+    async def close(self, key: str, late: Sequence[int], where: Where) -> None:
+        """Record that these branches are given up; what they have in flight is charged."""
+        given_up = [f"{key}.{n}" for n in late]
+        self.write_off(given_up, GIVEN_UP)
+        self.journal.later(
+            VoteTallied(**_common(key, where), rule=CLOSED, tally={}, detail={"branches": given_up})
+        )
+
     async def use(self, key: str, step: Use, where: Where) -> ToolResult:
         """The tool's result, from the journal when it is there. Raises `Halted`."""
         known = self.journal.result(key, step.fingerprint)
@@ -101,6 +112,8 @@ class Caller:
 
     async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
         """The seat's reply, from the journal when it is there. Raises `SeatAbsent`, `NoQuorum`, `Halted`."""
+        if self.journal.closed(key):
+            raise SeatAbsent(f"{ask.seat.label}: was not waited for")
         outcome = self.journal.outcome(key, ask.fingerprint)
         if outcome is None:
             outcome = await Attempts(self, key, ask, where).outcome()
@@ -129,9 +142,12 @@ class Caller:
             await asyncio.wait_for(self._halting.wait(), min(seconds, max(self.deadline.left, 0)))
         self.check()
 
-    def write_off(self) -> list[CallStarted]:
-        """Close requests whose outcome is not known: charged at their reservation, and told."""
-        lost = self.journal.in_flight()
+    def write_off(self, branches: Sequence[str] = ("",), why: str = UNKNOWN) -> list[CallStarted]:
+        """Close requests whose outcome is not known: charged at their reservation, and told.
+
+        branches: keys of the parts of the tree that are meant, by default all of it.
+        """
+        lost = [s for s in self.journal.in_flight() if any(_within(s.key, branch) for branch in branches)]
         for started in lost:
             failed = CallFailed(
                 key=started.key,
@@ -143,7 +159,7 @@ class Caller:
                 fingerprint=started.fingerprint,
                 model=started.model,
                 kind="unknown",
-                message="in flight when the run stopped: the outcome is unknown, the reservation is charged",
+                message=why,
                 final=False,
                 charged_usd=started.reserved_usd,
             )
@@ -164,6 +180,10 @@ class Caller:
         if len(live) < self.quorum:
             why = "; ".join(f"{label}: {reason}" for label, reason in self.journal.dropped.items())
             raise NoQuorum(f"{len(live)} of {len(self.seats)} seats are left, {self.quorum} needed ({why})")
+
+
+def _within(key: str, branch: str) -> bool:
+    return key == branch or key.startswith(f"{branch}/")
 
 
 def _common(key: str, where: Where) -> dict[str, Any]:

@@ -8,6 +8,8 @@ first, so a replay finds the same keys.
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -22,6 +24,8 @@ from ..errors import Halted, NoQuorum, ScriptError, SeatAbsent
 __all__ = ["Performer", "Resolve", "Where", "drive"]
 
 T = TypeVar("T")
+GRACE_S = 2.0
+"""Seconds that stragglers have at least, once the outcome of a phase is certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,10 @@ class Where:
 
 
 class Performer(Protocol):
-    """What carries out the leaves of the tree: calls, tools, phases and counts."""
+    """What carries out the leaves of the tree: calls, tools, phases and counts.
+
+    close: the branches `late` of the parallel step at `key` were given up.
+    """
 
     async def ask(self, key: str, ask: Ask, where: Where) -> Reply: ...
 
@@ -43,6 +50,8 @@ class Performer(Protocol):
     async def enter(self, key: str, step: Enter, where: Where) -> None: ...
 
     async def tell(self, key: str, step: Tell, where: Where) -> None: ...
+
+    async def close(self, key: str, late: Sequence[int], where: Where) -> None: ...
 
 
 Resolve = Callable[[str, Brief], tuple[steps.Protocol, Brief]]
@@ -104,8 +113,8 @@ class _Driver:
                 return await self.performer.use(key, step, self.where)
             case Tell():
                 return await self.performer.tell(key, step, self.where)
-            case All(branches, quorum):
-                return await self.all(key, branches, quorum)
+            case All(branches, quorum, enough):
+                return await self.all(key, branches, quorum, enough)
             case Graph(nodes, quorum):
                 return await self.graph(key, nodes, quorum)
             case Run(name, brief):
@@ -128,8 +137,17 @@ class _Driver:
             return cast(T, await self.step(key, branch, root=False))
         return cast(T, await self.script(branch, key))
 
-    async def all(self, key: str, branches: Sequence[Branch[T]], quorum: int) -> list[T]:
-        results = await _together([self.branch(f"{key}.{i}", branch) for i, branch in enumerate(branches)])
+    async def all(
+        self,
+        key: str,
+        branches: Sequence[Branch[T]],
+        quorum: int,
+        enough: Callable[[list[T]], bool] | None,
+    ) -> list[T]:
+        running = [self.branch(f"{key}.{i}", branch) for i, branch in enumerate(branches)]
+        results = await _together(running, enough)
+        if late := [i for i, result in enumerate(results) if isinstance(result, _Late)]:
+            await self.performer.close(key, late, self.where)
         return self._quorate([r for r in results if not isinstance(r, Exception)], quorum, len(branches))
 
     async def graph(
@@ -168,27 +186,49 @@ class _Driver:
         return results
 
 
-async def _together(branches: Sequence[Awaitable[T]]) -> list[T | Exception]:
+class _Late(SeatAbsent):
+    """The branch was not waited for any longer."""
+
+
+async def _together(
+    branches: Sequence[Awaitable[T]], enough: Callable[[list[T]], bool] | None = None
+) -> list[T | Exception]:
     """Results in order, `SeatAbsent` and `NoQuorum` in place of what is missing.
 
-    When the run halts, calls in flight are still awaited and recorded, for they are paid; anything
-    else that goes wrong cancels the other branches.
+    Once there is `enough`, the others have as long again as it took, at least `GRACE_S`. When the run
+    halts, calls in flight are still awaited and recorded, for they are paid; anything else that goes
+    wrong cancels the other branches.
     """
     tasks = [asyncio.ensure_future(b) for b in branches]
     waiting: set[asyncio.Future[T]] = set(tasks)
+    began, until = time.monotonic(), math.inf
     try:
         while waiting:
-            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            left = None if until == math.inf else until - time.monotonic()
+            done, waiting = await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                break
             for task in done:
                 exc = task.exception()
                 if exc is not None and not isinstance(exc, SeatAbsent | NoQuorum | Halted):
                     raise exc
+            if enough is not None and until == math.inf and enough(_results(tasks)):
+                now = time.monotonic()
+                until = now + max(GRACE_S, now - began)
     finally:
         for task in waiting:
             task.cancel()
         if waiting:
             await asyncio.wait(waiting)
-    halted = [exc for task in tasks if isinstance(exc := task.exception(), Halted)]
+    errors = [_Late("was not waited for") if task.cancelled() else task.exception() for task in tasks]
+    halted = [exc for exc in errors if isinstance(exc, Halted)]
     if halted:
         raise halted[0]
-    return [task.result() if (exc := task.exception()) is None else cast(Exception, exc) for task in tasks]
+    return [
+        task.result() if exc is None else cast(Exception, exc)
+        for task, exc in zip(tasks, errors, strict=True)
+    ]
+
+
+def _results(tasks: Sequence[asyncio.Future[T]]) -> list[T]:
+    return [task.result() for task in tasks if task.done() and task.exception() is None]

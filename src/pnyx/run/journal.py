@@ -31,6 +31,8 @@ from ..store import runs as store
 
 __all__ = ["Journal", "Outcome"]
 
+CLOSED = "closed"
+"""The rule of a count that was closed before everyone had answered."""
 Outcome = CallFinished | CallFailed
 Done = Outcome | ToolCalled
 
@@ -66,6 +68,7 @@ class Journal:
         self._open: dict[tuple[str, int], CallStarted] = {}
         self._outcomes: dict[str, Done] = {}
         self._entered: set[str] = set()
+        self._closed: set[str] = set()
         self._buffer: list[Event] = []
         self._failure: BaseException | None = None
         for event in past:
@@ -101,6 +104,10 @@ class Journal:
     def entered(self, key: str) -> bool:
         """Whether the phase or the count at `key` is recorded."""
         return key in self._entered
+
+    def closed(self, key: str) -> bool:
+        """Whether the step at `key` is in a branch that was given up."""
+        return any(key == branch or key.startswith(f"{branch}/") for branch in self._closed)
 
     def later(self, event: Event) -> None:
         """Record `event` with the next append: for what a replay would find again by itself."""
@@ -183,6 +190,8 @@ class Journal:
                 self._outcomes[event.key] = event
             case VoteTallied():
                 self._entered.add(event.key)
+                if event.rule == CLOSED:
+                    self._closed.update(event.detail["branches"])
             case PhaseEntered():
                 self._entered.add(event.key)
                 self.answer = event.answer or self.answer
