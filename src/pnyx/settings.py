@@ -201,12 +201,16 @@ class RunSettings(_Table):
 class BudgetSettings(_Table):
     """Caps in USD, None for no cap. warn_usd: spent in a run, from where on it warns.
 
+    run_usd: of one run. day_usd: of all runs of a day. batch_usd: of all runs of a batch. key_usd: of
+    all runs of one owner, which is a key of the server, or "local".
+
     allow_unknown_price: whether a capped run may ask models whose price is unknown.
     """
 
     run_usd: Cap | None = None
     day_usd: Cap | None = None
     batch_usd: Cap | None = None
+    key_usd: Cap | None = None
     warn_usd: Cap | None = None
     allow_unknown_price: bool = False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -69,3 +70,37 @@ async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Ho
     await handle.result()
     warnings = [e for e in await house.log(handle.run_id) if isinstance(e, Budget)]
     assert [w.kind for w in warnings] == ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "changes"),
+    [
+        ("batch:b1", {"batch": "b1", "batch_usd": 0.004}),
+        ("key:local", {"key_usd": 0.004}),
+        ("day:", {"day_usd": 0.004}),
+    ],
+)
+async def test_caps_over_many_runs_hold_and_a_larger_one_in_the_settings_resumes(
+    make: Callable[[Host], House], scope: str, changes: dict[str, Any]
+) -> None:
+    house = make(Host(said))
+    handles = [await house.start(options={"rounds": 2}, **changes) for _ in range(4)]
+    results = [await handle.result() for handle in handles]
+    assert "paused" in {result.status for result in results}
+    spent = sum(result.usage["cost_usd"] for result in results)
+    assert 0 < spent <= 0.004
+    paused = next(result for result in results if result.status == "paused")
+    name = scope.partition(":")[0]
+    assert f"of {scope}" in paused.detail["message"]
+    assert f"raise budget.{name}_usd" in paused.detail["message"]
+
+    more = house.runner.settings.budget.model_copy(update={f"{name}_usd": 1.0})
+    house.runner.settings = house.runner.settings.model_copy(update={"budget": more})
+    assert (await (await house.runner.resume(paused.run_id)).result()).status == "decided"
+
+
+async def test_runs_outside_a_batch_do_not_count_against_it(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    await (await house.start(options={"rounds": 1}, batch_usd=1e-9)).result()
+    result = await (await house.start(options={"rounds": 1}, batch_usd=1e-9)).result()
+    assert result.status == "decided"

@@ -91,7 +91,7 @@ async def caller(
     """A caller on a run that is made if it is not there, else taken over with its journal."""
     limits = Limits(call_deadline_s, 100, retries)
     spec = Spec(question="Q?", protocol="consensus", seats=panel, limits=limits)
-    purse = Purse(run_id, {f"run:{run_id}": budget_usd, "day": None})
+    purse = Purse(run_id, {"run": budget_usd, "day": None})
     past: Sequence[Event] = await database.read(lambda c: store.log(c, run_id))
     if not await database.read(lambda c: store.listing(c, limit=1000)):
         row = store.RunRow.new(run_id, spec.owner, now(), spec.protocol, spec.question, spec.to_json())

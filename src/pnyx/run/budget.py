@@ -57,7 +57,10 @@ def audit(usage: Usage | None, input_tokens: int, output_tokens: int, spoke: boo
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """The accounts of one run. caps: scope -> USD or None; "day" stands for the day of the call."""
+    """The accounts of one run. caps: scope -> USD or None; see `Spec.caps`.
+
+    "run" stands for this run, "day" for the day of the call.
+    """
 
     run_id: str
     caps: Mapping[str, float | None]
@@ -68,8 +71,9 @@ class Purse:
 
     def accounts(self, time: str) -> dict[str, int | None]:
         """scope -> cap in nUSD of the accounts that a call begun at `time` (ISO 8601) is charged to."""
+        named = {"run": self.run_scope, "day": f"day:{time[:10]}"}
         return {
-            f"day:{time[:10]}" if scope == "day" else scope: None if cap is None else round(cap * NUSD)
+            named.get(scope, scope): None if cap is None else round(cap * NUSD)
             for scope, cap in self.caps.items()
         }
 

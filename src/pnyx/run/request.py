@@ -13,13 +13,13 @@ from ..core.text import Material
 from ..errors import UsageError
 from ..providers.catalogue import Catalogue, default_panel, parse_seats
 from ..providers.catalogue import seats as deal
-from ..settings import RunSettings, Settings
+from ..settings import BudgetSettings, RunSettings, Settings
 from ..tools.open import wanted
 from .given import Response, given
 from .limits import Limits
 from .spec import Spec
 
-__all__ = ["build"]
+__all__ = ["build", "shared_caps"]
 
 
 def build(
@@ -36,6 +36,7 @@ def build(
     seed: int | None = None,
     context: Sequence[Material] = (),
     owner: str = "local",
+    batch: str | None = None,
     allow_unknown_price: bool = False,
     tools: bool | None = None,
     cast: str | None = None,
@@ -45,11 +46,11 @@ def build(
 ) -> Spec:
     """What to run, with every choice settled: arguments first, then the settings, then defaults.
 
-    panel: model references, "provider:model" or "provider:model*N". preset: "quick" or "deep".
-    roles: seat label or number -> text, over those that `cast` ("diverse", "redteam") gives. tools:
-    whether seats may use them; None: as configured. responses: answers that exist already, for
-    protocols that take such. ground: search the web for the question first. conversation: the id of
-    the one that the run is a turn of. Raises `UsageError`, `ConfigError`, `NotFound`.
+    panel: model references, "provider:model" or "provider:model*N". preset: "quick" or "deep". roles:
+    seat label or number -> text, over those that `cast` ("diverse", "redteam") gives. tools: whether
+    seats may use them; None: as configured. responses: answers that exist already, for protocols that
+    take such. ground: search the web for the question first. conversation: the one that the run is a
+    turn of. batch: what `budget.batch_usd` is for. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
     page = protocols.get(protocol or settings.run.protocol)
     refs, preset = _panel(settings, page, panel, preset)
@@ -68,8 +69,8 @@ def build(
         ground=ground,
         limits=_limits(settings.run, told),
         budget_usd=budget_usd if budget_usd is not None else settings.budget.run_usd,
-        day_usd=settings.budget.day_usd,
-        warn_usd=settings.budget.warn_usd,
+        **shared_caps(settings.budget),
+        batch=batch,
         deadline_s=deadline_s if deadline_s is not None else settings.run.deadline_s,
         allow_unknown_price=allow_unknown_price or settings.budget.allow_unknown_price,
         owner=owner,
@@ -77,6 +78,16 @@ def build(
         tools=wanted(settings.tools) if (settings.tools.enabled if tools is None else tools) else (),
         tool_turns=settings.tools.max_rounds,
     )
+
+
+def shared_caps(budget: BudgetSettings) -> dict[str, Any]:
+    """What is set for more than one run, as fields of a `Spec`: a resumed run is held to it as it is now."""
+    return {
+        "day_usd": budget.day_usd,
+        "batch_usd": budget.batch_usd,
+        "key_usd": budget.key_usd,
+        "warn_usd": budget.warn_usd,
+    }
 
 
 def _limits(run: RunSettings, seed: int | None) -> Limits:

@@ -35,6 +35,7 @@ from .hedging import Hedging
 from .journal import Journal
 from .lease import BEAT_S, alive, this_worker
 from .limits import Deadline, Gate, now
+from .request import shared_caps
 from .spec import Spec
 
 __all__ = ["Runner", "new_id"]
@@ -99,7 +100,8 @@ class Runner:
         row = await self.database.read(lambda c: store.find(c, prefix, owner))
         past = await self.database.read(lambda c: store.log(c, row.id))
         changes: dict[str, Any] = {"budget_usd": budget_usd, "deadline_s": deadline_s}
-        spec = replace(Spec.from_json(row.spec), **{k: v for k, v in changes.items() if v is not None})
+        given = {k: v for k, v in changes.items() if v is not None} | shared_caps(self.settings.budget)
+        spec = replace(Spec.from_json(row.spec), **given)
         if fork:
             spec.check()
             inherited = {e.key: e for e in past if isinstance(e, CallFinished)}
@@ -207,7 +209,7 @@ class Runner:
                 publish=handle.publish,
                 on_stop=lambda stop: handle.cancel(),
             ),
-            purse=Purse(run_id, {f"run:{run_id}": spec.budget_usd, "day": spec.day_usd}),
+            purse=Purse(run_id, spec.caps),
             seats=spec.seats,
             quorum=spec.quorum,
             limits=spec.limits,

@@ -28,9 +28,9 @@ class Spec:
 
     options: of its protocol, settled. tables: the options configured for other protocols, which it
     may run inside. seed: of labels and orders; salt: the secret from which fence nonces come.
-    responses: answers that exist already. ground: search the web for the question first.
-    conversation: the id of the conversation that the run is a turn of.
-    budget_usd, day_usd: caps; warn_usd: where a warning is due; deadline_s: seconds for the whole run.
+    responses: answers that exist already. ground: search the web for the question first. budget_usd,
+    day_usd, batch_usd, key_usd: caps; batch: the name of what the third is for; warn_usd: where a
+    warning is due; deadline_s: seconds for the whole run.
     """
 
     question: str
@@ -45,6 +45,9 @@ class Spec:
     salt: str = field(default_factory=lambda: secrets.token_hex(16))
     budget_usd: float | None = None
     day_usd: float | None = None
+    batch_usd: float | None = None
+    key_usd: float | None = None
+    batch: str | None = None
     warn_usd: float | None = None
     deadline_s: float | None = None
     allow_unknown_price: bool = False
@@ -75,6 +78,16 @@ class Spec:
     def brief(self) -> Brief:
         return Brief(self.question, self.today, self.options, self.context, self.responses)
 
+    @property
+    def caps(self) -> dict[str, float | None]:
+        """What a call is charged to, and how much each may hold: scope -> USD, None without a cap.
+
+        The run's own account is the runner's to name.
+        """
+        batch = {f"batch:{self.batch}": self.batch_usd} if self.batch else {}
+        key = {} if self.key_usd is None else {f"key:{self.owner}": self.key_usd}
+        return {"run": self.budget_usd, "day": self.day_usd, **batch, **key}
+
     def check(self) -> None:
         """Raise `UsageError` for a run that could not end well."""
         if not self.question.strip():
@@ -89,7 +102,7 @@ class Spec:
                 "give more with --model, or one model several seats: --model 'provider:model*3'"
             )
         unknown = sorted({seat.model for seat in self.seats if seat.price is None})
-        capped = self.budget_usd is not None or self.day_usd is not None
+        capped = any(cap is not None for cap in self.caps.values())
         if unknown and capped and not self.allow_unknown_price:
             raise ConfigError(
                 f"a budget is set, but the price of {', '.join(unknown)} is unknown; set input_price and "

@@ -111,14 +111,20 @@ class Account:
         return self.cap_nusd is None or self.spent_nusd + self.reserved_nusd + amount <= self.cap_nusd
 
 
+_MORE = {"run": "`pnyx resume ID --budget USD` goes on with more"} | {
+    kind: f"raise budget.{kind}_usd, then `pnyx resume ID` goes on" for kind in ("day", "batch", "key")
+}
+
+
 class Exhausted(OutOfBudget):
     """`account` has no room for `amount` nUSD."""
 
     def __init__(self, account: Account, amount: int) -> None:
         used, cap = account.spent_nusd + account.reserved_nusd, account.cap_nusd or 0
+        more = _MORE[account.scope.partition(":")[0]]
         super().__init__(
             f"the next call may cost ${amount / NUSD:.4f}, and of {account.scope}'s ${cap / NUSD:.4f} "
-            f"${used / NUSD:.4f} is spent or reserved; `pnyx resume ID --budget USD` goes on with more"
+            f"${used / NUSD:.4f} is spent or reserved; {more}"
         )
         self.account = account
 

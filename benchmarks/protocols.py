@@ -1,0 +1,84 @@
+"""Every protocol on three questions with the embedded models: does each come to its end, in what time?
+
+    make demo-protocols            # or: .venv/bin/python -m benchmarks.protocols [-p NAME] [-m REF[*N]]
+
+The models are tiny: what counts here is that each run ends as its protocol says, with calls that fit what
+`pnyx ask --dry-run` told before. Exit 1 when one does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from pnyx import protocols
+from pnyx.errors import PnyxError
+from pnyx.interfaces.opening import open_settings
+from pnyx.protocols.reckoning import reckon
+from pnyx.run.request import build
+from pnyx.run.result import Result
+from pnyx.run.runner import Runner
+
+QUESTIONS = (
+    "What is 17 * 24? End with: Final answer: <number>",
+    "Which is heavier, a kilogram of iron or a kilogram of feathers? End with: Final answer: <answer>",
+    "Name one advantage and one drawback of SQLite for a small web shop, and say whether you would use it.",
+)
+SMALL = {"consensus": {"rounds": 1}, "decompose": {"max_subtasks": 3}}
+"""What protocols inside others, which no preset reaches, are held to: a reply takes seconds here."""
+ENDS = ("consensus", "majority", "plurality", "decided", "deadlock", "single")
+
+
+async def run(names: tuple[str, ...], panel: tuple[str, ...]) -> bool:
+    fine = True
+    with tempfile.TemporaryDirectory() as folder:
+        database = {"url": f"sqlite:///{Path(folder) / 'demo.db'}"}
+        settings = open_settings({"storage": database, **SMALL})
+        async with Runner.open(settings) as runner:
+            for name in names:
+                for question in QUESTIONS:
+                    fine = await one(runner, name, question, panel) and fine
+    return fine
+
+
+async def one(runner: Runner, name: str, question: str, panel: tuple[str, ...]) -> bool:
+    preset = "quick" if "quick" in protocols.get(name).presets else None
+    spec = build(runner.settings, question, protocol=name, panel=panel, preset=preset, deadline_s=900)
+    least, most = reckon(spec.page, spec.seats, spec.options, spec.tables)
+    began = time.monotonic()
+    result = await (await runner.start(spec)).result()
+    took = time.monotonic() - began
+    # A verdict that cannot be read is asked for once more, which no reckoning foresees.
+    asked = result.usage["calls"]
+    ended = result.status in ENDS and bool(result.answer.strip())
+    print(
+        f"{name:11} {result.status:10} {asked:3} calls ({least} to {most}) {took:6.1f} s  "
+        f"{_short(result)}  · {question[:40]}",
+        flush=True,
+    )
+    return ended
+
+
+def _short(result: Result) -> str:
+    said = result.final_answer or result.answer or str(result.detail.get("message", ""))
+    return " ".join(said.split())[:60]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("-p", "--protocol", action="append", default=[], choices=protocols.names())
+    parser.add_argument("-m", "--model", action="append", default=[], help="as for `pnyx ask`")
+    given = parser.parse_args()
+    try:
+        fine = asyncio.run(run(tuple(given.protocol) or protocols.names(), tuple(given.model)))
+    except PnyxError as exc:
+        sys.exit(str(exc))
+    sys.exit(0 if fine else 1)
+
+
+if __name__ == "__main__":
+    main()
