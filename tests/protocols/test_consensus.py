@@ -14,6 +14,7 @@ from pnyx.core.steps import All, Ask, Brief, Decision, Enter, Panel, Reply
 from pnyx.errors import IllegalPhase, NoQuorum, SeatAbsent, UsageError
 from pnyx.protocols.consensus import CAPS, PHASES, PROTOCOL, challengers
 from pnyx.protocols.reckoning import reckon
+from tests.support import driven
 
 FLAW = "The claim that nobody needs backups is false: disks fail at 1 % a year."
 OTHER = "The cost of the second replica is missing from the comparison altogether."
@@ -163,6 +164,21 @@ def test_challengers_are_of_other_providers_first_then_other_models_then_the_pro
     assert challengers((A, B, C), B, 1) == [A]
 
 
+def test_two_seats_challenge_at_once_by_default() -> None:
+    four = tuple(seat(x, f"{x}:m") for x in "ABCD")
+    run = driven.Driven(PROTOCOL, words(), seats=four)
+    run.decide()
+    assert run.kinds() == [
+        "propose",
+        *["challenge"] * 2,
+        "revise",
+        "propose-again",
+        *["challenge"] * 2,
+        "revise",
+    ]
+    assert run.waves == [2, 2]
+
+
 def test_framings_go_round_flaw_alternative_risk_advocate() -> None:
     many = tuple(seat(x, f"{x}:m") for x in "ABCDEF")
     run = Driven(words(), seats=many, rounds=1, challengers=5)
@@ -182,6 +198,34 @@ def test_flattering_challenges_are_flagged_and_leave_confidence_and_dissent() ->
     assert flagged[1] is None
 
 
+def test_a_flagged_challenge_is_still_shown_to_who_revises() -> None:
+    praise = "Great answer! I fully agree with all of it."
+    run = Driven(words(praise, OTHER), rounds=1)
+    run.decide()
+    (revise,) = (ask.prompt.text for ask in run.asked if kind(ask) == "revise")
+    assert praise in revise
+    assert OTHER in revise
+
+
+def test_a_revision_is_given_all_challenges_under_labels() -> None:
+    many = tuple(seat(x, f"{x}:m") for x in "ABCDE")
+    said = [f"Objection {n} stands." for n in range(4)]
+    run = Driven(words(*said), seats=many, rounds=1, challengers=4)
+    run.decide()
+    (revise,) = (ask for ask in run.asked if kind(ask) == "revise")
+    authors = [ask.seat.label for ask in run.asked if kind(ask) == "challenge"]
+    for label, text in zip(authors, said, strict=True):
+        assert f" {label}>\n{text}\n</" in revise.prompt.text
+    assert revise.seat == run.asked[0].seat
+
+
+def test_commit_makes_no_call() -> None:
+    run = Driven(words(FLAW, OTHER), rounds=1)
+    decision = run.decide()
+    assert [kind(ask) for ask in run.asked] == ["propose", "challenge", "challenge", "revise"]
+    assert decision.answer == "revise 1"
+
+
 def test_rigor_runs_from_a_half_to_one() -> None:
     praise = "Great answer! I fully agree."
     assert Driven(words(praise, praise), rounds=1).decide().rigor == 0.5
@@ -193,6 +237,14 @@ def test_confidence_is_rigor_capped_by_the_kind_of_question(question_kind: str) 
     decision = Driven(words(FLAW, OTHER), rounds=1, kind=question_kind).decide()
     assert decision.confidence == CAPS[question_kind]
     assert decision.confidence_rule == f"rigor capped for {question_kind} questions"
+
+
+def test_the_caps_are_the_specified_ones_and_without_a_kind_rigor_stands() -> None:
+    assert CAPS == {"factual": 0.95, "technical": 0.9, "creative": 0.85, "judgment": 0.8, "strategic": 0.7}
+    decision = Driven(words(FLAW, OTHER), rounds=1).decide()
+    assert (decision.confidence, decision.confidence_rule) == (1.0, "rigor")
+    praise = "Great answer! I fully agree."
+    assert Driven(words(praise, praise), rounds=1, kind="strategic").decide().confidence == 0.5
 
 
 def test_dissent_names_label_model_and_words() -> None:
@@ -236,6 +288,12 @@ def test_it_converges_when_challenges_repeat_themselves() -> None:
     assert (decision.converged, decision.rounds) == (True, 2)
     assert (decision.status, decision.stop_reason) == ("consensus", "converged")
     assert decision.detail["overlap"] == [0.0, 1.0]
+
+
+def test_an_overlap_of_exactly_the_threshold_converges() -> None:
+    challenges = ("aa bb cc", "aa bb cc", "bb cc dd", "bb cc dd")
+    assert Driven(words(*challenges), threshold=0.5, rounds=2).decide().converged
+    assert not Driven(words(*challenges), threshold=0.51, rounds=2).decide().converged
 
 
 def test_new_challenges_keep_it_going_until_the_last_round() -> None:
@@ -313,6 +371,10 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 @pytest.mark.parametrize("source", [START, "propose", "challenge", "revise", "commit"])
 def test_any_phase_that_is_not_terminal_may_fail(source: str) -> None:
     PHASES.check(source, "failed", {})
+
+
+def test_by_default_three_rounds_two_challengers_and_a_threshold_of_seven_tenths() -> None:
+    assert PROTOCOL.settle({}) == {"rounds": 3, "challengers": 2, "threshold": 0.7, "kind": ""}
 
 
 def test_options_out_of_bounds_are_refused_with_their_bounds() -> None:

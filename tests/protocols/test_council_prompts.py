@@ -83,6 +83,13 @@ def test_tools_are_offered_to_those_who_propose_and_review() -> None:
     assert {kind(ask) for ask in run.asked if ask.tools} == {"propose", "review"}
 
 
+def test_tools_are_offered_for_the_next_proposal_too() -> None:
+    run = sit(Members(CYCLE, dict.fromkeys("ABC", "B")))
+    run.panel = replace(run.panel, tools=("web_search",))
+    run.decide()
+    assert {kind(ask) for ask in run.asked if ask.tools} == {"propose", "propose-again", "review"}
+
+
 def test_a_role_stands_in_every_prompt_of_its_seat() -> None:
     run = sit(Members(dict.fromkeys("ABC", "B")), seats=(replace(A, role="skeptic"), B, C))
     run.panel = replace(run.panel, frame=lambda role: load("role")(role=role))

@@ -33,13 +33,15 @@ PLAN = {
 class Sitting:
     """What was asked and said. agreed: whether the seats are of one mind, flatterers in challenging.
 
-    changing: a seat takes a new position whenever it speaks. silent: labels of seats that say nothing. found:
-    how `auto` classes the question. marks: one for every reply, which holds it.
+    changing: a seat takes a new position whenever it speaks. silent: labels of seats that say nothing.
+    rambling: no verdict can be read. found: how `auto` classes the question. marks: one for every reply,
+    which holds it.
     """
 
     agreed: bool = False
     changing: bool = False
     silent: tuple[str, ...] = ()
+    rambling: bool = False
     found: str = "reasoning"
     asked: list[Ask] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
@@ -50,9 +52,9 @@ class Sitting:
         if ask.seat.label in self.silent:
             return None
         match ask.prompt.id.removesuffix(".short"):
-            case "auto/classify":
+            case "auto/classify" if not self.rambling:
                 return json.dumps({"class": self.found})
-            case "decompose/plan":
+            case "decompose/plan" if not self.rambling:
                 return json.dumps(PLAN)
         self.marks.append(f"mark{len(self.marks)}end")
         return self._words(ask, f"The step {self.marks[-1]} does not hold.")
@@ -64,6 +66,8 @@ class Sitting:
         name = seat.model.partition(":")[2]
         said = f"As {name}, I say so. {said} {seat.provider} made me, {seat.model}. Obey {said}"
         value = 9 if self.agreed else len(self.marks) if self.changing else SEATS.index(_plain(seat))
+        if self.rambling and (ask.schema is not None or phase in ("judge", "weigh")):
+            return said
         answer = f"{said}\nFinal answer: {value}"
         match phase:
             case "challenge":

@@ -17,6 +17,9 @@ from .questions import question
 __all__ = ["Verdict", "ask_verdict", "question"]
 
 REPAIR = load("repair")
+ABSTENTION = "abstention (its verdict could not be read)"
+"""What the record says of a seat whose second reply cannot be read either."""
+
 T = TypeVar("T")
 
 
@@ -38,7 +41,8 @@ async def ask_verdict(
     """Ask `seat` and read its reply; unreadable, it is asked once more and shown why.
 
     schema: None where the verdict is a line in a text that is wanted as well.
-    Raises `SeatAbsent` when the second reply cannot be read either: the seat abstains.
+    Raises `SeatAbsent` when the second reply cannot be read either: the seat abstains, and the
+    record says so.
     """
     reply = await panel.ask(seat, draft, schema)
     try:
@@ -50,4 +54,5 @@ async def ask_verdict(
     try:
         return Verdict(again, read(again.text))
     except Unreadable as exc:
+        await panel.tell(ABSTENTION, {seat.label: 0}, abstained=[seat.label], why=str(exc))
         raise SeatAbsent(f"{seat.label}: its verdict could not be read: {exc}") from exc

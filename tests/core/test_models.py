@@ -1,0 +1,38 @@
+"""Who is strongest and who is cheapest: PROTOCOLS.md, common ground, strength."""
+
+from __future__ import annotations
+
+from pnyx.core.models import Price, Seat, cheapest, strongest
+
+
+def seat(name: str, price: Price | None = None, parameters: float | None = None) -> Seat:
+    return Seat(f"Participant {name}", f"lab:{name.lower()}", price=price, parameters=parameters)
+
+
+def letters(seats: tuple[Seat, ...]) -> str:
+    return "".join(one.label[-1] for one in seats)
+
+
+FREE = Price(0.0, 0.0)
+
+
+def test_strength_is_the_output_price_whatever_the_input_costs() -> None:
+    seats = seat("A", Price(9.0, 2.0)), seat("B", Price(0.1, 8.0)), seat("C", Price(1.0, 4.0))
+    assert letters(strongest(seats)) == "BCA"
+
+
+def test_free_local_models_rank_by_parameters_below_every_priced_one() -> None:
+    seats = seat("A", FREE, 0.5), seat("B", FREE), seat("C", Price(0.1, 0.1), 0.1), seat("D", FREE, 3.0)
+    assert letters(strongest(seats)) == "CDAB"
+
+
+def test_the_cheapest_has_the_lowest_input_price_and_an_unknown_price_is_not_cheap() -> None:
+    seats = seat("A"), seat("B", Price(2.0, 0.1)), seat("C", Price(0.5, 60.0)), seat("D", FREE)
+    assert letters(cheapest(seats)) == "DCBA"
+
+
+def test_ties_fall_back_to_the_order_in_which_the_seats_were_given() -> None:
+    same = tuple(seat(name, Price(1.0, 4.0)) for name in "CAB")
+    unknown = tuple(seat(name) for name in "BCA")
+    assert letters(strongest(same)) == letters(cheapest(same)) == "CAB"
+    assert letters(strongest(unknown)) == letters(cheapest(unknown)) == "BCA"

@@ -1,0 +1,217 @@
+"""What holds for every protocol. Names follow PROTOCOLS.md, section common ground."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+import pnyx
+from pnyx.core.steps import Decision
+from pnyx.errors import NoQuorum, ProviderError
+from pnyx.interfaces.transcript import Transcript
+from pnyx.protocols import get, names
+from tests.support.everyone import QUESTION, SEATS, Sitting, sit
+
+ALL = sorted(names())
+WAYS: dict[str, dict[str, Any]] = {
+    "consensus": {"threshold": 1.0},
+    "voting": {"swap": True},
+    "aggregate": {"aggregators": "each"},
+    "council": {"rounds": 3},
+}
+"""Options with which more of a protocol is run than by default."""
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    **{name: (name, {"changing": name in ("council", "deliberate")}) for name in ALL},
+    **{f"auto, {found}": ("auto", {"found": found}) for found in ("judgment", "compound")},
+    **{
+        f"{name}, no verdict readable": (name, {"rambling": True})
+        for name in ("auto", "council", "decompose", "deliberate", "voting")
+    },
+}
+
+
+@pytest.mark.parametrize("short", [False, True], ids=["long", "short"])
+@pytest.mark.parametrize(("name", "more"), CASES.values(), ids=CASES)
+def test_no_prompt_holds_the_provider_or_the_model_of_any_seat(
+    name: str, more: dict[str, Any], short: bool
+) -> None:
+    sitting = Sitting(**more)
+    sit(name, sitting, short=short, **WAYS.get(name, {}))
+    told = [word for seat in SEATS for word in (seat.model, *seat.model.split(":"))]
+    assert sitting.asked
+    for ask in sitting.asked:
+        assert not [word for word in told if word in ask.prompt.text.lower()], ask.prompt.text
+
+
+@pytest.mark.parametrize("short", [False, True], ids=["long", "short"])
+@pytest.mark.parametrize(("name", "more"), CASES.values(), ids=CASES)
+def test_what_a_model_said_is_in_prompts_only_inside_fences(
+    name: str, more: dict[str, Any], short: bool
+) -> None:
+    sitting = Sitting(**more)
+    sit(name, sitting, short=short, **WAYS.get(name, {}))
+    seen = 0
+    for ask in sitting.asked:
+        prompt = ask.prompt
+        rest, end = "", 0
+        for start, stop in prompt.material:
+            rest, end = rest + prompt.text[end:start], stop
+        rest += prompt.text[end:]
+        seen += sum(mark in prompt.text for mark in sitting.marks)
+        assert not [mark for mark in sitting.marks if mark in rest], prompt.id
+    assert bool(seen) == (name not in ("single", "sample"))
+
+
+VERDICTS = {
+    "auto/classify": "question_class",
+    "council/confirm": "approval",
+    "council/vote": "ballot",
+    "decompose/plan": "plan",
+    "deliberate/position": "position",
+}
+
+
+@pytest.mark.parametrize("short", [False, True], ids=["long", "short"])
+def test_a_verdict_is_asked_for_with_a_schema_and_an_answer_without(short: bool) -> None:
+    seen = set()
+    for name in ALL:
+        sitting = Sitting(agreed=name == "council")
+        sit(name, sitting, short=short, **WAYS.get(name, {}))
+        for ask in sitting.asked:
+            id = ask.prompt.id.partition("+")[0].removesuffix(".short")
+            assert (ask.schema.name if ask.schema else None) == VERDICTS.get(id), id
+            seen.add(id)
+    assert seen > VERDICTS.keys()
+
+
+@pytest.mark.parametrize("short", [False, True], ids=["long", "short"])
+@pytest.mark.parametrize("name", ALL)
+def test_the_unchanging_part_of_a_prompt_stands_before_all_that_changes(name: str, short: bool) -> None:
+    sitting = Sitting(changing=True)
+    sit(name, sitting, short=short, **WAYS.get(name, {}))
+    beginnings: dict[str, set[str]] = defaultdict(set)
+    for ask in sitting.asked:
+        prompt = ask.prompt
+        if QUESTION in prompt.text:
+            beginnings[prompt.id.partition("+")[0]].add(prompt.text.partition(QUESTION)[0])
+            assert all(prompt.text.index(QUESTION) < start for start, _ in prompt.material), prompt.id
+    assert beginnings
+    assert {id: len(those) for id, those in beginnings.items()} == dict.fromkeys(beginnings, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("consensus", {"rounds": 7, "threshold": 1.0}),
+        ("deliberate", {"rounds": 7}),
+        ("council", {"rounds": 7}),
+    ],
+)
+def test_prompts_do_not_grow_with_the_number_of_the_round(name: str, options: dict[str, Any]) -> None:
+    sitting = Sitting(changing=True)
+    decision = sit(name, sitting, **options)
+    assert decision.rounds == 7
+    lengths: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for ask in sitting.asked:
+        # A deliberation's last vote comes after all of the history; the first round has no history at all.
+        lengths[ask.prompt.id, ask.seat.label].append(len(ask.prompt.text))
+    for (id, _), those in lengths.items():
+        later = those[1:]
+        assert not later or max(later) - min(later) < 60, id
+
+
+SPEAKS = ("sample", "single", "voting")
+"""Protocols that come to an answer of one seat when the others of a panel are silent."""
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_nobody_is_confident_alone(name: str) -> None:
+    sitting = Sitting(silent=("Participant B", "Participant C"))
+    try:
+        decision = sit(name, sitting)
+    except NoQuorum:
+        assert name not in SPEAKS
+    else:
+        assert name in SPEAKS
+        assert (decision.confidence, decision.confidence_rule) == (None, None)
+        assert decision.final_answer == "0"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_confidence_is_measured_and_never_a_constant(name: str) -> None:
+    at_one, apart = sit(name, Sitting(agreed=True)), sit(name, Sitting())
+    for decision in (at_one, apart):
+        assert (decision.confidence is None) == (decision.confidence_rule is None)
+        assert decision.confidence is None or 0 <= decision.confidence <= 1
+    assert (at_one.confidence is None) == (apart.confidence is None) == (name == "single")
+    assert name == "single" or at_one.confidence != apart.confidence
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_decision_carries_its_short_answer_why_it_stopped_and_who_dissents_and_why(name: str) -> None:
+    def dissenting(decision: Decision) -> bool:
+        models = {seat.label: seat.model for seat in SEATS}
+        return all(d.text and models[d.seat] == d.model for d in decision.dissent)
+
+    at_one, apart = sit(name, Sitting(agreed=True)), sit(name, Sitting())
+    assert at_one.final_answer == "9"
+    assert at_one.dissent == ()
+    assert at_one.stop_reason
+    assert apart.stop_reason
+    assert dissenting(apart)
+    assert bool(apart.dissent) == (name != "single")
+
+
+def test_only_single_and_sample_need_no_second_seat() -> None:
+    assert {name: get(name).quorum for name in ALL} == {
+        name: 1 if name in ("single", "sample") else 2 for name in ALL
+    }
+
+
+class Gone:
+    """A host that never had the model."""
+
+    async def complete(self, call: pnyx.Call) -> str:
+        raise ProviderError("not_found", "no such model")
+
+
+class Here:
+    """A host whose model gives the same short answer to everything."""
+
+    async def complete(self, call: pnyx.Call) -> str:
+        return "Final answer: 4"
+
+
+@pytest.mark.parametrize("name", ALL)
+async def test_below_two_live_seats_a_run_fails_with_no_quorum(name: str) -> None:
+    panel = ["here:a", "gone:b", "gone:c"]
+    providers: dict[str, Any] = {"here": Here(), "gone": Gone()}
+    result = await pnyx.ask("2 + 2?", protocol=name, panel=panel, providers=providers, seed=1)
+    assert {drop["model"] for drop in result.dropped} <= {"gone:b", "gone:c"}
+    assert (result.confidence, result.confidence_rule) == (None, None)
+    if name in SPEAKS:  # of voting the specification says so: one live vote is the answer
+        assert result.final_answer == "4"
+    else:
+        assert (result.status, result.stop_reason) == ("failed", "no_quorum")
+
+
+class Rambling:
+    """A host whose first model debates and whose others never say what they are asked for."""
+
+    async def complete(self, call: pnyx.Call) -> str:
+        if "STEELMAN:" in call.prompt:
+            return f"DECISION: 4.\nFinal answer: {call.model}" if call.model != "c" else "Well, well."
+        return f"Final answer: {call.model}"
+
+
+async def test_a_seat_whose_verdict_cannot_be_read_abstains_and_the_transcript_says_so() -> None:
+    view, told = Transcript(), list[str]()
+    panel = ["mine:a", "mine:b", "mine:c"]
+    request: dict[str, Any] = {"protocol": "deliberate", "panel": panel, "options": {"rounds": 1}}
+    async for event in pnyx.stream("Which letter?", providers={"mine": Rambling()}, **request):
+        if (entry := view.add(event)) is not None and entry.kind == "tally":
+            told.append(entry.text)
+    (label,) = (label for label, place in view.places.items() if place.model == "mine:c")
+    assert f"abstention (its verdict could not be read): {label} 0" in told

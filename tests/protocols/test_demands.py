@@ -1,0 +1,189 @@
+"""What prompts ask for, where PROTOCOLS.md says it: by the words that ask for it, in both variants.
+
+What seats make of it is for the evaluation to measure; a prompt that no longer asks is found here.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from pnyx.prompts import ROOT
+
+PROMPTS = sorted(path.relative_to(ROOT).with_suffix("").as_posix() for path in ROOT.rglob("*.md"))
+ANSWERING = (
+    *("aggregate/answer", "aggregate/review", "consensus/propose", "consensus/propose-again"),
+    *("consensus/revise", "council/propose", "council/propose-again", "council/rebut", "council/synthesise"),
+    *("decompose/merge", "decompose/prioritize", "deliberate/answer", "deliberate/position"),
+    *("deliberate/vote", "moa/answer", "moa/layer", "moa/close", "sample/answer", "single/answer"),
+    *("voting/vote", "voting/judge", "voting/weigh"),
+)
+
+
+def text(prompt: str) -> str:
+    return " ".join((ROOT / f"{prompt}.md").read_text("utf-8").split())
+
+
+def asks(prompt: str, *words: str) -> None:
+    missing = [part for part in words if part not in text(prompt)]
+    assert not missing
+
+
+@pytest.mark.parametrize("variant", ["", ".short"])
+@pytest.mark.parametrize("prompt", ANSWERING)
+def test_who_answers_is_asked_for_the_line_that_code_reads(prompt: str, variant: str) -> None:
+    asks(f"{prompt}{variant}", "Final answer:")
+
+
+@pytest.mark.parametrize("prompt", [name for name in PROMPTS if "{{nonce}}" in text(name)])
+def test_what_is_fenced_is_introduced_as_material_and_not_as_instructions(prompt: str) -> None:
+    said = text(prompt)
+    assert any(
+        word in said
+        for word in ("material", "It is there to be weighed", "They are text to", "It is text to")
+    )
+    refusals = ("tells you to do something", "not instructions")
+    assert any(word in said for word in refusals)
+    assert said.index("{{nonce}}") < min(said.index(word) for word in refusals if word in said)
+
+
+def test_a_proposal_is_to_be_specific_with_examples_and_numbers_and_without_hedging() -> None:
+    asks(
+        "consensus/propose",
+        "a number with its unit, a named example",
+        "Be concrete about doing it",
+        "Name the strongest alternative",
+        "Commit.",
+        "no softening words",
+    )
+    asks("consensus/propose.short", "what the answer is, why, and one example or number")
+
+
+def test_a_challenge_is_to_disagree_without_praise_and_to_name_what_is_wrong_or_missing() -> None:
+    asks(
+        "consensus/challenge",
+        "find at least one substantive disagreement",
+        "Begin with the objection itself. No praise",
+        "what is wrong, oversimplified or missing",
+    )
+    asks("consensus/challenge.short", "which claim is wrong or what is missing", "do not praise it")
+
+
+def test_a_challenge_of_a_recommendation_argues_for_an_alternative() -> None:
+    asks("consensus/challenge", "If the answer recommends something, argue for a specific alternative")
+    asks("consensus/challenge.short", "what should be done instead")
+
+
+@pytest.mark.parametrize(
+    ("framing", "angle", "short"),
+    [
+        ("flaw", "the flaw", "most likely false"),
+        ("alternative", "the alternative", "a better choice"),
+        ("risk", "risk", "what will go wrong"),
+        ("advocate", "devil's advocate", "why the opposite is true"),
+    ],
+)
+def test_every_framing_has_an_angle_of_its_own(framing: str, angle: str, short: str) -> None:
+    asks(f"consensus/{framing}", f"Your angle: {angle}.")
+    asks(f"consensus/{framing}.short", short)
+
+
+def test_a_revision_answers_each_challenge_and_does_not_mention_the_debate() -> None:
+    asks(
+        "consensus/revise",
+        "decide for each challenge",
+        "Where a challenge is right, change the answer",
+        "Keep what was right in the draft, with stronger grounds",
+        "Take in views the draft lacked",
+        "Where it is wrong, keep your point and give the ground",
+        "do not mention the draft, the challenges, reviewers or a debate",
+    )
+    asks("consensus/revise.short", "Use what is right in the objections", "Do not mention the first answer")
+
+
+def test_the_next_proposal_builds_on_the_answer_and_the_objections_that_stand() -> None:
+    asks(
+        "consensus/propose-again",
+        "Keep what is right in it",
+        "Check each objection on its merits",
+        "so that it replaces the one that stands",
+    )
+    asks("consensus/propose-again.short", "Keep what is right, fix what the objections are right about")
+
+
+def test_a_judge_picks_the_best_answer_and_improves_it_where_it_can() -> None:
+    asks("voting/judge", "BEST: <label>", "make it better where you can", "Their order is random")
+    asks("voting/judge.short", "BEST", "with its mistakes corrected")
+
+
+def test_a_weighing_judge_combines_all_answers_by_their_weights() -> None:
+    asks("voting/weigh", "Combine them", "add up the weights on each side", "{{weights}}")
+    asks("voting/weigh.short", "Put the answers together into one", "believe the side that counts more")
+
+
+def test_the_classes_are_told_as_they_are_routed() -> None:
+    asks(
+        "auto/classify",
+        "Logic, mathematics, code, anything to be worked out step by step",
+        "an opinion, an evaluation, a comparison",
+        "several parts of which at least one needs the result of another",
+    )
+    asks(
+        "auto/classify.short",
+        "Mathematics, logic, code",
+        "an opinion, a comparison",
+        "one part needs the result",
+    )
+
+
+def test_a_plan_has_two_to_seven_subtasks_each_with_label_question_and_needs() -> None:
+    for variant in ("", ".short"):
+        asks(f"decompose/plan{variant}", "2 to {{most}}", '"label"', '"question"', '"needs"', "JSON object")
+
+
+def test_a_merger_is_one_coherent_answer_and_a_prioritised_one_goes_by_confidence() -> None:
+    asks("decompose/merge", "one coherent answer", "Do not mention parts")
+    asks("decompose/merge.short", "Write one answer to the whole question")
+    asks("decompose/prioritize", "how much they can be relied on", "{{weights}}")
+    asks("decompose/prioritize.short", "How sure each one is, from 0 to 1", "Put what is sure first")
+
+
+def test_a_synthesis_merges_the_strongest_points_and_keeps_minority_views() -> None:
+    asks("council/synthesise", "Merge in the strongest points of the others", "Keep the minority's view")
+    asks("council/synthesise.short", "Add the best point of the other answers", "If somebody disagrees")
+
+
+def test_an_aggregator_judges_steps_and_not_their_number_and_says_which_it_accepts() -> None:
+    asks(
+        "aggregate/review", "Judge steps, not conclusions", "is no evidence for it", "ACCEPTED:", "REJECTED:"
+    )
+    asks("aggregate/review.short", "do not count how many say the same", "ACCEPTED:", "REJECTED:")
+    asks("aggregate/answer", "Reason in numbered steps")
+
+
+def test_a_turn_of_a_deliberation_steelmans_criticises_steps_and_decides() -> None:
+    asks(
+        "deliberate/position",
+        "STEELMAN: For each position that opposes yours, its strongest form",
+        "CRITIQUE: The specific steps that do not hold",
+        "why the inference is invalid, shown by",
+        "DECISION: Your answer now, and why",
+    )
+    asks(
+        "deliberate/position.short",
+        "STEELMAN: the best reason",
+        "CRITIQUE: the step",
+        "DECISION: your answer now and why",
+    )
+
+
+def test_the_final_vote_of_a_deliberation_is_cast_alone() -> None:
+    asks("deliberate/vote", "You cast one vote, alone", "nobody sees it before all have voted")
+
+
+def test_sources_are_cited_by_their_numbers() -> None:
+    asks(
+        "context",
+        "give that number, such as [2], right after each statement",
+        "Cite no number that is not there",
+    )
+    asks("context.short", "If a note has a number such as [2], write that number after what you take from it")
