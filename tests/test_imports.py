@@ -26,7 +26,8 @@ BELOW: dict[str, set[str]] = {
     "reliability": BASE | {"core"},
     "providers": BASE | {"core", "config"},
     "tools": BASE | {"core", "config"},
-    "store": BASE | {"core", "config"},
+    # What became of decisions is stored as reliability knows it.
+    "store": BASE | {"core", "config", "reliability"},
 }
 BELOW["run"] = set(BELOW)
 BELOW["evaluate"] = set(BELOW)

@@ -73,7 +73,8 @@ class PhaseEntered(_Base):
 class CallStarted(_Base):
     """The intent: committed before the request is sent. One for every request, retries included.
 
-    cut: characters left out of it, so that it fits the model's window.
+    cut: characters left out of it, so that it fits the model's window. searches: of the web, that the host
+    may make by itself.
     """
 
     type: ClassVar[str] = "call_started"
@@ -86,6 +87,7 @@ class CallStarted(_Base):
     schema: str | None = None
     max_tokens: int = 0
     cut: int = 0
+    searches: int = 0
     reserved_usd: float | None = None
 
 
@@ -104,6 +106,7 @@ class CallFinished(_Base):
     absent: why the reply counts as silence (empty, refusal), else None.
     usage_flag: why the reported usage was not believed and the reservation was charged, else None.
     copied: the reply was taken from the run this one was forked from; nothing was paid for it here.
+    searches: of the web, that the host made by itself; None: not told. sources: addresses that it cites.
     """
 
     type: ClassVar[str] = "call_finished"
@@ -122,6 +125,8 @@ class CallFinished(_Base):
     usage_flag: str | None = None
     absent: str | None = None
     copied: bool = False
+    searches: int | None = None
+    sources: tuple[str, ...] = ()
     elapsed_s: float = 0.0
 
 

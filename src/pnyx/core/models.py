@@ -73,6 +73,7 @@ class Seat:
     proposer_eligible: False for models that search the web by themselves.
     short_prompts: the model answers better to a prompt's short variant.
     context, max_output: tokens; None when unknown.
+    weight: what its vote counts, learned from judged runs; None where nothing was learned.
     """
 
     label: str
@@ -85,10 +86,16 @@ class Seat:
     temperature: float | None = None
     context: int | None = None
     max_output: int | None = None
+    weight: float | None = None
 
     @property
     def provider(self) -> str:
         return self.model.partition(":")[0]
+
+    @property
+    def name(self) -> str:
+        """The model's name at its host."""
+        return self.model.partition(":")[2]
 
 
 def strongest(seats: tuple[Seat, ...]) -> tuple[Seat, ...]:

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = ["Tally", "borda", "break_tie", "majority_of", "plurality", "weighted"]
+from .models import Seat
+
+__all__ = ["Tally", "borda", "break_tie", "by_seat", "majority_of", "plurality", "weighted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,19 @@ def weighted(votes: Sequence[str | None], weights: Sequence[float], *, live: flo
     if bad := [w for w in weights if not (math.isfinite(w) and w >= 0)]:
         raise ValueError(f"a weight must be a number from 0 up, not {bad[0]!r}")
     return _tally(zip(votes, map(_exact, weights), strict=True), live)
+
+
+def by_seat(
+    votes: Sequence[str | None], seats: Sequence[Seat], shares: Sequence[float] | None = None
+) -> Tally:
+    """Votes that count what their seats' are known to be worth, times `shares`; else one each.
+
+    Where nobody who voted is known to be worth anything, each counts one: a silent winner leaves no vacuum.
+    """
+    worth = [1.0 if seat.weight is None else seat.weight for seat in seats]
+    if not any(w for w, vote in zip(worth, votes, strict=True) if vote is not None):
+        worth = [1.0] * len(votes)
+    return weighted(votes, [w * s for w, s in zip(worth, shares or [1.0] * len(votes), strict=True)])
 
 
 def majority_of(live: int) -> int:

@@ -54,6 +54,7 @@ async def ask(
     A run that fails, pauses or is cancelled says so in `status` and `stop_reason`; what stops it
     from being recorded, or a request that makes no sense, raises `PnyxError`.
     """
+
     def spec(settings: Settings) -> Spec:
         return build(
             settings,

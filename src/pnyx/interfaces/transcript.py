@@ -104,7 +104,10 @@ class Place:
 
 @dataclass
 class Transcript:
-    """What the events so far come to. `result` is the result object once the run has ended or paused."""
+    """What the events so far come to.
+
+    tools: every use of a tool, in order. result: the result object once the run has ended or paused.
+    """
 
     clock: Callable[[], float] = time.monotonic
     run_id: str = ""
@@ -116,6 +119,7 @@ class Transcript:
     phase: str = ""
     places: dict[str, Place] = field(default_factory=dict)
     summary: Summary = field(default_factory=Summary)
+    tools: list[Entry] = field(default_factory=list)
     result: Mapping[str, Any] | None = None
 
     def add(self, event: Event) -> Entry | None:
@@ -142,7 +146,10 @@ class Transcript:
             case RunFinished():
                 self.result = event.result
             case _:
-                return self._aside(event)
+                entry = self._aside(event)
+                if entry.kind == "tool":
+                    self.tools.append(entry)
+                return entry
         return None
 
     @property
@@ -197,6 +204,8 @@ class Transcript:
             place.charge(event.cost_usd)
         if event.finish_reason == "length":
             facts.append("cut at the token limit")
+        if event.searches:
+            facts.append(f"searched {quantity(event.searches, 'time')}")
         if event.usage_flag:
             facts.append(f"usage {event.usage_flag}, charged at the reservation")
         title = self._title(event, place.model)

@@ -11,13 +11,13 @@ from ..core.grouping import find, grouped
 from ..core.models import Seat, cheapest, strongest
 from ..core.sorting import GROUPS, read_groups
 from ..core.steps import Panel, Reply
-from ..core.tally import break_tie, plurality
+from ..core.tally import Tally, break_tie, by_seat
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
 from .asking import ask_verdict
 
-__all__ = ["Camps", "Stated", "leader", "voice"]
+__all__ = ["Camps", "Stated", "leader", "tally", "voice"]
 
 SAME = load("camps")
 JUDGES = 2
@@ -123,8 +123,13 @@ class Camps:
 
 def leader(said: Sequence[Stated], by: Sequence[Mapping[str, float]] = ()) -> str:
     """The camp with the most of `said`; of several the first in `by`, then the one of the strongest seat."""
-    order = [one.camp for one in _ranked(said)]
-    return break_tie(plurality(order).leaders, by, order)
+    ranked = _ranked(said)
+    return break_tie(tally(ranked).leaders, by, [one.camp for one in ranked])
+
+
+def tally(said: Sequence[Stated], shares: Sequence[float] | None = None) -> Tally:
+    """The camps by the votes for them; shares: what each vote counts of what its seat's does."""
+    return by_seat([one.camp for one in said], [one.seat for one in said], shares)
 
 
 def voice(said: Sequence[Stated], camp: str) -> Stated:

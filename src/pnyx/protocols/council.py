@@ -55,7 +55,7 @@ async def council(brief: Brief, panel: Panel) -> Decision:
         await panel.enter("voting", table.n, table.standing(before))
         ballots = await vote(table)
         live = heard | ballots.keys()
-        count = Count(table.candidates, ballots, len(live))
+        count = Count(table.candidates, ballots, len(live), panel.seats)
         outcome = count.outcome(before, table.n == rounds)
         figures = {**count.figures(), "outcome": outcome, "votes": dict(table.votes)}
         await panel.tell("endorsements", count.counts, count.winner, **figures)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.ballots import Ballot
-from ..core.tally import Tally, borda, break_tie, majority_of, plurality
+from ..core.models import Seat
+from ..core.tally import Tally, borda, break_tie, by_seat, majority_of, plurality
 
 __all__ = ["Count", "told"]
 
@@ -17,12 +18,14 @@ class Count:
     """The ballots of one round.
 
     candidates: labels of the proposals, in the run's shuffled order. ballots: by the voter's label, None
-    where what it said is no vote. live: the seats of which a majority is counted.
+    where what it said is no vote. live: the seats of which a majority is counted. seats: who they are,
+    where what their votes are worth is known; a majority is one of heads all the same.
     """
 
     candidates: tuple[str, ...]
     ballots: Mapping[str, Ballot | None]
     live: int
+    seats: tuple[Seat, ...] = ()
 
     @property
     def tally(self) -> Tally:
@@ -37,7 +40,12 @@ class Count:
     @property
     def leaders(self) -> tuple[str, ...]:
         """The most endorsed proposals; all of them when none is endorsed."""
-        return self.tally.leaders or self.candidates
+        heads = self.tally
+        if max(heads.counts.values(), default=0) < majority_of(self.live):
+            voters = [seat for seat in self.seats if seat.label in self.ballots]
+            worth = by_seat([self.endorsement(seat.label) for seat in voters], voters)
+            return worth.leaders or heads.leaders or self.candidates
+        return heads.leaders
 
     @property
     def winner(self) -> str:
@@ -54,7 +62,7 @@ class Count:
         """What makes the winner win: majority | plurality | borda | order."""
         if self.endorsed >= majority_of(self.live):
             return "majority"
-        if self.tally.winner:
+        if len(self.leaders) == 1:
             return "plurality"
         first, second, *_ = sorted((self.points[label] for label in self.leaders), reverse=True)
         return "borda" if first > second else "order"

@@ -98,6 +98,7 @@ def _detail(table: Table, count: Count, close: Close) -> Mapping[str, Any]:
             for seat in seats
             if seat.label in table.proposals
         ],
+        "native": Poll.of(table.native).detail()["native"],
         "vote_only": Poll.of(table.native).leader,
     }
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.steps import Dissent
-from ..core.tally import Tally, majority_of, plurality, weighted
-from .camps import Stated, leader, voice
+from ..core.tally import Tally, majority_of
+from .camps import Stated, leader, tally, voice
 
 __all__ = ["RULE", "Debate", "standing"]
 
@@ -46,7 +46,7 @@ class Debate:
 
     @property
     def native(self) -> Tally:
-        return plurality([one.camp for one in self.natives])
+        return tally(self.natives)
 
     @property
     def best(self) -> str:
@@ -75,8 +75,8 @@ class Debate:
 
     @property
     def _pooled(self) -> Tally:
-        votes = [(one.camp, LATER if n else 1.0) for n, said in enumerate(self.rounds) for one in said]
-        return weighted([camp for camp, _ in votes], [weight for _, weight in votes])
+        votes = [(one, LATER if n else 1.0) for n, said in enumerate(self.rounds) for one in said]
+        return tally([one for one, _ in votes], [share for _, share in votes])
 
     def dissent(self, ballots: Sequence[Stated], camp: str) -> tuple[Dissent, ...]:
         """Who ended elsewhere: by ballot, or by the last position where there is none."""
@@ -87,13 +87,14 @@ class Debate:
 
     def detail(self, ballots: Sequence[Stated]) -> dict[str, Any]:
         """The positions of every round, the ballots that decided, and what votes alone would have said."""
-        tally = plurality([one.camp for one in ballots])
+        last = tally(ballots)
         first = leader(self.natives)
         alone = {"answer": first, "text": voice(self.natives, first).text}
         return {
             "votes": [one.ballot for one in ballots],
-            "tally": dict(tally.counts),
-            "margin": tally.margin,
+            "native": {one.seat.label: one.camp for one in self.natives if one.short is not None},
+            "tally": dict(last.counts),
+            "margin": last.margin,
             "vote_only": {**alone, "tally": dict(self.native.counts), "margin": self.native.margin},
             "positions": self.moves,
             "changes": sum(move["changed"] for move in self.moves),

@@ -10,7 +10,7 @@ from ..core.answers import final_answer
 from ..core.grouping import find, grouped
 from ..core.models import Seat, strongest
 from ..core.steps import Dissent, Reply, Tell
-from ..core.tally import Tally, break_tie, majority_of, plurality, weighted
+from ..core.tally import Tally, break_tie, by_seat, majority_of, weighted
 
 __all__ = ["Poll"]
 
@@ -36,7 +36,7 @@ class Poll:
         groups = grouped(said)
         answers = tuple(find(answer, groups) for answer in said)
         if weights is None:
-            tally = plurality(answers)
+            tally = by_seat(answers, [vote.seat for vote in votes])
         else:
             tally = weighted(answers, [weights[vote.seat.label] for vote in votes])
         return cls(tuple(votes), answers, groups, tally, weights)
@@ -70,7 +70,8 @@ class Poll:
 
     def tell(self) -> Tell:
         """The count, for the record."""
-        rule = "plurality" if self.weights is None else "weighted plurality"
+        learned = any(vote.seat.weight is not None for vote in self.votes)
+        rule = "plurality" if self.weights is None and not learned else "weighted plurality"
         return Tell(rule, self.tally.counts, self.leader, self._figures())
 
     def standing(self, short: str | None) -> dict[str, Any]:
@@ -102,7 +103,8 @@ class Poll:
             {"seat": vote.seat.label, "model": vote.seat.model, "answer": answer}
             for vote, answer in zip(self.votes, self.answers, strict=True)
         ]
-        return {"votes": votes, "tally": dict(self.tally.counts), **self._figures()}
+        native = {vote["seat"]: vote["answer"] for vote in votes}
+        return {"votes": votes, "native": native, "tally": dict(self.tally.counts), **self._figures()}
 
     def _figures(self) -> dict[str, Any]:
         return {"margin": self.tally.margin, "tied": len(self.tally.leaders) > 1}

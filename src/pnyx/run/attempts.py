@@ -21,11 +21,12 @@ from ..core.steps import Ask
 from ..core.structured import read_object
 from ..core.sycophancy import refusal, silent
 from ..errors import OutOfBudget, ProviderError
-from ..providers.seam import Call, Completion, Message, Provider
+from ..providers.seam import Call, Completion, Message, Provider, can_search
 from .budget import nusd, usd
 from .drive import Where
 from .journal import Outcome
 from .limits import Deadline, Gate, delay, now
+from .searching import TOOL
 
 if TYPE_CHECKING:
     from .calls import Caller
@@ -36,6 +37,8 @@ REPLY_TOKENS = 1024
 """What is kept free for a reply, at most."""
 SQUEEZE = 0.6
 """What is left of a request that the host found too long."""
+SOURCES, ADDRESS = 20, 500
+"""Cited sources that are recorded, and characters of an address: one that is cut would lead nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ class Attempts:
     def __init__(self, caller: Caller, key: str, ask: Ask, where: Where) -> None:
         self.caller, self.key, self.ask = caller, key, ask
         self.cut = 0
+        self.searches = 0
         self.common: dict[str, Any] = {
             "key": key,
             "phase": where.phase,
@@ -70,6 +74,8 @@ class Attempts:
             return self._copy(copied)
         gate = caller.gates[seat.provider]
         provider = caller.open_provider(seat.provider)
+        if caller.searches and TOOL in self.ask.tools and await can_search(provider, seat.name):
+            self.searches = caller.searches
         call_deadline: Deadline | None = None
         tries, squeezed = 0, False
         if not self._fit(_window(seat)):
@@ -125,7 +131,8 @@ class Attempts:
             schema=ask.schema.json if ask.schema else None,
             max_tokens=max_tokens,
             cut=self.cut,
-            reserved_usd=usd(caller.purse.quote(ask.seat, _sent(ask), max_tokens)),
+            searches=self.searches,
+            reserved_usd=usd(caller.purse.quote(ask.seat, _sent(ask), max_tokens, self.searches)),
         )
         await caller.journal.append(started, ledger=caller.purse.reserve(started))
         return started
@@ -177,15 +184,16 @@ class Attempts:
         caller, seat = self.caller, self.ask.seat
         timeout = None if deadline.at is None else max(deadline.left, 0.001)
         call = Call(
-            model=seat.model.partition(":")[2],
+            model=seat.name,
             messages=_messages(self.ask),
-            tools=caller.toolbox.specs(self.ask.tools),
+            tools=caller.toolbox.specs(self._offered()),
             max_tokens=started.max_tokens,
             temperature=seat.temperature if seat.temperature is not None else caller.limits.temperature,
             # One seed for all calls would make seats of one model say the same thing.
             seed=None if caller.limits.seed is None else crc32(f"{caller.limits.seed}{self.key}".encode()),
             schema=self.ask.schema,
             timeout_s=timeout,
+            searches=self.searches,
         )
 
         def on_text(text: str) -> None:
@@ -202,9 +210,19 @@ class Attempts:
             result = exc
         return Sent(started, result, time.monotonic() - began)
 
+    def _offered(self) -> list[str]:
+        """The tools of the request. Its host's own search is none; nor is ours, where it cannot be had."""
+        return [
+            name
+            for name in self.ask.tools
+            if name != TOOL or (not self.searches and name in self.caller.toolbox.tools)
+        ]
+
     def _finished(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         caller, ask = self.caller, self.ask
-        bill = caller.purse.bill(started, ask.seat.price, done.usage, _sent(ask), bool(done.text))
+        bill = caller.purse.bill(
+            started, ask.seat.price, done.usage, _sent(ask), bool(done.text), done.searches
+        )
         absent = None if done.tool_calls else _absence(done)
         finished = CallFinished(
             **self.common,
@@ -223,6 +241,8 @@ class Attempts:
             cost_usd=usd(bill.cost_nusd),
             usage_flag=bill.flag,
             absent=absent,
+            searches=done.searches,
+            sources=tuple(url for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             elapsed_s=round(elapsed, 3),
         )
         caller.record(started, bill.cost_nusd or 0, finished)
@@ -298,6 +318,7 @@ class Attempts:
             finish_reason=copied.finish_reason,
             cost_usd=0.0,
             absent=copied.absent,
+            sources=copied.sources,
             copied=True,
         )
         self.caller.journal.post(taken)

@@ -21,6 +21,9 @@ __all__ = ["Bill", "Purse", "audit", "budget_event", "nusd", "usd"]
 OVERHEAD_TOKENS = 32
 """What a host's chat template adds to a prompt, at most, in tokens."""
 
+SEARCH_TOKENS = 10_000
+"""What a search by a host adds to the input, about, in tokens."""
+
 
 def usd(nusd: int | None) -> float | None:
     return None if nusd is None else nusd / NUSD
@@ -55,15 +58,23 @@ def audit(usage: Usage | None, input_tokens: int, output_tokens: int, spoke: boo
     return None
 
 
+def _input_tokens(prompt: str, searches: int) -> int:
+    """Tokens that a request is charged for, at most: what was found is read again at each further search."""
+    found = SEARCH_TOKENS * searches * (searches + 1) // 2
+    return estimate_tokens(prompt) + OVERHEAD_TOKENS + found
+
+
 @dataclass(frozen=True, slots=True)
 class Purse:
     """The accounts of one run. caps: scope -> USD or None; see `Spec.caps`.
 
-    "run" stands for this run, "day" for the day of the call.
+    "run" stands for this run, "day" for the day of the call. search_price: USD for a search by a model's
+    host, None when unknown.
     """
 
     run_id: str
     caps: Mapping[str, float | None]
+    search_price: float | None = None
 
     @property
     def run_scope(self) -> str:
@@ -77,11 +88,12 @@ class Purse:
             for scope, cap in self.caps.items()
         }
 
-    def quote(self, seat: Seat, prompt: str, max_tokens: int) -> int | None:
-        """The most the call can cost, in nUSD; None when the seat's price is unknown."""
-        if seat.price is None:
+    def quote(self, seat: Seat, prompt: str, max_tokens: int, searches: int = 0) -> int | None:
+        """The most the call can cost, in nUSD; None when the price of the seat or a search is unknown."""
+        found = self._cost(searches)
+        if seat.price is None or found is None:
             return None
-        return seat.price.ceiling(estimate_tokens(prompt) + OVERHEAD_TOKENS, max_tokens)
+        return seat.price.ceiling(_input_tokens(prompt, searches), max_tokens) + found
 
     def open(self, connection: Connection, time: str) -> None:
         """Make the accounts, or give those that are there their caps."""
@@ -105,14 +117,34 @@ class Purse:
         return lambda connection: store.settle(connection, scopes, reserved, charged_nusd)
 
     def bill(
-        self, started: CallStarted, price: Price | None, usage: Usage | None, prompt: str, spoke: bool
+        self,
+        started: CallStarted,
+        price: Price | None,
+        usage: Usage | None,
+        prompt: str,
+        spoke: bool,
+        searches: int | None = None,
     ) -> Bill:
-        """What the finished call is charged: its usage at the price, or the reservation when that is odd."""
-        flag = audit(usage, estimate_tokens(prompt) + OVERHEAD_TOKENS, started.max_tokens, spoke)
+        """What the finished call is charged: its usage at the price, or the reservation when that is odd.
+
+        searches: as the host told them; where that is odd, those that were allowed are charged.
+        """
+        flag = audit(usage, _input_tokens(prompt, started.searches), started.max_tokens, spoke)
         if flag is not None or usage is None:
             reserved = None if started.reserved_usd is None else nusd(started.reserved_usd)
             return Bill(Usage(), reserved, flag)
-        return Bill(usage, None if price is None else price.cost(usage))
+        made = searches if started.searches else 0
+        if made is None or not 0 <= made <= 4 * started.searches:
+            flag = f"of searches {'missing' if made is None else 'absurd'}"
+            made = started.searches
+        found = self._cost(made)
+        return Bill(usage, None if price is None or found is None else price.cost(usage) + found, flag)
+
+    def _cost(self, searches: int) -> int | None:
+        """What so many searches by a host cost, in nUSD, or None when that is unknown."""
+        if not searches:
+            return 0
+        return None if self.search_price is None else searches * nusd(self.search_price)
 
 
 def budget_event(kind: str, account: store.Account, time: str) -> Budget:

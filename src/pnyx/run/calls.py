@@ -42,7 +42,8 @@ class Caller:
     """Performs the leaves of one run's tree of steps.
 
     open_provider: name -> provider. redact: takes secrets out of error messages. streaming: whether
-    anyone looks at tokens. warn_usd: spent in the run, from where on it warns, once.
+    anyone looks at tokens. searches: of the web, that a seat's host may make by itself in one request, where
+    it can. warn_usd: spent in the run, from where on it warns, once.
     """
 
     journal: Journal
@@ -57,6 +58,7 @@ class Caller:
     redact: Callable[[str], str] = lambda text: text
     hedging: Hedging = field(default_factory=Hedging)
     streaming: bool = False
+    searches: int = 0
     warn_usd: float | None = None
     spent_nusd: int = 0
     halted: Halted | None = None

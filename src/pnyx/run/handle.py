@@ -26,6 +26,7 @@ from ..store import runs as store
 from .budget import budget_event, nusd
 from .calls import Caller
 from .drive import drive
+from .experience import calibrated
 from .limits import now
 from .result import Result, Summary
 from .spec import Spec
@@ -215,6 +216,7 @@ class RunHandle:
         return self._result(decision)
 
     def _result(self, decision: Decision) -> Result:
+        decision = replace(decision, **calibrated(self.spec, decision))
         dropped = tuple(self.summary.dropped)
         return Result(
             **{f.name: getattr(decision, f.name) for f in fields(decision)},

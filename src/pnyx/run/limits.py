@@ -24,6 +24,8 @@ def delay(tries: int, error: ProviderError) -> float | None:
     What the host asks for is obeyed, up to a minute; else exponential back-off with full jitter
     above a floor, so that seats that failed together do not return together.
     """
+    if error.kind == "malformed" and tries > 1:
+        return None  # what answers with no answer twice will do so again, and is paid for each
     if error.retry_after is not None:
         return error.retry_after if error.retry_after <= LONGEST_WAIT_S else None
     ceiling = min(LONGEST_WAIT_S / 2, BACKOFF_S * 2.0 ** (tries - 1))

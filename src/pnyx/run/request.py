@@ -13,10 +13,11 @@ from ..core.text import Material
 from ..errors import UsageError
 from ..providers.catalogue import Catalogue, default_panel, parse_seats
 from ..providers.catalogue import seats as deal
-from ..settings import BudgetSettings, RunSettings, Settings
+from ..settings import BudgetSettings, RunSettings, Settings, ToolsSettings
 from ..tools.open import wanted
 from .given import Response, given
 from .limits import Limits
+from .searching import SEARCHES, TOOL
 from .spec import Spec
 
 __all__ = ["build", "shared_caps"]
@@ -75,8 +76,7 @@ def build(
         allow_unknown_price=allow_unknown_price or settings.budget.allow_unknown_price,
         owner=owner,
         conversation=conversation,
-        tools=wanted(settings.tools) if (settings.tools.enabled if tools is None else tools) else (),
-        tool_turns=settings.tools.max_rounds,
+        **_tools(settings.tools, settings.tools.enabled if tools is None else tools),
     )
 
 
@@ -87,6 +87,16 @@ def shared_caps(budget: BudgetSettings) -> dict[str, Any]:
         "batch_usd": budget.batch_usd,
         "key_usd": budget.key_usd,
         "warn_usd": budget.warn_usd,
+    }
+
+
+def _tools(tools: ToolsSettings, on: bool) -> dict[str, Any]:
+    offered, search = wanted(tools) if on else (), tools.web_search
+    return {
+        "tools": offered,
+        "tool_turns": tools.max_rounds,
+        "searches": SEARCHES if search.backend == "provider" and TOOL in offered else 0,
+        "search_price": search.search_price,
     }
 
 

@@ -30,12 +30,15 @@ from ..tools import Toolbox
 from ..tools.open import open_tools
 from .budget import Purse, budget_event
 from .calls import Caller
+from .experience import Experience
 from .handle import FINAL, RunHandle
 from .hedging import Hedging
 from .journal import Journal
 from .lease import BEAT_S, alive, this_worker
 from .limits import Deadline, Gate, now
 from .request import shared_caps
+from .searching import TOOL as SEARCH
+from .searching import note, searchless
 from .spec import Spec
 
 __all__ = ["Runner", "new_id"]
@@ -53,6 +56,7 @@ class Runner:
         self._gates = _Gates(settings)
         self._keeper: asyncio.Task[None] | None = None
         self._hedging = Hedging()
+        self._experience = Experience(database)
         self._toolbox = Toolbox()
 
     @classmethod
@@ -112,7 +116,7 @@ class Runner:
             raise UsageError(f"run {row.id} is still running ({row.worker}); `pnyx cancel {row.id}` stops it")
         spec.check()
         notes = await self._prepare(spec)
-        if set(spec.tools) - self._toolbox.tools.keys():
+        if self._off(spec):
             raise ConfigError(f"run {row.id} uses tools that are off now: {'; '.join(notes)}")
         epoch = await self.database.write(lambda c: store.take(c, row.id, this_worker(), now(), time.time()))
         handle = self._handle(row.id, spec, epoch, past=past, spent_s=(row.result or {}).get("elapsed_s"))
@@ -157,7 +161,9 @@ class Runner:
         inherited: Mapping[str, CallFinished] | None = None,
     ) -> RunHandle:
         notes = await self._prepare(spec)
-        spec = replace(spec, tools=tuple(name for name in spec.tools if name in self._toolbox.tools))
+        spec = await self._experience.applied(spec)
+        off = self._off(spec)
+        spec = replace(spec, tools=tuple(name for name in spec.tools if name not in off))
         row = _row(spec, forked_from)
         handle = self._handle(row.id, spec, row.epoch, inherited=inherited)
         handle.notes = notes
@@ -177,15 +183,21 @@ class Runner:
         """
         for seat in spec.seats:
             self.providers.get(seat.provider)
+        lacking = await searchless(spec.seats, self.providers.get) if spec.searches else ()
         needed = (*spec.tools, grounding.TOOL) if spec.ground else spec.tools
-        missing = [name for name in needed if name not in self._toolbox.tools]
-        if not missing:
-            return ()
-        opened, notes = await asyncio.to_thread(open_tools, self.settings.tools, os.environ, missing)
-        self._toolbox = Toolbox({**self._toolbox.tools, **opened.tools})
+        if spec.searches and not lacking:
+            needed = tuple(name for name in needed if name != SEARCH)
+        notes: tuple[str, ...] = ()
+        if missing := [name for name in needed if name not in self._toolbox.tools]:
+            opened, notes = await asyncio.to_thread(open_tools, self.settings.tools, os.environ, missing)
+            self._toolbox = Toolbox({**self._toolbox.tools, **opened.tools})
         if spec.ground and grounding.TOOL not in self._toolbox.tools:
             raise ConfigError(f"--ground needs a search service; {notes[-1]}")
-        return notes
+        return (*notes, note(lacking, SEARCH in self._toolbox.tools)) if lacking else notes
+
+    def _off(self, spec: Spec) -> set[str]:
+        """Tools of the run that cannot be had here; a search is, where seats' hosts make it."""
+        return set(spec.tools) - self._toolbox.tools.keys() - ({SEARCH} if spec.searches else set())
 
     def _handle(
         self,
@@ -209,7 +221,7 @@ class Runner:
                 publish=handle.publish,
                 on_stop=lambda stop: handle.cancel(),
             ),
-            purse=Purse(run_id, spec.caps),
+            purse=Purse(run_id, spec.caps, spec.search_price),
             seats=spec.seats,
             quorum=spec.quorum,
             limits=spec.limits,
@@ -219,6 +231,7 @@ class Runner:
             toolbox=self._toolbox,
             hedging=self._hedging,
             redact=self.providers.redact,
+            searches=spec.searches,
             warn_usd=spec.warn_usd,
             spent_nusd=handle.spent_nusd,
         )

@@ -30,7 +30,10 @@ class Spec:
     may run inside. seed: of labels and orders; salt: the secret from which fence nonces come.
     responses: answers that exist already. ground: search the web for the question first. budget_usd,
     day_usd, batch_usd, key_usd: caps; batch: the name of what the third is for; warn_usd: where a
-    warning is due; deadline_s: seconds for the whole run.
+    warning is due; deadline_s: seconds for the whole run. history, calibration: what earlier runs
+    taught, see `run.experience`.
+    searches: of the web, that a seat's host may make by itself in one request, where it can;
+    search_price: USD for one of them, None when unknown.
     """
 
     question: str
@@ -53,10 +56,14 @@ class Spec:
     allow_unknown_price: bool = False
     tools: tuple[str, ...] = ()
     tool_turns: int = 5
+    searches: int = 0
+    search_price: float | None = None
     responses: tuple[Given, ...] = ()
     ground: bool = False
     owner: str = "local"
     conversation: str | None = None
+    history: Mapping[str, Any] | None = None
+    calibration: Mapping[str, Any] | None = None
 
     @property
     def page(self) -> steps.Protocol:
@@ -107,6 +114,11 @@ class Spec:
             raise ConfigError(
                 f"a budget is set, but the price of {', '.join(unknown)} is unknown; set input_price and "
                 f'output_price in [models."{unknown[0]}"], or allow_unknown_price in [budget]'
+            )
+        if self.searches and self.search_price is None and capped and not self.allow_unknown_price:
+            raise ConfigError(
+                "a budget is set, but the price of a search by a model's host is unknown; set search_price "
+                "in [tools.web_search], or allow_unknown_price in [budget]"
             )
 
     def resolve(self, name: str, brief: Brief) -> tuple[steps.Protocol, Brief]:

@@ -23,24 +23,20 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..errors import PnyxError, StoreError
+from .postgresql import PostgreSQL, Work
 from .schema import REVISION
 
 __all__ = ["Database"]
 
 T = TypeVar("T")
-Work = Callable[[Connection], Any]
 _Item = tuple[Work, Callable[[Any], None] | None, asyncio.Future[Any]]
 GATHER_TURNS = 4
 BUSY_S = 30.0
 """How long a write waits for another process's transaction, in seconds."""
-ATTEMPTS = 10
-"""How often a transaction is tried that PostgreSQL gave up for another one's sake."""
-_AGAIN = frozenset(("40001", "40P01"))
-"""PostgreSQL's serialization_failure and deadlock_detected."""
 
 
 class _Backend(Protocol):
-    async def write(self, works: Sequence[Work]) -> list[Any]: ...
+    async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]: ...
 
     async def read(self, work: Work) -> Any: ...
 
@@ -72,12 +68,13 @@ class Database:
             backend = _SQLite(where)
         else:
             name = where.render_as_string(hide_password=True)
-            backend = _PostgreSQL(where)
+            backend = PostgreSQL(where)
         database = cls(name, backend)
         try:
             revision = await database.read(_revision)
             if revision != REVISION:
-                await database.write(lambda connection: _migrate(connection, name))
+                with _Explained(name):
+                    await backend.write([lambda connection: _migrate(connection, name)], repeatable=True)
         except BaseException:
             await database.close()
             raise
@@ -167,7 +164,7 @@ class _SQLite:
         self._readers = ThreadPoolExecutor(4, "pnyx-read")
         self._connection: Connection | None = None
 
-    async def write(self, works: Sequence[Work]) -> list[Any]:
+    async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
         written = asyncio.get_running_loop().run_in_executor(self._writer, self._write, works)
         try:
             return await asyncio.shield(written)
@@ -198,38 +195,6 @@ class _SQLite:
         await asyncio.get_running_loop().run_in_executor(self._writer, close)
         self._writer.shutdown()
         self._readers.shutdown()
-
-
-class _PostgreSQL:
-    def __init__(self, url: URL) -> None:
-        # asyncpg is only loaded by those who keep their runs in PostgreSQL.
-        from sqlalchemy.ext.asyncio import create_async_engine
-
-        if url.drivername == "postgresql":
-            url = url.set(drivername="postgresql+asyncpg")
-        self._engine = create_async_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=15)
-
-    async def write(self, works: Sequence[Work]) -> list[Any]:
-        def run(connection: Connection) -> list[Any]:
-            return [work(connection) for work in works]
-
-        attempts = ATTEMPTS
-        while True:
-            try:
-                async with self._engine.begin() as connection:
-                    return await connection.run_sync(run)
-            except DBAPIError as exc:
-                # Nothing of it was written, and the same work again may well succeed.
-                attempts -= 1
-                if not attempts or getattr(exc.orig, "sqlstate", None) not in _AGAIN:
-                    raise
-
-    async def read(self, work: Work) -> Any:
-        async with self._engine.connect() as connection:
-            return await connection.run_sync(work)
-
-    async def close(self) -> None:
-        await self._engine.dispose()
 
 
 class _Explained:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, Table, Text
 
-__all__ = ["REVISION", "events", "ledger", "metadata", "runs"]
+__all__ = ["REVISION", "events", "ledger", "metadata", "outcomes", "runs", "writers"]
 
-REVISION = "0002"
+REVISION = "0004"
 """The newest migration; opening a database compares it before alembic is imported at all."""
 
 metadata = MetaData()
@@ -52,3 +52,27 @@ ledger = Table(
     Column("spent_nusd", BigInteger, nullable=False),
     Column("reserved_nusd", BigInteger, nullable=False),
 )
+
+outcomes = Table(
+    "outcomes",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("judged_at", Text, nullable=False),
+    Column("protocol", Text, nullable=False),
+    Column("result", Text, nullable=False),
+    Column("raw", Float),
+    Column("answers", Text, nullable=False),
+    Column("gold", Text),
+    Index("outcomes_by_owner", "owner", "judged_at"),
+)
+"""What became of decisions; see `pnyx.reliability.feedback.Judged`. answers: JSON, [[model, answer], …]."""
+
+writers = Table(
+    "writers",
+    metadata,
+    Column("writer", Text, primary_key=True),
+    Column("mark", Text, nullable=False),
+    Column("at", Float, nullable=False),
+)
+"""The last transaction of every process that writes to PostgreSQL; `at` in seconds since 1970."""

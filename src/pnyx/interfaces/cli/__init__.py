@@ -37,6 +37,11 @@ COMMANDS = {
         "show": ("runs", "read all that was said in a run"),
         "export": ("runs", "write a run as JSON or as a document"),
     },
+    "Judging": {
+        "feedback": ("judged", "say what became of a decision"),
+        "calibration": ("judged", "how sure decisions were, and how often they were right"),
+        "eval": ("judged", "compare ways to combine recorded answers"),
+    },
     "Setting up": {
         "models": ("models", "which models there are; fetch embedded ones"),
         "protocols": ("setup", "how a panel can come to an answer"),
@@ -58,7 +63,9 @@ class _Commands(click.Group):
         for section in COMMANDS.values():
             if cmd_name in section:
                 module, summary = section[cmd_name]
-                command: click.Command = getattr(importlib.import_module(f"{__name__}.{module}"), cmd_name)
+                page = importlib.import_module(f"{__name__}.{module}")
+                # `eval` is Python's own name.
+                command: click.Command = getattr(page, cmd_name, None) or getattr(page, f"{cmd_name}_")
                 command.short_help = summary
                 return command
         return None
@@ -66,7 +73,7 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, section in COMMANDS.items():
             with formatter.section(title):
-                formatter.write_dl([(f"{name:9}", summary) for name, (_, summary) in section.items()])
+                formatter.write_dl([(f"{name:11}", summary) for name, (_, summary) in section.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         # Only the shell asks for this.

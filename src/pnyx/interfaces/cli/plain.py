@@ -103,7 +103,7 @@ def why(result: Mapping[str, Any]) -> str:
     return f"{status} ({reason}): {message}" if message and reason != status else status
 
 
-def end_lines(stream: Stream, result: Mapping[str, Any]) -> Iterator[str]:
+def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry] = ()) -> Iterator[str]:
     """What stands under the answer: how sure, who disagrees, what it took, where to read more."""
     if sure := _sureness(result):
         yield from _told(stream, sure, "bold")
@@ -113,6 +113,10 @@ def end_lines(stream: Stream, result: Mapping[str, Any]) -> Iterator[str]:
         yield stream.paint(f"  {flat(place_name(dissent['seat'], dissent['model']))}", "bold")
         yield from wrapped(excerpt(dissent["text"], lines=4, chars=300), stream.width or WIDE, INDENT)
     yield from _sources(stream, result["detail"])
+    if tools:
+        yield stream.paint(f"tools used ({len(tools)})", "bold")
+    for used in tools:
+        yield from _told(stream, f"{clip(used.title, 200)}: {clip(used.text, 80)}")
     for drop in result["dropped"]:
         who = flat(place_name(drop["seat"], drop["model"]))
         yield from _told(stream, f"dropped: {who}: {clip(drop['reason'], 300)}", "red")

@@ -108,7 +108,7 @@ def _transcript(record: Record, stream: Stream) -> Iterator[str]:
         yield ""
     if result["status"] in UNDECIDED:
         yield stream.paint(why(result), "yellow")
-    yield from end_lines(stream, result)
+    yield from end_lines(stream, result, view.tools)
     yield ""
     rows = [["model", "calls", "tokens in", "cached", "out", "cost"]]
     for total in view.by_model().values():

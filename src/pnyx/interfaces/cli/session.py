@@ -13,6 +13,7 @@ from ...run.result import Result, exit_code
 from ...run.runner import Runner
 from ...settings import Settings
 from ..terminal import ClosedPipe
+from ..transcript import Transcript
 from .output import Output
 from .plain import UNDECIDED, Progress, answer_lines, end_lines, headline, why
 
@@ -83,7 +84,7 @@ async def attend(
                     watch(event)
             result = await handle.result()
     if not output.out.broken:
-        _print(output, result)
+        _print(output, result, progress.view)
     return handle
 
 
@@ -98,7 +99,7 @@ async def _show(handle: RunHandle, progress: Progress, watch: Watch) -> None:
         progress.add(event, told=event.seq is not None and event.seq <= told)
 
 
-def _print(output: Output, result: Result) -> None:
+def _print(output: Output, result: Result, view: Transcript) -> None:
     document = result.to_json()
     if output.form == "json":
         output.json(document)
@@ -110,7 +111,7 @@ def _print(output: Output, result: Result) -> None:
     if result.status in UNDECIDED:
         output.error(why(document))
     if not output.quiet:
-        output.err.lines(end_lines(output.err, document))
+        output.err.lines(end_lines(output.err, document, view.tools))
 
 
 def note_embedded(output: Output, settings: Settings, seats: Iterable[Seat]) -> None:

@@ -1,0 +1,176 @@
+"""What `pnyx feedback`, `calibration` and `eval` do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+
+from ...config import database_url
+from ...errors import UsageError
+from ...reliability.calibration import Outcome, brier, calibrate, ece, reliability_bins
+from ...reliability.feedback import Judged, judge, outcomes, questions
+from ...reliability.weights import learn
+from ...run.handle import FINAL
+from ...run.limits import now
+from ...store import Database
+from ...store import outcomes as kept
+from ...store import runs as store
+from ..opening import open_settings
+from ..terminal import columns, flat
+from ..transcript import quantity
+from .output import streams
+
+__all__ = ["calibration", "evaluate", "feedback"]
+
+WIDTH = 20
+"""Characters of a bar in the reliability diagram: one for 5 %."""
+
+
+def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int:
+    output = streams()
+
+    def keep(connection: Connection) -> tuple[str, Judged]:
+        row = store.find(connection, run_id)
+        if row.result is None or row.status not in FINAL or row.status in ("failed", "cancelled"):
+            raise UsageError(f"run {row.id} is {row.status}: only a decision can be judged")
+        judged = judge(row.result, verdict, truth)
+        kept.record(connection, row.id, row.owner, now(), judged)
+        return row.id, judged
+
+    run, judged = asyncio.run(_written(keep))
+    if as_json:
+        output.json({"run_id": run, "result": verdict, "gold": judged.gold, "answers": dict(judged.answers)})
+        return 0
+    known = [model for model, _ in judged.answers]
+    output.note(f"run {run}: {verdict}")
+    if judged.gold is None:
+        output.note("the right answer is not known, so models learn nothing of it; --answer TEXT tells it")
+    elif known:
+        right = sum(answer == judged.gold for _, answer in judged.answers)
+        output.note(f"{right} of {quantity(len(known), 'seat')} had it right alone: {judged.gold}")
+    return 0
+
+
+def calibration(as_json: bool) -> int:
+    output = streams()
+    history = asyncio.run(_read(lambda c: kept.history(c, "local")))
+    told = _document(history)
+    if as_json:
+        output.json(told)
+    elif history:
+        output.out.lines(_diagram(told))
+    else:
+        output.note("nothing was judged yet: `pnyx feedback ID --result success|partial|failure`")
+    return 0
+
+
+def _document(history: Sequence[Judged]) -> dict[str, Any]:
+    found = outcomes(history)
+    curves = calibrate(found)
+    models = tuple(dict.fromkeys(model for one in history for model, _ in one.answers))
+    weights = learn(questions(history), models) if models else None
+    return {
+        "n": len(history),
+        "partial": sum(one.result == "partial" for one in history),
+        "protocols": {
+            name: _measured([one for one in found if one.protocol == name], curves)
+            for name in sorted(curves.protocols)
+        },
+        "models": {
+            "rule": weights.rule if weights else "equal",
+            "n": weights.n if weights else 0,
+            "weights": dict(weights.models) if weights else {},
+            "accuracies": dict(weights.accuracies) if weights else {},
+        },
+    }
+
+
+def _measured(found: Sequence[Outcome], curves: Any) -> dict[str, Any]:
+    raw = [(one.raw, one.right) for one in found]
+    return {
+        "n": len(found),
+        "right": sum(one.right for one in found),
+        "ece": ece(raw),
+        "brier": brier(raw),
+        "bins": [
+            {
+                "low": b.low,
+                "high": b.high,
+                "n": b.n,
+                "confidence": b.confidence,
+                "right": b.right,
+                "calibrated": curves.of(found[0].protocol, b.confidence).confidence,
+            }
+            for b in reliability_bins(raw)
+        ],
+    }
+
+
+def _diagram(told: dict[str, Any]) -> Iterator[str]:
+    yield f"{quantity(told['n'], 'judged decision')}; {told['partial']} partly right, which count neither way"
+    for name, one in told["protocols"].items():
+        yield ""
+        share, off = one["right"] / one["n"], f"ECE {one['ece']:.3f}, Brier {one['brier']:.3f} as it was said"
+        yield f"{name}: {one['right']} of {one['n']} right ({share:.0%}); {off}"
+        rows = [["said", "n", "right", "", "calibrated"]]
+        for b in one["bins"]:
+            full = round(b["right"] * WIDTH)
+            bar = "█" * full + "·" * (WIDTH - full)
+            rows.append(
+                [f"{b['confidence']:.2f}", str(b["n"]), f"{b['right']:.0%}", bar, f"{b['calibrated']:.2f}"]
+            )
+        yield from columns(rows, right=(1, 2, 4))
+    models = told["models"]
+    if models["weights"]:
+        yield ""
+        yield f"votes by {models['rule']}, from {quantity(models['n'], 'answered question')}"
+        rows = [["model", "right", "vote counts"]]
+        for model, weight in sorted(models["weights"].items(), key=lambda item: -item[1]):
+            accuracy = models["accuracies"].get(model)
+            rows.append([flat(model), "?" if accuracy is None else f"{accuracy:.0%}", f"{weight:.2f}"])
+        yield from columns(rows, right=(1, 2))
+
+
+def evaluate(
+    answers: Path,
+    models: Sequence[str],
+    where: Sequence[str],
+    splits: int,
+    seed: int,
+    labels: int | None,
+    as_json: bool,
+) -> int:
+    # Evaluation is a layer of its own, which no other command needs.
+    from ...evaluate.answers import document, render, replay
+    from ...evaluate.recorded import read_recorded
+
+    if wrong := [pair for pair in where if "=" not in pair]:
+        raise UsageError(f"--where takes COLUMN=VALUE, not {wrong[0]!r}")
+    output = streams()
+    rows = dict(pair.split("=", 1) for pair in where)
+    result = replay(read_recorded(answers, list(models), rows), splits=splits, seed=seed, labels=labels)
+    if as_json:
+        output.json(document(result))
+    else:
+        output.out.lines(render(result).split("\n"))
+    return 0
+
+
+async def _written(work: Any) -> Any:
+    database = await Database.open(database_url(open_settings()))
+    try:
+        return await database.write(work)
+    finally:
+        await database.close()
+
+
+async def _read(work: Any) -> Any:
+    database = await Database.open(database_url(open_settings()))
+    try:
+        return await database.read(work)
+    finally:
+        await database.close()

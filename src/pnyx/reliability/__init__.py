@@ -1,0 +1,1 @@
+"""What recorded outcomes say: vote weights, when to stop asking, calibrated confidence."""

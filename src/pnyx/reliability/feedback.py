@@ -1,0 +1,75 @@
+"""What became of decisions, as people or graders tell it: what weights and calibration learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from ..core.answers import normalise, same
+from .accuracy import Answered
+from .calibration import Outcome
+
+__all__ = ["RESULTS", "Judged", "judge", "outcomes", "questions"]
+
+RESULTS = ("success", "partial", "failure")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A decision that somebody judged.
+
+    result: one of `RESULTS`. raw: the confidence it had before any calibration, None where it had none.
+    answers: (model, its short answer alone, before it heard of others; None for none), one for each seat.
+    gold: the right answer, None where it is not known.
+    """
+
+    protocol: str
+    result: str
+    raw: float | None = None
+    answers: tuple[tuple[str, str | None], ...] = ()
+    gold: str | None = None
+
+
+def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> Judged:
+    """What the result object of a run comes to once it is judged.
+
+    truth: the right answer, as short as the decision's; without it a success says that the decision's
+    final answer is right, and a failure does not say what is.
+    """
+    detail = result["detail"]
+    models = {seat["seat"]: seat["model"] for seat in result["seats"]}
+    native: Mapping[str, str | None] = detail.get("native") or {}
+    gold = truth or (result["final_answer"] if verdict == "success" else None)
+    raw = detail.get("raw_confidence", result["confidence"])
+    answers = [(models[seat], _named(answer, gold)) for seat, answer in native.items() if seat in models]
+    return Judged(result["protocol"], verdict, raw, tuple(answers), gold and normalise(gold))
+
+
+def outcomes(history: Iterable[Judged]) -> list[Outcome]:
+    """Decisions with a confidence that turned out right or wrong; what is partly right is neither."""
+    sure = [(one, one.raw) for one in history if one.raw is not None and one.result != "partial"]
+    return [Outcome(one.protocol, raw, one.result == "success") for one, raw in sure]
+
+
+def questions(history: Iterable[Judged]) -> list[Answered]:
+    """The answers of the models where the truth is known; several seats of a model count one by one."""
+    return [asked for one in history if one.gold is not None for asked in _apart(one)]
+
+
+def _apart(one: Judged) -> Iterator[Answered]:
+    seats: dict[str, list[str | None]] = {}
+    for model, answer in one.answers:
+        seats.setdefault(model, []).append(answer)
+    gone = object()
+    for row in zip_longest(*seats.values(), fillvalue=gone):
+        answers = {m: a for m, a in zip(seats, row, strict=True) if isinstance(a, str) or a is None}
+        yield Answered(answers, one.gold)
+
+
+def _named(answer: str | None, gold: str | None) -> str | None:
+    """The answer's canonical text; that of the right one where the two say the same."""
+    if answer is None:
+        return None
+    return normalise(gold if gold is not None and same(answer, gold) else answer)

@@ -1,0 +1,87 @@
+"""What judged runs have taught: how much a model's vote counts, and how often confidence came true."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import asdict, replace
+from typing import Any
+
+from ..core.models import strongest
+from ..core.steps import Decision
+from ..reliability.calibration import Calibration, Curve, calibrate
+from ..reliability.feedback import Judged, outcomes, questions
+from ..reliability.weights import Weights, learn
+from ..store import Database
+from ..store import outcomes as store
+from .spec import Spec
+
+__all__ = ["Experience", "calibrated"]
+
+FRESH_S = 2.0
+"""Seconds for which nobody looks whether another process has recorded a judgement."""
+
+
+class Experience:
+    """The history of each owner, read again when it has changed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._looked: dict[str, float] = {}
+        self._known: dict[str, tuple[tuple[int, str], list[Judged]]] = {}
+        self._learned: dict[tuple[object, ...], Weights] = {}
+
+    async def applied(self, spec: Spec) -> Spec:
+        """`spec` with the weights and the calibration that its owner's history gives it; both may be none."""
+        history, version = await self._history(spec.owner)
+        if not history:
+            return spec
+        models = tuple(dict.fromkeys(seat.model for seat in strongest(spec.seats)))
+        key = (spec.owner, version, models)
+        if key not in self._learned:
+            # A fit over thousands of answers is not for an event loop.
+            self._learned = {key: await asyncio.to_thread(learn, questions(history), models)}
+        weights, calibration = self._learned[key], calibrate(outcomes(history))
+        if spec.protocol in calibration.protocols:
+            own = {spec.protocol: calibration.protocols[spec.protocol]}
+            spec = replace(spec, calibration=asdict(replace(calibration, protocols=own)))
+        if weights.rule == "equal":
+            return spec
+        seats = tuple(replace(seat, weight=weights.models[seat.model]) for seat in spec.seats)
+        return replace(spec, seats=seats, history={"rule": weights.rule, "n": weights.n})
+
+    async def _history(self, owner: str) -> tuple[list[Judged], tuple[int, str]]:
+        if owner in self._known and time.monotonic() - self._looked[owner] < FRESH_S:
+            return self._known[owner][1], self._known[owner][0]
+        self._looked[owner] = time.monotonic()
+        version = await self._database.read(lambda c: store.version(c, owner))
+        if owner not in self._known or self._known[owner][0] != version:
+            history = await self._database.read(lambda c: store.history(c, owner)) if version[0] else []
+            self._known[owner] = (version, history)
+        return self._known[owner][1], version
+
+
+def calibrated(spec: Spec, decision: Decision) -> dict[str, Any]:
+    """The fields of the decision that history changes: its confidence, and what the result tells of both."""
+    told: dict[str, Any] = {}
+    if spec.history:
+        told["history"] = {**spec.history, "weights": {s.label: s.weight for s in spec.seats}}
+    fields: dict[str, Any] = {}
+    if decision.confidence is not None and spec.calibration:
+        found = _calibration(spec.calibration).of(spec.protocol, decision.confidence)
+        if found is not None:
+            fields = {"confidence": found.confidence, "confidence_rule": found.rule}
+            told |= {"raw_confidence": decision.confidence, "raw_rule": decision.confidence_rule}
+    return {**fields, "detail": {**decision.detail, **told}} if told else {}
+
+
+def _calibration(stored: Any) -> Calibration:
+    return Calibration(
+        stored["share"],
+        _curve(stored["all"]),
+        {name: _curve(one) for name, one in stored["protocols"].items()},
+    )
+
+
+def _curve(stored: Any) -> Curve:
+    return Curve(tuple((raw, right) for raw, right in stored["knots"]), stored["n"])

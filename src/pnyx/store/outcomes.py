@@ -1,0 +1,58 @@
+"""Rows of what became of decisions: one for each run that somebody judged."""
+
+from __future__ import annotations
+
+import json
+
+from sqlalchemy import Connection, delete, func, insert, select
+
+from ..reliability.feedback import Judged
+from .schema import outcomes
+
+__all__ = ["history", "record", "version"]
+
+MOST = 5000
+"""Judged runs that are learned from, the newest."""
+
+
+def record(connection: Connection, run_id: str, owner: str, time: str, judged: Judged) -> None:
+    """Keep what is known of a run; a later judgement takes the place of an earlier one."""
+    connection.execute(delete(outcomes).where(outcomes.c.run_id == run_id))
+    values = {
+        "run_id": run_id,
+        "owner": owner,
+        "judged_at": time,
+        "protocol": judged.protocol,
+        "result": judged.result,
+        "raw": judged.raw,
+        "answers": json.dumps(judged.answers),
+        "gold": judged.gold,
+    }
+    connection.execute(insert(outcomes), values)
+
+
+def history(connection: Connection, owner: str) -> list[Judged]:
+    """What was judged for `owner`, oldest first."""
+    query = (
+        select(outcomes)
+        .where(outcomes.c.owner == owner)
+        .order_by(outcomes.c.judged_at.desc(), outcomes.c.run_id)
+        .limit(MOST)
+    )
+    return [
+        Judged(
+            row.protocol,
+            row.result,
+            row.raw,
+            tuple((model, answer) for model, answer in json.loads(row.answers)),
+            row.gold,
+        )
+        for row in reversed(connection.execute(query).all())
+    ]
+
+
+def version(connection: Connection, owner: str) -> tuple[int, str]:
+    """Changes whenever `history` does: how many were judged, and when the last one was."""
+    query = select(func.count(), func.max(outcomes.c.judged_at)).where(outcomes.c.owner == owner)
+    count, last = connection.execute(query).one()
+    return int(count), last or ""

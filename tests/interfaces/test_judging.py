@@ -1,0 +1,131 @@
+"""`pnyx feedback` and `pnyx calibration`: outcomes change what votes count and how sure a decision is said to be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.scripted import Request, ScriptedHost
+
+from .shell import Done, pnyx
+
+RIGHT, WRONG = "Final answer: 4", "Final answer: 5"
+
+
+def ask(number: int, *more: str) -> Done:
+    return pnyx("ask", f"What is two and two, number {number}?", "-p", "voting", "--json", "-q", *more)
+
+
+@pytest.fixture
+def lab_of_one(lab: ScriptedHost) -> ScriptedHost:
+    """Only gamma is ever right when asked alone; the judge goes with the majority, which is wrong."""
+
+    def judge(request: Request) -> str:
+        return RIGHT if "gamma" in request.model else WRONG
+
+    lab.on("*", text=judge)
+    return lab
+
+
+@pytest.fixture
+def judged(lab_of_one: ScriptedHost) -> ScriptedHost:
+    for n in range(12):
+        run = ask(n).json
+        assert run["final_answer"] == "5"
+        assert pnyx("feedback", run["run_id"], "--result", "failure", "--answer", "4").code == 0
+    return lab_of_one
+
+
+def test_feedback_says_who_had_it_right_alone(lab_of_one: ScriptedHost) -> None:
+    run = ask(0).json
+    done = pnyx("feedback", run["run_id"][:6], "--result", "failure", "--answer", "4.0")
+    assert (done.code, done.out) == (0, "")
+    assert "1 of 3 seats had it right alone: 4" in done.err
+    told = pnyx("feedback", run["run_id"], "--result", "success", "--json").json
+    assert (told["gold"], told["answers"]["lab:alpha"], told["answers"]["lab:gamma"]) == ("5", "5", "4")
+
+
+def test_a_failure_without_the_answer_teaches_nothing_of_models(lab_of_one: ScriptedHost) -> None:
+    done = pnyx("feedback", ask(0).json["run_id"], "--result", "failure")
+    assert "the right answer is not known" in done.err
+
+
+@pytest.mark.parametrize("status", ["paused", "unknown"])
+def test_only_a_decision_can_be_judged(lab_of_one: ScriptedHost, status: str) -> None:
+    run = ask(0, "--budget", "0.0001").json["run_id"] if status == "paused" else "zzz"
+    done = pnyx("feedback", run, "--result", "success")
+    assert (done.code, done.out) == (2, "")
+    assert ("only a decision can be judged" if status == "paused" else "no run 'zzz'") in done.err
+
+
+def test_a_history_weighs_votes_and_the_result_says_so(judged: ScriptedHost) -> None:
+    run = ask(99).json
+    history = run["detail"]["history"]
+    models = {seat["seat"]: seat["model"] for seat in run["seats"]}
+    weights = {models[label]: weight for label, weight in history["weights"].items()}
+    assert (history["rule"], history["n"]) == ("labels", 12)
+    assert weights["lab:gamma"] > 0
+    assert weights["lab:alpha"] == weights["lab:beta"] == 0
+    assert max(run["detail"]["tally"], key=run["detail"]["tally"].get) == "4"
+
+
+def test_confidence_is_what_came_true_and_not_what_was_felt(judged: ScriptedHost) -> None:
+    run = ask(99).json
+    assert run["confidence_rule"] == "calibrated (n=12)"
+    assert run["confidence"] < 0.2
+    assert run["detail"]["raw_confidence"] == pytest.approx(1 / 3, abs=0.4)
+    assert run["detail"]["raw_rule"] == "vote share"
+
+
+def test_a_resumed_run_keeps_the_weights_it_began_with(lab_of_one: ScriptedHost) -> None:
+    paused = ask(99, "--budget", "0.0001").json["run_id"]
+    for n in range(12):
+        assert pnyx("feedback", ask(n).json["run_id"], "--result", "failure", "--answer", "4").code == 0
+    again = pnyx("resume", paused, "--budget", "1", "--json", "-q").json
+    assert "history" not in again["detail"]
+    assert again["confidence_rule"] == "vote share"
+
+
+def test_calibration_shows_the_diagram_and_what_votes_are_worth(judged: ScriptedHost) -> None:
+    done = pnyx("calibration")
+    assert done.code == 0
+    assert "voting: 0 of 12 right (0%)" in done.out
+    assert "ECE 0.667, Brier 0.444" in done.out
+    assert "votes by labels, from 12 answered questions" in done.out
+    told = pnyx("calibration", "--json").json
+    (one,) = told["protocols"]["voting"]["bins"]
+    assert (one["n"], one["right"]) == (12, 0.0)
+    assert one["calibrated"] < one["confidence"]
+
+
+def test_without_any_judgement_calibration_says_how_to_begin(lab: ScriptedHost) -> None:
+    done = pnyx("calibration")
+    assert (done.code, done.out) == (0, "")
+    assert "pnyx feedback ID" in done.err
+
+
+def test_partly_right_counts_neither_way(lab_of_one: ScriptedHost) -> None:
+    pnyx("feedback", ask(0).json["run_id"], "--result", "partial")
+    told = pnyx("calibration", "--json").json
+    assert (told["n"], told["partial"], told["protocols"]) == (1, 1, {})
+
+
+def test_eval_replays_recorded_answers_without_a_call(lab: ScriptedHost, tmp_path: Path) -> None:
+    rows = [
+        {"id": n, "gold": "a", "good": "a" if n % 10 else "b", "bad": "ab"[n % 2], "worse": "b"}
+        for n in range(60)
+    ]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    done = pnyx("eval", "--answers", str(path), "--splits", "4")
+    assert (done.code, lab.log) == (0, [])
+    for told in ("best single", "majority", "default rule", "oracle", "points [95 % interval]"):
+        assert told in done.out
+    told = pnyx("eval", "--answers", str(path), "--splits", "4", "--json").json
+    assert told["questions"] == 60
+    assert told["accuracy"]["default rule"] >= told["accuracy"]["majority"]
+    missing = pnyx("eval", "--answers", str(tmp_path / "none.csv"))
+    assert (missing.code, missing.out) == (2, "")
+    assert "none.csv" in missing.err

@@ -1,0 +1,48 @@
+"""Tables of made-up answers, and strategies for them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from pnyx.reliability.accuracy import Answered
+
+MODELS = ("a", "b", "c", "d")
+
+
+def table(
+    accuracies: Sequence[float],
+    n: int,
+    *,
+    options: int = 4,
+    seed: int = 0,
+    copies: int = 1,
+    labels: bool = True,
+) -> list[Answered]:
+    """`n` questions to models of these accuracies, who err evenly; the last one answers `copies` times."""
+    chance, out = random.Random(seed), []
+    for _ in range(n):
+        gold = chance.randrange(options)
+        said = [
+            gold if chance.random() < p else (gold + chance.randrange(1, options)) % options
+            for p in accuracies
+        ]
+        answers = dict(
+            zip("abcdefghijklmnopqrstuvwxyzABCD", [*said, *said[-1:] * (copies - 1)], strict=False)
+        )
+        shown: dict[str, str | None] = {model: str(answer) for model, answer in answers.items()}
+        out.append(Answered(shown, str(gold) if labels else None, options))
+    return out
+
+
+answers = st.none() | st.sampled_from("wxyz")
+questions = st.builds(
+    Answered,
+    answers=st.fixed_dictionaries(dict.fromkeys(MODELS, answers)),
+    gold=st.none() | st.sampled_from("wxyz"),
+    options=st.sampled_from((None, 4)),
+    category=st.sampled_from((None, "law", "physics")),
+)
+tables = st.lists(questions, max_size=60)

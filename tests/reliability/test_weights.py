@@ -1,0 +1,183 @@
+"""The one rule that makes vote weights of whatever is known."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.reliability.accuracy import Answered, log_odds
+from pnyx.reliability.weights import (
+    CATEGORY_PRECISION,
+    ENOUGH_ANSWERS,
+    ENOUGH_LABELS,
+    GATE,
+    Weights,
+    accuracy,
+    choose,
+    equal,
+    gated,
+    learn,
+    pool,
+    posterior,
+    scores,
+)
+from tests.reliability.tables import MODELS, questions, table, tables
+
+PEERS = (0.75, 0.7, 0.65, 0.6)
+amounts = st.fixed_dictionaries(dict.fromkeys(MODELS, st.floats(0, 9)))
+
+
+def test_what_is_known_chooses_the_rule() -> None:
+    unlabelled, labelled = table(PEERS, 200, labels=False), table(PEERS, 200)
+    assert learn([], MODELS).rule == "equal"
+    assert learn(unlabelled[: ENOUGH_ANSWERS - 1], MODELS).rule == "equal"
+    assert learn(unlabelled[:ENOUGH_ANSWERS], MODELS).rule == "agreement"
+    assert learn([*unlabelled, *labelled[: ENOUGH_LABELS - 1]], MODELS).rule == "agreement"
+    assert learn([*unlabelled, *labelled[:ENOUGH_LABELS]], MODELS).rule == "labels"
+
+
+def test_two_models_that_nobody_checked_have_equal_votes() -> None:
+    assert learn(table((0.9, 0.5), 200, labels=False), ("a", "b")) == equal(("a", "b"))
+
+
+@given(tables)
+def test_votes_are_never_negative_and_every_model_has_one(asked: list[Answered]) -> None:
+    weights = learn(asked, MODELS)
+    for votes in (weights.models, *weights.categories.values()):
+        assert set(votes) == set(MODELS)
+        assert min(votes.values()) >= 0
+
+
+@given(tables, questions, st.permutations(MODELS))
+def test_the_order_of_the_models_decides_nothing_but_ties(
+    asked: list[Answered], question: Answered, order: list[str]
+) -> None:
+    one, other = learn(asked, MODELS), learn(asked, order)
+    behind = scores(one, question)
+    assert scores(other, question) == pytest.approx(behind, abs=1e-4)
+    first, second, *_ = [*sorted(behind.values(), reverse=True), 0.0, 0.0]
+    if first - second > 1e-3:
+        assert choose(one, question) == choose(other, question)
+
+
+def test_the_better_a_model_the_more_its_vote_counts() -> None:
+    for labels in (True, False):
+        weights = learn(table((0.8, 0.75, 0.7, 0.65), 4000, labels=labels), MODELS)
+        votes = [weights.models[model] for model in MODELS]
+        assert votes == sorted(votes, reverse=True)
+        assert votes[0] > votes[-1]
+
+
+@given(st.lists(st.floats(0.05, 0.95), min_size=1, max_size=8), st.integers(0, 10_000))
+def test_the_gate_keeps_the_best_and_whoever_is_near(accuracies: list[float], n: int) -> None:
+    known = {str(place): p for place, p in enumerate(accuracies)}
+    kept, best = gated(known, 10, n), max(accuracies)
+    for model, p in known.items():
+        if best - p <= GATE:
+            assert kept[model] == log_odds(p, 10)
+        if best - p > GATE + 2 / (n + 2) ** 0.5:
+            assert kept[model] == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_on_what_it_learned_from_the_rule_is_never_below_the_best_model(seed: int) -> None:
+    asked = table((0.6, 0.45, 0.5), 700, options=3, seed=seed, copies=3)
+    best = max(sum(q.answers[m] == q.gold for q in asked) for m in asked[0].answers) / len(asked)
+    assert accuracy(learn(asked, "abcde"), asked) >= best
+
+
+def test_where_the_best_model_does_better_alone_it_decides_and_others_speak_when_it_is_silent() -> None:
+    weights = learn(table((0.6, 0.45, 0.5), 700, options=3, seed=0, copies=3), "abcde")
+    assert weights.rule == "solo"
+    assert choose(weights, Answered({"a": "x", **dict.fromkeys("bcde", "y")})) == "x"
+    assert choose(weights, Answered({"a": None, **dict.fromkeys("bcde", "y")})) == "y"
+    assert pool(weights) == ("a",)
+
+
+def test_a_model_far_ahead_outweighs_three_that_err_as_one() -> None:
+    chance, asked = random.Random(1), []
+    for _ in range(500):
+        gold, wrong = chance.sample("uvwxyz", 2)
+        best = gold if chance.random() < 0.7 else wrong
+        three = gold if chance.random() < 0.45 else wrong
+        asked.append(Answered({"a": best, **dict.fromkeys("bcd", three)}, gold, 6))
+    weights = learn(asked, MODELS)
+    assert weights.rule == "labels"
+    assert pool(weights) == ("a",)
+
+
+def test_luck_on_few_questions_makes_nobody_decide_alone() -> None:
+    asked = table((0.62, 0.6, 0.6), 40, options=3, seed=5)
+    weights = learn(asked, "abc")
+    best = max(sum(q.answers[m] == q.gold for q in asked) for m in "abc") / len(asked)
+    assert accuracy(weights, asked) < best
+    assert weights.rule == "labels"
+
+
+def by_category(n: int) -> list[Answered]:
+    """`a` knows the law and `b` physics, and neither the other; `c` and `d` are middling at both."""
+    out = []
+    for category, skill in (("law", (0.9, 0.4, 0.6, 0.6)), ("physics", (0.4, 0.9, 0.6, 0.6))):
+        out += [replace(q, category=category) for q in table(skill, n, seed=len(category))]
+    return out
+
+
+def test_a_category_has_its_own_weights_and_an_unknown_one_those_for_all() -> None:
+    weights = learn(by_category(600), MODELS)
+    assert weights.of("law")["a"] > weights.of("law")["b"] + 1
+    assert weights.of("physics")["b"] > weights.of("physics")["a"] + 1
+    assert weights.of("music") == weights.of(None) == weights.models
+    assert abs(weights.models["a"] - weights.models["b"]) < 0.3
+
+
+def test_few_questions_of_a_category_move_its_weights_little() -> None:
+    many = by_category(600)
+    few = [*many[:5], *(replace(q, category="physics") for q in many[600:])]
+    apart = {
+        n: max(abs(w.of("law")[m] - w.models[m]) for m in MODELS)
+        for n, w in ((5, learn(few, MODELS)), (600, learn(many, MODELS)))
+    }
+    assert apart[5] < 5 / CATEGORY_PRECISION < apart[600]
+
+
+@given(amounts, questions)
+def test_the_posterior_ranks_as_the_scores_do_and_leaves_room_for_none_of_them(
+    votes: dict[str, float], question: Answered
+) -> None:
+    weights = Weights("", 0, votes)
+    chances, behind = posterior(weights, question), scores(weights, question)
+    assert all(0 <= p <= 1 for p in chances.values())
+    assert sum(chances.values()) <= 1 + 1e-9
+    ranked = sorted(behind, key=behind.__getitem__)
+    assert [chances[a] for a in ranked] == sorted(chances.values())
+    if chances:
+        assert chances[choose(weights, question) or ""] == max(chances.values())
+
+
+def test_a_tie_goes_to_the_model_that_comes_first_and_silence_to_nobody() -> None:
+    assert choose(equal("abcd"), Answered({"d": "y", "c": "x", "b": "y", "a": "x"})) == "x"
+    assert choose(equal("abcd"), Answered({"d": "y", "c": "x"})) == "x"
+    assert choose(equal("abcd"), Answered(dict.fromkeys("abcd"))) is None
+    assert posterior(equal("abcd"), Answered(dict.fromkeys("abcd"))) == {}
+
+
+@given(amounts)
+def test_who_is_not_in_the_pool_could_not_have_changed_the_answer(votes: dict[str, float]) -> None:
+    weights = Weights("", 0, votes)
+    asked = pool(weights)
+    full = Answered({model: model if model == asked[0] else "other" for model in MODELS})
+    if len(asked) == 1:
+        assert choose(weights, full) == asked[0]
+    if any(votes.values()):
+        assert all(votes[model] > 0 for model in asked)
+    else:
+        assert asked == MODELS
+
+
+def test_weights_are_plain_numbers() -> None:
+    weights = learn(by_category(50), MODELS)
+    assert Weights(**asdict(weights)) == weights
