@@ -1,0 +1,1 @@
+"""Honest comparison with the best single model, plurality and the oracle, with intervals."""

@@ -1,0 +1,127 @@
+"""Files of recorded answers: which model said what to which question. The format: docs/evaluation.md."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any
+
+from ..core.normalise import normalise
+from ..errors import UsageError
+from ..reliability.accuracy import Answered
+
+__all__ = ["NOT_ASKED", "read_recorded"]
+
+NOT_ASKED = "NA"
+"""In a cell: this model was not asked this question. An empty cell is an abstention."""
+
+ID, OPTIONS = ("id", "question_id"), ("options", "n_options")
+FIELDS = {*ID, *OPTIONS, "gold", "category"}
+
+canonical = lru_cache(maxsize=1 << 16)(normalise)
+
+
+def read_recorded(
+    path: Path, models: Sequence[str] = (), where: Mapping[str, str] | None = None
+) -> list[Answered]:
+    """The questions of a CSV or JSONL file (also `.gz`) that all of `models` were asked, in the file's order.
+
+    models: whose answers to read, in the order in which ties go; none names all. where: column -> the only
+    value to read. Answers are brought to canonical form, so `1,000` and `1000` agree.
+
+    Raises `UsageError`, with the line, for a file that cannot be read and for a model that is not in it.
+    """
+    where = where or {}
+    questions: list[Answered] = []
+    seen: set[str] = set()
+    for line, row, answers in _rows(path, where):
+        if any(str(_cell(row, name, line, path)) != value for name, value in where.items()):
+            continue
+        id = str(_first(row, ID, line, path))
+        if id in seen:
+            raise UsageError(f"{path}, line {line}: the question {id} comes a second time")
+        seen.add(id)
+        panel = models or list(answers)
+        if unknown := [m for m in panel if m not in answers]:
+            raise UsageError(f"{path}, line {line}: no answer of {unknown[0]}, nor {NOT_ASKED} in its place")
+        if all(answers[m] != NOT_ASKED for m in panel):
+            questions.append(_answered(row, {m: answers[m] for m in panel}, line, path))
+    if not questions:
+        raise UsageError(f"{path} has no question that all of the panel were asked")
+    return questions
+
+
+def _rows(path: Path, where: Collection[str]) -> Iterator[tuple[int, Mapping[str, Any], Mapping[str, Any]]]:
+    """Line number, fields, and answers by model."""
+    kind = Path(path.stem if path.suffix == ".gz" else path.name).suffix
+    if kind not in (".csv", ".jsonl"):
+        raise UsageError(f"{path}: recorded answers are a .csv or .jsonl file, or one of them with .gz")
+    try:
+        with _opened(path) as file:
+            yield from _csv_rows(file, where) if kind == ".csv" else _json_rows(file, path)
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as exc:
+        raise UsageError(f"cannot read {path}: {exc}") from exc
+
+
+def _opened(path: Path) -> IO[str]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    return opener(path, "rt", encoding="utf-8-sig", newline="")
+
+
+def _csv_rows(
+    file: Iterable[str], where: Collection[str]
+) -> Iterator[tuple[int, Mapping[str, Any], Mapping[str, Any]]]:
+    reader = csv.DictReader(file, restval="")
+    for row in reader:
+        fields = {name: value for name, value in row.items() if name in FIELDS or name in where}
+        answers = {name: value for name, value in row.items() if name and name not in fields}
+        yield reader.line_num, fields, answers
+
+
+def _json_rows(file: Iterable[str], path: Path) -> Iterator[tuple[int, Mapping[str, Any], Mapping[str, Any]]]:
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as exc:
+            raise UsageError(f"{path}, line {number} is not JSON: {exc}") from exc
+        if not (isinstance(row, dict) and isinstance(row.get("answers"), dict)):
+            raise UsageError(f"{path}, line {number}: wanted an object with the object `answers`")
+        yield number, row, row["answers"]
+
+
+def _answered(row: Mapping[str, Any], answers: Mapping[str, Any], line: int, path: Path) -> Answered:
+    options = next((row[name] for name in OPTIONS if row.get(name) not in (None, "")), None)
+    try:
+        count = None if options is None else int(options)
+    except (TypeError, ValueError):
+        count = 0
+    if count is not None and count < 2:
+        raise UsageError(f"{path}, line {line}: {options!r} is no number of options")
+    gold = _text(_cell(row, "gold", line, path))
+    if gold is None:
+        raise UsageError(f"{path}, line {line}: there is no gold answer")
+    said = {model: _text(answer) for model, answer in answers.items()}
+    return Answered(said, gold, count, _text(row.get("category"), plain=True))
+
+
+def _text(value: Any, *, plain: bool = False) -> str | None:
+    """A cell as it is compared; None for an empty one."""
+    text = "" if value is None else str(value).strip()
+    return (text if plain else canonical(text) or text) or None
+
+
+def _cell(row: Mapping[str, Any], name: str, line: int, path: Path) -> Any:
+    return _first(row, (name,), line, path)
+
+
+def _first(row: Mapping[str, Any], names: Sequence[str], line: int, path: Path) -> Any:
+    for name in names:
+        if name in row:
+            return row[name]
+    raise UsageError(f"{path}, line {line}: there is no `{names[0]}`")

@@ -1,0 +1,104 @@
+"""Files of recorded answers."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from pnyx.errors import UsageError
+from pnyx.evaluate.recorded import read_recorded
+from pnyx.reliability.accuracy import Answered
+from tests.support.sources import ROOT
+
+CSV = """id,gold,category,options,lab:alpha,beta
+1,B,law,4,b,C
+2,"1,000",,,1000,
+3,A,law,4,NA,A
+"""
+JSONL = """{"id": 1, "gold": "B", "category": "law", "options": 4, "answers": {"lab:alpha": "b", "beta": "C"}}
+
+{"id": 2, "gold": 1000, "answers": {"lab:alpha": 1000, "beta": null}, "seconds": 3}
+{"id": 3, "gold": "A", "category": "law", "options": 4, "answers": {"lab:alpha": "NA", "beta": "A"}}
+"""
+BOTH = [
+    Answered({"lab:alpha": "B", "beta": "C"}, "B", 4, "law"),
+    Answered({"lab:alpha": "1000", "beta": None}, "1000"),
+]
+
+
+def written(folder: Path, text: str, name: str) -> Path:
+    path = folder / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [(CSV, "a.csv"), (CSV, "a.csv.gz"), ("\ufeff" + CSV.replace("\n", "\r\n"), "a.csv"), (JSONL, "a.jsonl")],
+    ids=["csv", "csv.gz", "csv as spreadsheets write it", "jsonl"],
+)
+def test_answers_are_canonical_and_questions_not_asked_of_all_are_left_out(
+    tmp_path: Path, text: str, name: str
+) -> None:
+    assert read_recorded(written(tmp_path, text, name)) == BOTH
+
+
+def test_the_examples_in_the_docs_say_the_same_twice(tmp_path: Path) -> None:
+    blocks = (ROOT / "docs" / "evaluation.md").read_text().split("```")[1::2]
+    table, lines = (
+        next(b.lstrip() for b in blocks if b.lstrip().startswith(start)) for start in ("id,", "{")
+    )
+    found = read_recorded(written(tmp_path, table, "a.csv"))
+    assert found == read_recorded(written(tmp_path, lines, "a.jsonl"))
+    assert [question.gold for question in found] == ["B"]
+
+
+def test_a_panel_is_some_of_the_models_in_its_own_order(tmp_path: Path) -> None:
+    found = read_recorded(written(tmp_path, CSV, "a.csv"), ["beta"])
+    assert [q.answers for q in found] == [{"beta": "C"}, {"beta": None}, {"beta": "A"}]
+    both = read_recorded(written(tmp_path, CSV, "a.csv"), ["beta", "lab:alpha"])
+    assert [list(q.answers) for q in both] == [["beta", "lab:alpha"]] * 2
+
+
+def test_rows_can_be_chosen_by_any_column_which_is_then_no_model(tmp_path: Path) -> None:
+    path = written(tmp_path, "id,gold,checked,beta\n1,A,1,A\n2,B,0,A\n", "a.csv")
+    assert read_recorded(path, where={"checked": "1"}) == [Answered({"beta": "A"}, "A")]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "says"),
+    [
+        ("id,gold,a\n1,A,A\n1,B,B\n", "a.csv", "line 3: the question 1 comes a second time"),
+        ("id,gold,a\n1,,A\n", "a.csv", "line 2: there is no gold answer"),
+        ("id,a\n1,A\n", "a.csv", "line 2: there is no `gold`"),
+        ("gold,a\n1,A\n", "a.csv", "line 2: there is no `id`"),
+        ("id,gold,options,a\n1,A,four,A\n", "a.csv", "'four' is no number of options"),
+        ("id,gold,options,a\n1,A,1,A\n", "a.csv", "'1' is no number of options"),
+        ("id,gold,a\n1,A,NA\n", "a.csv", "no question that all of the panel were asked"),
+        ("", "a.csv", "no question that all of the panel were asked"),
+        ('{"id": 1}\n', "a.jsonl", "line 1: wanted an object with the object `answers`"),
+        ("[" * 5000, "a.jsonl", "line 1 is not JSON"),
+        ("{,}", "a.jsonl", "line 1 is not JSON"),
+        (CSV, "a.txt", ".csv or .jsonl"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_its_line(tmp_path: Path, text: str, name: str, says: str) -> None:
+    with pytest.raises(UsageError) as error:
+        read_recorded(written(tmp_path, text, name))
+    assert says in str(error.value)
+
+
+def test_bytes_that_are_no_text_and_files_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"id,gold,a\n1,A,\xff\n")
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(CSV.encode())[:-12])
+    (tmp_path / "c.csv.gz").write_bytes(b"not gzip")
+    for name in ("a.csv", "b.csv.gz", "c.csv.gz", "missing.csv"):
+        with pytest.raises(UsageError, match="cannot read"):
+            read_recorded(tmp_path / name)
+
+
+def test_a_model_that_is_not_in_the_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no answer of gamma"):
+        read_recorded(written(tmp_path, CSV, "a.csv"), ["beta", "gamma"])
