@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from pnyx.errors import UsageError
-from pnyx.evaluate.answers import DEFAULT, MAJORITY, ORACLE, SINGLE, STOPPED, document, main, render, replay
+from pnyx.evaluate.answers import DEFAULT, MAJORITY, ORACLE, SINGLE, STOPPED, document, render, replay
 from pnyx.reliability.accuracy import Answered
 from tests.reliability.tables import table
 
@@ -96,35 +92,3 @@ def test_too_little_to_compare_is_an_error() -> None:
 def test_with_few_truths_known_the_rules_learn_from_agreement() -> None:
     assert replay(PEERS[:400], splits=2, labels=5).rules == {"agreement": 2}
     assert replay(PEERS[:400], splits=2, labels=20).rules == {"labels": 2}
-
-
-def recorded(folder: Path) -> Path:
-    path = folder / "answers.csv"
-    with path.open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["id", "gold", "part", *"abcd"])
-        rows.writerows([n, q.gold, n % 2, *q.answers.values()] for n, q in enumerate(PEERS[:200]))
-    return path
-
-
-def test_the_command_prints_the_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = str(recorded(tmp_path))
-    assert main([file, "--models", "a, b,c", "--where", "part=1", "--splits", "2"]) == 0
-    assert capsys.readouterr().out.startswith("100 questions, 3 models; 2 splits")
-
-
-def test_the_command_says_what_is_wrong_and_how_it_is_called(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(tmp_path / "none.csv")]) == 2
-    assert "cannot read" in capsys.readouterr().err
-    with pytest.raises(SystemExit, match="2"):
-        main([str(tmp_path / "none.csv"), "--where", "part"])
-    assert "COLUMN=VALUE" in capsys.readouterr().err
-
-
-def test_it_runs_as_a_module(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pnyx.evaluate.answers", str(recorded(tmp_path)), "--models", "a,b"]
-    done = subprocess.run([*command, "--splits", "1"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("200 questions, 2 models; 1 splits")

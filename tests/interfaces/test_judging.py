@@ -112,20 +112,40 @@ def test_partly_right_counts_neither_way(lab_of_one: ScriptedHost) -> None:
     assert (told["n"], told["partial"], told["protocols"]) == (1, 1, {})
 
 
-def test_eval_replays_recorded_answers_without_a_call(lab: ScriptedHost, tmp_path: Path) -> None:
-    rows = [
-        {"id": n, "gold": "a", "good": "a" if n % 10 else "b", "bad": "ab"[n % 2], "worse": "b"}
-        for n in range(60)
-    ]
+@pytest.fixture
+def recorded(tmp_path: Path) -> str:
+    """60 questions: good is right nine times in ten, bad every other time, worse never."""
     path = tmp_path / "answers.jsonl"
-    path.write_text("\n".join(json.dumps(row) for row in rows))
-    done = pnyx("eval", "--answers", str(path), "--splits", "4")
-    assert (done.code, lab.log) == (0, [])
+    said = [{"good": "ab"[n % 10 == 0], "bad": "ab"[n % 2], "worse": "b"} for n in range(60)]
+    rows = [{"id": n, "gold": "a", "part": n % 2, "answers": one} for n, one in enumerate(said)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return str(path)
+
+
+def test_eval_replays_recorded_answers_without_a_call(lab: ScriptedHost, recorded: str) -> None:
+    done = pnyx("eval", "--answers", recorded, "--splits", "4")
+    assert (done.code, done.err, lab.log) == (0, "", [])
     for told in ("best single", "majority", "default rule", "oracle", "points [95 % interval]"):
         assert told in done.out
-    told = pnyx("eval", "--answers", str(path), "--splits", "4", "--json").json
+    told = pnyx("eval", "--answers", recorded, "--splits", "4", "--json").json
     assert told["questions"] == 60
-    assert told["accuracy"]["default rule"] >= told["accuracy"]["majority"]
-    missing = pnyx("eval", "--answers", str(tmp_path / "none.csv"))
-    assert (missing.code, missing.out) == (2, "")
-    assert "none.csv" in missing.err
+    assert told["arms"]["default rule"]["accuracy"] >= told["arms"]["majority"]["accuracy"] + 0.2
+    some = pnyx(
+        "eval", "--answers", recorded, "-m", "good", "-m", "bad", "--where", "part=1", "--splits", "2"
+    )
+    assert some.out.startswith("30 questions, 2 models; 2 splits")
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [(("--where", "part"), "--where takes COLUMN=VALUE"), (("-m", "nobody"), "no answer of nobody")],
+)
+def test_eval_says_what_is_wrong(recorded: str, more: tuple[str, ...], told: str) -> None:
+    done = pnyx("eval", "--answers", recorded, *more)
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+
+
+def test_eval_of_a_file_that_is_not_there(lab: ScriptedHost) -> None:
+    done = pnyx("eval", "--answers", "none.csv")
+    assert (done.code, "cannot read none.csv" in done.err) == (2, True)

@@ -1,17 +1,11 @@
-"""Replay of recorded answers: each voting rule learned on one half of them and judged on the other.
-
-`python -m pnyx.evaluate.answers FILE` prints the comparison; nothing is asked and nothing costs anything.
-"""
+"""Replay of recorded answers: each voting rule learned on one half of them and judged on the other."""
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import UsageError
@@ -19,10 +13,9 @@ from ..reliability.accuracy import Answered, counted, log_odds, one_coin, option
 from ..reliability.calibration import Outcome, brier, calibrate, ece
 from ..reliability.stopping import settled
 from ..reliability.weights import Weights, choose, equal, learn, posterior
-from .recorded import read_recorded
 from .statistics import Interval, minimum_detectable, paired_bootstrap
 
-__all__ = ["Replay", "document", "main", "render", "replay"]
+__all__ = ["Replay", "document", "render", "replay"]
 
 DEFAULT, SINGLE, MAJORITY = "default rule", "best single", "majority"
 STOPPED, ORACLE = "default, stopped early", "oracle"
@@ -222,33 +215,3 @@ def _counts(names: Mapping[str, int]) -> str:
 def _points(interval: Mapping[str, float]) -> str:
     mean, low, high = (100 * interval[name] for name in ("mean", "low", "high"))
     return f"{mean:+.2f} [{low:+.2f}, {high:+.2f}]"
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command line of `python -m pnyx.evaluate.answers`; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m pnyx.evaluate.answers", description=__doc__)
-    parser.add_argument("file", type=Path, metavar="FILE", help="CSV or JSONL, see docs/evaluation.md")
-    parser.add_argument("--models", default="", metavar="A,B,...", help="the panel (default: all)")
-    parser.add_argument(
-        "--where", action="append", default=[], metavar="COLUMN=VALUE", help="these rows only"
-    )
-    parser.add_argument("--splits", type=int, default=20, metavar="N", help="random halvings (default: 20)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the halvings (default: 0)")
-    parser.add_argument(
-        "--labels", type=int, metavar="N", help="truths to learn from (default: all of a half)"
-    )
-    given = parser.parse_args(argv)
-    if wrong := [pair for pair in given.where if "=" not in pair]:
-        parser.error(f"--where takes COLUMN=VALUE, not {wrong[0]}")
-    models = [name.strip() for name in given.models.split(",") if name.strip()]
-    try:
-        questions = read_recorded(given.file, models, dict(pair.split("=", 1) for pair in given.where))
-        print(render(replay(questions, splits=given.splits, seed=given.seed, labels=given.labels)))
-    except UsageError as exc:
-        print(f"pnyx: {exc}", file=sys.stderr)
-        return exc.exit_code
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
