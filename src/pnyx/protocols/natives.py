@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from ..core.decision import Given
 from ..core.grouping import LONGEST
-from ..core.models import Seat
+from ..core.models import Seat, strongest
 from ..core.steps import Brief, Panel, Reply
+from ..core.stopping import AT_LEAST, settled
 from ..core.text import Draft
 from ..errors import NoQuorum
+from .polling import Poll
 
-__all__ = ["native_answers"]
+__all__ = ["native_answers", "votes"]
 
 
 async def native_answers(brief: Brief, panel: Panel, draft: Draft) -> list[Reply]:
@@ -26,6 +28,26 @@ async def native_answers(brief: Brief, panel: Panel, draft: Draft) -> list[Reply
     if len(given) < 2:
         raise NoQuorum(f"{len(given)} of {len(brief.responses)} given answers say something, 2 needed")
     return [Reply(panel.ask(_author(panel, n, one), draft), _text(one)) for n, one in given]
+
+
+async def votes(panel: Panel, draft: Draft, early: bool) -> list[Reply]:
+    """The replies of all seats, in parallel. Raises `NoQuorum` when nobody answers.
+
+    early: where it is known what votes are worth, only of as many seats as could still change the answer:
+    the two strongest first, then one at a time.
+    """
+    ranked = sorted(strongest(panel.seats), key=lambda seat: -(seat.weight or 0.0))
+    if not early or any(seat.weight is None for seat in ranked):
+        return await panel.all([panel.work(seat, draft) for seat in panel.seats])
+    heard: list[Reply] = []
+    asked = 0
+    while not settled(Poll.of(heard).tally.counts, asked, [s.weight or 0.0 for s in ranked[asked:]]):
+        turn = ranked[asked : max(asked + 1, AT_LEAST)]
+        asked += len(turn)
+        heard += await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
+    order = {seat.label: place for place, seat in enumerate(panel.seats)}
+    # Nobody answered: said in the words of a parallel step.
+    return sorted(heard, key=lambda reply: order[reply.seat.label]) or await panel.all([])
 
 
 def _author(panel: Panel, n: int, given: Given) -> Seat:

@@ -23,11 +23,13 @@ from ..core.answers import final_answer
 from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
+from ..core.stopping import AT_LEAST
 from ..core.text import Draft, Material
 from ..errors import NoQuorum
 from ..prompts import load
 from .asking import ask_verdict, question
 from .judging import Ruling, settle
+from .natives import votes as answers
 from .polling import Poll
 
 VOTE, JUDGE, WEIGH = load("voting/vote"), load("voting/judge"), load("voting/weigh")
@@ -46,7 +48,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     asked, options = question(brief), brief.options
     await panel.enter("vote", question=brief.question)
     draft = VOTE(question=asked, today=brief.today)
-    votes = await panel.all([panel.work(seat, draft) for seat in panel.seats])
+    votes = await answers(panel, draft, options["early"])
     weights = strengths([vote.seat for vote in votes]) if options["aggregation"] == "weighted" else None
     poll = Poll.of(votes, weights)
     leading = poll.voice(poll.leader)
@@ -122,8 +124,9 @@ def _unpicked(poll: Poll, ruling: Ruling) -> tuple[Dissent, ...]:
 
 
 def _calls(scope: Scope) -> tuple[int, int]:
-    calls = len(scope.seats) + 1 + scope.options["swap"]
-    return calls, calls
+    seats, judged = len(scope.seats), 1 + scope.options["swap"]
+    known = scope.options["early"] and all(seat.weight is not None for seat in scope.seats)
+    return (min(seats, AT_LEAST) if known else seats) + judged, seats + judged
 
 
 PROTOCOL = Protocol(
@@ -138,6 +141,7 @@ PROTOCOL = Protocol(
             choices=("majority", "weighted"),
         ),
         "swap": Option(False, "judge twice, in opposite orders; a flip is reported, and counts as a tie"),
+        "early": Option(True, "once votes have learned weights, ask only until the others hardly matter"),
     },
     calls=_calls,
     presets={"deep": {"swap": True}},

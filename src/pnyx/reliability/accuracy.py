@@ -9,12 +9,9 @@ from itertools import chain
 from math import exp, log
 from typing import TypeAlias
 
-__all__ = ["OPEN", "Answered", "camps_of", "counted", "log_odds", "one_coin", "options_of"]
+from ..core.stopping import OPEN
 
-OPEN = 4
-"""Options that an open question is taken to have. Two wrong answers to GSM8K agree with probability 0.38
-(38 recorded models, none of them in the panels reported in design/reliability.md): as if there were
-2.6 wrong ones to choose from."""
+__all__ = ["OPEN", "Answered", "camps_of", "counted", "log_odds", "one_coin", "options_of"]
 
 SETTLED = 1e-4
 ROUNDS = 200

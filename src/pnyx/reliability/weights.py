@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import exp, fsum, sqrt
+from math import fsum, sqrt
 
+from ..core import stopping
 from .accuracy import OPEN, Answered, camps_of, counted, log_odds, one_coin, options_of
 from .scorer import fit
 
@@ -118,11 +119,7 @@ def posterior(weights: Weights, question: Answered) -> dict[str, float]:
 
     Far too sure of itself unless learned from labels: calibrate it (`calibration`) before telling anyone.
     """
-    behind = scores(weights, question)
-    top = max(behind.values(), default=0.0)
-    odds = {answer: exp(score - top) for answer, score in behind.items()}
-    whole = fsum(odds.values()) + max(weights.options - len(odds), 1.0) * exp(-top)
-    return {answer: o / whole for answer, o in odds.items()}
+    return stopping.posterior(scores(weights, question), weights.options)
 
 
 def pool(weights: Weights, category: str | None = None) -> tuple[str, ...]:
