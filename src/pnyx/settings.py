@@ -225,13 +225,15 @@ class SearchSettings(_Table):
     """Who is asked to search the web, and for how many results.
 
     api_key_env: None is the usual variable of Tavily or Exa, at their own host. base_url: of a SearXNG,
-    or of a host in place of Tavily's or Exa's own.
+    or of a host in place of Tavily's or Exa's own. search_price: USD for one search by a model's host, where
+    the back end is "provider"; None is unknown.
     """
 
-    backend: Literal["duckduckgo", "tavily", "exa", "searxng", "none"] = "duckduckgo"
+    backend: Literal["duckduckgo", "tavily", "exa", "searxng", "provider", "none"] = "duckduckgo"
     max_results: Annotated[int, Field(ge=1, le=20)] = 5
     api_key_env: Variable | None = None
     base_url: BaseUrl = None
+    search_price: Amount | None = None
 
     @model_validator(mode="after")
     def _address(self) -> SearchSettings:
@@ -256,7 +258,7 @@ class FileSettings(_Table):
 
 
 class ToolsSettings(_Table):
-    """max_rounds: turns in which a seat may ask for tools, before it must answer with what it has."""
+    """max_rounds: turns of the model in one call, at most; in the last it must answer with what it has."""
 
     enabled: bool = False
     max_rounds: Annotated[int, Field(ge=1, le=50)] = 5

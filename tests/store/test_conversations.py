@@ -88,7 +88,7 @@ async def old_url(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     with monkeypatch.context() as patch:
         patch.setattr(engine_module, "REVISION", None)
         database = await Database.open(database_url)
-    await database.write(first_schema)
+    await database._backend.write([first_schema], repeatable=True)
     await database.close()
     return database_url
 

@@ -7,9 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from .searched import (
+    anthropic_citations,
+    anthropic_search,
+    google_grounding,
+    google_search,
+    openrouter_annotations,
+)
 
 __all__ = ["Answer", "Asked", "body", "default_text", "error", "events", "read", "truth"]
 
@@ -34,7 +42,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One reply, before it is put into a dialect. usage: as the dialect reports it; None reports nothing."""
+    """One reply, before it is put into a dialect. usage: as the dialect reports it; None reports nothing.
+
+    searches: what the host looked for by itself -> the pages it found, all of which the text cites.
+    """
 
     text: str
     usage: Mapping[str, Any] | None
@@ -42,6 +53,7 @@ class Answer:
     tool_calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     refusal: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+    searches: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def read(path: str, raw: bytes) -> Asked | None:
@@ -49,6 +61,7 @@ def read(path: str, raw: bytes) -> Asked | None:
     path = path.partition("?")[0]
     dialect = (
         "mistral" if path == "/mistral/v1/chat/completions"
+        else "openrouter" if path == "/openrouter/v1/chat/completions"
         else "openai" if path == "/v1/chat/completions"
         else "anthropic" if path.endswith("/v1/messages")
         else "google" if path.endswith((":generateContent", ":streamGenerateContent"))
@@ -145,7 +158,7 @@ def truth(asked: Asked, answer: Answer) -> dict[str, int]:
         ),
     }
     try:
-        counts = said["openai" if asked.dialect == "mistral" else asked.dialect]()
+        counts = said["openai" if asked.dialect in ("mistral", "openrouter") else asked.dialect]()
     except (KeyError, TypeError):
         return counted
     if all(isinstance(n, int) and 0 <= n < 10**9 for n in counts) and counts[0] > 0:
@@ -153,14 +166,16 @@ def truth(asked: Asked, answer: Answer) -> dict[str, int]:
     return counted
 
 
-def usage(asked: Asked, text: str) -> dict[str, int]:
-    """The usage a well-behaved host reports for `text`."""
+def usage(asked: Asked, text: str, searches: int = 0) -> dict[str, Any]:
+    """The usage a well-behaved host reports for `text`, before which it made so many searches."""
     sent, made = len(asked.prompt) // 4 + 1, len(text) // 4 + 1
     if asked.dialect == "anthropic":
-        return {"input_tokens": sent, "output_tokens": made}
+        server = {"server_tool_use": {"web_search_requests": searches, "web_fetch_requests": 0}}
+        return {"input_tokens": sent, "output_tokens": made, **(server if searches else {})}
     if asked.dialect == "google":
         return {"promptTokenCount": sent, "candidatesTokenCount": made, "totalTokenCount": sent + made}
-    return {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made}
+    server = {"server_tool_use_details": {"web_search_requests": searches}} if searches else {}
+    return {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made, **server}
 
 
 def error(status: int, message: str) -> bytes:
@@ -175,8 +190,8 @@ def body(asked: Asked, answer: Answer) -> bytes:
     if asked.dialect == "anthropic":
         return _dump(_anthropic_message(asked, answer))
     if asked.dialect == "google":
-        return _dump(_google(asked, answer.text, answer, last=True))
-    message: dict[str, Any] = {"role": "assistant", "content": answer.text, **answer.extra}
+        return _dump(_google(asked, answer.text, answer, first=True, last=True))
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text, **_openai_cited(answer)}
     if answer.refusal:
         message |= {"content": None, "refusal": answer.refusal}
     if answer.tool_calls:
@@ -191,8 +206,8 @@ def events(asked: Asked, answer: Answer) -> list[bytes]:
     pieces[-1] = pieces[-1][:-1]
     pieces = [piece for piece in pieces if piece]
     if asked.dialect == "google":
-        head = [_google(asked, piece, answer, last=False) for piece in pieces]
-        return [_sse(part) for part in [*head, _google(asked, "", answer, last=True)]]
+        head = [_google(asked, piece, answer, first=not i, last=False) for i, piece in enumerate(pieces)]
+        return [_sse(part) for part in [*head, _google(asked, "", answer, first=not head, last=True)]]
     if asked.dialect == "anthropic":
         return list(_anthropic_events(asked, answer, pieces))
     return list(_openai_events(asked, answer, pieces))
@@ -208,7 +223,15 @@ def _sse(document: Mapping[str, Any], name: str = "") -> bytes:
 
 def _openai(asked: Asked, kind: str, choices: list[Any], told: Mapping[str, Any] | None) -> dict[str, Any]:
     document = {"id": "r-1", "object": kind, "created": 1700000000, "model": asked.model, "choices": choices}
+    if asked.dialect == "openrouter":
+        document["provider"] = "Scripted"
     return document if told is None else document | {"usage": told}
+
+
+def _openai_cited(answer: Answer) -> Mapping[str, Any]:
+    """What goes with the text. OpenRouter shows no search, only what is cited."""
+    cited = openrouter_annotations(answer.text, answer.searches)
+    return {**answer.extra, **({"annotations": cited} if cited else {})}
 
 
 def _openai_finish(answer: Answer) -> str:
@@ -230,7 +253,7 @@ def _openai_events(asked: Asked, answer: Answer, pieces: list[str]) -> Iterator[
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         return _sse(_openai(asked, "chat.completion.chunk", [choice], told))
 
-    yield chunk({"role": "assistant", "content": "", **answer.extra})
+    yield chunk({"role": "assistant", "content": "", **_openai_cited(answer)})
     if answer.refusal:
         yield chunk({"refusal": answer.refusal})
     for piece in () if answer.refusal else pieces:
@@ -259,7 +282,10 @@ def _anthropic_finish(answer: Answer) -> str:
 
 
 def _anthropic_blocks(answer: Answer) -> list[dict[str, Any]]:
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": answer.text}] if answer.text else []
+    blocks = anthropic_search(answer.searches)
+    if answer.text:
+        cited = anthropic_citations(answer.text, answer.searches)
+        blocks.append({"type": "text", "text": answer.text, **({"citations": cited} if cited else {})})
     return blocks + [
         {"type": "tool_use", "id": f"call-{i:05}", "name": name, "input": dict(arguments)}
         for i, (name, arguments) in enumerate(answer.tool_calls)
@@ -280,33 +306,46 @@ def _anthropic_events(asked: Asked, answer: Answer, pieces: list[str]) -> Iterat
     told = {} if answer.usage is None else answer.usage
     start = _anthropic_message(asked, answer) | {"content": [], "stop_reason": None}
     if answer.usage is not None:
-        start["usage"] = {**told, "output_tokens": 1}
+        start["usage"] = {k: v for k, v in told.items() if k != "server_tool_use"} | {"output_tokens": 1}
     yield _sse({"type": "message_start", "message": start}, "message_start")
     for i, block in enumerate(_anthropic_blocks(answer)):
-        empty: dict[str, Any] = {**block, **({"text": ""} if block["type"] == "text" else {"input": {}})}
+        empty, deltas = _anthropic_deltas(block, pieces if block.get("text") == answer.text else ())
         yield _sse({"type": "content_block_start", "index": i, "content_block": empty}, "content_block_start")
-        if block["type"] == "text":
-            deltas: list[dict[str, Any]] = [{"type": "text_delta", "text": piece} for piece in pieces]
-        else:
-            whole = json.dumps(block["input"])
-            deltas = [{"type": "input_json_delta", "partial_json": part} for part in (whole[:5], whole[5:])]
         for delta in deltas:
             yield _sse({"type": "content_block_delta", "index": i, "delta": delta}, "content_block_delta")
         yield _sse({"type": "content_block_stop", "index": i}, "content_block_stop")
     stop = {"stop_reason": _anthropic_finish(answer), "stop_sequence": None}
     made = {"output_tokens": told["output_tokens"]} if "output_tokens" in told else {}
-    details = {k: v for k, v in told.items() if k == "output_tokens_details"}
+    details = {k: v for k, v in told.items() if k in ("output_tokens_details", "server_tool_use")}
     yield _sse({"type": "message_delta", "delta": stop, "usage": made | details}, "message_delta")
     yield _sse({"type": "message_stop"}, "message_stop")
 
 
-def _google(asked: Asked, text: str, answer: Answer, *, last: bool) -> dict[str, Any]:
-    parts: list[dict[str, Any]] = [{"text": text}] if text else []
+def _anthropic_deltas(
+    block: Mapping[str, Any], pieces: Sequence[str]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A block as it starts, and what then comes of it; what was found comes at once."""
+    if block["type"] == "text":
+        words = [{"type": "text_delta", "text": piece} for piece in pieces or [block["text"]]]
+        cited = [{"type": "citations_delta", "citation": citation} for citation in block.get("citations", ())]
+        return {**block, "text": "", **({"citations": []} if cited else {})}, [*cited, *words]
+    if block["type"] in ("tool_use", "server_tool_use"):
+        whole = json.dumps(block["input"])
+        parts = (whole[:5], whole[5:])
+        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": part} for part in parts]
+    return dict(block), []
+
+
+def _google(asked: Asked, text: str, answer: Answer, *, first: bool, last: bool) -> dict[str, Any]:
+    parts = google_search(asked.document, answer.searches) if first else []
+    parts += [{"text": text}] if text else []
     if last:
         parts += [{"functionCall": {"name": name, "args": dict(args)}} for name, args in answer.tool_calls]
     candidate: dict[str, Any] = {"index": 0, "content": {"role": "model", "parts": parts}}
     document: dict[str, Any] = {"candidates": [candidate], "modelVersion": asked.model, "responseId": "g-1"}
     if last:
+        if answer.searches:
+            candidate["groundingMetadata"] = google_grounding(answer.text, answer.searches)
         finish = (
             "SAFETY"
             if answer.refusal

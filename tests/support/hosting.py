@@ -9,13 +9,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import httpx2
+
 from pnyx.errors import ProviderError
 from pnyx.providers.hosted import HostedProvider, open_hosted
 from pnyx.providers.seam import Call, Completion, Message
 
 from .scripted import ScriptedHost
 
-__all__ = ["KEY", "KINDS", "Outcome", "ask", "opened", "stalls"]
+__all__ = ["KEY", "KINDS", "Outcome", "ask", "opened", "openrouter", "stalls"]
 
 KEY = "sk-planted-0123456789"
 KINDS = ("openai", "anthropic", "google", "mistral")
@@ -47,6 +49,30 @@ async def opened(kind: str, host: ScriptedHost) -> AsyncIterator[HostedProvider]
         yield provider
     finally:
         await provider.close()
+
+
+@asynccontextmanager
+async def openrouter(host: ScriptedHost) -> AsyncIterator[HostedProvider]:
+    """A provider at OpenRouter's own address, which makes it what it is; its requests go to the host."""
+    provider = open_hosted("openrouter", api_key=KEY)
+    provider._client._transport = _Redirected(provider._client._transport, host.port)
+    try:
+        yield provider
+    finally:
+        await provider.close()
+
+
+class _Redirected(httpx2.AsyncBaseTransport):
+    def __init__(self, under: httpx2.AsyncBaseTransport, port: int) -> None:
+        self._under, self._port = under, port
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        path = request.url.path.replace("/api/", "/openrouter/")
+        request.url = request.url.copy_with(scheme="http", host="127.0.0.1", port=self._port, path=path)
+        return await self._under.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._under.aclose()
 
 
 async def ask(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,7 @@ class Fault:
 
     text: the reply, or what makes it of the request; None draws one from a hash of model and prompt, or
         makes an instance of the schema that was sent.
+    searches: what the host searches for before it answers -> the pages it finds, all of which the text cites.
     usage: as the dialect reports it, None for not at all; "true" reports what was used.
     body: these bytes instead of a reply. message: the error's, where `status` is one.
     delay: seconds before the reply. hang: never reply. drip: (bytes, seconds between them). pings: after the
@@ -57,6 +58,7 @@ class Fault:
     call: int | Container[int] | None = None
     text: str | Callable[[Request], str] | None = None
     tool_calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    searches: Mapping[str, Sequence[str]] = field(default_factory=dict)
     usage: Mapping[str, Any] | str | None = "true"
     finish: str = "stop"
     refusal: str = ""

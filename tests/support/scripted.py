@@ -299,9 +299,11 @@ class _Connection(asyncio.Protocol):
         text = fault.text(request) if callable(fault.text) else fault.text
         if text is None:
             text = "" if fault.tool_calls or fault.refusal else dialects.default_text(asked)
-        told = dialects.usage(asked, text) if fault.usage == "true" else fault.usage
+        told = dialects.usage(asked, text, len(fault.searches)) if fault.usage == "true" else fault.usage
         assert not isinstance(told, str)
-        answer = Answer(text, told, fault.finish, fault.tool_calls, fault.refusal, fault.extra)
+        answer = Answer(
+            text, told, fault.finish, fault.tool_calls, fault.refusal, fault.extra, fault.searches
+        )
         request.usage = dialects.truth(asked, answer)
         return (dialects.events(asked, answer) if asked.stream else [dialects.body(asked, answer)]), kind
 
@@ -327,7 +329,7 @@ class RemoteHost(ScriptedHost):
 
     def _fetch(self, path: str, data: bytes | None = None) -> Any:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(self.url + path, data, timeout=10) as reply:
+        with opener.open(self.url + path, data, timeout=120) as reply:
             return json.load(reply)
 
 

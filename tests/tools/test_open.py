@@ -11,7 +11,7 @@ import pytest
 
 from pnyx.settings import ToolsSettings
 from pnyx.tools import Toolbox
-from pnyx.tools.open import open_search, open_tools
+from pnyx.tools.open import open_search, open_tools, wanted
 
 
 def opened(tmp_path: Path, **settings: Any) -> tuple[Toolbox, tuple[str, ...]]:
@@ -88,6 +88,12 @@ async def test_a_result_is_cut_at_the_limit_and_a_missing_tool_is_told(tmp_path:
 def test_a_search_for_grounding_is_opened_by_itself(tmp_path: Path) -> None:
     engine = open_search(ToolsSettings().web_search, {})
     assert type(engine).__name__ == "DuckDuckGo"
+
+
+def test_what_hosts_cannot_search_by_themselves_is_searched_by_duckduckgo() -> None:
+    tools = ToolsSettings.model_validate({"web_search": {"backend": "provider"}})
+    assert wanted(tools)[0] == "web_search"
+    assert type(open_search(tools.web_search, {})).__name__ == "DuckDuckGo"
 
 
 def test_opening_tools_loads_none_of_their_libraries() -> None:

@@ -52,7 +52,7 @@ def test_every_setting_of_tools_is_read_from_file_and_environment(tmp_path: Path
         (
             '[tools.web_search]\nbackend = "bing"',
             "tools.web_search.backend in named.toml must be one of "
-            "'duckduckgo', 'tavily', 'exa', 'searxng' or 'none', not this text",
+            "'duckduckgo', 'tavily', 'exa', 'searxng', 'provider' or 'none', not this text",
         ),
         (
             '[tools.web_search]\nbackend = "searxng"',

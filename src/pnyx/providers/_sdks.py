@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import httpx2
@@ -23,12 +23,17 @@ Maker = Callable[[str], "Model[Any]"]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """base_url: its own host. meter: its dialect. open: (base URL, key, HTTP client) -> maker of models."""
+    """base_url: its own host. meter: its dialect. open: (base URL, key, HTTP client) -> maker of models.
+
+    searches: how its host tells of searches of the web that it makes by itself, shown in the answer or only
+    counted in the usage; none where it makes none.
+    """
 
     base_url: str
     meter: Meter
     open: Callable[[str, str, httpx2.AsyncClient], Maker]
     needs_key: bool = True
+    searches: Literal["none", "shown", "counted"] = "none"
 
 
 def _openai(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
@@ -51,9 +56,11 @@ def _openai(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
 
             provider = DeepSeekProvider(openai_client=sdk)
         case "openrouter.ai":
+            from pydantic_ai.models.openrouter import OpenRouterModel
             from pydantic_ai.providers.openrouter import OpenRouterProvider
 
-            provider = OpenRouterProvider(openai_client=sdk)
+            router = OpenRouterProvider(openai_client=sdk)
+            return lambda name: OpenRouterModel(name, provider=router)
         case _:
             from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
@@ -100,10 +107,10 @@ def _mistral(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
 
 KINDS = {
     "openai": Kind("https://api.openai.com/v1", OPENAI, _openai),
-    "anthropic": Kind("https://api.anthropic.com", ANTHROPIC, _anthropic),
-    "google": Kind("https://generativelanguage.googleapis.com", GOOGLE, _google),
+    "anthropic": Kind("https://api.anthropic.com", ANTHROPIC, _anthropic, searches="shown"),
+    "google": Kind("https://generativelanguage.googleapis.com", GOOGLE, _google, searches="shown"),
     "mistral": Kind("https://api.mistral.ai", MISTRAL, _mistral),
     "ollama": Kind("http://127.0.0.1:11434/v1", OPENAI, _openai, needs_key=False),
     "deepseek": Kind("https://api.deepseek.com", OPENAI, _openai),
-    "openrouter": Kind("https://openrouter.ai/api/v1", OPENAI, _openai),
+    "openrouter": Kind("https://openrouter.ai/api/v1", OPENAI, _openai, searches="counted"),
 }

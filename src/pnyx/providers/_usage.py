@@ -23,7 +23,8 @@ class Meter:
 
     key: its name, at the top of a document or under `within`. marks: found in documents that hold, or should
     hold, a report. filler: what the SDK gets instead, None for nothing. count: the merged reports as
-    (input, cached, output, reasoning) tokens; raises where they are not whole numbers.
+    (input, cached, output, reasoning) tokens; raises where they are not whole numbers. searched: where in
+    them the host's own searches of the web are counted.
     """
 
     key: str
@@ -31,6 +32,7 @@ class Meter:
     filler: Mapping[str, int] | None
     count: Callable[[Mapping[str, Any]], tuple[int, ...]]
     within: str = ""
+    searched: tuple[str, ...] = ()
 
     def take(self, raw: bytes, reports: dict[str, Any]) -> bytes:
         """`raw`, one JSON document, with its report moved to `reports`; unchanged where it is not one."""
@@ -68,6 +70,16 @@ class Meter:
         except (AttributeError, LookupError, ValueError, OverflowError):
             return None
         return Usage(*counts) if any(counts) else None
+
+    def searches(self, reports: Mapping[str, Any]) -> int | None:
+        """How many searches the reports tell of, or None where they do not, or tell no whole number."""
+        found: Any = reports
+        try:
+            for name in self.searched:
+                found = found[name]
+            return _whole(found)
+        except (LookupError, TypeError, ValueError, OverflowError):
+            return None
 
 
 def _openai(report: Mapping[str, Any]) -> tuple[int, ...]:
@@ -111,7 +123,13 @@ def _whole(number: Any) -> int:
     return int(number)
 
 
-OPENAI = Meter("usage", re.compile(rb'"usage"\s*:\s*[^\sn]'), None, _openai)
+OPENAI = Meter(
+    "usage",
+    re.compile(rb'"usage"\s*:\s*[^\sn]'),
+    None,
+    _openai,
+    searched=("server_tool_use_details", "web_search_requests"),
+)
 MISTRAL = Meter(
     "usage",
     re.compile(rb'"usage"\s*:\s*[^\sn]|"object"\s*:\s*"chat.completion"'),
@@ -124,5 +142,6 @@ ANTHROPIC = Meter(
     {"input_tokens": 0, "output_tokens": 0},
     _anthropic,
     within="message",
+    searched=("server_tool_use", "web_search_requests"),
 )
 GOOGLE = Meter("usageMetadata", re.compile(rb'"usageMetadata"'), None, _google)

@@ -37,10 +37,14 @@ FRAME_BYTES = 1_000
 """What a stream may wrap around each token."""
 EVENT_BYTES = 250_000
 """One line of a stream of events; the time that an SDK's parser takes may grow with its square."""
+SEARCH_BYTES = 400_000
+"""What a search by the host may add to an answer: it sends along what was found, encrypted."""
 PART_BYTES = 4_000
 MARKS = 2_000
 """Commas and opening brackets outside strings in one JSON document. An answer has some hundred; the SDKs
 spend up to 0.1 ms of the event loop on each."""
+SEARCH_MARKS = 1_000
+"""What a search may add to them: every page that was found, and every place where it is cited."""
 CONNECTIONS = 1_000
 CONNECT_S = 10.0
 IDLE_S = 60.0
@@ -53,7 +57,8 @@ ERROR_BYTES = 64_000
 class Wire:
     """What happened to one call. `failure` is set as soon as it is known to have failed.
 
-    max_answer, max_stream: bytes over which a document, and a stream of events, are cut.
+    max_answer, max_stream, max_event: bytes over which a document, a stream of events, and one line of it
+    are cut. marks: what a document or a line may have of them.
     silence_s: the longest wait between two bytes. cut: a stream of events ended inside an event.
     reports: usage as the host reported it.
     """
@@ -61,15 +66,23 @@ class Wire:
     max_answer: int
     max_stream: int
     silence_s: float
+    max_event: int = EVENT_BYTES
+    marks: int = MARKS
     sent: bool = False
     cut: bool = False
     failure: ProviderError | None = None
     reports: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, max_tokens: int, timeout_s: float | None) -> Wire:
-        answer = min(ANSWER_BYTES + TOKEN_BYTES * max_tokens, MOST_BYTES)
-        return cls(answer, answer + FRAME_BYTES * max_tokens, READ_S if timeout_s is None else timeout_s)
+    def of(cls, max_tokens: int, timeout_s: float | None, searches: int = 0) -> Wire:
+        answer = min(ANSWER_BYTES + TOKEN_BYTES * max_tokens + SEARCH_BYTES * searches, MOST_BYTES)
+        return cls(
+            answer,
+            answer + FRAME_BYTES * max_tokens,
+            READ_S if timeout_s is None else timeout_s,
+            EVENT_BYTES + SEARCH_BYTES * bool(searches),
+            MARKS + SEARCH_MARKS * searches,
+        )
 
     def fail(self, kind: str, message: str, *, billed: bool) -> httpx2.TransportError:
         self.failure = ProviderError(kind, message, billed=billed)
@@ -111,7 +124,7 @@ class Transport(httpx2.AsyncBaseTransport):
             wire.failure = refusal(response.status, response.headers, content.decode("utf-8", "replace"))
         elif response.content_type == "application/json":
             content = b"".join([piece async for piece in _read(response, wire, wire.max_answer)])
-            if _is_dense(content):
+            if _is_dense(content, wire.marks):
                 raise wire.fail("malformed", "the answer is too intricate", billed=True)
             content = self._meter.take(content, wire.reports)
         headers = [(k, v) for k, v in response.raw_headers if k.lower() not in _FRAMING]
@@ -204,8 +217,8 @@ async def _events(pieces: AsyncGenerator[bytes], wire: Wire, meter: Meter) -> As
                 last = (last + piece[:end])[-8:]
                 block = bytes(line) + piece[:end]
                 line.clear()
-                if len(block) > MARKS and any(
-                    len(e) > EVENT_BYTES or _is_dense(e) for e in block.split(b"\n")
+                if len(block) > wire.marks and any(
+                    len(e) > wire.max_event or _is_dense(e, wire.marks) for e in block.split(b"\n")
                 ):
                     raise wire.fail("malformed", "an event is too large or too intricate", billed=True)
                 for number, part in enumerate(_parts(meter.take_events(block, wire.reports))):
@@ -214,7 +227,7 @@ async def _events(pieces: AsyncGenerator[bytes], wire: Wire, meter: Meter) -> As
                         await asyncio.sleep(0)
                     yield part
             line += piece[end:]
-            if len(line) > EVENT_BYTES:
+            if len(line) > wire.max_event:
                 raise wire.fail("malformed", "an event is too large", billed=True)
     ended = not line and last.replace(b"\r", b"").endswith((b"\n\n", b"[DONE]\n"))
     wire.cut = _is_event(begun or b"") and not ended
@@ -235,15 +248,15 @@ def _is_event(head: bytes) -> bool:
     return any(head[: len(field)] == field[: len(head)] for field in (b"data:", b"event:", b"id:", b":"))
 
 
-def _is_dense(document: bytes) -> bool:
-    """Whether there are more than `MARKS` commas and opening brackets, or strings, in JSON."""
-    if len(document) <= MARKS:
+def _is_dense(document: bytes, marks: int) -> bool:
+    """Whether there are more than `marks` commas and opening brackets, or strings, in JSON."""
+    if len(document) <= marks:
         return False
     bare = document.replace(rb"\\", b"").replace(rb"\"", b"")
-    if bare.count(b'"') > MARKS:
+    if bare.count(b'"') > marks:
         return True
     outside = b"".join(bare.split(b'"')[::2])
-    return sum(map(outside.count, (b",", b"[", b"{"))) > MARKS
+    return sum(map(outside.count, (b",", b"[", b"{"))) > marks
 
 
 async def _read_error(response: aiohttp.ClientResponse) -> bytes:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, contextmanager
-from typing import Any, Literal, TypedDict
+from dataclasses import replace
+from typing import Any, Literal, TypedDict, cast
 
 import httpx2
 from pydantic_ai.direct import model_request, model_request_stream
@@ -22,6 +23,7 @@ from pydantic_ai.exceptions import (
     ModelRequestRejectedError,
     ModelServerError,
     ModelUnavailableError,
+    UserError,
 )
 from pydantic_ai.messages import (
     ModelMessage,
@@ -29,6 +31,8 @@ from pydantic_ai.messages import (
     ModelRequestPart,
     ModelResponse,
     ModelResponseStreamEvent,
+    NativeToolCallPart,
+    NativeToolReturnPart,
     PartDeltaEvent,
     PartStartEvent,
     SystemPromptPart,
@@ -37,8 +41,10 @@ from pydantic_ai.messages import (
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
+    WebCitationSource,
 )
 from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.native_tools import AbstractNativeTool, WebSearchTool
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
@@ -51,6 +57,9 @@ from ._wire import WIRE, Transport, Wire
 from .seam import Call, Completion, ToolCall
 
 __all__ = ["HostedProvider", "open_hosted"]
+
+BREAK = "\n\n"
+_BY_HOST = (NativeToolCallPart, NativeToolReturnPart)
 
 
 def open_hosted(kind: str, *, base_url: str | None = None, api_key: str | None = None) -> HostedProvider:
@@ -80,7 +89,7 @@ class HostedProvider:
     """One configured host; see `pnyx.providers.seam.Provider`. It keeps connections open until `close`."""
 
     def __init__(self, kind: Kind, base_url: str, api_key: str | None) -> None:
-        self._meter = kind.meter
+        self._kind = kind
         self._secrets = (api_key,) if api_key else ()
         self._client = httpx2.AsyncClient(
             transport=Transport(base_url, kind.meter),
@@ -95,15 +104,20 @@ class HostedProvider:
         """The reply to `call`. Raises `ProviderError`, and nothing else that the host could cause."""
         if on_text is None:
             with self._errors(call) as wire:
-                return _completion(
-                    await model_request(**self._request(call)), self._meter.usage(wire.reports)
-                )
+                return self._completion(call, await model_request(**self._request(call)), wire)
         async with aclosing(self._stream(call)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completion):
                     return piece
                 on_text(piece)
         raise AssertionError("a stream ends with its completion or an error")
+
+    async def searches(self, model: str) -> bool:
+        try:
+            able = self._model(model).profile.get("supported_native_tools", ())
+        except UserError:
+            return False  # there can be no model of that name, which asking it will tell
+        return self._kind.searches != "none" and WebSearchTool in able
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -113,8 +127,12 @@ class HostedProvider:
         with self._errors(call) as wire:
             async with model_request_stream(**self._request(call)) as stream:
                 size = 0
+                broken = False
                 async for event in stream:
+                    if isinstance(event, PartStartEvent) and isinstance(event.part, _BY_HOST):
+                        broken = size > 0
                     if text := _spoken(event):
+                        text, broken = (BREAK + text if broken else text), False
                         size += len(text)
                         if size > wire.max_answer:
                             raise ProviderError(
@@ -127,16 +145,19 @@ class HostedProvider:
                 response.provider_details or {}
             ):
                 raise ProviderError("truncated", "the stream ended before the answer did", billed=True)
-            yield _completion(response, self._meter.usage(wire.reports))
+            yield self._completion(call, response, wire)
 
     def _request(self, call: Call) -> _Direct:
-        if (model := self._models.get(call.model)) is None:
-            model = self._models[call.model] = self._make(call.model)
+        model = self._model(call.model)
         settings = ModelSettings(max_tokens=call.max_tokens)
         if call.temperature is not None:
             settings["temperature"] = call.temperature
         if call.seed is not None:
             settings["seed"] = call.seed
+        if call.searches and model.profile.get("anthropic_supports_dynamic_filtering"):
+            # Else programs that the model writes read what was found, and nothing of it is cited.
+            own = {**settings, "anthropic_web_tools_allowed_callers": ["direct"]}
+            settings = cast(ModelSettings, own)
         return _Direct(
             model=model,
             messages=_messages(call),
@@ -144,9 +165,24 @@ class HostedProvider:
             model_request_parameters=_parameters(call, model),
         )
 
+    def _model(self, name: str) -> Model[Any]:
+        if (model := self._models.get(name)) is None:
+            model = self._models[name] = self._make(name)
+        return model
+
+    def _completion(self, call: Call, response: ModelResponse, wire: Wire) -> Completion:
+        meter = self._kind.meter
+        completion = _completion(response, meter.usage(wire.reports))
+        if not call.searches:
+            return completion
+        told = meter.searches(wire.reports)
+        if told is None and self._kind.searches == "shown":
+            told = _shown(response)
+        return replace(completion, searches=told, sources=_cited(response))
+
     @contextmanager
     def _errors(self, call: Call) -> Iterator[Wire]:
-        wire = Wire.of(call.max_tokens, call.timeout_s)
+        wire = Wire.of(call.max_tokens, call.timeout_s, call.searches)
         token = WIRE.set(wire)
         try:
             yield wire
@@ -227,10 +263,17 @@ def _parameters(call: Call, model: Model[Any]) -> ModelRequestParameters:
         ToolDefinition(name=t.name, description=t.description, parameters_json_schema=dict(t.parameters))
         for t in call.tools
     ]
+    search: list[AbstractNativeTool] = []
+    if call.searches:
+        limited = WebSearchTool(max_uses=call.searches)
+        search = [WebSearchTool() if model.unsupported_native_tool_settings(limited) else limited]
+        if not model.profile.get("google_supports_tool_combination", True):
+            tools = []
     if call.schema is None:
-        return ModelRequestParameters(function_tools=tools)
+        return ModelRequestParameters(function_tools=tools, native_tools=search)
     return ModelRequestParameters(
         function_tools=tools,
+        native_tools=search,
         output_mode="native" if model.profile.get("supports_json_schema_output") else "prompted",
         output_object=OutputObjectDefinition(call.schema.document, name=call.schema.name),
     )
@@ -245,8 +288,34 @@ def _spoken(event: ModelResponseStreamEvent) -> str:
     return ""
 
 
+def _shown(response: ModelResponse) -> int:
+    """How many searches the host made, as far as its answer shows; Google's are counted as it bills them."""
+    calls = [part.tool_name for part in response.parts if isinstance(part, NativeToolCallPart)]
+    return int(getattr(response.usage, "web_searches", calls.count(WebSearchTool.kind)))
+
+
+def _cited(response: ModelResponse) -> tuple[str, ...]:
+    """The addresses that the text cites, each once."""
+    texts = (part for part in response.parts if isinstance(part, TextPart))
+    sources = (source for part in texts for cited in part.citations or () for source in cited.sources)
+    return tuple(dict.fromkeys(s.url for s in sources if isinstance(s, WebCitationSource)))
+
+
+def _text(response: ModelResponse) -> str:
+    """What was said, with a break where the host searched in between: nothing else parts the two texts."""
+    said: list[str] = []
+    broken = False
+    for part in response.parts:
+        if isinstance(part, TextPart):
+            said += [BREAK, part.content] if broken and part.content else [part.content]
+            broken = broken and not part.content
+        elif isinstance(part, _BY_HOST):
+            broken = any(said)
+    return "".join(said)
+
+
 def _completion(response: ModelResponse, usage: Usage | None) -> Completion:
-    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    text = _text(response)
     calls = tuple(
         ToolCall(part.tool_call_id, part.tool_name, part.args_as_dict())
         for part in response.parts
@@ -258,7 +327,7 @@ def _completion(response: ModelResponse, usage: Usage | None) -> Completion:
     if response.finish_reason == "content_filter":
         finish = "filter"
         text = text or str((response.provider_details or {}).get("refusal", ""))
-    elif response.finish_reason == "length":
+    elif response.finish_reason == "length" or response.state == "suspended":
         finish = "length"
     elif calls:
         finish = "tool"

@@ -15,7 +15,7 @@ from ..errors import ConfigError
 from ..paths import models_dir
 from ..settings import KINDS, ProviderSettings, Settings
 from .own import Brought, adapt
-from .seam import Call, Completion, Provider
+from .seam import Call, Completion, Provider, can_search
 
 __all__ = ["Providers"]
 
@@ -76,7 +76,7 @@ class Providers:
 
 
 class _Opened:
-    """A provider that opens itself at its first call."""
+    """A provider that opens itself when it is first asked for something."""
 
     def __init__(self, open: Callable[[], Provider], turn: asyncio.Lock) -> None:
         self._open = open
@@ -84,15 +84,21 @@ class _Opened:
         self._provider: Provider | None = None
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
-        if self._provider is None:
-            async with self._turn:
-                if self._provider is None:
-                    self._provider = await asyncio.to_thread(self._open)
-        return await self._provider.complete(call, on_text)
+        return await (await self._ready()).complete(call, on_text)
+
+    async def searches(self, model: str) -> bool:
+        return await can_search(await self._ready(), model)
 
     async def close(self) -> None:
         if self._provider is not None:
             await self._provider.close()
+
+    async def _ready(self) -> Provider:
+        if self._provider is None:
+            async with self._turn:
+                if self._provider is None:
+                    self._provider = await asyncio.to_thread(self._open)
+        return self._provider
 
 
 def _open_hosted(provider: ProviderSettings, key: str | None) -> Provider:

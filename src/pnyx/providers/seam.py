@@ -15,7 +15,7 @@ from ..core.models import Usage
 from ..core.steps import Schema
 from ..core.toolcalls import ToolCall, ToolSpec
 
-__all__ = ["Call", "Completion", "Message", "Provider", "ToolCall", "ToolSpec"]
+__all__ = ["Call", "Completion", "Message", "Provider", "ToolCall", "ToolSpec", "can_search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. model: its name at the host, without the provider. timeout_s: what its deadline leaves."""
+    """One request. model: its name at the host, without the provider. timeout_s: what its deadline leaves.
+
+    searches: of the web, that the host may make by itself, where it lets itself be limited; 0: none.
+    """
 
     model: str
     messages: tuple[Message, ...]
@@ -41,6 +44,7 @@ class Call:
     schema: Schema | None = None
     tools: tuple[ToolSpec, ...] = ()
     timeout_s: float | None = None
+    searches: int = 0
 
     @property
     def prompt(self) -> str:
@@ -53,6 +57,7 @@ class Completion:
     """One reply. usage is None when the host did not report it, and is passed on as reported, however odd.
 
     finish_reason: stop | length (cut at max_tokens) | filter (refused by the host) | tool (wants tools).
+    searches: of the web, that the host says it made; None: not told. sources: addresses that it cites.
     """
 
     text: str
@@ -60,11 +65,22 @@ class Completion:
     finish_reason: Literal["stop", "length", "filter", "tool"] = "stop"
     tool_calls: tuple[ToolCall, ...] = ()
     model: str = ""
+    searches: int | None = None
+    sources: tuple[str, ...] = ()
 
 
 class Provider(Protocol):
-    """One configured host. `on_text` gets each piece of text as it arrives, on the event loop."""
+    """One configured host. `on_text` gets each piece of text as it arrives, on the event loop.
+
+    A host that can search the web by itself is told by one more method, `async def searches(model) -> bool`.
+    """
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion: ...
 
     async def close(self) -> None: ...
+
+
+async def can_search(provider: Provider, model: str) -> bool:
+    """Whether the host of `model` (its name there) searches the web by itself, where a call allows it."""
+    ask = getattr(provider, "searches", None)
+    return ask is not None and bool(await ask(model))

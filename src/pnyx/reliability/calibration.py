@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = [
     "Bin",
@@ -23,6 +24,7 @@ __all__ = [
     "ece",
     "isotonic",
     "reliability_bins",
+    "restored",
 ]
 
 SHRINK = 30
@@ -109,6 +111,16 @@ def calibrate(outcomes: Sequence[Outcome]) -> Calibration:
         all=isotonic([(one.raw, one.right) for one in outcomes]),
         protocols={name: isotonic(pairs) for name, pairs in protocols.items()},
     )
+
+
+def restored(stored: Mapping[str, Any]) -> Calibration:
+    """The calibration of what `dataclasses.asdict` made of it, also after a way through JSON."""
+    protocols = {name: _restored(one) for name, one in stored["protocols"].items()}
+    return Calibration(stored["share"], _restored(stored["all"]), protocols)
+
+
+def _restored(stored: Mapping[str, Any]) -> Curve:
+    return Curve(tuple((raw, right) for raw, right in stored["knots"]), stored["n"])
 
 
 def isotonic(pairs: Iterable[tuple[float, bool]]) -> Curve:

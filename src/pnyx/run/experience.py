@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.models import strongest
 from ..core.steps import Decision
-from ..reliability.calibration import Calibration, Curve, calibrate
-from ..reliability.feedback import Judged, outcomes, questions
-from ..reliability.weights import Weights, learn
 from ..store import Database
 from ..store import outcomes as store
 from .spec import Spec
+
+if TYPE_CHECKING:
+    from ..reliability.feedback import Judged
+    from ..reliability.weights import Weights
 
 __all__ = ["Experience", "calibrated"]
 
@@ -36,6 +37,11 @@ class Experience:
         history, version = await self._history(spec.owner)
         if not history:
             return spec
+        # Without a history, which is how everyone begins, none of this is loaded.
+        from ..reliability.calibration import calibrate
+        from ..reliability.feedback import outcomes, questions
+        from ..reliability.weights import learn
+
         models = tuple(dict.fromkeys(seat.model for seat in strongest(spec.seats)))
         key = (spec.owner, version, models)
         if key not in self._learned:
@@ -68,20 +74,11 @@ def calibrated(spec: Spec, decision: Decision) -> dict[str, Any]:
         told["history"] = {**spec.history, "weights": {s.label: s.weight for s in spec.seats}}
     fields: dict[str, Any] = {}
     if decision.confidence is not None and spec.calibration:
-        found = _calibration(spec.calibration).of(spec.protocol, decision.confidence)
+        # As above.
+        from ..reliability.calibration import restored
+
+        found = restored(spec.calibration).of(spec.protocol, decision.confidence)
         if found is not None:
             fields = {"confidence": found.confidence, "confidence_rule": found.rule}
             told |= {"raw_confidence": decision.confidence, "raw_rule": decision.confidence_rule}
     return {**fields, "detail": {**decision.detail, **told}} if told else {}
-
-
-def _calibration(stored: Any) -> Calibration:
-    return Calibration(
-        stored["share"],
-        _curve(stored["all"]),
-        {name: _curve(one) for name, one in stored["protocols"].items()},
-    )
-
-
-def _curve(stored: Any) -> Curve:
-    return Curve(tuple((raw, right) for raw, right in stored["knots"]), stored["n"])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from ..reliability.feedback import Judged
 from .schema import outcomes
+
+if TYPE_CHECKING:
+    from ..reliability.feedback import Judged
 
 __all__ = ["history", "record", "version"]
 
@@ -33,6 +36,9 @@ def record(connection: Connection, run_id: str, owner: str, time: str, judged: J
 
 def history(connection: Connection, owner: str) -> list[Judged]:
     """What was judged for `owner`, oldest first."""
+    # Every run looks whether there is a history; only those that find one need what it is made of.
+    from ..reliability.feedback import Judged
+
     query = (
         select(outcomes)
         .where(outcomes.c.owner == owner)

@@ -142,7 +142,8 @@ def open_engine(settings: SearchSettings, env: Mapping[str, str]) -> Engine:
             return exa(settings.base_url or "https://api.exa.ai", key)
         case "searxng":
             return searxng(settings.base_url or "")
-        case "duckduckgo":
+        case "duckduckgo" | "provider":
+            # What the models' hosts cannot do by themselves needs somebody who asks for no key.
             if importlib.util.find_spec("ddgs") is None:
                 raise ToolError(f"ddgs is not installed (pip install ddgs); {HOW}")
             return DuckDuckGo()

@@ -13,7 +13,6 @@ from ...run.handle import RunHandle
 from ...run.request import build
 from ...run.runner import Runner
 from ..opening import open_settings
-from .dryrun import print_plan
 from .keeping import kept
 from .output import Output
 from .session import follow
@@ -69,6 +68,9 @@ def ask(
     )
     spec.check()
     if dry_run:
+        # Only this needs it.
+        from .dryrun import print_plan
+
         print_plan(output, spec)
         return 0
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from ...core.events import Event
 from ...providers.registry import Providers
 from ...settings import Settings
-from ..folder import Folder
 from ..records import find_run
 from .output import Output
 
@@ -28,6 +27,9 @@ def kept(
     if root is None:
         yield lambda event: None
         return
+    # Most runs keep no folder, and start sooner without what makes one.
+    from ..folder import Folder
+
     record = None if run_id is None else find_run(settings, run_id)
     folder = Folder(root, Providers(settings).redact, record.events if record else ())
     folder.claim(record.row.id if record else None)

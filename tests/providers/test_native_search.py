@@ -1,0 +1,216 @@
+"""Searches that hosts make by themselves, over real sockets: what is sent, what is told, what is cited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from pnyx.core.models import Usage
+from pnyx.providers.fake import FakeProvider
+from pnyx.providers.registry import Providers
+from pnyx.providers.seam import ToolSpec, can_search
+from pnyx.settings import Settings
+from tests.support.hosting import KEY, ask, opened, openrouter
+from tests.support.scripted import ScriptedHost
+from tests.support.searched import LEAD
+
+READ = ToolSpec("read_page", "Reads a page.", {"type": "object", "properties": {}})
+FOUND = {
+    "pnyx hill": ("https://a.example/pnyx", "https://b.example/hill"),
+    "its steps": ("https://c.example/",),
+}
+PAGES = tuple(page for pages in FOUND.values() for page in pages)
+MODELS = [
+    ("anthropic", "claude-haiku-4-5"),
+    ("anthropic", "claude-sonnet-4-6"),
+    ("google", "gemini-2.5-flash"),
+    ("google", "gemini-3-pro"),
+]
+
+ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+models = pytest.mark.parametrize(("kind", "model"), MODELS)
+
+
+@pytest.fixture
+def host() -> Iterator[ScriptedHost]:
+    with ScriptedHost() as host:
+        yield host
+
+
+def native(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The host's own tools in a request."""
+    return [tool for tool in body.get("tools", ()) if "googleSearch" in tool or "type" in tool]
+
+
+@models
+@ways
+async def test_searches_and_cited_addresses_are_told_beside_the_text(
+    host: ScriptedHost, kind: str, model: str, stream: bool
+) -> None:
+    host.on(model, text="The assembly met on the Pnyx. It has steps.", searches=FOUND)
+    async with opened(kind, host) as provider:
+        outcome = await ask(provider, model, stream=stream, searches=3)
+    completion = outcome.completion
+    said = "The assembly met on the Pnyx. It has steps."
+    assert completion.text == (f"{LEAD}\n\n{said}" if kind == "anthropic" else said)
+    assert "".join(outcome.pieces) == (completion.text if stream else "")
+    assert completion.sources == PAGES
+    # Google bills its older models for an answer, however often they searched.
+    assert completion.searches == (1 if model == "gemini-2.5-flash" else 2)
+    assert completion.finish_reason == "stop"
+    assert completion.tool_calls == ()
+    assert completion.usage == Usage(input_tokens=3, output_tokens=len(said) // 4 + 1)
+    assert len(host.log) == 1
+
+
+@models
+@ways
+async def test_a_host_that_did_not_search_tells_none(
+    host: ScriptedHost, kind: str, model: str, stream: bool
+) -> None:
+    async with opened(kind, host) as provider:
+        completion = (await ask(provider, model, stream=stream, searches=3)).completion
+    assert (completion.searches, completion.sources) == (0, ())
+
+
+@ways
+async def test_a_count_that_the_host_leaves_out_is_read_off_its_answer(
+    host: ScriptedHost, stream: bool
+) -> None:
+    host.on("claude-haiku-4-5", text="Yes.", searches=FOUND, usage={"input_tokens": 9, "output_tokens": 2})
+    async with opened("anthropic", host) as provider:
+        assert (await ask(provider, "claude-haiku-4-5", stream=stream, searches=3)).completion.searches == 2
+
+
+@ways
+async def test_an_odd_count_is_passed_on_or_read_off_the_answer(host: ScriptedHost, stream: bool) -> None:
+    usage: dict[str, Any] = {"input_tokens": 9, "output_tokens": 2}
+    async with opened("anthropic", host) as provider:
+        for told, wanted in ((-1, -1), (10**9, 10**9), ("two", 2), (None, 2), (1.5, 2)):
+            server = {"server_tool_use": {"web_search_requests": told}}
+            host.on("claude-haiku-4-5", text="Yes.", searches=FOUND, usage=usage | server)
+            completion = (await ask(provider, "claude-haiku-4-5", stream=stream, searches=3)).completion
+            assert (completion.searches, completion.usage) == (wanted, Usage(9, 0, 2))
+
+
+@models
+async def test_a_search_is_asked_for_only_where_the_call_allows_it(
+    host: ScriptedHost, kind: str, model: str
+) -> None:
+    async with opened(kind, host) as provider:
+        await ask(provider, model)
+        completion = (await ask(provider, model, searches=3)).completion
+    assert completion.text
+    without, searching = (native(request.body) for request in host.log)
+    assert without == []
+    (tool,) = searching
+    if kind == "google":
+        assert tool == {"googleSearch": {}}
+        return
+    assert (tool["name"], tool["max_uses"]) == ("web_search", 3)
+    # Newer models would read what they find by programs, which no citation survives.
+    assert tool.get("allowed_callers") == (["direct"] if model == "claude-sonnet-4-6" else None)
+
+
+async def test_a_call_without_searches_tells_of_none(host: ScriptedHost) -> None:
+    async with opened("anthropic", host) as provider:
+        completion = (await ask(provider, "claude-haiku-4-5")).completion
+    assert (completion.searches, completion.sources) == (None, ())
+
+
+@models
+async def test_other_tools_stay_beside_it_where_the_host_takes_both(
+    host: ScriptedHost, kind: str, model: str
+) -> None:
+    async with opened(kind, host) as provider:
+        assert (await ask(provider, model, searches=3, tools=(READ,))).completion.text
+    (request,) = host.log
+    assert ("read_page" in str(request.body["tools"])) == (model != "gemini-2.5-flash")
+    assert len(native(request.body)) == 1
+
+
+@ways
+async def test_a_search_and_a_tool_in_one_answer_are_told_apart(host: ScriptedHost, stream: bool) -> None:
+    host.on(
+        "claude-haiku-4-5", text="", searches=FOUND, tool_calls=(("read_page", {"url": "https://a.example"}),)
+    )
+    async with opened("anthropic", host) as provider:
+        outcome = await ask(provider, "claude-haiku-4-5", stream=stream, searches=3, tools=(READ,))
+    completion = outcome.completion
+    assert (completion.text, completion.finish_reason, completion.searches) == (LEAD, "tool", 2)
+    assert [call.name for call in completion.tool_calls] == ["read_page"]
+
+
+@ways
+async def test_a_turn_that_the_host_breaks_off_counts_as_cut(host: ScriptedHost, stream: bool) -> None:
+    host.on("claude-haiku-4-5", text="So far:", searches=FOUND, finish="pause_turn")
+    async with opened("anthropic", host) as provider:
+        completion = (await ask(provider, "claude-haiku-4-5", stream=stream, searches=3)).completion
+    assert completion.finish_reason == "length"
+
+
+@models
+@ways
+async def test_an_answer_that_is_long_by_what_was_found_is_read(
+    host: ScriptedHost, kind: str, model: str, stream: bool
+) -> None:
+    many = {f"query {n}": [f"https://{n}.example/{i}" for i in range(20)] for n in range(3)}
+    host.on(model, text="Found.", searches=many)
+    async with opened(kind, host) as provider:
+        completion = (await ask(provider, model, stream=stream, searches=3)).completion
+    assert len(completion.sources) == 60
+
+
+async def test_which_hosts_can_search_by_themselves(host: ScriptedHost) -> None:
+    for kind, able in {"anthropic": True, "google": True, "openai": False, "mistral": False}.items():
+        async with opened(kind, host) as provider:
+            assert await can_search(provider, "alpha") is able
+    assert not await can_search(FakeProvider([]), "alpha")
+
+
+async def test_a_provider_opens_itself_to_tell(host: ScriptedHost) -> None:
+    lab = {"kind": "anthropic", "base_url": host.anthropic, "api_key_env": "LAB_KEY"}
+    providers = Providers(Settings.model_validate({"providers": {"lab": lab}}), {"LAB_KEY": KEY})
+    assert await can_search(providers.get("lab"), "claude-haiku-4-5")
+    await providers.close()
+    assert host.log == []
+
+
+@ways
+async def test_openrouter_counts_its_searches_or_does_not_tell(host: ScriptedHost, stream: bool) -> None:
+    async with openrouter(host) as provider:
+        assert await can_search(provider, "openai/gpt-5")
+        assert not await can_search(provider, "gpt-5")  # no name of a model there
+        host.on("openai/gpt-5", text="On the Pnyx.", searches=FOUND)
+        outcome = await ask(provider, "openai/gpt-5", stream=stream, searches=3, tools=(READ,))
+        assert (outcome.completion.text, outcome.completion.searches) == ("On the Pnyx.", 2)
+        assert outcome.completion.sources == PAGES
+        host.on("openai/gpt-5", text="On the Pnyx.")
+        assert (await ask(provider, "openai/gpt-5", stream=stream, searches=3)).completion.searches is None
+    (function, search) = host.log[0].body["tools"]
+    assert function["function"]["name"] == "read_page"
+    assert (search["type"], search["parameters"]["max_uses"]) == ("openrouter:web_search", 3)
+
+
+@ways
+async def test_openrouter_answers_as_other_hosts_do(host: ScriptedHost, stream: bool) -> None:
+    async with openrouter(host) as provider:
+        host.on("openai/gpt-5", text="Yes: 7 is prime.")
+        outcome = await ask(provider, "openai/gpt-5", stream=stream)
+        completion = outcome.completion
+        assert (completion.text, completion.usage) == ("Yes: 7 is prime.", Usage(3, 0, 5))
+        assert (completion.searches, completion.sources) == (None, ())
+        assert outcome.pieces == (["Yes: ", "7 ", "is ", "prime."] if stream else [])
+        host.on("openai/gpt-5", tool_calls=(("read_page", {"url": "x"}),))
+        (call,) = (await ask(provider, "openai/gpt-5", stream=stream, tools=(READ,))).completion.tool_calls
+        assert (call.name, call.arguments) == ("read_page", {"url": "x"})
+        host.on("openai/gpt-5", text="Yes.", usage=None)
+        assert (await ask(provider, "openai/gpt-5", stream=stream)).completion.usage is None
+        for status, kind in {429: "rate_limited", 401: "auth", 503: "overloaded"}.items():
+            host.on("openai/gpt-5", status=status)
+            assert (await ask(provider, "openai/gpt-5", stream=stream)).error.kind == kind
+        host.on("openai/gpt-5", text="a b c d e", cut_at=200)
+        assert (await ask(provider, "openai/gpt-5", stream=stream)).error.kind == "truncated"
+    assert all("tools" not in request.body for request in host.log if request.call != 2)
