@@ -154,3 +154,19 @@ async def test_a_host_of_ones_own_that_fails_drops_its_seat_and_no_other() -> No
 async def test_responses_that_are_no_answers_are_refused_in_the_library_too() -> None:
     with pytest.raises(UsageError, match="response 2: there is no answer"):
         await library.aggregate("Why?", responses=["yes", ""], panel=["m:a"], providers={"m": Mine()})
+
+
+def test_a_dry_run_counts_the_turns_that_tools_may_take(lab: ScriptedHost, tmp_path: Path) -> None:
+    plain = pnyx("ask", "Why?", "--dry-run", "--json").json
+    tools = pnyx("ask", "Why?", "--dry-run", "--json", "--tools").json
+    assert tools["calls"] == {"least": plain["calls"]["least"], "most": 5 * plain["calls"]["most"]}
+    assert (tools["at_most"]["input_tokens"], tools["at_most"]["cost_usd"]) == (None, None)
+    assert "a model's window with tools is not known" in pnyx("ask", "Why?", "--dry-run", "--tools").out
+    config = tmp_path / "lab.toml"
+    for name in ("alpha", "beta", "gamma"):
+        table = f'[models."lab:{name}"]\n'
+        config.write_text(config.read_text().replace(table, f"{table}context = 8192\n"))
+    known = pnyx("ask", "Why?", "--dry-run", "--json", "--tools").json["at_most"]
+    assert known["input_tokens"] == 8192 * tools["calls"]["most"]
+    assert known["cost_usd"] > plain["at_most"]["cost_usd"]
+    assert lab.log == []

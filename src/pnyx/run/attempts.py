@@ -223,7 +223,7 @@ class Attempts:
         bill = caller.purse.bill(
             started, ask.seat.price, done.usage, _sent(ask), bool(done.text), done.searches
         )
-        absent = None if done.tool_calls else _absence(done)
+        absent = None if done.tool_calls and ask.tools else _absence(done)
         finished = CallFinished(
             **self.common,
             time=now(),

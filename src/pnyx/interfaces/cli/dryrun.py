@@ -31,13 +31,21 @@ class Plan:
 
 
 def plan(spec: Spec) -> Plan:
-    """Bounds for a run: every call as long as its window allows, at the dearest seat's price."""
+    """Bounds for a run: every call as long as its window allows, at the dearest seat's price.
+
+    With tools each call may take several turns, and how much tools give is bounded by windows alone.
+    """
     if spec.page.calls is None:
         return Plan(None, None, None, None)
     least, most = reckon(spec.page, spec.seats, spec.options, spec.tables, len(spec.responses))
+    most *= spec.tool_turns if spec.tools else 1
+    if spec.tools and any(seat.context is None for seat in spec.seats):
+        return Plan((least, most), None, most * spec.limits.max_output_tokens, None)
     sizes = [_largest(spec, seat) for seat in spec.seats]
+    searches = spec.searches * (spec.search_price or 0.0) * NUSD
+    known_search = not spec.searches or spec.search_price is not None
     costs = [
-        None if seat.price is None else seat.price.ceiling(*size)
+        seat.price.ceiling(*size) + searches if seat.price and known_search else None
         for seat, size in zip(spec.seats, sizes, strict=True)
     ]
     known = [cost for cost in costs if cost is not None]
@@ -55,6 +63,8 @@ def _largest(spec: Spec, seat: Seat) -> tuple[int, int]:
     made = min(spec.limits.max_output_tokens, seat.max_output or spec.limits.max_output_tokens)
     material = sum(estimate_tokens(m.text) for m in spec.context) + (len(spec.seats) + 1) * made
     given = TEMPLATE_TOKENS + estimate_tokens(spec.question) + material
+    if spec.tools and seat.context is not None:
+        return seat.context, made
     return (given if seat.context is None else min(given, seat.context)), made
 
 
@@ -73,12 +83,13 @@ def print_plan(output: Output, spec: Spec) -> None:
         rows.append([seat.label, seat.model, flat(seat.role)[:40], *(str(p) for p in price)])
     for line in columns(rows, right=(3, 4)):
         out.line(line)
-    if reckoned.calls is None or reckoned.input_tokens is None or reckoned.output_tokens is None:
+    if reckoned.calls is None:
         out.line("calls unknown: the protocol does not tell")
     else:
         least, most = reckoned.calls
         out.line(f"calls   {least}" if least == most else f"calls   {least} to {most}")
-        tokens = f"{reckoned.input_tokens:,} in, {reckoned.output_tokens:,} out"
+        given = "unknown" if reckoned.input_tokens is None else f"{reckoned.input_tokens:,}"
+        tokens = f"{given} in, {reckoned.output_tokens or 0:,} out"
         out.line(f"tokens  at most {tokens}, when no call is retried")
     out.line(f"cost    {_cost(spec, reckoned)}")
     out.line("nothing was sent, nothing was stored")
@@ -86,7 +97,7 @@ def print_plan(output: Output, spec: Spec) -> None:
 
 def _cost(spec: Spec, reckoned: Plan) -> str:
     if reckoned.cost_usd is None:
-        return "unknown: the price of a model, or the number of calls, is not known"
+        return "unknown: a price, the number of calls, or a model's window with tools is not known"
     cap = "" if spec.budget_usd is None else f"; the run pauses before {money(spec.budget_usd)}"
     return f"{'nothing' if reckoned.cost_usd == 0 else f'at most {money(reckoned.cost_usd)}'}{cap}"
 
