@@ -13,7 +13,7 @@ pip_install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) \
 # Two makes at once would write into the same .venv; where there is no flock, do not start two.
 alone := $(if $(shell command -v flock),flock .setup.lock)
 
-.PHONY: help setup demo demo-protocols test lint types fmt lock clean
+.PHONY: help setup demo demo-protocols test test-faults lint types fmt lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -36,6 +36,9 @@ demo-protocols: setup ## every protocol on three questions, with the embedded mo
 
 test: lint types ## all checks: lint, types, tests
 	@$(BIN)/python -m pytest
+
+test-faults: setup ## inject every fault of docs/reliability.md and print a table; PNYX_KILLS=200 for more
+	@$(BIN)/python -m pytest -q --no-header -p tests.faults.table tests/faults
 
 lint: setup ## ruff: rules and format
 	@$(BIN)/ruff check .

@@ -217,6 +217,7 @@ class _Explained:
 _HINTS = (
     ("locked", "; another process holds it: wait for that one, or stop it"),
     ("disk is full", "; make room, then resume the run"),
+    ("disk i/o", "; the disk failed: check it and its room, then resume the run"),
     ("no space left", "; make room, then resume the run"),
     ("readonly", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
     ("read-only", "; make the file and its folder writable, or name another with PNYX_DATABASE"),

@@ -1,0 +1,63 @@
+"""A trial for each test, and the line that its checker gave, kept for the table."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.scripted import ScriptedHost
+
+from .trial import KEY, Trial
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm() -> None:
+    """The host's SDK takes most of a second to load, which is not what the deadlines here are about."""
+    importlib.import_module("pydantic_ai.models.openai")
+
+
+@pytest.fixture
+def host() -> Iterator[ScriptedHost]:
+    with ScriptedHost() as host:
+        yield host
+
+
+@pytest.fixture
+def trial(
+    request: pytest.FixtureRequest,
+    host: ScriptedHost,
+    tmp_path: Path,
+    home: Path,
+    sqlite_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Trial]:
+    """A trial on SQLite, from an empty folder, with its settings in force."""
+    yield from _tried(request, Trial(host, tmp_path, home, sqlite_url), monkeypatch)
+
+
+@pytest.fixture
+def postgres_trial(
+    request: pytest.FixtureRequest,
+    host: ScriptedHost,
+    tmp_path: Path,
+    home: Path,
+    postgres_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Trial]:
+    """The same on PostgreSQL."""
+    yield from _tried(request, Trial(host, tmp_path, home, postgres_url), monkeypatch)
+
+
+def _tried(request: pytest.FixtureRequest, trial: Trial, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
+    monkeypatch.chdir(trial.folder)
+    monkeypatch.setenv("PNYX_CONFIG", "lab.toml")
+    monkeypatch.setenv("PNYX_DATABASE", trial.url)
+    monkeypatch.setenv("LAB_KEY", KEY)
+    failed = request.session.testsfailed
+    yield trial
+    if request.session.testsfailed == failed:
+        assert trial.line is not None, "the checker did not run"
+        request.node.user_properties.append(("fault", trial.line))

@@ -1,0 +1,49 @@
+"""`python -m pytest -q -p tests.faults.table tests/faults`: one line a fault instead of dots.
+
+fault | what happened | the host's bill | the ledger, in USD; told as each one is over.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+__all__ = ["pytest_configure"]
+
+WIDTHS = (80, 70, 9, 9)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(_Table(config), "fault table")
+
+
+class _Table:
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._tell(("fault", "what happened", "bill", "ledger"))
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str]:
+        if report.failed:
+            return "failed" if report.when == "call" else "error", "", ""
+        return report.outcome if report.when == "call" else "", "", ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        told = dict(report.user_properties).get("fault")
+        if report.when == "teardown" and isinstance(told, tuple | list):
+            self._tell((_name(report.nodeid), *told))
+        elif report.failed:
+            self._tell((_name(report.nodeid), "FAILED", "", ""))
+
+    def _tell(self, cells: tuple[str, ...]) -> None:
+        terminal = self._config.pluginmanager.getplugin("terminalreporter")
+        line = " | ".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True))
+        if terminal is None:
+            print(line.rstrip())
+        else:
+            terminal.write_line(line.rstrip())
+
+
+def _name(nodeid: str) -> str:
+    test, _, case = nodeid.rpartition("::")[2].partition("[")
+    words = test.removeprefix("test_").replace("_", " ")
+    name = f"{case.removesuffix(']')}: {words}" if case else words
+    return name if len(name) <= WIDTHS[0] else name[: WIDTHS[0] - 2] + " …"

@@ -1,0 +1,136 @@
+"""Hosts that refuse, fail, stall or hang up: the whole command on each, and then the books."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.support.books import Run
+
+from .trial import KEY, RETRIES, Trial
+
+
+def outcomes(run: Run, model: str = "lab:beta") -> list[str]:
+    """How the model's attempts ended, in order; "" is a reply."""
+    return [attempt.kind for attempt in run.attempts if attempt.started["model"] == model]
+
+
+def pauses(trial: Trial, model: str = "beta") -> list[float]:
+    """Seconds between its requests."""
+    times = [request.time for request in trial.host.requests(model)]
+    return [later - earlier for earlier, later in pairwise(times)]
+
+
+def date(seconds: float) -> str:
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("header", "least", "most"),
+    [("2", 2.0, 4.0), ("soon", 0.2, 2.5), (date(-3600), 0.0, 2.0), ("date", 1.0, 5.0), (None, 0.2, 2.5)],
+    ids=["Retry-After 2", "Retry-After garbage", "Retry-After a past date", "Retry-After a date", "bare"],
+)
+def test_429_is_waited_out_as_asked(trial: Trial, header: str | None, least: float, most: float) -> None:
+    told = date(3) if header == "date" else header
+    trial.host.on("beta", call=1, status=429, headers={"Retry-After": told} if told else {})
+    assert trial.ask().code == 0
+    run = trial.check().run
+    assert outcomes(run) == ["rate_limited", ""]
+    (pause,) = pauses(trial)
+    assert least <= pause <= most
+
+
+def test_429_with_retry_after_3600_drops_the_seat_within_5_s(trial: Trial) -> None:
+    trial.host.on("beta", status=429, headers={"Retry-After": "3600"})
+    began = time.monotonic()
+    done = trial.ask()
+    assert time.monotonic() - began < 5
+    assert (done.code, done.json["degraded"]) == (5, True)
+    assert outcomes(trial.check().run) == ["rate_limited"]
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
+def test_a_status_for_ever_is_tried_again_with_growing_waits_and_then_dropped(
+    trial: Trial, status: int
+) -> None:
+    trial.host.on("beta", status=status)
+    done = trial.ask()
+    assert (done.code, [seat["model"] for seat in done.json["dropped"]]) == (5, ["lab:beta"])
+    run = trial.check().run
+    assert outcomes(run) == ["rate_limited" if status == 429 else "overloaded"] * (RETRIES + 1)
+    first, second = pauses(trial)
+    assert 0.25 <= first <= 2.0
+    assert 0.5 <= second <= 3.0
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_status_that_passes_costs_nothing_but_time(trial: Trial, status: int) -> None:
+    trial.host.on("beta", call=1, status=status)
+    assert trial.ask().code == 0
+    verdict = trial.check()
+    assert outcomes(verdict.run) == ["overloaded", ""]
+    assert verdict.bill_nusd == verdict.ledger_nusd
+
+
+def test_a_connection_refused_is_bounded_and_costs_nothing(trial: Trial) -> None:
+    trial.settle(seats=("lab:alpha", "nowhere:beta", "lab:gamma"))
+    done = trial.ask()
+    assert (done.code, done.json["degraded"]) == (5, True)
+    verdict = trial.check()
+    assert outcomes(verdict.run, "nowhere:beta") == ["unreachable"] * (RETRIES + 1)
+    assert verdict.bill_nusd == verdict.ledger_nusd
+
+
+def test_a_connection_reset_is_bounded_and_charged_as_unknown(trial: Trial) -> None:
+    trial.host.on("beta", reset=True)
+    assert trial.ask().code == 5
+    verdict = trial.check()
+    assert outcomes(verdict.run) == ["unreachable"] * (RETRIES + 1)
+    assert verdict.uncertain == RETRIES + 1
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(
+    "fault", [{"hang": True}, {"drip": (1, 1.0)}, {"pings": 0.3}], ids=["silence", "1 byte a second", "pings"]
+)
+def test_the_calls_deadline_fires_closes_the_socket_and_keeps_the_reservation(
+    trial: Trial, fault: dict[str, Any], stream: bool
+) -> None:
+    trial.settle(call_deadline_s=1.0)
+    trial.host.on("beta", **fault)
+    done = trial.pnyx("ask", "Why?", *(["--jsonl", "-v"] if stream else ["--json"]))
+    assert done.code == 5
+    (request,) = trial.host.requests("beta")
+    assert request.left is not None
+    assert 0.8 <= request.left - request.time < 2.0
+    verdict = trial.check()
+    assert outcomes(verdict.run) == ["timeout"]
+    assert verdict.uncertain == 1
+
+
+def test_every_seat_silent_ends_the_run_below_its_quorum(trial: Trial) -> None:
+    trial.settle(call_deadline_s=0.5)
+    trial.host.on("*", hang=True)
+    assert trial.ask("-p", "voting").code == 3
+    assert trial.check().uncertain == 3
+
+
+def test_a_model_that_is_gone_mid_run_is_asked_once_and_dropped(trial: Trial) -> None:
+    trial.host.on("beta", call=2, status=404, message="no such model")
+    done = trial.ask("--rounds", "2")
+    assert (done.code, [seat["model"] for seat in done.json["dropped"]]) == (5, ["lab:beta"])
+    run = trial.check().run
+    assert outcomes(run) == ["", "not_found"]
+    assert [event["model"] for event in run.events if event["type"] == "seat_dropped"] == ["lab:beta"]
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_refused_drops_its_seat_and_is_told_nowhere(trial: Trial, status: int) -> None:
+    trial.host.on("beta", status=status, message=f"bad key {KEY}")
+    assert trial.ask().code == 5
+    assert outcomes(trial.check().run) == ["auth"]

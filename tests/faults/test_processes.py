@@ -1,0 +1,154 @@
+"""Processes that are killed, frozen or told to stop, over every protocol: what was paid is never paid again.
+
+PNYX_KILLS is how many processes are killed in all, `make test-faults` with 200 of them takes minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import time
+from contextlib import closing
+
+import pytest
+
+from pnyx.protocols import names
+from tests.support.books import Books
+
+from .trial import Trial, soon
+
+KILLS = int(os.environ.get("PNYX_KILLS", "20"))
+PROTOCOLS = sorted(names())
+DEEP = ("consensus", "deliberate")
+
+
+def killed_and_resumed(trial: Trial, protocol: str, draw: random.Random, calls: int) -> bool:
+    """Kill a run at a random moment and resume it; whether it was killed in time."""
+    known = set(Books.read(trial.url).runs)
+    sent = len(trial.host.log)
+    after, moment = draw.randint(1, calls), draw.uniform(0, 0.03)
+    with trial.spawned("ask", "Why?", "-p", protocol, "--json") as process:
+        soon(lambda: len(trial.host.log) >= sent + after or process.poll() is not None)
+        time.sleep(moment)
+        process.kill()
+        trial.ended(process)
+    (run,) = [run for id, run in Books.read(trial.url).runs.items() if id not in known]
+    in_flight = [attempt.started for attempt in run.attempts if attempt.outcome is None]
+    answered = {e["key"] for e in run.events if e["type"] == "call_finished"}
+    done = trial.pnyx("resume", run.id, "--json")
+    assert done.code == 0, done.err
+    resumed = Books.read(trial.url).runs[run.id]
+    again = [e["key"] for e in resumed.events[len(run.events) :] if e["type"] == "call_started"]
+    assert not answered & set(again), "a journaled call was sent again"
+    unknown = [a.started for a in resumed.attempts if a.kind == "unknown"]
+    assert unknown == in_flight
+    return not run.over
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_killed_at_random_and_resumed(trial: Trial, protocol: str) -> None:
+    trial.settle(call_deadline_s=120)
+    trial.host.latency = 0.02
+    calls = trial.ask("-p", protocol).json["usage"]["calls"]
+    draw = random.Random(protocol)
+    kills = [killed_and_resumed(trial, protocol, draw, calls) for _ in range(max(KILLS // len(PROTOCOLS), 1))]
+    last = list(Books.read(trial.url).runs)[-1]
+    sent = len(trial.host.log)
+    want, fork = (
+        trial.pnyx("resume", last, "--json").json,
+        trial.pnyx("resume", last, "--fork", "--json").json,
+    )
+    assert (fork["answer"], fork["final_answer"]) == (want["answer"], want["final_answer"])
+    assert len(trial.host.log) == sent, "a replay of recorded replies sent something"
+    verdict = trial.check()
+    trial.line = _line(trial, f"{sum(kills)} killed and resumed, {verdict.uncertain} in flight")
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("protocol", DEEP)
+def test_killed_at_random_on_postgresql_and_resumed(postgres_trial: Trial, protocol: str) -> None:
+    trial = postgres_trial
+    trial.settle(call_deadline_s=120)
+    trial.host.latency = 0.02
+    calls = trial.ask("-p", protocol).json["usage"]["calls"]
+    draw = random.Random(f"{protocol} on postgresql")
+    kills = [killed_and_resumed(trial, protocol, draw, calls) for _ in range(max(KILLS // 10, 1))]
+    verdict = trial.check()
+    trial.line = _line(trial, f"{sum(kills)} killed and resumed, {verdict.uncertain} in flight")
+
+
+def _line(trial: Trial, happened: str) -> tuple[str, str, str]:
+    assert trial.line is not None
+    return (happened, *trial.line[1:])
+
+
+def test_a_worker_frozen_past_its_lease_writes_nothing_when_it_wakes(trial: Trial) -> None:
+    trial.host.on("beta", call=1, delay=2.0)
+    with trial.spawned("ask", "Why?") as process:
+        soon(lambda: trial.host.requests("beta"))
+        process.send_signal(signal.SIGSTOP)
+        (frozen,) = Books.read(trial.url).runs.values()
+        # As if half a minute had passed: the lease is a time in the database.
+        with closing(sqlite3.connect(trial.url.removeprefix("sqlite:///"))) as connection, connection:
+            connection.execute("UPDATE runs SET heartbeat_at = heartbeat_at - 60")
+        other = trial.pnyx("resume", frozen.id, "--json")
+        assert (other.code, other.json["status"]) == (0, "decided")
+        finished = Books.read(trial.url).runs[frozen.id]
+        soon(lambda: trial.host.log[-1].done)
+        process.send_signal(signal.SIGCONT)
+        first = trial.ended(process)
+    assert (first.code, first.out) == (1, "")
+    assert "was taken over by another process" in first.err
+    assert Books.read(trial.url).runs[frozen.id] == finished
+    verdict = trial.check()
+    assert verdict.run.epoch == frozen.epoch + 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C once", "SIGTERM"])
+def test_a_first_signal_saves_the_run_with_its_best_answer(trial: Trial, number: signal.Signals) -> None:
+    trial.host.on("alpha", text="The proposal.")
+    trial.host.on("beta", delay=0.5)
+    with trial.spawned("ask", "Why?") as process:
+        soon(lambda: trial.host.requests("beta"))
+        process.send_signal(number)
+        done = trial.ended(process)
+    assert (done.code, done.out) == (130, "The proposal.\n")
+    run = trial.check().run
+    assert f"pnyx resume {run.id}" in done.err
+    assert all(attempt.outcome for attempt in run.attempts)
+    assert trial.pnyx("resume", run.id).code == 0
+    verdict = trial.check()
+    assert (len(trial.host.log), verdict.uncertain) == (4, 0)
+
+
+def test_a_second_ctrl_c_stops_at_once_and_what_was_in_flight_is_charged_on_resume(trial: Trial) -> None:
+    trial.host.on("beta", call=1, hang=True)
+    with trial.spawned("ask", "Why?") as process:
+        soon(lambda: trial.host.requests("beta"))
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        assert trial.ended(process).code == 130
+        assert time.monotonic() - began < 5
+    run = trial.check().run
+    assert sum(attempt.outcome is None for attempt in run.attempts) == 1
+    assert trial.pnyx("resume", run.id).code == 0
+    assert trial.check().uncertain == 1
+
+
+def test_a_reader_that_leaves_is_met_with_silence_and_nothing_more_is_paid(trial: Trial) -> None:
+    trial.host.on("alpha", call=1, delay=0.5)
+    with trial.spawned("ask", "--jsonl", "Why?") as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["type"] == "run_started"
+        process.stdout.close()
+        process.stdout = None
+        done = trial.ended(process)
+    assert done.err.count("Traceback") + done.err.count("Errno") == 0
+    assert len(trial.host.log) < 4
+    assert trial.check().run.status == "paused"

@@ -1,0 +1,208 @@
+"""Disks that are full, fail, cannot be written or are held; databases that are damaged, newer or away."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+import pnyx
+from pnyx.interfaces.opening import open_settings
+from pnyx.run.runner import Runner
+from pnyx.store import engine
+from pnyx.store.schema import REVISION
+from tests.interfaces.shell import Done
+from tests.support.disks import small_disk
+from tests.support.postgres import PostgresServer
+from tests.support.sources import ROOT
+
+from .trial import Trial, soon
+
+TOLD = {"prompt_tokens": 500, "completion_tokens": 500, "total_tokens": 1000}
+LONG = "The wall is long, and it has stones. " * 1_500
+
+
+def path_of(trial: Trial) -> Path:
+    return Path(trial.url.removeprefix("sqlite:///"))
+
+
+@pytest.mark.parametrize("mount", [True, False], ids=["a small disk", "a limit on file sizes"])
+def test_a_full_disk_stops_the_paying_says_where_and_resumes_when_there_is_room(
+    trial: Trial, mount: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial.host.on(
+        "*", text=LONG, usage={"prompt_tokens": 500, "completion_tokens": 500, "total_tokens": 1000}
+    )
+    with small_disk(trial.folder / "disk", 420_000, mount) as disk:
+        trial.url = f"sqlite:///{disk.folder / 'pnyx.db'}"
+        monkeypatch.setenv("PNYX_DATABASE", trial.url)
+        with trial.spawned("ask", "Why?", "--rounds", "2", **disk.options) as process:
+            done = trial.ended(process)
+        assert done.code == 1, done.err
+        assert str(disk.folder / "pnyx.db") in done.err
+        stopped = trial.check()
+        assert 0 < len(trial.host.log) < 8
+        with trial.spawned("resume", stopped.run.id, "--json", **disk.grow()) as process:
+            assert trial.ended(process).code == 0
+        verdict = trial.check()
+        assert len(trial.host.log) <= 8 + verdict.uncertain
+        trial.line = (f"{disk.kind}: stopped, then {verdict.happened}", *(trial.line or ("", "", ""))[1:])
+
+
+def failing(trial: Trial, at: int) -> Done:
+    """A run whose disk fails at its nth commit and ever after."""
+    command = [sys.executable, "-m", "tests.support.disks", str(at), "ask", "Why?"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=60, text=True)
+    return trial.told_by(Done(done.returncode, done.stdout, done.stderr))
+
+
+@pytest.mark.parametrize("at", [2, 3, 5])
+def test_a_commit_that_the_disk_refuses_sends_nothing_more_and_resumes(trial: Trial, at: int) -> None:
+    done = failing(trial, at)
+    assert done.code == 1, done.err
+    assert f"database {path_of(trial)}: disk I/O error" in done.err
+    stopped = trial.check()
+    for run in stopped.books.runs.values():
+        assert trial.pnyx("resume", run.id, "--json").json["status"] == "decided"
+    verdict = trial.check()
+    assert len(trial.host.log) <= 4 + verdict.uncertain
+
+
+def test_a_folder_that_nobody_may_write_is_named_and_nothing_is_sent(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_DATABASE", "/sys/pnyx.db")
+    done = trial.ask()
+    assert (done.code, trial.host.log) == (1, [])
+    assert "/sys/pnyx.db" in done.err
+    assert "PNYX_DATABASE" in done.err
+    trial.check("refused")
+
+
+@contextmanager
+def held(path: Path, seconds: float) -> Iterator[None]:
+    """Another process's transaction on the database, for so long."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("BEGIN IMMEDIATE")
+    timer = threading.Timer(seconds, lambda: connection.execute("ROLLBACK"))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()
+        connection.close()
+
+
+def test_a_database_locked_for_3_s_is_waited_for(trial: Trial) -> None:
+    assert trial.ask().code == 0
+    began = time.monotonic()
+    with held(path_of(trial), 3.0):
+        assert trial.ask().code == 0
+    assert time.monotonic() - began >= 3
+    trial.check()
+
+
+def test_a_database_locked_for_ever_is_a_typed_error_and_nothing_is_sent(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert trial.ask().code == 0
+    monkeypatch.setattr(engine, "BUSY_S", 0.5)
+    sent = len(trial.host.log)
+    with held(path_of(trial), 2.0):
+        done = trial.ask()
+    assert (done.code, len(trial.host.log)) == (1, sent)
+    assert f"database {path_of(trial)}: database is locked; another process holds it" in done.err
+    trial.check("refused: locked")
+
+
+@pytest.mark.parametrize("where", ["header", "pages", "all"])
+def test_a_damaged_database_is_refused_with_its_path_and_left_as_it_is(trial: Trial, where: str) -> None:
+    assert trial.ask().code == 0
+    path, sent = path_of(trial), len(trial.host.log)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    good = path.read_bytes()
+    first, last = {"header": (0, 100), "pages": (100, 4096), "all": (0, len(good))}[where]
+    bad = good[:first] + b"\xff" * (last - first) + good[last:]
+    path.write_bytes(bad)
+    done = trial.ask()
+    assert (done.code, len(trial.host.log), path.read_bytes() == bad) == (1, sent, True)
+    assert str(path) in done.err
+    path.write_bytes(good)
+    trial.check("refused: damaged")
+
+
+def test_a_database_of_a_newer_schema_is_refused_and_left_as_it_is(trial: Trial) -> None:
+    assert trial.ask().code == 0
+    sent = len(trial.host.log)
+    with closing(sqlite3.connect(path_of(trial))) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    for command in (("ask", "Why?"), ("runs",)):
+        done = trial.pnyx(*command)
+        assert (done.code, len(trial.host.log)) == (1, sent)
+        assert "made by a newer pnyx" in done.err
+    with closing(sqlite3.connect(path_of(trial))) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = ?", (REVISION,))
+    trial.check("refused: newer")
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7, 8])
+def test_postgresql_killed_at_random_moments_under_20_runs_at_once_loses_and_repeats_nothing(
+    postgres: PostgresServer, postgres_trial: Trial, seed: int
+) -> None:
+    trial, draw = postgres_trial, random.Random(seed)
+    trial.host.latency = 0.2
+    assert trial.ask().code == 0
+    over = threading.Event()
+
+    def crashes() -> None:
+        for _ in range(4):
+            time.sleep(draw.uniform(0.1, 0.5))
+            postgres.stop(at_once=True)
+            time.sleep(draw.uniform(0.0, 0.4))
+            postgres.start()
+        over.set()
+
+    async def runs() -> list[pnyx.Result]:
+        async with Runner.open(open_settings()) as runner:
+            thread = asyncio.create_task(asyncio.to_thread(crashes))
+            done: list[pnyx.Result] = []
+            while not over.is_set() or not done:
+                done += await asyncio.gather(*(pnyx.ask("Why?", runner=runner) for _ in range(20)))
+            await thread
+            return done
+
+    results = asyncio.run(runs())
+    assert {result.status for result in results} == {"decided"}
+    verdict = trial.check(f"4 crashes, {len(results)} runs decided")
+    assert verdict.uncertain == 0
+    assert verdict.bill_nusd == verdict.ledger_nusd
+    assert len(trial.host.log) == 4 * (len(results) + 1)
+
+
+def test_postgresql_killed_under_one_command_is_waited_for(
+    postgres: PostgresServer, postgres_trial: Trial
+) -> None:
+    trial = postgres_trial
+    trial.host.on("beta", delay=0.5)
+    with trial.spawned("ask", "Why?", "--json") as process:
+        soon(lambda: trial.host.requests("beta"))
+        postgres.stop(at_once=True)
+        time.sleep(1.0)
+        postgres.start()
+        done = trial.ended(process)
+    assert (done.code, done.json["status"]) == (0, "decided")
+    assert "Traceback" not in done.err
+    verdict = trial.check()
+    assert (verdict.uncertain, len(trial.host.log)) == (0, 4)

@@ -1,0 +1,205 @@
+"""Answers that are none, too much, hostile or half, and usage that lies: what the run makes of each."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import random
+import tracemalloc
+from typing import Any
+
+import pytest
+
+import pnyx
+from tests.support.books import Run
+from tests.support.hosting import stalls
+
+from .trial import RETRIES, Trial
+
+BODIES = {
+    "HTML": b"<html><b>It works!</b></html>",
+    "{": b"{",
+    "null": b"null",
+    "[]": b"[]",
+    "NaN": b"NaN",
+    "JSON 200,000 deep": b'{"choices":' * 200_000,
+    "no choices": b'{"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}',
+}
+
+
+def said(run: Run, model: str = "lab:beta") -> list[str]:
+    """The replies that count as the model's."""
+    return [e["text"] for e in run.events if e["type"] == "call_finished" and e["model"].endswith(model[4:])]
+
+
+def kinds(run: Run, model: str = "lab:beta") -> list[str]:
+    return [attempt.kind for attempt in run.attempts if attempt.started["model"] == model]
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_200_with_what_is_no_answer_is_one_retry_and_a_drop_and_holds_nothing_up(
+    trial: Trial, name: str
+) -> None:
+    async def run() -> tuple[pnyx.Result, float]:
+        await pnyx.ask("Is all loaded that has to be?")
+        trial.host.on("beta", body=BODIES[name])
+        async with stalls() as spells:
+            return await pnyx.ask("Why?"), max(spells)
+
+    result, longest = asyncio.run(run())
+    assert (result.status, result.degraded) == ("decided", True)
+    assert longest < 0.25
+    assert kinds(list(trial.check().books.runs.values())[1]) == ["malformed"] * 2
+
+
+WORDS = "Oui, because 17 times 24 is 408 — “no” is no answer, naïve or not.\nFinal answer: 408"
+
+
+def test_a_stream_cut_at_any_byte_is_never_taken_for_a_proposal_or_a_vote(trial: Trial) -> None:
+    trial.settle(retries=0)
+    trial.host.on("*", text=WORDS)
+    whole = trial.pnyx("ask", "Why?", "-p", "voting", "--jsonl", "-v", "-q")
+    assert whole.code == 0
+    length = trial.host.requests("beta")[0].sent
+    cuts = sorted(random.Random(11).sample(range(length - 400), 14))
+    for cut in cuts:
+        trial.host.on("beta", text=WORDS, cut_at=cut, unframed=cut % 2 == 0)
+        done = trial.pnyx("ask", "Why?", "-p", "voting", "--jsonl", "-v", "-q")
+        assert (done.code, done.lines[-1]["result"]["degraded"]) == (5, True), cut
+    books = trial.check(f"{len(cuts)} cuts, each a seat dropped").books
+    heard = [text for run in books.runs.values() for text in said(run)]
+    assert heard == [WORDS]
+    assert [kinds(run) for run in books.runs.values()].count(["truncated"]) == len(cuts)
+    assert all(run.status != "failed" for run in books.runs.values())
+
+
+@pytest.mark.parametrize("half", range(1, 3))
+def test_half_a_character_at_the_end_of_a_stream_is_truncated(trial: Trial, half: int) -> None:
+    trial.settle(retries=0)
+    head = b'data: {"choices": [{"index": 0, "delta": {"content": "Yes '
+    trial.host.on("beta", body=head + "—".encode()[:half], unframed=True)
+    assert trial.pnyx("ask", "Why?", "--jsonl", "-v").code == 5
+    run = trial.check().run
+    assert said(run) == []
+    assert set(kinds(run)) <= {"truncated", "malformed"}
+
+
+EMPTY = {"empty": {"text": ""}, "blank": {"text": " \n\t\u200b "}, "refusal": {"refusal": "I cannot help."}}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+@pytest.mark.parametrize(("silent", "code"), [(1, 0), (2, 3), (3, 3)], ids=["one", "all but one", "all"])
+def test_silence_is_an_abstention_and_below_quorum_exit_3_without_confidence(
+    trial: Trial, name: str, silent: int, code: int
+) -> None:
+    trial.host.on("*", text="It is so.\nFinal answer: yes")
+    for model in ("gamma", "beta", "alpha")[:silent]:
+        trial.host.on(model, **EMPTY[name])
+    done = trial.ask("-p", "council")
+    assert done.code == code
+    if code:
+        assert done.json["confidence"] is None
+        assert done.json["stop_reason"] == "no_quorum"
+    run = trial.check().run
+    absent = [e["absent"] for e in run.events if e["type"] == "call_finished" and e["absent"]]
+    assert len(absent) >= silent
+    assert set(absent) == {"refusal" if name == "refusal" else "empty"}
+
+
+TEN_MB = b'{"choices": [{"message": {"content": "' + b"x" * 10_000_000 + b'"}}]}'
+BOMB = gzip.compress(b'{"a": "' + b"x" * 300_000_000)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"body": TEN_MB}, {"body": BOMB, "headers": {"Content-Encoding": "gzip"}}],
+    ids=["10 MB", "gzip bomb of 300 MB"],
+)
+def test_an_answer_without_measure_is_cut_at_the_cap_in_little_memory(
+    trial: Trial, fault: dict[str, Any]
+) -> None:
+    trial.host.on("beta", **fault)
+    tracemalloc.start()
+    done = trial.ask()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (done.code, peak < 100_000_000) == (5, True)
+    assert set(kinds(trial.check().run)) == {"malformed"}
+
+
+def test_after_a_long_answer_the_next_prompt_still_fits(trial: Trial) -> None:
+    trial.settle(models={f"lab:{name}": {"context": 8192} for name in ("alpha", "beta", "gamma")})
+    trial.host.on("beta", text="It is wrong, for the wall is long. " * 1_500)
+    done = trial.ask()
+    assert done.code == 0, done.err
+    run = trial.check().run
+    assert max(len(attempt.started["prompt"]) for attempt in run.attempts) < 8192 * 5
+    assert any(attempt.started["cut"] > 0 for attempt in run.attempts)
+
+
+HOSTILE = "\x1b[2J\x1b]52;c;aGk=\x07\u202e[/] [red]x \ud800 \r gone\nFinal answer: yes"
+
+
+def test_hostile_text_is_inert_on_the_terminal_and_exact_in_json(trial: Trial) -> None:
+    trial.host.on("*", text=HOSTILE)
+    shown = trial.pnyx("ask", "Why?", "-v")
+    assert shown.code == 0
+    assert not {"\x1b", "\x07", "\u202e", "\r", "\ud800"} & set(shown.out + shown.err)
+    assert "[/] [red]x" in shown.out
+    assert trial.ask().json["answer"] == HOSTILE
+    trial.check("inert on the terminal, exact in JSON")
+
+
+USAGE: dict[str, Any] = {
+    "0": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+    "negative": {"prompt_tokens": -5, "completion_tokens": -9, "total_tokens": -14},
+    "NaN": {"prompt_tokens": float("nan"), "completion_tokens": 3, "total_tokens": 3},
+    "1e18": {"prompt_tokens": 10**18, "completion_tokens": 1, "total_tokens": 10**18},
+    "missing": None,
+}
+
+
+@pytest.mark.parametrize("name", USAGE)
+def test_usage_that_lies_is_charged_at_the_reservation_and_flagged(trial: Trial, name: str) -> None:
+    trial.host.on("beta", usage=USAGE[name])
+    assert trial.ask().code in (0, 5)
+    verdict = trial.check()
+    (attempt,) = [a for a in verdict.run.attempts if a.started["model"] == "lab:beta"][-1:]
+    assert attempt.charged == round(attempt.started["reserved_usd"] * 1e9)
+    assert (attempt.outcome or {}).get("usage_flag") or attempt.kind == "malformed"
+    assert verdict.uncertain >= 1
+
+
+def test_a_prompt_longer_than_a_known_window_is_compacted_and_logged(trial: Trial) -> None:
+    trial.settle(models={"lab:beta": {"context": 2048}})
+    trial.host.on("alpha", text="The proposal is to build a wall of stone. " * 500)
+    assert trial.ask().code == 0
+    run = trial.check().run
+    (shortened,) = [a for a in run.attempts if a.started["model"] == "lab:beta"]
+    assert shortened.started["cut"] > 0
+    assert len(trial.host.requests("beta")) == 1
+
+
+def test_a_question_longer_than_a_known_window_is_not_sent_blind(trial: Trial) -> None:
+    trial.settle(models={"lab:beta": {"context": 1024}})
+    done = trial.pnyx("ask", "Why? " * 2_000, "--json")
+    assert (done.code, trial.host.requests("beta")) == (5, [])
+    trial.check()
+
+
+def test_a_prompt_that_the_host_finds_too_long_is_compacted_and_sent_once_more(trial: Trial) -> None:
+    trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 500)
+    trial.host.on("beta", call=1, status=400, message="maximum context length is 2048 tokens")
+    assert trial.ask().code == 0
+    run = trial.check().run
+    assert kinds(run) == ["too_long", ""]
+    first, second = trial.host.requests("beta")
+    assert second.bytes < first.bytes
+
+
+def test_a_prompt_that_stays_too_long_drops_the_seat_after_that_one_retry(trial: Trial) -> None:
+    trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 500)
+    trial.host.on("beta", status=400, message="maximum context length is 2048 tokens")
+    assert trial.ask().code == 5
+    assert kinds(trial.check().run) == ["too_long"] * 2
+    assert RETRIES > 1

@@ -1,0 +1,97 @@
+"""One fault tried for real: a scripted host, a database, the command on them, and the books afterwards."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pnyx.core.models import Price
+from tests.interfaces.shell import Done, pnyx, spawn
+from tests.support.checker import Verdict, check, exports
+from tests.support.scripted import ScriptedHost
+
+__all__ = ["KEY", "PRICES", "Trial", "soon"]
+
+KEY = "sk-planted-0123456789"
+PRICES = {"alpha": Price(1.0, 4.0), "beta": Price(1.0, 2.0), "gamma": Price(0.5, 1.0)}
+PANEL = tuple(f"lab:{name}" for name in PRICES)
+RETRIES = 2
+
+
+class Trial:
+    """See the module. The proposer is alpha; beta and gamma challenge, in one round unless told otherwise.
+
+    told: all that was printed so far. line: what the checker made of it, for the table.
+    """
+
+    def __init__(self, host: ScriptedHost, folder: Path, home: Path, url: str) -> None:
+        self.host, self.folder, self.home, self.url = host, folder, home, url
+        self.prices = PRICES
+        self.told: list[str] = []
+        self.line: tuple[str, str, str] | None = None
+        self.settle()
+
+    def settle(self, **changes: Any) -> None:
+        """Write the settings anew: `retries=0` for [run], `models={"lab:alpha": {"context": 1024}}`."""
+        models = changes.pop("models", {})
+        seats = changes.pop("seats", PANEL)
+        day = changes.pop("day_usd", None)
+        run = {"retries": RETRIES, "call_deadline_s": 10.0} | changes
+        lines = ["[providers.lab]", 'kind = "openai"', f'base_url = "{self.host.openai}"']
+        lines += ['api_key_env = "LAB_KEY"', "concurrency = 64", "[providers.nowhere]", 'kind = "openai"']
+        lines += ['base_url = "http://127.0.0.1:9/v1"', 'api_key_env = "LAB_KEY"']
+        for model in sorted({*PANEL, *seats, *models}):
+            price = self.prices[model.partition(":")[2]]
+            lines += [f'[models."{model}"]', f"input_price = {price.input}", f"output_price = {price.output}"]
+            lines += [f"{name} = {value}" for name, value in models.get(model, {}).items()]
+        lines += ["[panel]", f"seats = {list(seats)}", "[consensus]", "rounds = 1", "[run]"]
+        lines += [f"{name} = {str(value).lower()}" for name, value in run.items()]
+        lines += [] if day is None else ["[budget]", f"day_usd = {day}"]
+        (self.folder / "lab.toml").write_text("\n".join(lines) + "\n")
+
+    def pnyx(self, *args: str) -> Done:
+        """The command in this process."""
+        return self.told_by(pnyx(*args))
+
+    def ask(self, *args: str) -> Done:
+        return self.pnyx("ask", "Why?", "--json", *args)
+
+    @contextmanager
+    def spawned(self, *args: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+        """The command in a process of its own, killed at the end if it still runs."""
+        with spawn(*args, **options) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def ended(self, process: subprocess.Popen[bytes], within: float = 120.0) -> Done:
+        out, err = process.communicate(timeout=within)
+        return self.told_by(Done(process.returncode, (out or b"").decode(), (err or b"").decode()))
+
+    def told_by(self, done: Done) -> Done:
+        self.told += [done.out, done.err]
+        return done
+
+    def check(self, happened: str = "") -> Verdict:
+        """Run the checker, with the exports of up to three runs; the line of the table."""
+        verdict = check(self.url, self.host, self.prices)
+        for run in [run for run in verdict.books.runs.values() if run.events][:3]:
+            self.told += exports(run.id, self.url, self.folder / "exported" / run.id)
+        kept = [self.folder, self.home]
+        check(self.url, self.host, self.prices, secrets=[KEY], texts=self.told, folders=kept)
+        bill, ledger = (f"${amount / 1e9:.6f}" for amount in (verdict.bill_nusd, verdict.ledger_nusd))
+        self.line = (happened or verdict.happened, bill, ledger)
+        return verdict
+
+
+def soon(true: Callable[[], object], within: float = 120.0) -> None:
+    """Wait until something is true."""
+    deadline = time.monotonic() + within
+    while not true():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.01)

@@ -1,0 +1,125 @@
+"""PostgreSQL that goes away in the middle: waited for, and nothing is written twice."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+from sqlalchemy.engine import make_url
+
+from pnyx.errors import StoreError
+from pnyx.store import Database, postgresql
+from pnyx.store import runs as store
+from tests.support.cutting import WAYS, Cutting
+from tests.support.postgres import PostgresServer
+
+
+def through(url: str, port: int) -> str:
+    return make_url(url).set(port=port).render_as_string(hide_password=False)
+
+
+async def spent(database: Database) -> int:
+    return (await database.read(lambda c: store.read_account(c, "run:x"))).spent_nusd
+
+
+async def marks(database: Database) -> int:
+    return await database.read(lambda c: c.execute(text("SELECT count(*) FROM writers")).scalar_one())
+
+
+def told(connection: Connection) -> str:
+    store.settle(connection, ["run:x"], 0, 1)
+    return "its result"
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_done_twice(
+    postgres_url: str, way: str
+) -> None:
+    await (await Database.open(postgres_url)).close()
+    async with Cutting(make_url(postgres_url).port or 0, b"COMMIT", ["", way]) as cutting:
+        database = await Database.open(through(postgres_url, cutting.port))
+        await database.write(lambda c: store.open_account(c, "run:x", None))
+        given = await database.write(told)
+        assert (given, cutting.cut, await spent(database)) == ("its result", 1, 1)
+        await database.close()
+
+
+async def test_any_number_of_lost_connections_leaves_each_write_once(postgres_url: str) -> None:
+    await (await Database.open(postgres_url)).close()
+    draw = random.Random(7)
+    ways = [draw.choice(["", "before", "after", "late"]) for _ in range(24)]
+    async with Cutting(make_url(postgres_url).port or 0, b"COMMIT", ways, late_s=0.05) as cutting:
+        database = await Database.open(through(postgres_url, cutting.port))
+        await database.write(lambda c: store.open_account(c, "run:x", None))
+        for n in range(10):
+            await database.write(lambda c: store.settle(c, ["run:x"], 0, 1))
+            assert await spent(database) == n + 1
+        assert cutting.cut >= 8
+        await database.close()
+
+
+async def test_a_statement_that_is_cut_off_is_tried_again(postgres_url: str) -> None:
+    await (await Database.open(postgres_url)).close()
+    async with Cutting(make_url(postgres_url).port or 0, b"pg_sleep", ["before", "after"]) as cutting:
+        database = await Database.open(through(postgres_url, cutting.port))
+        assert await database.read(lambda c: c.execute(text("SELECT 7, pg_sleep(0)")).scalar()) == 7
+        assert cutting.cut == 2
+        await database.close()
+
+
+async def test_a_server_that_comes_back_is_waited_for(postgres: PostgresServer, postgres_url: str) -> None:
+    database = await Database.open(postgres_url)
+    await database.write(lambda c: store.open_account(c, "run:x", None))
+    postgres.stop(at_once=True)
+    written = database.submit(lambda c: store.settle(c, ["run:x"], 0, 1))
+    read = asyncio.create_task(spent(database))
+    try:
+        await asyncio.sleep(0.3)
+        assert not written.done()
+        assert not read.done()
+    finally:
+        await asyncio.to_thread(postgres.start)
+    await written
+    assert await read in (0, 1)
+    assert await spent(database) == 1
+    await database.close()
+
+
+async def test_a_server_that_stays_away_is_an_error_after_a_while(
+    postgres: PostgresServer, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "AWAY_S", 0.5)
+    database = await Database.open(postgres_url)
+    await database.write(lambda c: store.open_account(c, "run:x", None))
+    postgres.stop(at_once=True)
+    began = time.monotonic()
+    try:
+        with pytest.raises(StoreError, match="check that the server runs"):
+            await database.write(lambda c: store.settle(c, ["run:x"], 0, 1))
+        assert 0.5 <= time.monotonic() - began < 3
+        await database.close()
+    finally:
+        await asyncio.to_thread(postgres.start)
+
+
+async def test_marks_of_processes_that_ended_are_forgotten(postgres_url: str) -> None:
+    database, other = await Database.open(postgres_url), await Database.open(postgres_url)
+    for each in (database, other):
+        await each.write(lambda c: store.open_account(c, "run:x", None))
+    await other.write(lambda c: c.execute(text("INSERT INTO writers VALUES ('killed', 'long ago', 0)")))
+
+    assert await marks(database) == 3
+    await other.close()
+    assert await marks(database) == 1
+    await database.close()
+
+
+async def test_sqlite_leaves_no_marks(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "a.db")
+    await database.write(lambda c: store.open_account(c, "run:x", None))
+    assert await marks(database) == 0
+    await database.close()

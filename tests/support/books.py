@@ -1,0 +1,137 @@
+"""What a database says of its runs, read without the code under test: rows, events, accounts, attempts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
+
+__all__ = ["Attempt", "Books", "Run", "nusd"]
+
+FINAL = ("consensus", "majority", "plurality", "decided", "deadlock", "single", "failed", "cancelled")
+QUERIES = {
+    "runs": "SELECT id, status, seq, epoch FROM runs ORDER BY created_at, id",
+    "events": "SELECT run_id, seq, type, body FROM events ORDER BY run_id, seq",
+    "ledger": "SELECT scope, cap_nusd, spent_nusd, reserved_nusd FROM ledger",
+}
+
+
+def nusd(usd: float | None) -> int:
+    return round((usd or 0.0) * 1e9)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request as the journal has it: its intent, and its outcome or None."""
+
+    started: Mapping[str, Any]
+    outcome: Mapping[str, Any] | None
+
+    @property
+    def certain(self) -> bool:
+        """Whether what it cost is known, and not only reserved for it."""
+        done = self.outcome
+        return done is not None and done["type"] == "call_finished" and done["usage_flag"] is None
+
+    @property
+    def charged(self) -> int:
+        """nUSD that the ledger should have for it."""
+        done = self.outcome or {}
+        return nusd(done.get("cost_usd") or done.get("charged_usd"))
+
+    @property
+    def kind(self) -> str:
+        """How it failed, or ""; "open" while nobody knows."""
+        return "open" if self.outcome is None else str(self.outcome.get("kind", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run's row and its events."""
+
+    id: str
+    status: str
+    seq: int
+    epoch: int
+    events: Sequence[Mapping[str, Any]]
+
+    @property
+    def over(self) -> bool:
+        return self.status in FINAL
+
+    @property
+    def charged(self) -> int:
+        """nUSD, over all that the journal says was charged."""
+        outcomes = [e for e in self.events if e["type"] in ("call_finished", "call_failed")]
+        return sum(nusd(e.get("cost_usd") or e.get("charged_usd")) for e in outcomes)
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        begun: dict[tuple[str, int], Mapping[str, Any]] = {}
+        done: dict[tuple[str, int], Mapping[str, Any]] = {}
+        for event in self.events:
+            at = (event["key"], event.get("attempt", 0))
+            if event["type"] == "call_started":
+                assert at not in begun, f"run {self.id}: attempt {at} was begun twice"
+                begun[at] = event
+            elif event["type"] in ("call_finished", "call_failed") and at in begun and at not in done:
+                done[at] = event
+            elif event["type"] in ("call_finished", "call_failed"):
+                # A seat that was dropped is not asked, and a fork copies: neither is a request.
+                told = nusd(event.get("cost_usd") or event.get("charged_usd"))
+                assert told == 0, f"run {self.id}: {at} was charged without an intent"
+        return [Attempt(event, done.get(at)) for at, event in begun.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """accounts: scope -> (cap, spent, reserved) in nUSD."""
+
+    runs: Mapping[str, Run]
+    accounts: Mapping[str, tuple[int | None, int, int]]
+
+    @classmethod
+    def read(cls, url: str) -> Books:
+        """The books of a SQLAlchemy URL; of a database that was never made, empty ones."""
+        rows = asyncio.run(_postgres(url)) if url.startswith("postgresql") else _sqlite(url)
+        events: dict[str, list[Mapping[str, Any]]] = {}
+        for run_id, seq, kind, body in rows["events"]:
+            document = json.loads(body)
+            assert (run_id, seq, kind) == (document["run_id"], document["seq"], document["type"])
+            events.setdefault(run_id, []).append(document)
+        runs = {
+            id: Run(id, status, seq, epoch, events.pop(id, [])) for id, status, seq, epoch in rows["runs"]
+        }
+        assert not events, f"events of runs that do not exist: {list(events)}"
+        return cls(runs, {scope: (cap, spent, held) for scope, cap, spent, held in rows["ledger"]})
+
+
+def _sqlite(url: str) -> dict[str, list[Any]]:
+    path = Path(url.removeprefix("sqlite:///"))
+    if not path.exists():
+        return {name: [] for name in QUERIES}
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        return {
+            name: connection.execute(query).fetchall() if name in tables else []
+            for name, query in QUERIES.items()
+        }
+
+
+async def _postgres(url: str) -> dict[str, list[Any]]:
+    engine = create_async_engine(url)
+    try:
+        async with engine.connect() as connection:
+            found = {name: await connection.execute(text(query)) for name, query in QUERIES.items()}
+            return {name: [tuple(row) for row in rows] for name, rows in found.items()}
+    finally:
+        await engine.dispose()

@@ -1,0 +1,199 @@
+"""What must hold after every fault, whatever it was: one check of the books against the host's bill.
+
+    verdict = check(url, host, PRICES, secrets=[KEY], texts=[out, err], folders=[home])
+    print(verdict.happened, verdict.bill_nusd, verdict.ledger_nusd)
+
+Events have no gap and one end. The ledger is the sum of what the journal says. Every request at the host
+is an attempt in the journal; what a reply cost is what was charged, and where they differ, the attempt
+says that its cost is uncertain and holds at least as much. No secret is anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from pnyx.core.models import Price, Usage
+
+from .books import Attempt, Books, Run
+from .script import Request
+from .scripted import ScriptedHost
+
+__all__ = ["Verdict", "check", "exports"]
+
+UNSENT = frozenset(("open", "unknown", "unreachable", "timeout", "overtaken"))
+"""How attempts end that may never have reached the host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a fault came to. bill_nusd: what the host would bill; ledger_nusd: what was charged.
+
+    uncertain: attempts that were charged at their reservation because their cost is not known.
+    """
+
+    books: Books
+    bill_nusd: int
+    ledger_nusd: int
+    uncertain: int
+
+    @property
+    def run(self) -> Run:
+        """The one run."""
+        (run,) = self.books.runs.values()
+        return run
+
+    @property
+    def happened(self) -> str:
+        told = Counter(_told(run) for run in self.books.runs.values())
+        if not told:
+            return "no run"
+        ends = " + ".join(name if len(self.books.runs) == 1 else f"{n} {name}" for name, n in told.items())
+        failed = Counter(
+            a.kind for run in self.books.runs.values() for a in run.attempts if a.kind not in ("", "open")
+        )
+        calls = sum(len(run.attempts) for run in self.books.runs.values())
+        dropped = sum(e["type"] == "seat_dropped" for run in self.books.runs.values() for e in run.events)
+        parts = [ends, f"{calls} requests", *(f"{n} {kind}" for kind, n in failed.items())]
+        return "; ".join([*parts, *([f"{dropped} dropped"] if dropped else [])])
+
+
+def check(
+    url: str,
+    host: ScriptedHost,
+    prices: Mapping[str, Price],
+    *,
+    run_id: str | None = None,
+    secrets: Iterable[str] = (),
+    texts: Iterable[str] = (),
+    folders: Iterable[Path] = (),
+) -> Verdict:
+    """Raise `AssertionError` for what does not hold, else tell what happened.
+
+    prices: by model, as the host names it. run_id: check only this run's events, and the books of all.
+    texts: all that was printed. folders: where secrets are looked for, in every file, and not in settings.
+    """
+    books = Books.read(url)
+    for run in books.runs.values() if run_id is None else [books.runs[run_id]]:
+        _events(run)
+    _ledger(books)
+    attempts = [attempt for run in books.runs.values() for attempt in run.attempts]
+    bill = _bill(attempts, host.log, prices)
+    assert bill == host.bill(prices)
+    _secrets(list(secrets), [*texts, *_rows(books)], folders)
+    ledger = sum(spent for scope, (_, spent, _) in books.accounts.items() if scope.startswith("run:"))
+    uncertain = [a for a in attempts if not a.certain and a.charged]
+    return Verdict(books, bill, ledger, len(uncertain))
+
+
+def exports(run: str, url: str, folder: Path) -> list[str]:
+    """What `pnyx export` writes of a run, in each form that it has."""
+    from tests.interfaces.shell import pnyx
+
+    with mock.patch.dict(os.environ, {"PNYX_DATABASE": url}):
+        made = [pnyx("export", run, "--format", form) for form in ("json", "md")]
+        made.append(pnyx("export", run, "--format", "folder", "--out", str(folder)))
+    assert [done.code for done in made] == [0, 0, 0], [done.err for done in made]
+    pages = [path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()]
+    return [*(done.out + done.err for done in made), *pages]
+
+
+def _told(run: Run) -> str:
+    result: Mapping[str, Any] = run.events[-1].get("result", {}) if run.events else {}
+    return f"{run.status}, degraded" if result.get("degraded") else run.status
+
+
+def _events(run: Run) -> None:
+    """No gap, nothing twice, and one end for what is over."""
+    assert [e["seq"] for e in run.events] == list(range(1, run.seq + 1)), run.id
+    ends = [e for e in run.events if e["type"] == "run_finished"]
+    assert len(ends) == (1 if run.over else 0), f"run {run.id}, {run.status}: {len(ends)} terminal events"
+    assert not ends or run.events[-1] == ends[0]
+    outcomes = Counter(e["key"] for e in run.events if e["type"] == "call_finished")
+    assert all(n == 1 for n in outcomes.values()), f"run {run.id}: one call was answered twice: {outcomes}"
+    assert not (run.over and any(a.outcome is None for a in run.attempts)), f"run {run.id}: calls left open"
+
+
+def _ledger(books: Books) -> None:
+    """Spent is what the journal charged, held is what is still open; of every run and every day."""
+    days: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for run in books.runs.values():
+        held = 0
+        for attempt in run.attempts:
+            amount = round((attempt.started["reserved_usd"] or 0.0) * 1e9)
+            day = days[f"day:{attempt.started['time'][:10]}"]
+            day[0] += attempt.charged
+            if attempt.outcome is None:
+                held += amount
+                day[1] += amount
+        cap, spent, reserved = books.accounts.get(f"run:{run.id}", (None, 0, 0))
+        assert (spent, reserved) == (run.charged, held), f"run {run.id}: ledger {spent}, {reserved}"
+        assert cap is None or spent + reserved <= cap, f"run {run.id} is over its cap"
+    for scope, (cap, spent, reserved) in books.accounts.items():
+        if scope.startswith("day:"):
+            assert [spent, reserved] == days[scope], f"{scope}: ledger {spent}, {reserved}"
+            assert cap is None or spent + reserved <= cap, f"{scope} is over its cap"
+
+
+def _bill(attempts: Iterable[Attempt], log: Iterable[Request], prices: Mapping[str, Price]) -> int:
+    """Match requests with attempts by what was asked; the host's bill in nUSD."""
+    asked: defaultdict[tuple[str, str], list[Attempt]] = defaultdict(list)
+    for attempt in attempts:
+        started = attempt.started
+        asked[started["model"].partition(":")[2], _plain(started["prompt"])].append(attempt)
+    received: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for request in log:
+        about = (request.model, _plain(str(request.body["messages"][0]["content"])))
+        received[about].append(_cost(request, prices[request.model]))
+    assert not received.keys() - asked.keys(), "a request that no journal knows"
+    for about, group in asked.items():
+        _matched(about, group, received[about])
+    return sum(map(sum, received.values()))
+
+
+def _cost(request: Request, price: Price) -> int:
+    used = request.usage
+    if used is None:
+        return 0
+    return price.cost(Usage(*(used[name] for name in ("input", "cached", "output", "reasoning"))))
+
+
+def _matched(about: tuple[str, str], group: list[Attempt], costs: list[int]) -> None:
+    model, prompt = about[0], about[1][:60]
+    left = Counter(costs)
+    for attempt in group:
+        if attempt.certain:
+            assert left[attempt.charged], f"{model}, {prompt!r}: charged {attempt.charged}, billed {costs}"
+            left[attempt.charged] -= 1
+    rest = list(left.elements())
+    doubtful = [a for a in group if not a.certain]
+    unsent = sum(a.kind in UNSENT for a in doubtful)
+    assert 0 <= len(doubtful) - len(rest) <= unsent, f"{model}, {prompt!r}: {len(costs)} requests, {group}"
+    held = sum(a.charged or round((a.started["reserved_usd"] or 0) * 1e9) for a in doubtful)
+    assert sum(rest) <= held, f"{model}, {prompt!r}: billed {rest}, held {held}"
+
+
+def _plain(text: str) -> str:
+    """As it can be sent: half a character is replaced."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+def _rows(books: Books) -> list[str]:
+    return [str(event) for run in books.runs.values() for event in run.events]
+
+
+def _secrets(secrets: list[str], texts: Iterable[str], folders: Iterable[Path]) -> None:
+    for text in texts:
+        assert not any(secret in text for secret in secrets), f"a secret in {text[:200]!r}"
+    for path in (path for folder in folders for path in folder.rglob("*")):
+        with suppress(FileNotFoundError):
+            if path.is_file() and not path.is_symlink():
+                data = path.read_bytes()
+                assert not any(secret.encode() in data for secret in secrets), f"a secret in {path}"
