@@ -87,9 +87,7 @@ async def soak(url: str, host: RemoteHost, runs: int) -> bool:
     late.sort()
     print(f"runs                      {runs} in {wall:.0f} s: {dict(statuses)}")
     print(f"runs lost                 {lost}")
-    print(
-        f"requests                  {len(requests)}, of which {refused} refused"
-    )
+    print(f"requests                  {len(requests)}, of which {refused} refused")
     print(f"calls                     {sums['calls']}, retried {sums['failed']}")
     print(f"calls paid twice          {twice} of {sums['unknown']} whose answer was lost on the way")
     print(f"ledger = journal, seq     {'sound' if sound else 'BROKEN'} in all runs")
