@@ -34,7 +34,7 @@ def test_help_lists_every_command_with_its_summary() -> None:
     assert done.code == 0
     for section in COMMANDS.values():
         for name, (_, summary) in section.items():
-            assert f"{name:9}  {summary}" in done.out
+            assert f"{name:11}  {summary}" in done.out
 
 
 @pytest.mark.parametrize("args", [["--help"], ["--version"], ["ask", "--help"], ["runs", "--help"], ["frob"]])
