@@ -170,3 +170,8 @@ def test_a_dry_run_counts_the_turns_that_tools_may_take(lab: ScriptedHost, tmp_p
     assert known["input_tokens"] == 8192 * tools["calls"]["most"]
     assert known["cost_usd"] > plain["at_most"]["cost_usd"]
     assert lab.log == []
+
+
+async def test_an_object_that_is_no_provider_is_refused_with_what_it_lacks() -> None:
+    with pytest.raises(UsageError, match="object is no provider: it needs `async def complete"):
+        await library.ask("Why?", panel=["m:a"], providers={"m": object()})  # type: ignore[dict-item]

@@ -13,7 +13,7 @@ from pnyx.core.phases import START, Phases, Transition
 from pnyx.core.steps import Ask, Brief, Decision, Enter, Panel, Protocol, Reply, Tell, Use
 from pnyx.core.text import Draft
 from pnyx.core.toolcalls import ToolResult
-from pnyx.errors import Halted, IllegalPhase, NoQuorum, ScriptError, SeatAbsent
+from pnyx.errors import Halted, IllegalPhase, NoQuorum, ScriptError, SeatAbsent, StoreError
 from pnyx.run.drive import Where, drive
 from tests.support.panels import seats
 
@@ -82,6 +82,26 @@ async def test_a_straggler_is_given_up_once_the_outcome_is_certain(monkeypatch: 
     done = await asyncio.wait_for(run(script, performer=performer), 5)
     assert done.answer == "a:1 one, c:1 two"
     assert performer.closed == [("/0", 1)]
+
+
+async def test_what_goes_wrong_while_a_straggler_is_given_up_is_not_swallowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.05)
+
+    class Broken(Performer):
+        async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
+            try:
+                return await super().ask(key, ask, where)
+            except asyncio.CancelledError:
+                raise StoreError("the disk is gone") from None
+
+    async def script(brief: Brief, panel: Panel) -> Decision:
+        asks = [ask(A, "one"), ask(B, "late"), ask(C, "two")]
+        return Decision(answer=str(len(await panel.all(asks, 2, lambda said: len(said) > 1))))
+
+    with pytest.raises(StoreError, match="the disk is gone"):
+        await asyncio.wait_for(run(script, performer=Broken(slow={"late": 60.0})), 5)
 
 
 async def test_a_straggler_that_comes_in_time_still_counts() -> None:

@@ -12,7 +12,7 @@ from pnyx.errors import ProviderError
 from pnyx.protocols import get
 from pnyx.providers.seam import Call, Completion
 from pnyx.run.hedging import ENOUGH, SAVED, SHARE, Hedging
-from pnyx.run.limits import Limits
+from pnyx.run.limits import Gate, Limits
 from tests.support.houses import House, ledger, spec, well_formed
 from tests.support.panels import Host
 
@@ -131,3 +131,18 @@ def test_extra_requests_are_one_in_twenty_and_saved_up_to_a_bound() -> None:
     for _ in range(round(10 * SAVED / SHARE)):
         hedging.took("m", 1.0)
     assert [hedging.take() for _ in range(7)].count(True) == SAVED
+
+
+async def test_a_second_request_that_the_rate_held_back_is_not_sent_once_the_first_has_answered(
+    make: Callable[[Host], House],
+) -> None:
+    host = Slow({0: 0.3})
+
+    def slowly(host: Host) -> House:
+        house = make(host)
+        house.runner._gates["h"] = Gate(8, per_minute=60)
+        return house
+
+    house, run_id = await asked(slowly, host)
+    assert len(host.sent) == 1
+    assert [e.attempt for e in await house.log(run_id) if isinstance(e, CallStarted)] == [1]

@@ -20,6 +20,7 @@ from pnyx.protocols import get
 from pnyx.providers.seam import Call
 from pnyx.run.result import Result, exit_code
 from pnyx.store import runs as store
+from pnyx.tools import Toolbox
 from tests.support.houses import PANEL, House, said, well_formed
 from tests.support.panels import Host
 
@@ -151,3 +152,13 @@ async def test_a_bug_in_a_protocol_fails_the_run_and_says_what(
     result = await (await make(Host(said)).start()).result()
     assert (result.status, result.stop_reason, exit_code(result)) == ("failed", "error", 1)
     assert result.detail["message"] == "ZeroDivisionError: oops"
+
+
+async def test_a_run_has_its_own_tools_and_none_that_another_run_opened(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(said))
+    house.runner._toolbox = Toolbox({"read_file": object()})  # type: ignore[dict-item]
+    handle = await house.start(options={"rounds": 1})
+    assert dict(handle.caller.toolbox.tools) == {}
+    await handle.result()

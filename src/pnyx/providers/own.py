@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeAlias
 
-from ..errors import ProviderError
+from ..errors import ProviderError, UsageError
 from .seam import Call, Completion, Provider
 
 __all__ = ["Answering", "Own", "adapt"]
@@ -29,7 +29,10 @@ Brought: TypeAlias = "Answering | Provider"
 
 
 def adapt(brought: Brought) -> Provider:
-    """`brought` as a provider: itself where it is one already."""
+    """`brought` as a provider: itself where it is one already. Raises `UsageError` for what is none."""
+    if not callable(getattr(brought, "complete", None)):
+        kind = type(brought).__name__
+        raise UsageError(f"{kind} is no provider: it needs `async def complete(self, call)`")
     whole = hasattr(brought, "close") and "on_text" in inspect.signature(brought.complete).parameters
     return brought if whole else Own(brought)  # type: ignore[return-value]
 

@@ -150,6 +150,8 @@ class Attempts:
             if first.done() or gate.full or caller.halted is not None or not caller.hedging.take():
                 return await first
             async with gate.call():
+                if first.done():  # while the host's rate held the second one back
+                    return await first
                 try:
                     again = await self._intend()
                 except OutOfBudget:
@@ -162,7 +164,7 @@ class Attempts:
             await asyncio.wait(sends.values())
 
     async def _first(self, sends: Sequence[tuple[CallStarted, asyncio.Task[Sent]]]) -> Sent:
-        """The first reply, else the last failure; what came of the others is recorded and charged."""
+        """The first reply, else the first request's failure; what came of the others is recorded."""
         waiting = {task for _, task in sends}
         answered: list[asyncio.Task[Sent]] = []
         while waiting and not answered:

@@ -87,6 +87,8 @@ class Caller:
     async def close(self, key: str, late: Sequence[int], where: Where) -> None:
         """Record that these branches are given up; what they have in flight is charged."""
         given_up = [f"{key}.{n}" for n in late]
+        # An intent that was queued when its branch was given up is known only once it is committed.
+        await self.journal.append()
         self.write_off(given_up, GIVEN_UP)
         self.journal.later(
             VoteTallied(**_common(key, where), rule=CLOSED, tally={}, detail={"branches": given_up})

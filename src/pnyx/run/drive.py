@@ -222,8 +222,9 @@ async def _together(
             await asyncio.wait(waiting)
     errors = [_Late("was not waited for") if task.cancelled() else task.exception() for task in tasks]
     halted = [exc for exc in errors if isinstance(exc, Halted)]
-    if halted:
-        raise halted[0]
+    wrong = [e for e in errors if e is not None and not isinstance(e, SeatAbsent | NoQuorum | Halted)]
+    if stops := [*wrong, *halted]:
+        raise stops[0]
     return [
         task.result() if exc is None else cast(Exception, exc)
         for task, exc in zip(tasks, errors, strict=True)

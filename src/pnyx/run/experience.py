@@ -14,6 +14,7 @@ from ..store import outcomes as store
 from .spec import Spec
 
 if TYPE_CHECKING:
+    from ..reliability.calibration import Calibration
     from ..reliability.feedback import Judged
     from ..reliability.weights import Weights
 
@@ -30,24 +31,19 @@ class Experience:
         self._database = database
         self._looked: dict[str, float] = {}
         self._known: dict[str, tuple[tuple[int, str], list[Judged]]] = {}
-        self._learned: dict[tuple[object, ...], Weights] = {}
+        self._learned: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, str], Weights, Calibration]] = {}
 
     async def applied(self, spec: Spec) -> Spec:
         """`spec` with the weights and the calibration that its owner's history gives it; both may be none."""
         history, version = await self._history(spec.owner)
         if not history:
             return spec
-        # Without a history, which is how everyone begins, none of this is loaded.
-        from ..reliability.calibration import calibrate
-        from ..reliability.feedback import outcomes, questions
-        from ..reliability.weights import learn
-
         models = tuple(dict.fromkeys(seat.model for seat in strongest(spec.seats)))
-        key = (spec.owner, version, models)
-        if key not in self._learned:
+        key = (spec.owner, models)
+        if key not in self._learned or self._learned[key][0] != version:
             # A fit over thousands of answers is not for an event loop.
-            self._learned = {key: await asyncio.to_thread(learn, questions(history), models)}
-        weights, calibration = self._learned[key], calibrate(outcomes(history))
+            self._learned[key] = (version, *await asyncio.to_thread(_learn, history, models))
+        _, weights, calibration = self._learned[key]
         if spec.protocol in calibration.protocols:
             own = {spec.protocol: calibration.protocols[spec.protocol]}
             spec = replace(spec, calibration=asdict(replace(calibration, protocols=own)))
@@ -65,6 +61,15 @@ class Experience:
             history = await self._database.read(lambda c: store.history(c, owner)) if version[0] else []
             self._known[owner] = (version, history)
         return self._known[owner][1], version
+
+
+def _learn(history: list[Judged], models: tuple[str, ...]) -> tuple[Weights, Calibration]:
+    # Without a history, which is how everyone begins, none of this is loaded.
+    from ..reliability.calibration import calibrate
+    from ..reliability.feedback import outcomes, questions
+    from ..reliability.weights import learn
+
+    return learn(questions(history), models), calibrate(outcomes(history))
 
 
 def calibrated(spec: Spec, decision: Decision) -> dict[str, Any]:

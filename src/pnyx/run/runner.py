@@ -228,7 +228,8 @@ class Runner:
             deadline=Deadline.after(spec.deadline_s),
             gates=self._gates,
             open_provider=self.providers.get,
-            toolbox=self._toolbox,
+            # What was opened for another run is not for this one, whatever its models ask for.
+            toolbox=self._toolbox.only((*spec.tools, grounding.TOOL) if spec.ground else spec.tools),
             hedging=self._hedging,
             redact=self.providers.redact,
             searches=spec.searches,

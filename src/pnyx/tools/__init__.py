@@ -33,6 +33,10 @@ class Toolbox:
     tools: Mapping[str, Tool] = field(default_factory=dict)
     limit: int = 16_000
 
+    def only(self, names: Iterable[str]) -> Toolbox:
+        """Those of the tools that are called `names`."""
+        return Toolbox({name: self.tools[name] for name in names if name in self.tools}, self.limit)
+
     def specs(self, names: Iterable[str]) -> tuple[ToolSpec, ...]:
         return tuple(self.tools[name].spec for name in names)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import AMOUNT, PAIR, PROTOCOL, output_options, run_id
+from .options import AMOUNT, PAIR, output_options, panel_options, run_id
 from .output import Output
 
 __all__ = ["ask", "resume"]
@@ -29,15 +29,7 @@ artifacts = click.option(
 
 @click.command(help=HELP)
 @click.argument("question", required=False, metavar="[QUESTION|-]")
-@click.option("-p", "--protocol", type=PROTOCOL, metavar="NAME", help="How to decide; see `pnyx protocols`.")
-@click.option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    metavar="REF[*N]",
-    help="A seat for provider:model, or N seats; repeat it for more.",
-)
+@panel_options
 @click.option("--rounds", type=click.IntRange(min=1), metavar="N", help="At most N rounds.")
 @click.option(
     "--option",

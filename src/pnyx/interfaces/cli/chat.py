@@ -6,22 +6,14 @@ from typing import Any
 
 import click
 
-from .options import AMOUNT, PROTOCOL
+from .options import AMOUNT, panel_options
 from .output import streams
 
 __all__ = ["chat"]
 
 
 @click.command()
-@click.option("-p", "--protocol", type=PROTOCOL, metavar="NAME", help="How to decide; see `pnyx protocols`.")
-@click.option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    metavar="REF[*N]",
-    help="A seat for provider:model, or N seats; repeat it for more.",
-)
+@panel_options
 @click.option("--rounds", type=click.IntRange(min=1), metavar="N", help="At most N rounds a question.")
 @click.option("--quick", "preset", flag_value="quick", help="The protocol's options for a fast answer.")
 @click.option("--deep", "preset", flag_value="deep", help="The protocol's options for a thorough answer.")

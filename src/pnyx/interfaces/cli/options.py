@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from .output import streams
 
-__all__ = ["AMOUNT", "PAIR", "PROTOCOL", "json_option", "output_options", "run_id"]
+__all__ = ["AMOUNT", "PAIR", "PROTOCOL", "json_option", "output_options", "panel_options", "run_id"]
 
 
 class _Amount(click.ParamType[float]):
@@ -64,6 +64,25 @@ AMOUNT, PAIR, PROTOCOL = _Amount(), _Pair(), _Protocol()
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 run_id = click.argument("run_id", metavar="ID")
+
+
+def panel_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """-p and -m: how to decide, and who."""
+    for option in (
+        click.option(
+            "-m",
+            "--model",
+            "models",
+            multiple=True,
+            metavar="REF[*N]",
+            help="A seat for provider:model, or N seats; repeat it for more.",
+        ),
+        click.option(
+            "-p", "--protocol", type=PROTOCOL, metavar="NAME", help="How to decide; see `pnyx protocols`."
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def output_options(command: Callable[..., int]) -> Callable[..., int]:
