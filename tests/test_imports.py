@@ -10,9 +10,11 @@ import subprocess
 import sys
 import tomllib
 from importlib import metadata
+from itertools import chain
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.support.sources import PACKAGE, ROOT, modules
 
@@ -102,11 +104,13 @@ def test_an_import_inside_a_function_gives_its_reason() -> None:
 
 def test_what_is_imported_is_what_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = {r.name: _brings(r) for r in map(Requirement, project["dependencies"])}
+    wanted = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    declared = {r.name: _brings(r) for r in map(Requirement, wanted)}
     holders = metadata.packages_distributions()
     heads = {i.target.split(".")[0] for m in modules() for i in m.imports} - {"pnyx"}
     imported = {
-        head: {d.lower() for d in holders.get(head, [head])} for head in heads - sys.stdlib_module_names
+        head: set(map(canonicalize_name, holders.get(head, [head])))
+        for head in heads - sys.stdlib_module_names
     }
     brought = set().union(*declared.values())
     assert not {head for head, names in imported.items() if not names & brought}, "imported, not declared"
@@ -118,13 +122,13 @@ def test_what_is_imported_is_what_is_declared() -> None:
 def _brings(requirement: Requirement) -> set[str]:
     """The distributions that a requirement names: its own, and those of the extras it asks for."""
     extras = [
-        r.name.lower()
+        canonicalize_name(r.name)
         for r in map(Requirement, metadata.requires(requirement.name) or [])
         # A metapackage pins the distribution that holds its module.
         if (r.marker and any(r.marker.evaluate({"extra": extra}) for extra in requirement.extras))
         or (not r.marker and str(r.specifier).startswith("=="))
     ]
-    return {requirement.name.lower(), *extras}
+    return {canonicalize_name(requirement.name), *extras}
 
 
 @pytest.mark.parametrize(

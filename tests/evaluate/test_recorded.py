@@ -48,7 +48,7 @@ def test_answers_are_canonical_and_questions_not_asked_of_all_are_left_out(
 def test_the_examples_in_the_docs_say_the_same_twice(tmp_path: Path) -> None:
     blocks = (ROOT / "docs" / "evaluation.md").read_text().split("```")[1::2]
     table, lines = (
-        next(b.lstrip() for b in blocks if b.lstrip().startswith(start)) for start in ("id,", "{")
+        next(b.lstrip() for b in blocks if b.lstrip().startswith(start)) for start in ("id,", '{"id": 1')
     )
     found = read_recorded(written(tmp_path, table, "a.csv"))
     assert found == read_recorded(written(tmp_path, lines, "a.jsonl"))

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.evaluate.statistics import Interval, mcnemar, minimum_detectable, paired_bootstrap
+from pnyx.evaluate.statistics import (
+    Interval,
+    holm,
+    mcnemar,
+    minimum_detectable,
+    paired_bootstrap,
+    percentile,
+    wilson,
+)
 
 differences = st.lists(st.sampled_from((-1.0, -0.5, 0.0, 1.0)), min_size=1, max_size=40)
 
@@ -77,3 +85,42 @@ def test_nothing_can_be_said_of_no_questions() -> None:
         paired_bootstrap([])
     with pytest.raises(ValueError, match="no question"):
         minimum_detectable(0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_gives_the_published_intervals(hits: int, n: int, low: float, high: float) -> None:
+    """Newcombe 1998, table I, method 3."""
+    found = wilson(hits, n)
+    assert found.mean == hits / n
+    assert (round(found.low, 4), round(found.high, 4)) == (low, high)
+
+
+@given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_a_share_lies_in_its_interval_and_that_between_none_and_all(of: tuple[int, int]) -> None:
+    hits, n = of
+    found, mirrored = wilson(hits, n), wilson(n - hits, n)
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+    assert found.low == pytest.approx(1 - mirrored.high)
+
+
+def test_holm_gives_the_published_adjustment() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holm_never_makes_a_p_value_smaller_and_keeps_their_order(ps: list[float]) -> None:
+    adjusted = holm(ps)
+    assert all(p <= a <= 1 for p, a in zip(ps, adjusted, strict=True))
+    assert [a for _, a in sorted(zip(ps, adjusted, strict=True))] == sorted(adjusted)
+
+
+def test_a_percentile_is_a_value_that_was_seen() -> None:
+    assert percentile([3.0, 1.0, 2.0], 0.5) == 2
+    assert percentile([float(n) for n in range(1, 101)], 0.95) == 95
+    assert percentile([7.0], 0.95) == 7
+    with pytest.raises(ValueError, match="no value"):
+        percentile([], 0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -10,6 +11,10 @@ from typing import Any
 
 import pytest
 
+import pnyx
+from pnyx.interfaces.opening import open_settings
+from pnyx.run.circuit import PAUSE_S, RUNS, Circuits
+from pnyx.run.runner import Runner
 from tests.support.books import Run
 
 from .trial import KEY, RETRIES, Trial
@@ -134,3 +139,64 @@ def test_a_key_that_is_refused_drops_its_seat_and_is_told_nowhere(trial: Trial, 
     trial.host.on("beta", status=status, message=f"bad key {KEY}")
     assert trial.ask().code == 5
     assert outcomes(trial.check().run) == ["auth"]
+
+
+def test_a_host_that_is_down_keeps_only_the_first_runs_of_a_process_waiting(trial: Trial) -> None:
+    clock = [1000.0]
+    asked: list[int] = []
+    took: list[float] = []
+    trial.host.on("beta", status=503)
+
+    async def run(runner: Runner, **how: Any) -> pnyx.Result:
+        began, before = time.monotonic(), len(trial.host.requests("beta"))
+        result = await pnyx.ask("Why?", runner=runner, **how)
+        asked.append(len(trial.host.requests("beta")) - before)
+        took.append(time.monotonic() - began)
+        return result
+
+    async def runs() -> list[pnyx.Result]:
+        async with Runner.open(open_settings()) as runner:
+            runner.circuits = Circuits(lambda: clock[0])
+            results = [await run(runner) for _ in range(RUNS + 1)]
+            results.append(await run(runner, rounds=2, budget_usd=0.0175))
+            trial.host.on("beta")
+            results.append(await run(runner))
+            clock[0] += PAUSE_S
+            return results + [await run(runner) for _ in range(2)]
+
+    results = asyncio.run(runs())
+    assert asked == [RETRIES + 1] * RUNS + [0, 0, 0] + [1, 1]
+    assert [result.degraded for result in results] == [True] * (RUNS + 3) + [False] * 2
+    told = [result.dropped[0]["reason"] for result in results[RUNS : RUNS + 3]]
+    assert all("its host is down (" in why and "is not asked for another 30 s" in why for why in told), told
+    assert max(took[RUNS : RUNS + 3]) < min(took[:RUNS])
+    # What a run was told stays true of it, also where another process takes it up.
+    paused, sent = results[RUNS + 1], len(trial.host.requests("beta"))
+    assert paused.status == "paused"
+    resumed = trial.pnyx("resume", paused.run_id, "--budget", "1", "--json")
+    assert (resumed.code, len(trial.host.requests("beta"))) == (5, sent)
+    verdict = trial.check(f"{RUNS} runs wait, the next 3 drop the seat at once, then it is asked again")
+    assert verdict.bill_nusd == verdict.ledger_nusd
+
+
+def test_a_host_that_is_down_is_asked_by_a_run_that_cannot_do_without_it(trial: Trial) -> None:
+    trial.settle(retries=0)
+    trial.host.on("*", status=503)
+
+    async def runs() -> list[pnyx.Result]:
+        async with Runner.open(open_settings()) as runner:
+            results = [await pnyx.ask("Why?", protocol="voting", runner=runner) for _ in range(RUNS + 1)]
+            trial.host.on("*")
+            return results + [await pnyx.ask("Why?", protocol="voting", runner=runner) for _ in range(2)]
+
+    results = asyncio.run(runs())
+    assert [result.stop_reason == "no_quorum" for result in results] == [True] * (RUNS + 1) + [False] * 2
+    assert [len(result.dropped) for result in results[-2:]] == [1, 1]
+    trial.check()
+
+
+def test_a_host_that_is_down_is_asked_by_every_seat_of_a_run_by_itself(trial: Trial) -> None:
+    trial.settle(retries=1, seats=("lab:alpha", *["lab:beta"] * 4, "lab:gamma"))
+    trial.host.on("beta", status=503)
+    assert trial.ask("-p", "voting").code == 5
+    assert outcomes(trial.check().run) == ["overloaded"] * 8

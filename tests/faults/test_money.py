@@ -9,9 +9,10 @@ import sys
 import pytest
 
 from pnyx.core.models import Price
+from tests.support.books import Run
 from tests.support.sources import ROOT
 
-from .trial import PRICES, Trial
+from .trial import PRICES, Trial, soon
 
 PROCESSES, RUNS = 4, 10
 COSTLY = {"prompt_tokens": 6_000, "completion_tokens": 3_000, "total_tokens": 9_000}
@@ -59,3 +60,66 @@ def test_a_run_out_of_budget_pauses_and_a_larger_one_resumes_without_paying_twic
     assert trial.pnyx("resume", paused.json["run_id"], "--budget", "1", "--json").code == 0
     verdict = trial.check()
     assert (len(trial.host.log), verdict.uncertain) == (4, 0)
+
+
+EXCESS = {"prompt_tokens": 100, "completion_tokens": 16_000, "total_tokens": 16_100}
+"""What a host tells that was to write 4,096 tokens at most."""
+
+
+def overruns(run: Run) -> list[int]:
+    return [attempt.overrun for attempt in run.attempts if attempt.overrun]
+
+
+def budget_events(run: Run) -> list[str]:
+    return [event["kind"] for event in run.events if event["type"] == "budget"]
+
+
+def test_a_bill_beyond_the_reservation_is_charged_and_told_and_stops_the_run_at_its_cap(trial: Trial) -> None:
+    trial.host.on("beta", usage=EXCESS)
+    paused = trial.ask("--budget", "0.03")
+    assert (paused.code, paused.json["status"], len(trial.host.log)) == (4, "paused", 3)
+    verdict = trial.check()
+    assert (verdict.uncertain, verdict.ledger_nusd) == (0, verdict.bill_nusd)
+    (over,) = overruns(verdict.run)
+    assert 30_000_000 < verdict.ledger_nusd <= 30_000_000 + over
+    assert paused.json["detail"]["overrun_usd"] == over / 1e9
+    assert budget_events(verdict.run) == ["overrun", "exhausted"]
+    assert f"${verdict.ledger_nusd / 1e9:.4f} is spent or reserved" in paused.json["detail"]["message"]
+    assert trial.pnyx("resume", verdict.run.id, "--json").code == 4
+    assert len(trial.host.log) == 3, "a resume with the same cap sent something"
+    done = trial.pnyx("resume", verdict.run.id, "--budget", "1", "--json")
+    assert (done.code, len(trial.host.log)) == (0, 4)
+    assert done.json["detail"]["overrun_usd"] == over / 1e9
+    assert trial.check().uncertain == 0
+
+
+def test_a_bill_beyond_the_reservation_of_the_last_call_is_told_with_the_answer(trial: Trial) -> None:
+    trial.host.on("alpha", call=2, usage=EXCESS)
+    done = trial.ask("--budget", "0.03")
+    assert (done.code, done.json["status"]) == (0, "decided")
+    (over,) = overruns(trial.check().run)
+    assert done.json["detail"]["overrun_usd"] == over / 1e9
+    assert 0.03 < done.json["usage"]["cost_usd"] <= 0.03 + over / 1e9
+    shown = trial.pnyx("show", done.json["run_id"])
+    assert f"${over / 1e9:.4f} more than was reserved" in shown.out
+
+
+@pytest.mark.parametrize("where", ["trial", "postgres_trial"], ids=["sqlite", "postgresql"])
+def test_a_bill_beyond_the_reservation_stops_every_process_at_the_cap_that_they_share(
+    request: pytest.FixtureRequest, where: str
+) -> None:
+    trial: Trial = request.getfixturevalue(where)
+    trial.settle(day_usd=0.06, call_deadline_s=60)
+    trial.host.on("alpha", call=1, usage=EXCESS, after=2)
+    trial.host.on("alpha", call=2, delay=4.0)
+    with trial.spawned("ask", "Why?", "--json") as one:
+        soon(lambda: len(trial.host.log) == 1)
+        with trial.spawned("ask", "Why?", "--json") as other:
+            soon(lambda: len(trial.host.log) == 2)
+            ended = [trial.ended(process) for process in (one, other)]
+    assert [(done.code, done.json["stop_reason"]) for done in ended] == [(4, "budget")] * 2
+    assert len(trial.host.log) == 2, "a request was sent past the cap"
+    assert trial.ask().code == 4
+    verdict = trial.check()
+    (over,) = [over for run in verdict.books.runs.values() for over in overruns(run)]
+    assert 60_000_000 < verdict.ledger_nusd == verdict.bill_nusd <= 60_000_000 + over

@@ -5,18 +5,22 @@ PNYX_KILLS is how many processes are killed in all, `make test-faults` with 200 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
 import signal
-import sqlite3
+import subprocess
 import time
-from contextlib import closing
+from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from pnyx.protocols import names
-from tests.support.books import Books
+from tests.support.books import Books, Run
 
 from .trial import Trial, soon
 
@@ -86,26 +90,107 @@ def _line(trial: Trial, happened: str) -> tuple[str, str, str]:
     return (happened, *trial.line[1:])
 
 
-def test_a_worker_frozen_past_its_lease_writes_nothing_when_it_wakes(trial: Trial) -> None:
-    trial.host.on("beta", call=1, delay=2.0)
-    with trial.spawned("ask", "Why?") as process:
-        soon(lambda: trial.host.requests("beta"))
+def silent(trial: Trial, seconds: int) -> bool:
+    """Set the heartbeat of all runs back; False where another transaction holds them."""
+    statement = text(f"UPDATE runs SET heartbeat_at = heartbeat_at - {seconds}")
+
+    async def execute() -> None:
+        options = {"server_settings": {"lock_timeout": "500"}}
+        engine = create_async_engine(trial.url, connect_args=options)
+        try:
+            async with engine.begin() as connection:
+                await connection.execute(statement)
+        finally:
+            await engine.dispose()
+
+    try:
+        if trial.url.startswith("postgresql"):
+            asyncio.run(execute())
+        else:
+            with create_engine(trial.url, connect_args={"timeout": 0.5}).begin() as connection:
+                connection.execute(statement)
+    except DBAPIError as exc:
+        if "lock" not in str(exc.orig):
+            raise
+        return False
+    return True
+
+
+def stopped(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the system has stopped all of the process."""
+    tasks = Path(f"/proc/{process.pid}/task").glob("*/stat")
+    return {path.read_text().rpartition(")")[2].split()[0] for path in tasks} == {"T"}
+
+
+def freeze(trial: Trial, process: subprocess.Popen[bytes]) -> Run:
+    """Stop the process while it waits for one last reply, and where it holds no lock; its run."""
+
+    def waiting() -> bool:
+        (run,) = Books.read(trial.url).runs.values()
+        return sorted(attempt.kind for attempt in run.attempts) == ["", "", "open"]
+
+    soon(lambda: trial.host.requests("beta"))
+    soon(waiting)
+    while not stopped(process):
         process.send_signal(signal.SIGSTOP)
-        (frozen,) = Books.read(trial.url).runs.values()
-        # As if half a minute had passed: the lease is a time in the database.
-        with closing(sqlite3.connect(trial.url.removeprefix("sqlite:///"))) as connection, connection:
-            connection.execute("UPDATE runs SET heartbeat_at = heartbeat_at - 60")
+        soon(lambda: stopped(process))
+        if not silent(trial, 0):
+            process.send_signal(signal.SIGCONT)
+            soon(lambda: not stopped(process))
+    (run,) = Books.read(trial.url).runs.values()
+    return run
+
+
+@pytest.mark.parametrize("where", ["trial", "postgres_trial"], ids=["sqlite", "postgresql"])
+def test_a_worker_frozen_past_its_lease_writes_nothing_when_it_wakes(
+    request: pytest.FixtureRequest, where: str
+) -> None:
+    trial: Trial = request.getfixturevalue(where)
+    trial.settle(call_deadline_s=60)
+    trial.host.on("beta", call=1, after=4)
+    with trial.spawned("ask", "Why?") as process:
+        frozen = freeze(trial, process)
+        early = trial.pnyx("resume", frozen.id)
+        assert (early.code, "is still running" in early.err) == (2, True), "the lease had not lapsed"
+        assert silent(trial, 60)
         other = trial.pnyx("resume", frozen.id, "--json")
         assert (other.code, other.json["status"]) == (0, "decided")
-        finished = Books.read(trial.url).runs[frozen.id]
-        soon(lambda: trial.host.log[-1].done)
+        finished = Books.read(trial.url)
+        assert stopped(process)
+        soon(lambda: all(sent.done for sent in trial.host.log))
         process.send_signal(signal.SIGCONT)
         first = trial.ended(process)
     assert (first.code, first.out) == (1, "")
     assert "was taken over by another process" in first.err
-    assert Books.read(trial.url).runs[frozen.id] == finished
+    assert Books.read(trial.url) == finished
     verdict = trial.check()
     assert verdict.run.epoch == frozen.epoch + 1
+    assert verdict.uncertain == 1
+
+
+@pytest.mark.parametrize("where", ["trial", "postgres_trial"], ids=["sqlite", "postgresql"])
+def test_a_frozen_worker_that_wakes_beside_the_one_that_took_over_is_refused_and_sends_nothing(
+    request: pytest.FixtureRequest, where: str
+) -> None:
+    trial: Trial = request.getfixturevalue(where)
+    trial.settle(call_deadline_s=60)
+    trial.host.on("beta", call=1, after=4)
+    trial.host.on("beta", call=2, delay=4.0)
+    with trial.spawned("ask", "Why?", "--rounds", "2") as process:
+        frozen = freeze(trial, process)
+        assert silent(trial, 60)
+        with trial.spawned("resume", frozen.id, "--json") as other:
+            soon(lambda: len(trial.host.requests("beta")) == 2 and trial.host.requests("beta")[0].done)
+            process.send_signal(signal.SIGCONT)
+            first = trial.ended(process)
+            assert other.poll() is None, "the other one was not at work any more"
+            second = trial.ended(other)
+    assert (first.code, first.out) == (1, "")
+    assert "was taken over by another process" in first.err
+    assert (second.code, second.json["status"]) == (0, "decided")
+    verdict = trial.check()
+    answered = [event for event in verdict.run.events if event["type"] == "call_finished"]
+    assert (len(answered), len(trial.host.log)) == (8, 8 + verdict.uncertain)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C once", "SIGTERM"])

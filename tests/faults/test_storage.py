@@ -22,6 +22,7 @@ from pnyx.run.runner import Runner
 from pnyx.store import engine
 from pnyx.store.schema import REVISION
 from tests.interfaces.shell import Done
+from tests.support import fsyncs
 from tests.support.disks import small_disk
 from tests.support.postgres import PostgresServer
 from tests.support.sources import ROOT
@@ -59,24 +60,35 @@ def test_a_full_disk_stops_the_paying_says_where_and_resumes_when_there_is_room(
         trial.line = (f"{disk.kind}: stopped, then {verdict.happened}", *(trial.line or ("", "", ""))[1:])
 
 
-def failing(trial: Trial, at: int) -> Done:
-    """A run whose disk fails at its nth commit and ever after."""
-    command = [sys.executable, "-m", "tests.support.disks", str(at), "ask", "Why?"]
+def unsynced(trial: Trial, at: int) -> tuple[Done, int]:
+    """A run whose every fsync fails from its nth commit on, and how many requests had an intent by then."""
+    command = [sys.executable, "-m", "tests.support.fsyncs", str(at), "ask", "Why?"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     done = subprocess.run(command, env=environment, capture_output=True, timeout=60, text=True)
-    return trial.told_by(Done(done.returncode, done.stdout, done.stderr))
+    allowed = done.stderr.partition(fsyncs.TOLD)[2].partition("\n")[0]
+    return trial.told_by(Done(done.returncode, done.stdout, done.stderr)), int(allowed or 0)
 
 
-@pytest.mark.parametrize("at", [2, 3, 5])
-def test_a_commit_that_the_disk_refuses_sends_nothing_more_and_resumes(trial: Trial, at: int) -> None:
-    done = failing(trial, at)
-    assert done.code == 1, done.err
-    assert f"database {path_of(trial)}: disk I/O error" in done.err
+@pytest.mark.parametrize("at", range(1, 6))
+def test_an_fsync_that_fails_sends_nothing_that_is_not_on_disk_and_resumes(trial: Trial, at: int) -> None:
+    done, allowed = unsynced(trial, at)
+    assert (done.code, done.out) == (1, ""), done.err
+    assert f"database {path_of(trial)}: disk I/O error; the disk failed: check it and its room" in done.err
+    assert len(trial.host.log) <= allowed, "a request was sent whose intent was not synced"
     stopped = trial.check()
     for run in stopped.books.runs.values():
         assert trial.pnyx("resume", run.id, "--json").json["status"] == "decided"
     verdict = trial.check()
     assert len(trial.host.log) <= 4 + verdict.uncertain
+    trial.line = (f"stopped, then {verdict.happened}", *(trial.line or ("", "", ""))[1:])
+
+
+def test_a_disk_that_syncs_nothing_from_the_start_is_named_and_nothing_is_sent(trial: Trial) -> None:
+    done, _ = unsynced(trial, 0)
+    assert (done.code, done.out, trial.host.log) == (1, "", [])
+    assert f"database {path_of(trial)}: disk I/O error" in done.err
+    assert trial.ask().code == 0
+    trial.check()
 
 
 def test_a_folder_that_nobody_may_write_is_named_and_nothing_is_sent(

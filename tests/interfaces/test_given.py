@@ -72,7 +72,7 @@ def test_a_file_that_is_not_there_and_a_protocol_that_takes_none_are_refused(
     missing = pnyx("ask", "Why?", "-p", "aggregate", "--responses", "nowhere.jsonl")
     assert (missing.code, "nowhere.jsonl: No such file" in missing.err) == (2, True)
     wrong = pnyx("ask", "Why?", "-p", "council", "--responses", answers)
-    assert (wrong.code, "use -p aggregate or -p deliberate" in wrong.err) == (2, True)
+    assert (wrong.code, "these do: aggregate, deliberate, moa, voting" in wrong.err) == (2, True)
 
 
 def test_numbers_and_bare_texts_are_answers_too(lab: ScriptedHost, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pnyx.core.decision import Given
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision
 from pnyx.core.text import Material
@@ -165,3 +166,14 @@ def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
     assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({})) == (10, 10)
     assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({"layers": 1})) == (4, 4)
+
+
+@pytest.mark.parametrize(("layers", "asked"), [(1, ["close"]), (2, ["layer"] * 3 + ["close"])])
+def test_given_answers_are_the_first_layer(layers: int, asked: list[str]) -> None:
+    given = (Given("4", "Add them up."), Given("5"), Given("6", source="far:away"), Given("7"))
+    driven, decision = run(responses=given, layers=layers)
+    assert driven.kinds() == asked
+    assert "Add them up.\n\nFinal answer: 4" in read(driven.asked[0])
+    assert driven.asked[-1].seat == B
+    assert decision.answer == "Word of closed.\nFinal answer: 4"
+    assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({"layers": layers}), given=4) == (len(asked), len(asked))

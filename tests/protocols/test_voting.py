@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from pnyx.core.models import Seat
+from pnyx.core.decision import Given
+from pnyx.core.models import Seat, strengths
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.reckoning import reckon
-from pnyx.protocols.voting import PHASES, PROTOCOL, strengths
+from pnyx.protocols.voting import PHASES, PROTOCOL
 from tests.support.driven import Driven, Say, kind, seat
 
 A, B, C = seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "three:mid")
@@ -378,3 +379,21 @@ def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
     assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({})) == (4, 4)
     assert reckon(PROTOCOL, SEATS, PROTOCOL.settle(PROTOCOL.presets["deep"])) == (5, 5)
+
+
+GIVEN = (Given("4", "Two and two."), Given("5"), Given("4"), Given("6", source="far:away"))
+
+
+def test_given_answers_are_judged_by_the_strongest_seat_and_nobody_votes() -> None:
+    driven, decision = run(said([None] * 3, ruling(A, vote(4))), responses=GIVEN)
+    assert [ask.seat for ask in driven.of("judge")] == [ask.seat for ask in driven.asked] == [B]
+    assert set(shown(driven.asked[0])) == {f"Participant {name}" for name in "ABC4"}
+    assert "far:away" not in driven.asked[0].prompt.text
+    assert (decision.final_answer, decision.agreement) == ("4", 0.5)
+    assert decision.detail["native"]["Participant 4"] == "6"
+    assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({}), given=4) == (1, 1)
+
+
+def test_of_given_answers_without_a_judge_the_leading_one_stands() -> None:
+    _, decision = run(said([None] * 3, None), responses=GIVEN)
+    assert (decision.final_answer, decision.stop_reason) == ("4", "no_judge")

@@ -48,6 +48,12 @@ class Attempt:
         return nusd(done.get("cost_usd") or done.get("charged_usd"))
 
     @property
+    def overrun(self) -> int:
+        """nUSD that it was charged beyond its reservation."""
+        reserved = self.started["reserved_usd"]
+        return 0 if reserved is None else max(0, self.charged - nusd(reserved))
+
+    @property
     def kind(self) -> str:
         """How it failed, or ""; "open" while nobody knows."""
         return "open" if self.outcome is None else str(self.outcome.get("kind", ""))

@@ -22,7 +22,7 @@ from unittest import mock
 
 from pnyx.core.models import Price, Usage
 
-from .books import Attempt, Books, Run
+from .books import Attempt, Books, Run, nusd
 from .script import Request
 from .scripted import ScriptedHost
 
@@ -122,24 +122,34 @@ def _events(run: Run) -> None:
 
 
 def _ledger(books: Books) -> None:
-    """Spent is what the journal charged, held is what is still open; of every run and every day."""
+    """Spent is what the journal charged, held is what is still open; of every run and every day.
+
+    Both together are within the cap, but for what was billed beyond its reservation, and that is told.
+    """
     days: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    overrun: Counter[str] = Counter()
     for run in books.runs.values():
         held = 0
         for attempt in run.attempts:
             amount = round((attempt.started["reserved_usd"] or 0.0) * 1e9)
-            day = days[f"day:{attempt.started['time'][:10]}"]
+            scope = f"day:{attempt.started['time'][:10]}"
+            day = days[scope]
             day[0] += attempt.charged
+            overrun[scope] += attempt.overrun
+            overrun[f"run:{run.id}"] += attempt.overrun
             if attempt.outcome is None:
                 held += amount
                 day[1] += amount
         cap, spent, reserved = books.accounts.get(f"run:{run.id}", (None, 0, 0))
         assert (spent, reserved) == (run.charged, held), f"run {run.id}: ledger {spent}, {reserved}"
-        assert cap is None or spent + reserved <= cap, f"run {run.id} is over its cap"
+        over = overrun[f"run:{run.id}"]
+        assert cap is None or spent + reserved <= cap + over, f"run {run.id} is over its cap"
+        told = sum(nusd(e["overrun_usd"]) for e in run.events if e["type"] == "budget")
+        assert told == over, f"run {run.id}: {over} overrun, {told} told"
     for scope, (cap, spent, reserved) in books.accounts.items():
         if scope.startswith("day:"):
             assert [spent, reserved] == days[scope], f"{scope}: ledger {spent}, {reserved}"
-            assert cap is None or spent + reserved <= cap, f"{scope} is over its cap"
+            assert cap is None or spent + reserved <= cap + overrun[scope], f"{scope} is over its cap"
 
 
 def _bill(attempts: Iterable[Attempt], log: Iterable[Request], prices: Mapping[str, Price]) -> int:

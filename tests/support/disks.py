@@ -1,20 +1,15 @@
-"""Disks that fail for real: one with little room, one that cannot be written, one whose commits fail.
+"""Disks with little room, for real.
 
 A small disk is a tmpfs of its own, which takes the right to mount; where that is refused, a limit on the
 size of files stands for it, which the system answers with an error in the same calls.
-
-`python -m tests.support.disks N ARGUMENTS …` is the pnyx command whose disk fails at its Nth commit. No
-user may make a real disk fail at a given fsync, so here the driver's `commit` raises what SQLite then says.
 """
 
 from __future__ import annotations
 
 import resource
 import signal
-import sqlite3.dbapi2
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -62,25 +57,3 @@ def _mount(options: str, folder: Path) -> bool:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
     except FileNotFoundError:
         return False
-
-
-def _failing(fail_at: int) -> Callable[..., sqlite3.Connection]:
-    count = 0
-
-    class Failing(sqlite3.Connection):
-        def commit(self) -> None:
-            nonlocal count
-            count += self.in_transaction
-            if self.in_transaction and count >= fail_at:
-                raise sqlite3.OperationalError("disk I/O error")
-            super().commit()
-
-    connect = sqlite3.dbapi2.connect
-    return lambda *args, **named: connect(*args, **(named | {"factory": Failing}))
-
-
-if __name__ == "__main__":
-    from pnyx.interfaces.cli import main
-
-    sqlite3.dbapi2.connect = _failing(int(sys.argv[1]))  # type: ignore[assignment]
-    main(sys.argv[2:])

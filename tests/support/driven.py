@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from pnyx.core.decision import Given
 from pnyx.core.models import Price, Seat
 from pnyx.core.phases import START
 from pnyx.core.steps import All, Ask, Branch, Brief, Decision, Enter, Panel, Protocol, Reply, Step, Tell
@@ -38,11 +39,12 @@ class Driven:
         question: str = "How many?",
         context: tuple[Material, ...] = (),
         seed: int = 1,
+        responses: tuple[Given, ...] = (),
         **options: Any,
     ) -> None:
         self.protocol, self.say = protocol, say
         self.panel = Panel(seats, seed=seed, salt="s")
-        self.brief = Brief(question, "2026-01-02", protocol.settle(options), context)
+        self.brief = Brief(question, "2026-01-02", protocol.settle(options), context, responses)
         self.phase = START
         self.asked: list[Ask] = []
         self.waves: list[int] = []

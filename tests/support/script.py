@@ -48,8 +48,9 @@ class Fault:
     searches: what the host searches for before it answers -> the pages it finds, all of which the text cites.
     usage: as the dialect reports it, None for not at all; "true" reports what was used.
     body: these bytes instead of a reply. message: the error's, where `status` is one.
-    delay: seconds before the reply. hang: never reply. drip: (bytes, seconds between them). pings: after the
-        head, a comment line every so many seconds, for ever.
+    delay: seconds before the reply. after: no reply before so many requests, to all models, have come in.
+    hang: never reply. drip: (bytes, seconds between them). pings: after the head, a comment line every so
+        many seconds, for ever.
     cut_at: hang up after so many bytes of body. reset: break the connection, at `cut_at` or else at once.
     unframed: the body ends where the connection does, so that only its content tells a cut.
     """
@@ -68,6 +69,7 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     delay: float = 0.0
+    after: int = 0
     drip: tuple[int, float] | None = None
     cut_at: int | None = None
     hang: bool = False

@@ -71,6 +71,14 @@ class ScriptedHost:
             await asyncio.sleep(0.01)
         raise AssertionError(f"still open: {[request for request in self.log if not request.done]}")
 
+    async def asked(self, times: int, within: float = 60.0) -> None:
+        """Return when so many requests have come in; fails after `within` seconds."""
+        for _ in range(int(within / 0.01)):
+            if len(self.log) >= times:
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"{len(self.log)} of {times} requests came in")
+
     def bill(self, prices: Mapping[str, Price]) -> int:
         """What all calls cost at `prices` (by model), in nUSD."""
         return sum(
@@ -218,7 +226,7 @@ class _Connection(asyncio.Protocol):
         asked, request, fault = admitted
         self.request = request
         wait = self.host.latency + fault.delay
-        steady = wait == 0 and not (fault.hang or fault.drip or fault.pings)
+        steady = wait == 0 and not (fault.after or fault.hang or fault.drip or fault.pings)
         if steady:
             self.send(asked, request, fault)
         else:
@@ -227,6 +235,7 @@ class _Connection(asyncio.Protocol):
             self.task.add_done_callback(self.host.tasks.discard)
 
     async def late(self, asked: Asked, request: Request, fault: Fault, wait: float) -> None:
+        await self.host.asked(fault.after)
         await asyncio.sleep(wait if not fault.hang else 86400)
         if fault.pings is not None:
             self.transport.write(

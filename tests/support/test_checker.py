@@ -62,6 +62,14 @@ def test_books_that_are_wrong_are_found(
         check(sqlite_url, lab, PRICES)
 
 
+def test_a_bill_beyond_a_reservation_that_nobody_was_told_of_is_found(
+    done: Callable[[str], None], lab: ScriptedHost, sqlite_url: str
+) -> None:
+    done("UPDATE events SET body = json_set(body, '$.reserved_usd', 1e-9) WHERE type = 'call_started'")
+    with pytest.raises(AssertionError, match="overrun, 0 told"):
+        check(sqlite_url, lab, PRICES)
+
+
 def test_a_request_that_no_journal_knows_is_found(done: object, lab: ScriptedHost, sqlite_url: str) -> None:
     lab.log.append(lab.log[0])
     with pytest.raises(AssertionError, match="requests"):

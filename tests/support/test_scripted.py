@@ -232,6 +232,17 @@ async def test_drips_and_pings_come_slowly(host: ScriptedHost) -> None:
             assert await client.reader.readuntil(b"\n\n\r\n") == b"e\r\n: still here\n\n\r\n"
 
 
+async def test_a_reply_can_wait_for_other_requests() -> None:
+    async with ScriptedHost() as host, Client(host) as one, Client(host) as other:
+        host.on("alpha", call=1, after=2)
+        waiting = asyncio.create_task(one.ask(ASK))
+        await host.asked(1)
+        await asyncio.sleep(0.05)
+        assert not host.log[0].done
+        await other.ask(ASK)
+        assert (await waiting)[0] == 200
+
+
 async def test_delay_and_latency_hold_a_reply_back_and_keep_the_connection() -> None:
     async with ScriptedHost(latency=0.05) as host, Client(host) as client:
         host.on("beta", delay=0.05)

@@ -180,7 +180,9 @@ class VoteTallied(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget(_Base):
-    """kind: "warning" (a threshold was passed) | "exhausted" (the next call does not fit) | "raised"."""
+    """kind: "warning" (a threshold was passed) | "exhausted" (the next call does not fit) | "raised" |
+    "overrun" (the seat's call was billed beyond what was reserved for it, by `overrun_usd`).
+    """
 
     type: ClassVar[str] = "budget"
     kind: str
@@ -188,6 +190,7 @@ class Budget(_Base):
     spent_usd: float
     reserved_usd: float
     cap_usd: float | None
+    overrun_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["NUSD", "Price", "Seat", "Usage", "cheapest", "strongest"]
+__all__ = ["NUSD", "Price", "Seat", "Usage", "cheapest", "strengths", "strongest"]
 
 NUSD = 1_000_000_000
 """Ledgers count whole nano-USD, so that sums are exact in every process; 1 USD = 10^9 nUSD."""
@@ -106,3 +107,12 @@ def strongest(seats: tuple[Seat, ...]) -> tuple[Seat, ...]:
 def cheapest(seats: tuple[Seat, ...]) -> tuple[Seat, ...]:
     """Seats by input price, unknown prices last, then the order given."""
     return tuple(sorted(seats, key=lambda s: s.price.input if s.price else math.inf))
+
+
+def strengths(seats: Sequence[Seat]) -> dict[str, float]:
+    """label -> weight, together 1: ln(1 + price), else ln(1 + parameters), else all the same."""
+    prices = [seat.price.output if seat.price else 0.0 for seat in seats]
+    sizes = [seat.parameters or 0.0 for seat in seats]
+    known = next((xs for xs in (prices, sizes) if all(x > 0 for x in xs)), [1.0] * len(seats))
+    logs = [math.log1p(x) for x in known]
+    return {seat.label: log / sum(logs) for seat, log in zip(seats, logs, strict=True)}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from ..core.normalise import normalise
 from ..errors import UsageError
 from ..reliability.accuracy import Answered
+from .tables import read_table
 
 __all__ = ["NOT_ASKED", "read_recorded"]
 
@@ -56,43 +54,15 @@ def read_recorded(
 
 
 def _rows(path: Path, where: Collection[str]) -> Iterator[tuple[int, Mapping[str, Any], Mapping[str, Any]]]:
-    """Line number, fields, and answers by model."""
-    kind = Path(path.stem if path.suffix == ".gz" else path.name).suffix
-    if kind not in (".csv", ".jsonl"):
-        raise UsageError(f"{path}: recorded answers are a .csv or .jsonl file, or one of them with .gz")
-    try:
-        with _opened(path) as file:
-            yield from _csv_rows(file, where) if kind == ".csv" else _json_rows(file, path)
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as exc:
-        raise UsageError(f"cannot read {path}: {exc}") from exc
-
-
-def _opened(path: Path) -> IO[str]:
-    opener = gzip.open if path.suffix == ".gz" else open
-    return opener(path, "rt", encoding="utf-8-sig", newline="")
-
-
-def _csv_rows(
-    file: Iterable[str], where: Collection[str]
-) -> Iterator[tuple[int, Mapping[str, Any], Mapping[str, Any]]]:
-    reader = csv.DictReader(file, restval="")
-    for row in reader:
-        fields = {name: value for name, value in row.items() if name in FIELDS or name in where}
-        answers = {name: value for name, value in row.items() if name and name not in fields}
-        yield reader.line_num, fields, answers
-
-
-def _json_rows(file: Iterable[str], path: Path) -> Iterator[tuple[int, Mapping[str, Any], Mapping[str, Any]]]:
-    for number, line in enumerate(file, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as exc:
-            raise UsageError(f"{path}, line {number} is not JSON: {exc}") from exc
-        if not (isinstance(row, dict) and isinstance(row.get("answers"), dict)):
-            raise UsageError(f"{path}, line {number}: wanted an object with the object `answers`")
-        yield number, row, row["answers"]
+    """Line number, fields, and answers by model: an object of its own in JSON, in CSV all other columns."""
+    named = Path(path.stem if path.suffix == ".gz" else path.name).suffix == ".jsonl"
+    for line, row in read_table(path):
+        answers = (
+            row.get("answers") if named else {n: v for n, v in row.items() if n not in (*FIELDS, *where)}
+        )
+        if not isinstance(answers, dict):
+            raise UsageError(f"{path}, line {line}: wanted an object with the object `answers`")
+        yield line, row, answers
 
 
 def _answered(row: Mapping[str, Any], answers: Mapping[str, Any], line: int, path: Path) -> Answered:

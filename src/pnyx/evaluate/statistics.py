@@ -1,4 +1,4 @@
-"""Whether a difference is one: paired comparisons on the same questions."""
+"""How sure a share is, and whether a difference is one: paired comparisons on the same questions."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from math import sqrt
+from math import ceil, sqrt
 from statistics import NormalDist
 
-__all__ = ["Interval", "mcnemar", "minimum_detectable", "paired_bootstrap"]
+__all__ = ["Interval", "holm", "mcnemar", "minimum_detectable", "paired_bootstrap", "percentile", "wilson"]
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean difference and the range that holds it with the stated probability."""
+    """A mean and the range that holds it with the stated probability."""
 
     mean: float
     low: float
@@ -69,3 +69,39 @@ def minimum_detectable(n: int, split: float, *, level: float = 0.95, power: floa
         raise ValueError("there is no question to compare on")
     z = NormalDist().inv_cdf
     return (z((1 + level) / 2) + z(power)) * sqrt(split / n)
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """The p-values adjusted for their number, in the order given (Holm 1979).
+
+    Whoever rejects those at most 0.05 rejects any true hypothesis with probability 0.05 at most.
+    """
+    adjusted, least = dict[int, float](), 0.0
+    for rank, place in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        least = max(least, min(1.0, (len(ps) - rank) * ps[place]))
+        adjusted[place] = least
+    return [adjusted[place] for place in range(len(ps))]
+
+
+def wilson(hits: int, n: int, *, level: float = 0.95) -> Interval:
+    """The share of `hits` in `n` with its score interval (Wilson 1927), always within [0, 1].
+
+    Raises `ValueError` for `n` of none.
+    """
+    if n < 1:
+        raise ValueError("a share of nothing")
+    z, share = NormalDist().inv_cdf((1 + level) / 2), hits / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    # Rounding must not take the ends past what is certain.
+    return Interval(share, min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half)))
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest of `values` that at least `share` of them, in (0, 1], do not exceed.
+
+    Raises `ValueError` for no values.
+    """
+    if not values:
+        raise ValueError("there is no value")
+    return sorted(values)[max(0, ceil(share * len(values)) - 1)]

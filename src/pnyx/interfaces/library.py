@@ -48,7 +48,7 @@ async def ask(
     `async def complete(self, call) -> str`, see `pnyx.Provider` for all it can do. settings: default
     is what the command line would use. runner: one to share between calls; else one is opened and
     closed. preset: "quick" or "deep". cast: "diverse" or "redteam", a role for every seat. responses:
-    answers that exist already, for aggregate and deliberate. ground: search the web first. budget_usd
+    answers that exist already, for the protocols that take such. ground: search the web first. budget_usd
     in USD, deadline_s in seconds. options: those of the protocol, such as `rounds=2`.
 
     A run that fails, pauses or is cancelled says so in `status` and `stop_reason`; what stops it

@@ -250,7 +250,9 @@ class Transcript:
             case Budget():
                 spent = f"{money(event.spent_usd)} spent, {money(event.reserved_usd)} reserved"
                 cap = "" if event.cap_usd is None else f" of {money(event.cap_usd)}"
-                return Entry(kind="budget", title=f"budget {event.kind}", text=f"{event.scope}: {spent}{cap}")
+                over = f"; {money(event.overrun_usd)} more than was reserved" if event.overrun_usd else ""
+                text = f"{event.scope}: {spent}{cap}{over}"
+                return Entry(kind="budget", title=f"budget {event.kind}", text=text)
 
     def _title(self, event: Event, model: str) -> str:
         who = place_name(event.seat, self._place(event, model).model) if event.seat else ""

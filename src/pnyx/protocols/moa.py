@@ -4,7 +4,8 @@ Source: Wang et al. 2024, "Mixture-of-Agents". Where PROTOCOLS.md is silent: `la
 which every seat answers, and closing is one call more; a layer in which nobody answers leaves the one before
 it standing; an aggregator that is silent is replaced by the next strongest seat of the last layer, and when
 all are, that layer's leading answer is the decision, verbatim. The last layer's short answers are counted:
-agreement is the share of them that the aggregator's answer has.
+agreement is the share of them that the aggregator's answer has. It takes existing answers for its first
+layer, as aggregate does.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.answers import final_answer
+from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply, Scope
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
 from .asking import question
+from .natives import judges, native_answers
 from .polling import Poll
 
 ANSWER, LAYER, CLOSE = load("moa/answer"), load("moa/layer"), load("moa/close")
@@ -36,7 +39,7 @@ async def moa(brief: Brief, panel: Panel) -> Decision:
     asked, layers = question(brief), brief.options["layers"]
     await panel.enter("layer", 1, question=brief.question)
     first = ANSWER(question=asked, today=brief.today)
-    answers = await panel.all([panel.work(seat, first) for seat in panel.seats], quorum=2)
+    answers = await native_answers(brief, panel, first)
     for n in range(2, layers + 1):
         await panel.enter("layer", n, _best(answers), answers=answers, left=layers - n + 1)
         shown = {seat: _shown(panel, answers, n, seat.label) for seat in panel.seats}
@@ -50,7 +53,7 @@ async def moa(brief: Brief, panel: Panel) -> Decision:
     await poll.tell()
     await panel.enter("close", layers, _best(answers), answers=answers, left=0)
     last = CLOSE(question=asked, today=brief.today, answers=_shown(panel, answers, "close"))
-    closed = await _close(panel, poll, last)
+    closed = await _close(panel, judges(brief, panel, poll), last)
     answer = closed.text if closed else _best(answers)
     await panel.enter("complete", layers, answer, text=answer)
     short = final_answer(answer)
@@ -65,9 +68,9 @@ async def moa(brief: Brief, panel: Panel) -> Decision:
     )
 
 
-async def _close(panel: Panel, poll: Poll, draft: Draft) -> Reply | None:
+async def _close(panel: Panel, seats: Sequence[Seat], draft: Draft) -> Reply | None:
     try:
-        return await panel.first(poll.seats, draft)
+        return await panel.first(seats, draft)
     except SeatAbsent:
         return None
 
@@ -83,7 +86,7 @@ def _shown(panel: Panel, answers: Sequence[Reply], *reader: object) -> list[Mate
 
 
 def _calls(scope: Scope) -> tuple[int, int]:
-    calls = scope.options["layers"] * len(scope.seats) + 1
+    calls = (scope.options["layers"] - bool(scope.given)) * len(scope.seats) + 1
     return calls, calls
 
 
@@ -93,6 +96,7 @@ PROTOCOL = Protocol(
     phases=PHASES,
     script=moa,
     options={"layers": Option(3, "layers in which every seat answers", 1, 10)},
+    quorum_given=1,
     calls=_calls,
     presets={"quick": {"layers": 1}, "deep": {"layers": 4}},
 )

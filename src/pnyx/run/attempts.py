@@ -81,8 +81,12 @@ class Attempts:
         if not self._fit(_window(seat)):
             return self._unsendable()
         while True:
+            if (refused := self._refused()) is not None:
+                return refused
             async with gate.call():
                 caller.check()
+                if (refused := self._refused()) is not None:  # while it waited at the gate
+                    return refused
                 if call_deadline is None:
                     call_deadline = Deadline.after(caller.limits.call_deadline_s)
                 started = await self._intend()
@@ -90,6 +94,7 @@ class Attempts:
             started, result, elapsed = sent.started, sent.result, sent.elapsed_s
             if isinstance(result, Completion):
                 caller.hedging.took(seat.model, elapsed)
+                caller.circuits[seat.model].answered()
                 return self._finished(started, result, elapsed)
             tries += 1
             wait = delay(tries, result) if result.retryable and tries <= caller.limits.retries else None
@@ -105,6 +110,7 @@ class Attempts:
                 caller.check()
             failed = self._failed(started, result, elapsed, final=wait is None, wait=wait)
             if wait is None:
+                caller.circuits[seat.model].failed(caller.journal.run_id, failed.kind, failed.message)
                 caller.check_quorum()
                 return failed
             await caller.pause(wait)
@@ -286,7 +292,18 @@ class Attempts:
     def _unsendable(self) -> CallFailed:
         """A request that cannot be made to fit is not sent blind: its seat is dropped."""
         window = f"{self.ask.seat.context or 0:,} tokens"
-        failed = self._unsent("too_long", f"the question alone does not fit the model's window of {window}")
+        return self._unasked("too_long", f"the question alone does not fit the model's window of {window}")
+
+    def _refused(self) -> CallFailed | None:
+        """A seat whose host is known to be down is dropped unasked, where the run can do without it."""
+        caller = self.caller
+        if len(caller.seats) - len(caller.journal.dropped) <= caller.quorum:
+            return None
+        reason = caller.circuits[self.ask.seat.model].refusal(caller.journal.run_id)
+        return None if reason is None else self._unasked("down", reason)
+
+    def _unasked(self, kind: str, message: str) -> CallFailed:
+        failed = self._unsent(kind, message)
         self.caller.journal.later(failed)
         self.caller.journal.later(self._dropped(failed))
         self.caller.check_quorum()

@@ -7,7 +7,7 @@ day, a batch), atomically in the database, so that no cap is passed however many
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
@@ -115,6 +115,18 @@ class Purse:
             return None
         scopes = list(self.accounts(started.time))
         return lambda connection: store.settle(connection, scopes, reserved, charged_nusd)
+
+    def overrun(self, started: CallStarted, charged_nusd: int, spent_nusd: int, time: str) -> Budget | None:
+        """What to tell of a call that was billed beyond its reservation, else None.
+
+        spent_nusd: by the run, this call included.
+        """
+        over = charged_nusd - nusd(started.reserved_usd)
+        if over <= 0 or started.reserved_usd is None:
+            return None
+        cap = self.accounts(time)[self.run_scope]
+        told = budget_event("overrun", store.Account(self.run_scope, cap, spent_nusd, 0), time)
+        return replace(told, seat=started.seat, overrun_usd=over / NUSD)
 
     def bill(
         self,

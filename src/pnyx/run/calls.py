@@ -26,6 +26,7 @@ from ..store.runs import Account
 from ..tools import Toolbox
 from .attempts import Attempts
 from .budget import Purse, budget_event, nusd
+from .circuit import Circuits
 from .drive import Where
 from .hedging import Hedging
 from .journal import CLOSED, Journal
@@ -57,6 +58,7 @@ class Caller:
     toolbox: Toolbox = field(default_factory=Toolbox)
     redact: Callable[[str], str] = lambda text: text
     hedging: Hedging = field(default_factory=Hedging)
+    circuits: Circuits = field(default_factory=Circuits)
     streaming: bool = False
     searches: int = 0
     warn_usd: float | None = None
@@ -177,6 +179,8 @@ class Caller:
         if warn is not None and before < warn * NUSD <= self.spent_nusd:
             account = Account(self.purse.run_scope, round(warn * NUSD), self.spent_nusd, 0)
             outcome = (*outcome, budget_event("warning", account, now()))
+        if over := self.purse.overrun(started, charged_nusd, self.spent_nusd, outcome[0].time):
+            outcome = (*outcome, over)
         self.journal.post(*outcome, ledger=self.purse.settle(started, charged_nusd))
 
     def check_quorum(self) -> None:

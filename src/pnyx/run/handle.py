@@ -217,6 +217,9 @@ class RunHandle:
 
     def _result(self, decision: Decision) -> Result:
         decision = replace(decision, **calibrated(self.spec, decision))
+        if self.summary.overrun_usd:
+            detail = {**decision.detail, "overrun_usd": self.summary.overrun_usd}
+            decision = replace(decision, detail=detail)
         dropped = tuple(self.summary.dropped)
         return Result(
             **{f.name: getattr(decision, f.name) for f in fields(decision)},

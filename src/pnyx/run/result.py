@@ -65,6 +65,7 @@ class Summary:
     rounds: int = 0
     answer: str | None = None
     exhausted: str | None = None
+    overrun_usd: float = 0.0
 
     def add(self, event: Event) -> None:
         match event:
@@ -83,6 +84,8 @@ class Summary:
                 self.answer = event.answer or self.answer
             case Budget(kind="exhausted"):
                 self.exhausted = event.scope
+            case Budget(kind="overrun"):
+                self.overrun_usd = round(self.overrun_usd + event.overrun_usd, 9)
             case _:
                 pass
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any, Self
 
 from sqlalchemy import Connection
@@ -20,7 +21,7 @@ from sqlalchemy import Connection
 from .. import __version__
 from ..config import database_url
 from ..core.events import CallFinished, Event, RunStarted
-from ..errors import ConfigError, StoreError, UsageError
+from ..errors import ConfigError, NotFound, StoreError, UsageError
 from ..protocols import grounding
 from ..providers.registry import Providers
 from ..settings import Settings
@@ -30,6 +31,7 @@ from ..tools import Toolbox
 from ..tools.open import open_tools
 from .budget import Purse, budget_event
 from .calls import Caller
+from .circuit import Circuits
 from .experience import Experience
 from .handle import FINAL, RunHandle
 from .hedging import Hedging
@@ -43,6 +45,7 @@ from .spec import Spec
 
 __all__ = ["Runner", "new_id"]
 
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 POLL_S = 0.5
 """How often other processes' requests to stop are looked for, in seconds."""
 
@@ -56,6 +59,7 @@ class Runner:
         self._gates = _Gates(settings)
         self._keeper: asyncio.Task[None] | None = None
         self._hedging = Hedging()
+        self.circuits = Circuits()
         self._experience = Experience(database)
         self._toolbox = Toolbox()
 
@@ -86,6 +90,19 @@ class Runner:
         """Record a new run and start it. Raises `UsageError`, `ConfigError`, `StoreError`."""
         spec.check()
         return await self._begin(spec)
+
+    async def once(self, spec: Spec, name: str) -> RunHandle:
+        """The one run that its owner calls `name`: started, taken up again, or shown, where it is over.
+
+        So whoever has many questions to put can be killed and begin again from the start. name: tells
+        what is asked; spec: how, if it was not begun yet. Raises as `start` and `resume` do.
+        """
+        run_id = new_id(f"{spec.owner}/{name}")
+        try:
+            return await self.resume(run_id, owner=spec.owner)
+        except NotFound:
+            spec.check()
+            return await self._begin(spec, run_id=run_id)
 
     async def resume(
         self,
@@ -159,12 +176,13 @@ class Runner:
         spec: Spec,
         forked_from: str | None = None,
         inherited: Mapping[str, CallFinished] | None = None,
+        run_id: str | None = None,
     ) -> RunHandle:
         notes = await self._prepare(spec)
         spec = await self._experience.applied(spec)
         off = self._off(spec)
         spec = replace(spec, tools=tuple(name for name in spec.tools if name not in off))
-        row = _row(spec, forked_from)
+        row = _row(run_id or new_id(), spec, forked_from)
         handle = self._handle(row.id, spec, row.epoch, inherited=inherited)
         handle.notes = notes
 
@@ -231,6 +249,7 @@ class Runner:
             # What was opened for another run is not for this one, whatever its models ask for.
             toolbox=self._toolbox.only((*spec.tools, grounding.TOOL) if spec.ground else spec.tools),
             hedging=self._hedging,
+            circuits=self.circuits,
             redact=self.providers.redact,
             searches=spec.searches,
             warn_usd=spec.warn_usd,
@@ -289,9 +308,9 @@ def _started(spec: Spec, forked_from: str | None) -> RunStarted:
     )
 
 
-def _row(spec: Spec, forked_from: str | None) -> store.RunRow:
+def _row(run_id: str, spec: Spec, forked_from: str | None) -> store.RunRow:
     return store.RunRow.new(
-        new_id(),
+        run_id,
         spec.owner,
         now(),
         spec.protocol,
@@ -303,7 +322,10 @@ def _row(spec: Spec, forked_from: str | None) -> store.RunRow:
     )
 
 
-def new_id() -> str:
-    """For a run or a conversation: twelve letters and digits, random so that a short prefix is unique."""
-    alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
-    return "".join(secrets.choice(alphabet) for _ in range(12))
+def new_id(name: str | None = None) -> str:
+    """For a run or a conversation: twelve letters and digits, random so that a short prefix is unique.
+
+    name: gives the same id each time, as unlike others as a random one.
+    """
+    drawn = secrets.token_bytes(12) if name is None else sha256(name.encode()).digest()[:12]
+    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in drawn)

@@ -102,7 +102,8 @@ class Spec:
         if "\0" in self.question or any("\ud800" <= c <= "\udfff" for c in self.question):
             raise UsageError("the question is not text: it holds NUL or half a character")
         if self.responses and self.page.quorum_given is None:
-            raise UsageError(f"{self.protocol} takes no given responses; use -p aggregate or -p deliberate")
+            takers = [name for name in protocols.names() if protocols.get(name).quorum_given is not None]
+            raise UsageError(f"{self.protocol} takes no given responses; these do: {', '.join(takers)}")
         if len(self.seats) < self.quorum:
             raise UsageError(
                 f"{self.protocol} needs {self.quorum} seats, the panel has {len(self.seats)}; "

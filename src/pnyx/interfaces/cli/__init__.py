@@ -40,7 +40,7 @@ COMMANDS = {
     "Judging": {
         "feedback": ("judged", "say what became of a decision"),
         "calibration": ("judged", "how sure decisions were, and how often they were right"),
-        "eval": ("judged", "compare ways to combine recorded answers"),
+        "eval": ("evaluated", "measure what a panel gains over its best model"),
     },
     "Setting up": {
         "models": ("models", "which models there are; fetch embedded ones"),

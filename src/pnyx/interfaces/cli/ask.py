@@ -67,7 +67,7 @@ artifacts = click.option(
     "--responses",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Answers that exist already, for aggregate and deliberate: JSON Lines of answer and reasoning.",
+    help="Answers that exist, for aggregate, deliberate, moa, voting: JSON Lines of answer and reasoning.",
 )
 @artifacts
 @click.option("--allow-unknown-price", is_flag=True, help="With a budget, ask models without a known price.")

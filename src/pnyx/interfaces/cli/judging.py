@@ -1,10 +1,9 @@
-"""What `pnyx feedback`, `calibration` and `eval` do."""
+"""What `pnyx feedback` and `calibration` do."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
@@ -24,7 +23,7 @@ from ..terminal import columns, flat
 from ..transcript import quantity
 from .output import streams
 
-__all__ = ["calibration", "evaluate", "feedback"]
+__all__ = ["calibration", "feedback"]
 
 WIDTH = 20
 """Characters of a bar in the reliability diagram: one for 5 %."""
@@ -133,31 +132,6 @@ def _diagram(told: dict[str, Any]) -> Iterator[str]:
             accuracy = models["accuracies"].get(model)
             rows.append([flat(model), "?" if accuracy is None else f"{accuracy:.0%}", f"{weight:.2f}"])
         yield from columns(rows, right=(1, 2))
-
-
-def evaluate(
-    answers: Path,
-    models: Sequence[str],
-    where: Sequence[str],
-    splits: int,
-    seed: int,
-    labels: int | None,
-    as_json: bool,
-) -> int:
-    # Evaluation is a layer of its own, which no other command needs.
-    from ...evaluate.answers import document, render, replay
-    from ...evaluate.recorded import read_recorded
-
-    if wrong := [pair for pair in where if "=" not in pair]:
-        raise UsageError(f"--where takes COLUMN=VALUE, not {wrong[0]!r}")
-    output = streams()
-    rows = dict(pair.split("=", 1) for pair in where)
-    result = replay(read_recorded(answers, list(models), rows), splits=splits, seed=seed, labels=labels)
-    if as_json:
-        output.json(document(result))
-    else:
-        output.out.lines(render(result).split("\n"))
-    return 0
 
 
 async def _written(work: Any) -> Any:

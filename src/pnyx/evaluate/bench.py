@@ -1,0 +1,229 @@
+"""Where the arms of an evaluation answer: runs of the one runner, paired by a shared pool of answers.
+
+Every answer is a run with a name of its own, so an evaluation that was killed begins again from the start
+and finds what it has: finished runs are read, unfinished ones taken up from their journal. A run that failed
+is tried again by the next evaluation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count, groupby
+from typing import Any
+
+from .. import protocols
+from ..core.answers import final_answer
+from ..core.decision import Given
+from ..core.events import PhaseEntered, RunFinished
+from ..errors import Diverged, Halted, Interrupted, OutOfBudget, PnyxError
+from ..run.handle import RunHandle
+from ..run.request import build
+from ..run.result import Result
+from ..run.runner import Runner
+from ..run.spec import Spec
+from ..store import runs as store
+from .log import Arm
+from .naming import PRESET
+
+__all__ = ["OWNER", "Bench", "Told"]
+
+OWNER = "eval"
+"""Whose runs these are: nobody's history weighs votes in them, or an arm would know what it is graded by."""
+GRACE_S = 10.0
+"""How long calls in flight may go on once the evaluation stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an arm answered: a result, the short answers that stood one after another, what the pool gave."""
+
+    result: Result
+    standing: tuple[str | None, ...] = ()
+    given: tuple[Result, ...] = ()
+
+    def facts(self) -> dict[str, Any]:
+        """What the log wants of it, as plain values; cost, calls and tokens with those of the pool's part."""
+        all_of = (self.result, *self.given)
+        costs = [one.usage["cost_usd"] for one in all_of]
+        models = [seat["model"] for seat in self.result.seats]
+        sums = {
+            name: sum(one.usage[name] for one in all_of)
+            for name in ("calls", "input_tokens", "cached_tokens", "output_tokens")
+        }
+        return {
+            **sums,
+            "cost_usd": None if None in costs else sum(costs),
+            "seconds": self.result.elapsed_s + max((one.elapsed_s for one in self.given), default=0.0),
+            "run_id": self.result.run_id,
+            "final_answer": self.result.final_answer,
+            "confidence": self.result.confidence,
+            "rule": self.result.confidence_rule,
+            "standing": list(self.standing),
+            "detail": {
+                "status": self.result.status,
+                "stop_reason": self.result.stop_reason,
+                "rounds": self.result.rounds,
+                **({"model": models[0]} if len(models) == 1 else {"models": models}),
+                "degraded": self.result.degraded,
+            },
+        }
+
+
+@dataclass(eq=False)
+class Bench:
+    """The runs of one evaluation.
+
+    name: of the batch that its money is counted under, and the beginning of its runs' names; None gives each
+    answer a fresh run. panel: model references, each once. samples: question -> the model to sample for it
+    and how often, known once the pool is. observe: told of every answer.
+    """
+
+    runner: Runner
+    panel: Sequence[str]
+    name: str | None = None
+    seed: int | None = None
+    judge: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    samples: Callable[[str], tuple[str, int]] | None = None
+    observe: Callable[[Arm, Told], object] = lambda arm, told: None
+    arms: dict[str, Arm] = field(default_factory=dict)
+    pool: dict[str, dict[str, Result]] = field(default_factory=dict)
+    halted: Halted | None = None
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    _live: set[RunHandle] = field(default_factory=set)
+
+    async def answer(self, arm: Arm, question: str) -> Told:
+        """The arm's answer. Raises `Halted` once the evaluation stops, `PnyxError` for a run that fails."""
+        given = self._given(arm, question)
+        spec = self._spec(arm, question, given)
+        result, standing = await self._run(spec, arm)
+        if arm.kind == "single":
+            self.pool.setdefault(question, {})[arm.name] = result
+        told = Told(result, standing, tuple(given.values()))
+        self.observe(arm, told)
+        return told
+
+    async def ask_judge(self, prompt: str) -> str:
+        """What the judge replies."""
+        spec = self._build(prompt, "single", [self.judge or self.panel[0]])
+        result, _ = await self._run(spec, None)
+        return result.answer
+
+    def halt(self, why: Halted) -> None:
+        """Let nothing more begin; what is in flight is still received, for a while."""
+        if self.halted is None:
+            self.halted = why
+            for handle in self._live:
+                handle.interrupt()
+                self.loop.call_later(GRACE_S, handle.kill)
+
+    def kill(self) -> None:
+        """Stop at once."""
+        self.halt(Interrupted("interrupted"))
+        for handle in self._live:
+            handle.kill()
+
+    def _check(self) -> None:
+        if self.halted is not None:
+            raise self.halted
+
+    def _given(self, arm: Arm, question: str) -> dict[str, Result]:
+        """The pool's answers that the arm begins with, where its protocol takes such, by model."""
+        if arm.kind != "protocol" or protocols.get(arm.protocol).quorum_given is None:
+            return {}
+        known = self.pool.get(question, {})
+        found = {model: known[model] for model in self.panel if model in known}
+        return found if sum(bool(one.answer.strip()) for one in found.values()) > 1 else {}
+
+    def _spec(self, arm: Arm, question: str, given: Mapping[str, Result]) -> Spec:
+        options = {k: v for k, v in arm.options.items() if k != PRESET}
+        if arm.kind == "single":
+            return self._build(question, "single", [arm.name])
+        if arm.kind == "samples":
+            assert self.samples is not None
+            model, times = self.samples(question)
+            return self._build(question, "sample", [model], options={"samples": times, "adaptive": False})
+        return self._build(
+            question,
+            arm.protocol,
+            self.panel,
+            options=options,
+            preset=arm.options.get(PRESET),
+            responses=[_response(model, given.get(model)) for model in self.panel] if given else (),
+        )
+
+    def _build(self, question: str, protocol: str, panel: Sequence[str], **request: Any) -> Spec:
+        return build(
+            self.runner.settings,
+            question,
+            protocol=protocol,
+            panel=panel,
+            owner=OWNER,
+            batch=self.name,
+            seed=self.seed,
+            **{**self.options, **request},
+        )
+
+    async def _run(self, spec: Spec, arm: Arm | None) -> tuple[Result, tuple[str | None, ...]]:
+        self._check()
+        handle, result = await self._decided(spec)
+        if result.status == "paused" and (why := _stops_all(handle, result)):
+            self.halt(why)
+        if result.status in ("paused", "failed", "cancelled"):
+            self._check()
+            message = result.detail.get("message") or result.stop_reason
+            raise PnyxError(f"run {result.run_id} {result.status}: {message}")
+        return result, () if arm is None else await _standing(handle, result)
+
+    async def _decided(self, spec: Spec) -> tuple[RunHandle, Result]:
+        """The first run for this question that is not known to have failed, when it has ended."""
+        for n in count(1):
+            if self.name is None:
+                handle = await self.runner.start(spec)
+            else:
+                handle = await self.runner.once(spec, f"{self.name}/{_asked(spec)}/{n}")
+            over = bool(handle.past) and isinstance(handle.past[-1], RunFinished)
+            self._live.add(handle)
+            try:
+                result = await handle.result()
+            except Diverged:
+                # A prompt has changed since it was begun: what is recorded is no answer to the new one.
+                continue
+            finally:
+                self._live.discard(handle)
+            if not (over and result.status in ("failed", "cancelled")):
+                return handle, result
+        raise AssertionError("unreachable")
+
+
+def _asked(spec: Spec) -> str:
+    """All that decides what is asked of whom; another date or price is no other question."""
+    parts: list[object] = [spec.protocol, [seat.model for seat in spec.seats], dict(spec.options), spec.seed]
+    parts += [spec.question, [[one.source, one.answer] for one in spec.responses]]
+    return json.dumps(parts, sort_keys=True)
+
+
+def _response(model: str, result: Result | None) -> Given:
+    """The pool's answer as it is handed to a protocol; an empty one keeps the place of a silent seat."""
+    if result is None:
+        return Given("", source=model)
+    whole = "\n" in result.answer.strip()
+    return Given(result.answer if whole else result.final_answer or result.answer, source=model)
+
+
+def _stops_all(handle: RunHandle, result: Result) -> Halted | None:
+    """Why nothing else should begin: an interrupt, or a cap that all runs share, not one of its own."""
+    scope = handle.summary.exhausted or "run:"
+    if result.stop_reason == OutOfBudget.stop_reason and not scope.startswith("run:"):
+        return OutOfBudget(str(result.detail.get("message", "")))
+    return Interrupted("interrupted") if result.stop_reason == Interrupted.stop_reason else None
+
+
+async def _standing(handle: RunHandle, result: Result) -> tuple[str | None, ...]:
+    """The short answers that stood after each round, the first one before any debate included."""
+    past = await handle.database.read(lambda c: store.log(c, handle.run_id))
+    texts = [e.answer for e in past if isinstance(e, PhaseEntered) and e.answer]
+    return (*[final_answer(text) for text, _ in groupby(texts)][:-1], result.final_answer)

@@ -1,0 +1,116 @@
+"""How a test set is made: kinds of questions, each a function of chance, dealt in turn."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from ...errors import UsageError
+from ..items import Grader, Item
+
+__all__ = ["PEOPLE", "TIMES", "Dataset", "Draft", "Kind", "draw", "fixed", "near", "rounded"]
+
+PEOPLE = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gina", "Hugo", "Iris", "Jack", "Kira", "Liam")
+TIMES = "\u00d7"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A question that has no place in a test set yet.
+
+    wrong: the other options, where it is a choice. The rest is as in `Item`.
+    """
+
+    question: str
+    target: str
+    wrong: tuple[str, ...] = ()
+    grader: Grader | None = None
+    tolerance: float = 1e-6
+
+
+Kind: TypeAlias = Callable[[random.Random], Draft]
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """categories: the kinds of each, which take turns. size: questions. endless: more can be had."""
+
+    categories: Mapping[str, Sequence[Kind]]
+    size: int
+    endless: bool = False
+
+
+def fixed(question: str, target: str, *wrong: str) -> Kind:
+    """A question in which nothing is left to chance but the order of its options."""
+    return lambda rng: Draft(question, target, wrong)
+
+
+def near(rng: random.Random, value: int, *slips: int, step: int = 1) -> tuple[int, ...]:
+    """Three wrong numbers: those that `slips` in the calculation give, then some a few steps off."""
+    wrong = [slip for slip in dict.fromkeys(slips) if slip != value and slip >= 0][:3]
+    while len(wrong) < 3:
+        other = value + step * rng.choice((-3, -2, -1, 1, 2, 3, 4))
+        if other >= 0 and other != value and other not in wrong:
+            wrong.append(other)
+    return tuple(wrong)
+
+
+def rounded(question: str, exact: Fraction, places: int) -> Draft:
+    """A question for a number that is rounded to `places` decimals; the unrounded number is right as well."""
+    unit = Fraction(1, 10**places)
+    # A tie may be rounded either way.
+    slack = unit if (exact / unit).denominator == 2 else unit * Fraction(51, 100)
+    return Draft(
+        f"{question} Round to {places} decimal place{'s' * (places > 1)}.",
+        f"{float(round(exact, places)):.{places}f}",
+        grader="numeric",
+        tolerance=float(slack / abs(exact)),
+    )
+
+
+def draw(name: str, dataset: Dataset, seed: int, limit: int | None = None) -> list[Item]:
+    """The first questions of a test set. Categories take turns, and so do the kinds within each.
+
+    What question n is depends on the seed and those before it, so that a limit only cuts the list.
+    """
+    count = dataset.size if limit is None else limit if dataset.endless else min(limit, dataset.size)
+    items: list[Item] = []
+    asked: set[str] = set()
+    for n in range(count):
+        turn, place = divmod(n, len(dataset.categories))
+        category = list(dataset.categories)[place]
+        kinds = dataset.categories[category]
+        rng = random.Random(f"{name}/{seed}/{n}")
+        draft = _unasked(kinds[(turn + place) % len(kinds)], rng, asked)
+        if draft is None:
+            raise UsageError(f"{name} has no more than {n} different questions")
+        asked.add(draft.question)
+        items.append(_item(f"{name}-{n + 1:04}", category, draft, rng))
+    return items
+
+
+TRIES = 200
+"""Draws of one kind before it counts as used up."""
+
+
+def _unasked(kind: Kind, rng: random.Random, asked: set[str]) -> Draft | None:
+    drafts = (kind(rng) for _ in range(TRIES))
+    return next((draft for draft in drafts if draft.question not in asked), None)
+
+
+def _item(id: str, category: str, draft: Draft, rng: random.Random) -> Item:
+    # Small models lean to the first or last option, so the right one must be anywhere.
+    choices = [draft.target, *draft.wrong] if draft.wrong else []
+    rng.shuffle(choices)
+    return Item(
+        id=id,
+        question=draft.question,
+        target=draft.target,
+        choices=tuple(choices),
+        category=category,
+        grader=draft.grader,
+        tolerance=draft.tolerance,
+    )

@@ -1,0 +1,112 @@
+"""Sums of two steps, percentages, and which of some numbers is larger. The last kind of each is a choice."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from random import Random
+
+from ..drawing import TIMES, Draft, Kind, near
+
+__all__ = ["COMPARISONS", "PERCENT", "SUMS"]
+
+
+def _product_less(rng: Random) -> Draft:
+    a, b, c = rng.randint(12, 39), rng.randint(3, 8), rng.randint(11, 35)
+    return Draft(f"What is {a} {TIMES} {b} - {c}? Answer with a number.", str(a * b - c))
+
+
+def _sum_times(rng: Random) -> Draft:
+    a, b, c = rng.randint(11, 39), rng.randint(6, 28), rng.randint(3, 9)
+    return Draft(f"What is ({a} + {b}) {TIMES} {c}? Answer with a number.", str((a + b) * c))
+
+
+def _quotient_plus(rng: Random) -> Draft:
+    c, quotient, b = rng.randint(3, 9), rng.randint(12, 40), rng.randint(15, 60)
+    return Draft(f"What is {quotient * c} ÷ {c} + {b}? Answer with a number.", str(quotient + b))
+
+
+def _precedence(rng: Random) -> Draft:
+    a, b, c = rng.randint(5, 20), rng.randint(4, 12), rng.randint(3, 9)
+    value = a + b * c
+    wrong = near(rng, value, (a + b) * c, a * b + c)
+    return Draft(f"What is {a} + {b} {TIMES} {c}?", str(value), tuple(map(str, wrong)))
+
+
+SUMS: tuple[Kind, ...] = (_product_less, _sum_times, _quotient_plus, _precedence)
+
+
+def _discount(rng: Random) -> Draft:
+    thing = rng.choice(("coat", "lamp", "bicycle", "desk", "radio", "tent"))
+    price, percent = 20 * rng.randint(2, 10), 10 * rng.randint(1, 5)
+    return Draft(
+        f"A {thing} costs ${price}. In a sale the price is cut by {percent} %. "
+        "What is the sale price in dollars? Answer with a number.",
+        str(price * (100 - percent) // 100),
+    )
+
+
+def _part(rng: Random) -> Draft:
+    percent, whole = 10 * rng.randint(1, 9), 10 * rng.randint(11, 40)
+    return Draft(f"What is {percent} % of {whole}? Answer with a number.", str(percent * whole // 100))
+
+
+def _two_rises(rng: Random) -> Draft:
+    start, percent = 100 * rng.randint(2, 40), rng.choice((10, 20, 50, 100))
+    return Draft(
+        f"A club has {start} members. Each year the number grows by {percent} %. "
+        "How many members does it have after two years? Answer with a number.",
+        str(start * (100 + percent) ** 2 // 100**2),
+    )
+
+
+def _before_the_rise(rng: Random) -> Draft:
+    base, percent = 20 * rng.randint(2, 30), rng.choice((10, 20, 25, 30, 40, 50))
+    after = base * (100 + percent) // 100
+    wrong = near(rng, base, after * (100 - percent) // 100, after - percent, after + percent)
+    return Draft(
+        f"After a rise of {percent} % a ticket costs ${after}. What did it cost before the rise?",
+        f"${base}",
+        tuple(f"${other}" for other in wrong),
+    )
+
+
+PERCENT: tuple[Kind, ...] = (_discount, _part, _two_rises, _before_the_rise)
+
+
+def _larger_decimal(rng: Random) -> Draft:
+    whole, long, short = rng.randint(1, 20), rng.randint(11, 89), rng.randint(2, 9)
+    pair = [f"{whole}.{long}", f"{whole}.{short}"]
+    if Decimal(pair[0]) == Decimal(pair[1]):
+        return _larger_decimal(rng)
+    rng.shuffle(pair)
+    return Draft(
+        f"Which number is larger: {pair[0]} or {pair[1]}? Answer with that number.", max(pair, key=Decimal)
+    )
+
+
+def _larger_fraction(rng: Random) -> Draft:
+    one, two = (Fraction(rng.randint(1, d - 1), d) for d in rng.sample(range(3, 12), 2))
+    if one == two:
+        return _larger_fraction(rng)
+    return Draft(f"Which is larger: {one} or {two}? Answer with that fraction.", str(max(one, two)))
+
+
+def _difference(rng: Random) -> Draft:
+    small = Decimal(rng.randint(101, 699)) / 100
+    large = small + Decimal(rng.randint(15, 290)) / 100
+    question = f"How much larger is {large} than {small}? Answer with a decimal number."
+    return Draft(question, str(large - small))
+
+
+def _extreme(rng: Random) -> Draft:
+    digit, other = rng.sample(range(1, 10), 2)
+    numbers = [f"0.{digit}{other}", f"0.0{digit}{other}", f"0.{digit}0{other}", f"0.{digit}{other}{digit}"]
+    word, pick = rng.choice((("smallest", min), ("largest", max)))
+    rng.shuffle(numbers)
+    target = pick(numbers, key=Decimal)
+    wrong = tuple(number for number in numbers if number != target)
+    return Draft(f"Which is the {word} of {', '.join(numbers)}?", target, wrong)
+
+
+COMPARISONS: tuple[Kind, ...] = (_larger_decimal, _larger_fraction, _difference, _extreme)

@@ -1,0 +1,94 @@
+"""Who is older or comes first, and how a sequence goes on. The last kind of each is a choice."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+
+from ..drawing import PEOPLE, Draft, Kind, near
+
+__all__ = ["ORDER", "SEQUENCES"]
+
+SCALES = (
+    ("older", "oldest", "youngest"),
+    ("taller", "tallest", "shortest"),
+    ("faster", "fastest", "slowest"),
+)
+
+
+def _extreme(rng: Random) -> Draft:
+    people = rng.sample(PEOPLE, 3)
+    more, most, least = rng.choice(SCALES)
+    said = [f"{one} is {more} than {two}." for one, two in pairwise(people)]
+    rng.shuffle(said)
+    word, target = rng.choice(((most, people[0]), (least, people[-1])))
+    return Draft(f"{' '.join(said)} Who is the {word}? Answer with the name.", target)
+
+
+def _queue(rng: Random) -> Draft:
+    front, back = rng.randint(3, 15), rng.randint(3, 15)
+    person = rng.choice(PEOPLE)
+    return Draft(
+        f"{person} stands in a queue with {front} people in front and {back} people behind. "
+        "How many people are in the queue? Answer with a number.",
+        str(front + 1 + back),
+    )
+
+
+def _ages(rng: Random) -> Draft:
+    one, two, three = rng.sample(PEOPLE, 3)
+    age, older, times = rng.randint(4, 15), rng.randint(2, 9), rng.randint(2, 4)
+    return Draft(
+        f"{one} is {age} years old. {two} is {older} years older than {one}. {three} is {times} times as old "
+        f"as {two}. How old is {three}? Answer with a number of years.",
+        f"{(age + older) * times} years",
+    )
+
+
+def _second(rng: Random) -> Draft:
+    people = rng.sample(PEOPLE, 4)
+    said = [f"{one} finished before {two}." for one, two in pairwise(people)]
+    rng.shuffle(said)
+    place, word = rng.choice(((1, "second"), (2, "third")))
+    wrong = tuple(person for person in people if person != people[place])
+    return Draft(f"Four people ran a race. {' '.join(said)} Who finished {word}?", people[place], wrong)
+
+
+ORDER: tuple[Kind, ...] = (_extreme, _queue, _ages, _second)
+
+
+def _open(terms: list[int], rule: str = "") -> Draft:
+    *shown, target = terms
+    listed = ", ".join(map(str, shown))
+    return Draft(f"{rule}Which number comes next: {listed}, ...? Answer with a number.", str(target))
+
+
+def _arithmetic(rng: Random) -> Draft:
+    start, step = rng.randint(3, 40), rng.randint(3, 15)
+    return _open([start + step * n for n in range(6)])
+
+
+def _growing(rng: Random) -> Draft:
+    start, step = rng.randint(1, 60), rng.randint(1, 6)
+    return _open([start + step * n * (n + 1) // 2 for n in range(6)])
+
+
+def _by_rule(rng: Random) -> Draft:
+    times, plus, terms = rng.randint(2, 3), rng.randint(1, 12), [rng.randint(2, 12)]
+    while len(terms) < 5:
+        terms.append(terms[-1] * times + plus)
+    return _open(terms, f"Each number is {times} times the one before it, plus {plus}. ")
+
+
+def _falling(rng: Random) -> Draft:
+    start, step = rng.randint(90, 200), rng.randint(6, 14)
+    terms = [start - step * n for n in range(6)]
+    wrong = near(rng, terms[-1], terms[-2] + step, terms[-1] - step)
+    return Draft(
+        f"Which number comes next: {', '.join(map(str, terms[:-1]))}, ...?",
+        str(terms[-1]),
+        tuple(map(str, wrong)),
+    )
+
+
+SEQUENCES: tuple[Kind, ...] = (_arithmetic, _growing, _by_rule, _falling)

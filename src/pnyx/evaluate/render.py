@@ -1,0 +1,60 @@
+"""The report as plain text for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.cells import cell_len
+
+from .formats import clip, shown
+from .sheets import Sheet, about, sheets
+
+__all__ = ["WIDTH", "render"]
+
+WIDTH = 110
+"""Columns that every line fits into."""
+NAME, HEADING = 12, 14
+"""Cells that a row's name gets at the least, and the heading of a figure at the most."""
+GAP = "  "
+
+
+def render(document: Mapping[str, Any]) -> str:
+    """The verdict, then the tables; text of others is made harmless for a terminal."""
+    lines = [*_wrapped(about(document)), ""]
+    for sentence in document["verdict"]:
+        lines += _wrapped(sentence, "- ")
+    for sheet in sheets(document):
+        lines += ["", sheet.title.upper(), *_table(sheet), *_wrapped(sheet.note, "  ", "  ")]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
+    hang = rest or " " * len(first)
+    # Wide characters take two cells, and textwrap counts one: such text is broken at half the width.
+    wide = cell_len(shown(text)) > len(shown(text))
+    return textwrap.wrap(shown(text), WIDTH // (1 + wide), initial_indent=first, subsequent_indent=hang)
+
+
+def _table(sheet: Sheet) -> Iterator[str]:
+    """Aligned columns; those that the line has no room for follow below, under the names again."""
+    head = [sheet.head[0], *(clip(name, HEADING) for name in sheet.head[1:])]
+    cells = [head, *([shown(cell) for cell in row] for row in sheet.rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    start = 1
+    while start < len(widths):
+        end, room = start, WIDTH - min(widths[0], NAME)
+        while end < len(widths) and room >= len(GAP) + widths[end]:
+            room -= len(GAP) + widths[end]
+            end += 1
+        name = min(widths[0], min(widths[0], NAME) + room)
+        for row in cells:
+            yield _line([clip(row[0], name), *row[start:end]], [name, *widths[start:end]])
+        start = end
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *figures = (" " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True))
+    told = [cells[0] + first, *(blank + cell for blank, cell in zip(figures, cells[1:], strict=True))]
+    return GAP.join(told).rstrip()

@@ -1,0 +1,189 @@
+"""An evaluation: every arm asked every question through Inspect, and the log of what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import inspect_ai
+from inspect_ai import Task
+from inspect_ai.log import EvalLog, EvalSample
+from inspect_ai.model import get_model
+from inspect_ai.scorer import value_to_float
+
+from .. import __version__
+from ..core.normalise import normalise
+from ..errors import PnyxError, UsageError
+from .arms import SINGLE, total_cost
+from .arms import arms as columns
+from .bench import Bench
+from .grading import right
+from .inspecting import BENCH, FACTS, item_task, read_item
+from .items import Item
+from .log import Arm, Log, Row
+from .naming import single_arm
+
+__all__ = ["evaluate"]
+
+MOST_SAMPLES = 100
+"""The most often that a model is asked for what a panel costs: as many as `sample` takes."""
+
+
+async def evaluate(
+    bench: Bench,
+    dataset: str,
+    items: Sequence[Item] | None,
+    arms: Sequence[Arm],
+    *,
+    limit: int | None = None,
+    concurrency: int = 8,
+    folder: Path,
+) -> Log:
+    """Ask every model of the panel alone, then every arm; what was answered until it was halted.
+
+    items: the questions; None: `dataset` names a task that is installed with Inspect. arms: protocols, and
+    `SELF_CONSISTENCY` or not. folder: for Inspect's own logs, which `inspect view` shows.
+    Raises `UsageError` for a task that Inspect cannot run.
+    """
+    singles = [single_arm(model) for model in bench.panel]
+    everyone = (*singles, *arms)
+    bench.arms = {arm.name: arm for arm in everyone}
+    log = Log(
+        dataset=dataset,
+        models=tuple(bench.panel),
+        arms=everyone,
+        seed=bench.seed or 0,
+        planned=None if items is None else len(items),
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        pnyx=__version__,
+    )
+    rows: list[Row] = []
+    for arm in everyone:
+        if bench.halted is not None:
+            break
+        if arm.kind == "samples":
+            bench.samples = _sampling(bench, replace(log, rows=tuple(rows)))
+        task = dataset if items is None else item_task(items, dataset)
+        found = await asyncio.to_thread(_inspect, bench, arm, task, limit, concurrency, folder)
+        rows += _rows(arm, found, ours=items is not None)
+    return replace(log, rows=tuple(rows))
+
+
+def _inspect(
+    bench: Bench, arm: Arm, task: Task | str, limit: int | None, concurrency: int, folder: Path
+) -> EvalLog:
+    """Inspect's part: in a thread, as it brings a loop of its own and would have the terminal and signals."""
+    BENCH.set(bench)
+    try:
+        logs = inspect_ai.eval(
+            task,
+            model=get_model(f"pnyx/{arm.name}", memoize=False),
+            display="none",
+            log_dir=str(folder),
+            log_level="error",
+            log_realtime=False,
+            limit=limit,
+            fail_on_error=False,
+            max_samples=concurrency,
+            max_connections=concurrency,
+            acp_server=False,
+            ctl_server=False,
+            score_display=False,
+        )
+    except PnyxError:
+        raise
+    except Exception as exc:
+        raise UsageError(f"Inspect cannot run {task if isinstance(task, str) else task.name}: {exc}") from exc
+    if not logs or logs[0].samples is None:
+        told = logs[0].error.message if logs and logs[0].error else "it left no samples"
+        raise UsageError(f"Inspect could not evaluate {arm.name}: {told}")
+    return logs[0]
+
+
+def _rows(arm: Arm, found: EvalLog, ours: bool) -> Iterator[Row]:
+    for sample in found.samples or ():
+        if sample.error is None or not _halted(sample):
+            yield _row(arm, sample, _item(sample, ours))
+
+
+def _halted(sample: EvalSample) -> bool:
+    """Whether the question was not asked because the evaluation was stopped: no answer, and no failure."""
+    text = sample.error.traceback if sample.error else ""
+    return any(f"pnyx.errors.{name}" in text for name in ("OutOfBudget", "Interrupted"))
+
+
+def _item(sample: EvalSample, ours: bool) -> Item:
+    target = sample.target if isinstance(sample.target, str) else sample.target[0]
+    if ours:
+        return read_item(str(sample.id), target, sample.metadata)
+    asked = sample.input if isinstance(sample.input, str) else "\n\n".join(m.text for m in sample.input)
+    category = sample.metadata.get("category") or sample.metadata.get("subject")
+    return Item(
+        id=str(sample.id),
+        question=asked or "?",
+        target=target or "?",
+        choices=tuple(sample.choices or ()),
+        category=None if category is None else str(category),
+    )
+
+
+def _row(arm: Arm, sample: EvalSample, item: Item) -> Row:
+    facts: Mapping[str, Any] = (sample.output.metadata or {}).get(FACTS, {})
+    score = next(iter((sample.scores or {}).values()), None)
+    answer = score.answer if score and score.answer else facts.get("final_answer")
+    standing = facts.get("standing", ())
+    correct = score is not None and value_to_float()(score.value) > 0.5
+    return Row(
+        arm=arm.name,
+        id=item.id,
+        category=item.category,
+        options=len(item.choices) or None,
+        target=normalise(item.target),
+        answer=answer and normalise(answer),
+        correct=correct,
+        error=sample.error.message if sample.error else None,
+        confidence=facts.get("confidence"),
+        rule=facts.get("rule"),
+        # The last is the decision, which the grader has judged.
+        steps=(*(short and right(item, short) for short in standing[:-1]), correct) if facts else (),
+        **{name: facts[name] for name in USAGE if name in facts},
+        run_id=facts.get("run_id"),
+        detail={
+            **facts.get("detail", {}),
+            **({"grade": score.explanation} if score and score.explanation else {}),
+        },
+    )
+
+
+USAGE = ("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_usd", "seconds")
+
+
+def _sampling(bench: Bench, log: Log) -> Callable[[str], tuple[str, int]]:
+    """Which model to ask a question again and again, and how often, for what the panel's answers cost.
+
+    The model is the one that was best on the other folds. Cost is in USD; in tokens where all models are
+    free or a price is unknown.
+    """
+    best = next(column for column in columns(log) if column.name == SINGLE).rows
+    ids = {row.run_id: row.id for row in log.rows}
+    spent = {model: total_cost(log.by_arm[model].values()) for model in log.models}
+    if None in spent.values() or not any(spent.values()):
+        spent = {model: _tokens(log.by_arm[model].values()) for model in log.models}
+    costs = {model: cost or 0.0 for model, cost in spent.items()}
+
+    def sampling(question: str) -> tuple[str, int]:
+        answers = bench.pool.get(question, {}).values()
+        row = next((best[id] for one in answers if (id := ids.get(one.run_id)) in best), None)
+        if row is None:
+            raise UsageError("not every model of the panel has answered this question")
+        return row.arm, min(max(round(sum(costs.values()) / (costs[row.arm] or 1.0)), 1), MOST_SAMPLES)
+
+    return sampling
+
+
+def _tokens(rows: Iterable[Row]) -> float:
+    return float(sum(row.input_tokens + row.output_tokens for row in rows))

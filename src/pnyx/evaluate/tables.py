@@ -1,0 +1,52 @@
+"""Files of questions and answers: CSV with a header, or one JSON object a line, also compressed."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from ..errors import UsageError
+
+__all__ = ["Rows", "read_table"]
+
+Rows = Iterator[tuple[int, Mapping[str, Any]]]
+
+
+def read_table(path: Path) -> Rows:
+    """Line number and fields of each row. Raises `UsageError` with the line that cannot be read."""
+    kind = Path(path.stem if path.suffix == ".gz" else path.name).suffix
+    if kind not in (".csv", ".jsonl"):
+        raise UsageError(f"{path}: wanted a .csv or .jsonl file, or one of them with .gz")
+    try:
+        with _opened(path) as file:
+            yield from _csv_rows(file) if kind == ".csv" else _json_rows(file, path)
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as exc:
+        raise UsageError(f"cannot read {path}: {exc}") from exc
+
+
+def _opened(path: Path) -> IO[str]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    return opener(path, "rt", encoding="utf-8-sig", newline="")
+
+
+def _csv_rows(file: Iterable[str]) -> Rows:
+    reader = csv.DictReader(file, restval="")
+    for row in reader:
+        yield reader.line_num, {name: value for name, value in row.items() if name}
+
+
+def _json_rows(file: Iterable[str], path: Path) -> Rows:
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as exc:
+            raise UsageError(f"{path}, line {number} is not JSON: {exc}") from exc
+        if not isinstance(row, dict):
+            raise UsageError(f"{path}, line {number}: wanted a JSON object")
+        yield number, row

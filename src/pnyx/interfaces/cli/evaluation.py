@@ -1,0 +1,308 @@
+"""What `pnyx eval` does: an evaluation, the replay of one, or of recorded answers; and its report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection
+
+from ... import protocols
+from ...core.decision import Given
+from ...core.models import NUSD
+from ...errors import Interrupted, UsageError
+from ...evaluate.items import Item
+from ...evaluate.learning import judged as taught
+from ...evaluate.log import Arm, Log
+from ...evaluate.naming import PRESET, SELF_CONSISTENCY, parse_arms, single_arm
+from ...evaluate.questions import known_set
+from ...paths import data_dir
+from ...providers.catalogue import default_panel, parse_seats
+from ...run.limits import now
+from ...run.request import build
+from ...run.runner import Runner
+from ...run.spec import Spec
+from ...settings import Settings
+from ...store import outcomes as kept
+from ...store import runs as store
+from ..opening import open_settings
+from ..terminal import clip, columns, flat
+from ..transcript import money, quantity, seconds
+from .dryrun import plan
+from .output import Output, streams
+from .session import SIGNALS
+
+if TYPE_CHECKING:
+    from ...evaluate.bench import Bench, Told
+
+__all__ = ["evaluate"]
+
+LEARNER = "local"
+"""Whose later runs learn from what was graded."""
+TYPICAL = 500
+"""Characters of a question that is not known yet."""
+
+
+def evaluate(
+    dataset: str | None, as_json: bool, quiet: bool, replay: Path | None, answers: Path | None, **given: Any
+) -> int:
+    output = streams("json" if as_json else "text", quiet=quiet)
+    if sum(one is not None for one in (dataset, replay, answers)) != 1:
+        raise UsageError("give one of DATASET, --replay FILE and --answers FILE; see `pnyx eval --help`")
+    if answers is not None:
+        return _recorded(output, answers, **given)
+    if replay is not None:
+        return _report(output, Log.read(replay), given["html"])
+    assert dataset is not None
+    return _measure(output, dataset, **given)
+
+
+def _recorded(
+    output: Output,
+    answers: Path,
+    *,
+    models: Sequence[str],
+    where: Sequence[str],
+    splits: int,
+    seed: int,
+    labels: int | None,
+    **_: Any,
+) -> int:
+    # Only this kind of evaluation wants it.
+    from ...evaluate.answers import document, render, replay
+    from ...evaluate.recorded import read_recorded
+
+    if wrong := [pair for pair in where if "=" not in pair]:
+        raise UsageError(f"--where takes COLUMN=VALUE, not {wrong[0]!r}")
+    rows = dict(pair.split("=", 1) for pair in where)
+    result = replay(read_recorded(answers, list(models), rows), splits=splits, seed=seed, labels=labels)
+    if output.form == "json":
+        output.json(document(result))
+    else:
+        output.out.lines(render(result).split("\n"))
+    return 0
+
+
+def _report(output: Output, log: Log, html: Path | None) -> int:
+    # Recorded answers want none of it.
+    from ...evaluate.render import render
+    from ...evaluate.report import document
+
+    told = document(log)
+    if html is not None:
+        # Plots are drawn for those who look.
+        from ...evaluate.page import page
+
+        _write(html, page(told))
+        output.note(f"the report as a page: {flat(str(html))}")
+    if output.form == "json":
+        output.json(told)
+    else:
+        output.out.lines(render(told).split("\n"))
+    return 5 if any(row.error for row in log.rows) else 0
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as exc:
+        raise UsageError(f"{path} cannot be written: {exc.strerror}") from exc
+
+
+def _measure(
+    output: Output,
+    dataset: str,
+    *,
+    models: Sequence[str],
+    arms: Sequence[str],
+    samples: bool,
+    seed: int,
+    limit: int | None,
+    budget: float | None,
+    dry_run: bool,
+    **given: Any,
+) -> int:
+    settings = open_settings({} if budget is None else {"budget": {"batch_usd": budget}})
+    panel = parse_seats(models or settings.panel.seats) or tuple(dict.fromkeys(default_panel(settings).refs))
+    if len(panel) < 2 or len(set(panel)) < len(panel):
+        raise UsageError("an evaluation compares two or more different models, each named once with -m")
+    names = arms or dict.fromkeys(("voting", settings.run.protocol))
+    compared = [*([SELF_CONSISTENCY] if samples else []), *parse_arms(names)]
+    items = known_set(dataset, seed=seed, limit=limit)
+    if dry_run:
+        return _dry_run(output, settings, panel, compared, items, limit)
+    name = f"eval-{sha256(json.dumps([dataset, panel, seed]).encode()).hexdigest()[:8]}"
+    return asyncio.run(
+        _run(output, settings, dataset, panel, compared, items, name=name, seed=seed, limit=limit, **given)
+    )
+
+
+async def _run(
+    output: Output,
+    settings: Settings,
+    dataset: str,
+    panel: Sequence[str],
+    arms: Sequence[Arm],
+    items: Sequence[Item] | None,
+    *,
+    name: str,
+    seed: int,
+    limit: int | None,
+    concurrency: int,
+    judge: str | None,
+    log: Path | None,
+    html: Path | None,
+    learn: bool,
+    **_: Any,
+) -> int:
+    try:
+        # Inspect is an extra, and takes seconds to load.
+        from ...evaluate.bench import Bench
+        from ...evaluate.running import evaluate
+    except ImportError as exc:
+        raise UsageError(f"evaluations want an extra: pip install 'pnyx[eval]' ({exc})") from exc
+
+    folder = data_dir() / "eval" / name
+    async with Runner.open(settings) as runner:
+        progress = Progress(output, limit if items is None else len(items))
+        bench = Bench(runner, panel, name, seed, judge, observe=progress.add)
+        with _obeyed(bench, output):
+            found = await evaluate(
+                bench, dataset, items, arms, limit=limit, concurrency=concurrency, folder=folder
+            )
+        progress.close()
+        if log is not None:
+            found.write(log)
+        if learn and bench.halted is None:
+            await runner.database.write(partial(_learn, found))
+        account = await runner.database.read(partial(store.read_account, scope=f"batch:{name}"))
+    output.note(
+        f"{name}: {money(account.spent_nusd / NUSD)} in all; each answer: inspect view --log-dir {folder}"
+    )
+    code = _report(output, found, html) if found.ids else 1
+    if bench.halted is None:
+        return code
+    more = " with a larger --budget" if bench.halted.exit_code == 4 else ""
+    output.error(f"stopped: {bench.halted}; the same command{more} goes on")
+    return bench.halted.exit_code
+
+
+def _learn(found: Log, connection: Connection) -> None:
+    time = now()
+    for run_id, known in taught(found):
+        kept.record(connection, run_id, LEARNER, time, known)
+
+
+@contextmanager
+def _obeyed(bench: Bench, output: Output) -> Iterator[None]:
+    """SIGINT and SIGTERM: the first lets what is in flight finish, the second stops at once."""
+    loop = asyncio.get_running_loop()
+
+    def signalled() -> None:
+        if bench.halted is not None:
+            bench.kill()
+            return
+        output.note("\nfinishing the calls in flight; Ctrl-C again stops at once", "yellow")
+        bench.halt(Interrupted("interrupted"))
+
+    for number in SIGNALS:
+        loop.add_signal_handler(number, signalled)
+    try:
+        yield
+    finally:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+class Progress:
+    """How far an evaluation is: one line that is rewritten on a screen, else a line each tenth of an arm."""
+
+    def __init__(self, output: Output, total: int | None) -> None:
+        self._output, self._total = output, total
+        self._arm, self._done, self._cost, self._began = "", 0, 0.0, time.monotonic()
+
+    def add(self, arm: Arm, told: Told) -> None:
+        if arm.name != self._arm:
+            self.close()
+            self._arm, self._done, self._cost, self._began = arm.name, 0, 0.0, time.monotonic()
+        self._done += 1
+        self._cost += told.result.usage["cost_usd"] or 0.0
+        if self._output.live:
+            self._output.err.write(f"\r\x1b[K{clip(flat(self._line()), (self._output.err.width or 80) - 1)}")
+        elif self._done == self._total or self._done % max((self._total or 100) // 10, 1) == 0:
+            self._output.note(self._line())
+
+    def close(self) -> None:
+        if self._arm and self._output.live:
+            self._output.err.write("\n")
+
+    def _line(self) -> str:
+        took = time.monotonic() - self._began
+        parts = [f"{self._arm}: {self._done}/{self._total or '?'}", money(self._cost)]
+        if self._total and self._done < self._total:
+            left = self._total - self._done
+            parts.append(f"about {seconds(took / self._done * left)} left")
+            parts.append(f"{money(self._cost / self._done * self._total)} in all" if self._cost else "")
+        return " · ".join(filter(None, [*parts, seconds(took)]))
+
+
+def _dry_run(
+    output: Output,
+    settings: Settings,
+    panel: Sequence[str],
+    arms: Sequence[Arm],
+    items: Sequence[Item] | None,
+    limit: int | None,
+) -> int:
+    """Bounds for every arm; without its questions, for one question of a task."""
+    questions = [item.asked for item in items] if items else ["?" * TYPICAL] * (limit or 1)
+    longest = max(questions, key=len)
+    plans = {
+        arm.name: plan(_planned(settings, panel, arm, longest)) for arm in (*map(single_arm, panel), *arms)
+    }
+    bounds = {
+        name: {
+            "calls": one.calls and [n * len(questions) for n in one.calls],
+            "cost_usd": None if one.cost_usd is None else one.cost_usd * len(questions),
+        }
+        for name, one in plans.items()
+    }
+    if output.form == "json":
+        output.json({"dry_run": True, "questions": len(questions), "at_most": bounds})
+        return 0
+    output.out.line(f"{quantity(len(questions), 'question')}{'' if items else ', if they are short'}")
+    table = [["arm", "calls", "USD at most"]]
+    for name, one in plans.items():
+        calls = [f"{n * len(questions):,}" for n in dict.fromkeys(one.calls or ())]
+        cost = None if one.cost_usd is None else one.cost_usd * len(questions)
+        table.append([flat(name), " to ".join(calls) or "unknown", money(cost)])
+    output.out.lines(columns(table, right=(1, 2)))
+    output.out.line("nothing was sent, nothing was stored")
+    return 0
+
+
+def _planned(settings: Settings, panel: Sequence[str], arm: Arm, question: str) -> Spec:
+    if arm.kind == "single":
+        return build(settings, question, protocol="single", panel=[arm.name])
+    if arm.kind == "samples":
+        # What the panel costs; how it is shared out is known once the panel has answered.
+        return build(settings, question, protocol="sample", panel=panel, options={"samples": len(panel)})
+    given = [Given("?")] * len(panel) if protocols.get(arm.protocol).quorum_given is not None else ()
+    options = {key: value for key, value in arm.options.items() if key != PRESET}
+    preset = arm.options.get(PRESET)
+    return build(
+        settings,
+        question,
+        protocol=arm.protocol,
+        panel=panel,
+        options=options,
+        preset=preset,
+        responses=given,
+    )

@@ -1,0 +1,116 @@
+"""Graders: what counts as the right answer, in the notations that models write."""
+
+from __future__ import annotations
+
+import pytest
+
+from pnyx.errors import UsageError
+from pnyx.evaluate.grading import Graded, grade, right
+from pnyx.evaluate.items import Item
+
+
+def item(target: str, **more: object) -> Item:
+    return Item(id="1", question="Which?", target=target, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("target", "said", "correct"),
+    [
+        ("1/2", "0.5", True),
+        ("1/2", "50%", True),
+        ("1/2", "2/4", True),
+        ("1/2", "50", False),
+        ("-3", "\u22123", True),
+        ("-3", "3", False),
+        ("1000", "1,000", True),
+        ("1000", "1e3", True),
+        ("2024-02-29", "February 29, 2024", True),
+        ("2024-02-29", "29/02/2024", True),
+        ("2024-02-29", "2024-02-28", False),
+        ("40 hours", "40", True),
+        ("40 hours", "2400 minutes", True),
+        ("40 hours", "40 minutes", False),
+        ("15", "Each friend gets 15 apples", True),
+        ("15", "between 15 and 16", False),
+        ("15", "15 of 16", False),
+        ("15", "It is -15 degrees", False),
+        ("15", "version 15.2", False),
+        ("Paris", "the Paris", True),
+        ("Paris", "Paris or Lyon", False),
+        ("yes", "Yes.", True),
+    ],
+)
+def test_exactly_means_the_same_in_another_notation(target: str, said: str, correct: bool) -> None:
+    assert right(item(target), said) is correct
+
+
+@pytest.mark.parametrize(
+    ("said", "correct"),
+    [
+        ("3.14", True),
+        ("3.15", False),
+        ("3.1416", True),
+        ("3.14 m", True),
+        ("314 cm", True),
+        ("about three", False),
+    ],
+)
+def test_a_numeric_answer_may_be_off_by_its_tolerance(said: str, correct: bool) -> None:
+    assert right(item("3.1416 m", grader="numeric", tolerance=0.001), said) is correct
+
+
+@pytest.mark.parametrize(
+    ("said", "letter"), [("B", "B"), ("(b)", "B"), ("4", "B"), ("B) 4", "B"), ("Option B", "B"), ("5", "C")]
+)
+async def test_a_choice_is_its_letter_or_its_text(said: str, letter: str) -> None:
+    asked = item("4", choices=("3", "4", "5"))
+    assert asked.target == "B"
+    graded = await grade(asked, f"I think so.\n\nFinal answer: {said}")
+    assert graded == Graded(letter, letter == "B")
+
+
+async def test_what_cannot_be_read_is_wrong_and_says_why() -> None:
+    graded = await grade(item("4"), "I would rather not say.")
+    assert graded == Graded(None, False, "no answer could be read")
+
+
+async def test_a_judge_is_not_asked_about_what_code_can_tell() -> None:
+    async def ask(prompt: str) -> str:
+        raise AssertionError(prompt)
+
+    assert (await grade(item("4", grader="judge"), "Final answer: 4.0", None, ask)).correct
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "correct", "why"),
+    [
+        (("yes", "yes"), True, None),
+        (("no", "no"), False, None),
+        (("yes", "no"), False, "the judge's verdict turned with the order of the answers"),
+        (("perhaps", "perhaps"), False, "the judge was unclear"),
+    ],
+)
+async def test_a_judge_counts_where_both_orders_agree(
+    verdicts: tuple[str, str], correct: bool, why: str | None
+) -> None:
+    left = list(verdicts)
+
+    async def ask(prompt: str) -> str:
+        return f"Final answer: {left.pop(0)}"
+
+    graded = await grade(item("Because it is lighter.", grader="judge"), "It weighs less.", None, ask)
+    assert (graded.correct, graded.why) == (correct, why)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"target": " "}, "has no target"),
+        ({"target": "4", "choices": ("4",)}, "has 1 choices"),
+        ({"target": "9", "choices": ("4", "5")}, "is none of its choices"),
+        ({"target": "4", "grader": "choice"}, "has no choices"),
+    ],
+)
+def test_a_question_that_nobody_could_answer_is_refused(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Item(id="1", question="Which?", **fields)  # type: ignore[arg-type]

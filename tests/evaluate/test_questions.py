@@ -1,0 +1,92 @@
+"""Test sets from files and from pnyx itself."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from pnyx.errors import UsageError
+from pnyx.evaluate.items import Item
+from pnyx.evaluate.questions import known_set, read_items
+from tests.support.sources import ROOT
+
+CSV = """question,target,choices,category
+What is 2 + 2?,4,,sums
+Which is a prime?,B,"[""21"", ""23""]",
+"""
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_the_examples_in_the_docs_can_be_asked(tmp_path: Path) -> None:
+    blocks = (ROOT / "docs" / "evaluation.md").read_text().split("```")[1::2]
+    lines = next(block.lstrip() for block in blocks if block.lstrip().startswith('{"question"'))
+    first, second, third = read_items(written(tmp_path / "q.jsonl", lines))
+    assert (first.id, first.target, first.category, first.graded_by) == ("1", "22", "sums", "exact")
+    assert (second.id, second.target, second.graded_by) == ("q2", "B", "choice")
+    assert second.asked == "Which is a prime?\n\nA) 21\nB) 23\nC) 25"
+    assert (third.graded_by, third.tolerance) == ("numeric", 0.001)
+
+
+def test_csv_and_json_say_the_same_also_compressed(tmp_path: Path) -> None:
+    found = read_items(written(tmp_path / "q.csv", CSV))
+    rows: list[dict[str, object]] = [
+        {"id": 2, "question": "What is 2 + 2?", "target": 4, "category": "sums"},
+        {"id": 3, "question": "Which is a prime?", "target": "23", "choices": ["21", "23"]},
+    ]
+    packed = tmp_path / "q.jsonl.gz"
+    packed.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    assert found == read_items(packed)
+    assert [item.target for item in found] == ["4", "B"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"question": "a"}', "line 2: there is no target"),
+        ('{"target": "a"}', "line 2: there is no question"),
+        (
+            '{"question": "a", "target": "b", "answer": "c"}',
+            "line 2: unknown field 'answer'; a question has: id",
+        ),
+        (
+            '{"question": "a", "target": "b", "grader": "fuzzy"}',
+            "line 2: unknown grader 'fuzzy'; there are: exact",
+        ),
+        ('{"question": "a", "target": "b", "choices": "b or c"}', "line 2: choices are a JSON list"),
+        (
+            '{"question": "a", "target": "b", "choices": ["c", "d"]}',
+            "line 2: question '2': its target 'b' is none",
+        ),
+        ('{"question": "a", "target": "1", "tolerance": 2}', "line 2: tolerance is a relative error"),
+        ('{"id": "1", "question": "a", "target": "b"}', "line 2: the question 1 comes a second time"),
+        ("[1]", "line 2: wanted a JSON object"),
+        ("{", "line 2 is not JSON"),
+    ],
+)
+def test_a_line_that_cannot_be_asked_is_told_with_its_number(tmp_path: Path, line: str, message: str) -> None:
+    path = written(tmp_path / "q.jsonl", '{"id": 1, "question": "a", "target": "b"}\n' + line + "\n")
+    with pytest.raises(UsageError) as caught:
+        read_items(path)
+    assert message in str(caught.value)
+
+
+def test_a_set_is_known_by_its_name_and_a_task_of_inspects_is_not() -> None:
+    small = known_set("small", seed=3, limit=5)
+    assert small is not None
+    assert len(small) == 5
+    assert all(isinstance(item, Item) for item in small)
+    assert known_set("inspect_evals/gsm8k") is None
+    with pytest.raises(UsageError, match="cannot read"):
+        known_set("nowhere.csv")
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no question"):
+        read_items(written(tmp_path / "q.csv", "question,target\n"))

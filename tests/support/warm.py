@@ -1,0 +1,31 @@
+"""`pnyx` in processes of its own that start at once: forked off one that has loaded what takes seconds."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+from pnyx.interfaces.cli import main
+
+__all__ = ["start"]
+
+_SERVER = multiprocessing.get_context("forkserver")
+_SERVER.set_forkserver_preload(["pnyx.interfaces.cli.evaluation", "pnyx.evaluate.running"])
+
+
+def start(args: tuple[str, ...], out: Path, err: Path) -> ForkServerProcess:
+    """The command with stdout and stderr in files, in this folder and environment; end it with `join`."""
+    process = _SERVER.Process(target=_run, args=(args, out, err, Path.cwd(), dict(os.environ)))
+    process.start()
+    return process
+
+
+def _run(args: tuple[str, ...], out: Path, err: Path, folder: Path, environment: dict[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    with out.open("w") as sys.stdout, err.open("w") as sys.stderr:
+        main(args)
