@@ -244,3 +244,10 @@ def test_names_held_by_the_trusted_text_stay(refs: list[str], bits: list[str]) -
 @given(st.text(alphabet=st.characters(categories=["Lo", "Po", "Zs", "Nd", "Cf"]), max_size=200))
 def test_text_without_names_is_unchanged(text: str) -> None:
     assert mask(text, PANEL) == text
+
+
+def test_spaces_and_dashes_of_every_kind_hide_no_name() -> None:
+    joins = [chr(n) for n in range(0x110000) if re.fullmatch(r"[\s\-\u2010-\u2015]", chr(n))]
+    assert len(joins) > 20
+    for join in joins:
+        assert "participant" in mask(f"as gpt{join}9x said", ("lab:gpt-9x",)).lower(), ascii(join)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from pnyx.reliability.accuracy import Answered, log_odds
 from pnyx.reliability.weights import (
-    CATEGORY_PRECISION,
     ENOUGH_ANSWERS,
     ENOUGH_LABELS,
     GATE,
+    PRECISION,
     Weights,
     accuracy,
     choose,
@@ -141,7 +141,7 @@ def test_few_questions_of_a_category_move_its_weights_little() -> None:
         n: max(abs(w.of("law")[m] - w.models[m]) for m in MODELS)
         for n, w in ((5, learn(few, MODELS)), (600, learn(many, MODELS)))
     }
-    assert apart[5] < 5 / CATEGORY_PRECISION < apart[600]
+    assert apart[5] < 5 / PRECISION < apart[600]
 
 
 @given(amounts, questions)

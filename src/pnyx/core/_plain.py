@@ -21,24 +21,27 @@ CHEERS = "\U0001f44d\U0001f44f\U0001f4af\U0001f64c"
 """Pictures that are praise by themselves: thumbs up, clapping hands, hundred points, raised hands."""
 
 _LONGEST = 6000
-_HIDDEN = re.compile(rf"\x1b\[[\d;]*[a-zA-Z]|\d\ufe0f?\u20e3|[{INVISIBLE}]+")
+_HIDDEN = re.compile(
+    rf"[\d{INVISIBLE}](?:(?<=\x1b)\[[\d;]*[a-zA-Z]|(?<=\d)\ufe0f?\u20e3|(?<!\d)[{INVISIBLE}]*)"
+)
 _SHOWN = re.compile(rf"\x1b|[^\s{INVISIBLE}]")
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u02b9\u2032\u00b4\u0060\ua78c", "'"))
 _QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033«»‹›「」『』〝〞", '"'))
 
-_CODE = re.compile(r"(?<!\w)(`+)(?!`)([^`\n]+)\1(?!\w)")
-_LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\([^()\n]{0,2000}\)")
+# `re` skips to a character that a match begins with, but tries everywhere what begins by looking behind.
+_CODE = re.compile(r"(`(?<!\w`)`*)(?!`)([^`\n]+)\1(?!\w)")
+_LINK = re.compile(r"(?:!\[|\[)([^\]\n]{0,300})\]\([^()\n]{0,2000}\)")
 _TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
-_TEX = re.compile(r"\\[a-z]+\{|[{}]")
+_TEX = re.compile(r"\\[a-z]+\{|\{|\}")
 _LINE_MARKS = re.compile(
     r"^(?:[ \t]*(?:>+|#{1,6}(?=\s|\w)|[-+\u2022\u2023\u25aa\u25e6\u2190-\u21ff\u27a1\u2794](?=\s)"
     r"|\(?\w{1,3}[.)](?=\s)"
     r"|\[[ xX]\]))+[ \t]*",
     re.MULTILINE,
 )
-_EMPHASIS = re.compile(r"\*+|~~+|==+|\||\\(?=\W)|(?<![^\W_])_+|_+(?![^\W_])")
+_EMPHASIS = re.compile(r"\*|~~+|==+|\||\\(?=\W)|_(?<![^\W_]_)_*|__*(?![^\W_])")
 _WHOLE = re.compile(r'"([^"]*)"')
-_WRAPPED = re.compile(r"(?<![.!?:])\n(?=[a-z])")
+_WRAPPED = re.compile(r"\n(?<![.!?:]\n)(?=[a-z])")
 _RULE = re.compile(r"^[-=*_ \t]+$", re.MULTILINE)
 _BEYOND = re.compile(r"[^\x00-\u2000]")
 

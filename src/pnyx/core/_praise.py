@@ -1,45 +1,15 @@
-"""How praise and agreement are worded in English. Patterns only; `_hedges` has what takes them back.
+"""How praise and agreement are worded in English; `_hedges` has what takes them back.
 
-Each is read against one sentence of plain text (`_plain.plain`), without case. Repetitions are
-bounded, so that no sentence costs more than its length.
+A wording is (cues, pattern). The pattern is read against one sentence of plain text (`_plain.plain`) in
+lower case; no sentence fits it without one of the cues, so that few patterns are ever compiled or tried.
+Repetitions are bounded, so that no sentence costs more than its length.
 """
 
 from __future__ import annotations
 
-__all__ = ["CONCEDED", "PRAISE"]
+from ._esteem import CALM, GREAT, LISTED, MILD, SOUND, STRONG, VALUED, VERY
 
-_VERY = (
-    r"(?:(?:very|really|quite|rather|truly|so|pretty|extremely|exceptionally|remarkably|genuinely"
-    r"|generally|overall|largely|mostly|absolutely|highly|fairly|particularly|especially|impressively"
-    r"|wonderfully|incredibly|such|just|simply|already|certainly|clearly|indeed|also|both|otherwise"
-    r"|broadly|essentially|fundamentally|basically|well|perfectly|completely|totally|entirely|fully"
-    r"|strongly|wholeheartedly|undeniably|undoubtedly|definitely|exactly|obviously|honestly|actually"
-    r"|admittedly|still|all|entirely|refreshingly|admirably|commendably|technically|more or less"
-    r"|for the most part|in many ways|of course|in fact|by far|(?:without|beyond) (?:a )?(?:question"
-    r"|doubt)|no doubt|in my (?:view|opinion)),? ){0,4}"
-)
-_STRONG = (
-    r"great|good|nice|fine|excellent|exceptional|exemplary|outstanding|superb|brilliant|fantastic"
-    r"|wonderful|terrific|amazing|awesome|marvell?ous|splendid|magnificent|fabulous|phenomenal|stellar"
-    r"|impressive|remarkable|perfect|flawless|impeccable|faultless|ingenious|solid|strong|compelling"
-    r"|convincing|persuasive|insightful|thoughtful|astute|perceptive|thorough|comprehensive|admirable"
-    r"|commendable|laudable|praiseworthy|valid|fair|lovely|beautiful|stunning|masterful|first-rate"
-    r"|top-notch|world-class|high-quality|spot-on|well[- ](?:argued|reasoned|written|structured"
-    r"|organi[sz]ed|thought[- ]out|thought[- ]through|presented|explained|articulated|crafted|researched"
-    r"|supported|grounded|founded|constructed|considered|informed|justified|rounded|balanced|stated"
-    r"|planned|designed|executed|framed|laid[- ]out|defended|put|said|done|made|intentioned)"
-)
-_CALM = (
-    r"sound|robust|sharp|incisive|clever|smart|wise|detailed|careful|rigorous|balanced|nuanced|clear"
-    r"|concise|lucid|elegant|deep|valuable|useful|helpful|reasonable|sensible|pragmatic|practical"
-    r"|constructive|coherent|logical|creative|innovative|credible|honest|actionable|informative|decent"
-    r"|correct|accurate|right|interesting"
-)
-_MILD = rf"{_CALM}|fascinating|important|plausible|ambitious|attractive|appealing|intuitive"
-_AND = r"(?:,? and |,? but |, | )(?:also )?"
-_LISTED = rf"(?:(?:{_STRONG}|{_MILD}){_AND}{_VERY}){{0,4}}"
-_GREAT = rf"{_VERY}{_LISTED}(?:{_STRONG})(?:{_AND}{_VERY}(?:{_STRONG}|{_MILD})){{0,3}}"
-_SOUND = rf"{_VERY}{_LISTED}(?:{_STRONG}|{_MILD})"
+__all__ = ["CONCEDED", "PRAISE"]
 
 _ARTIFACT = (
     r"(?:answer|response|reply|proposal|analys[ei]s|argument|assessment|review|summary|overview"
@@ -140,123 +110,237 @@ _ACCUSED = (
     r"|mistaken|objections?)\b"
 )
 _RIGHTLY = (
-    r"(?:correctly|rightly|aptly|wisely|accurately|astutely|sensibly|cleverly|convincingly|persuasively"
-    r"|compellingly|nicely|brilliantly|skil?lfully|beautifully|thoughtfully|insightfully|admirably"
-    r"|commendably|effectively|ably|helpfully|usefully|perceptively|justifiably)"
+    "correctly|rightly|aptly|wisely|accurately|astutely|sensibly|cleverly|convincingly|persuasively"
+    "|compellingly|nicely|brilliantly|skilfully|skillfully|beautifully|thoughtfully|insightfully"
+    "|admirably|commendably|effectively|ably|helpfully|usefully|perceptively|justifiably"
 )
 _FAULT = (
     r"(?:faults?|flaws?|errors?|mistakes?|problems?|issues?|weakness(?:es)?|objections?|disagreements?"
     r"|criticisms?|complaints?|arguments?|reservations|concerns|quarrel|notes)"
 )
-_MERIT = r"(?:merits?|strengths?|virtues?|qualities|quality|clarity|thoroughness|elegance|insights?)"
+_MERIT = (
+    "merits|merit|strengths|strength|virtues|virtue|qualities|quality|clarity|thoroughness|elegance"
+    "|insights|insight"
+)
 
 _WORK = (
     # "Great answer!", "A solid proposal overall", "What a thoughtful analysis"
-    rf"^{_OPENER}(?:what |such )?(?:(?P<article>an?|some|another|this|that"
-    rf"|your) )?{_GREAT} {_FILLER}(?:{_PIECE}(?:{_ENDS}|{_COLON}|(?<!example){_OF})|{_ABOUT})",
-    rf"^{_OPENER}{_VERY}(?:{_CALM}) {_NOUN}(?= ?(?:[.!]|$)|,? (?:but|though|overall|here|throughout)\b)",
-    r"[,;] (?:great|excellent|good|nice|fantastic) (?:work|job|stuff|answer|points?|question)(?= ?[.!]|$)",
+    (
+        VALUED,
+        rf"^{_OPENER}(?:what |such )?(?:(?P<article>an?|some|another|this|that"
+        rf"|your) )?{GREAT} {_FILLER}(?:{_PIECE}(?:{_ENDS}|{_COLON}|(?<!example){_OF})|{_ABOUT})",
+    ),
+    (
+        VALUED,
+        rf"^{_OPENER}{VERY}(?:{CALM}) {_NOUN}(?= ?(?:[.!]|$)|,? (?:but|though|overall|here|throughout)\b)",
+    ),
+    (
+        VALUED,
+        r"[,;] (?:great|excellent|good|nice|fantastic) (?:work|job|stuff|answer|points?|question)"
+        r"(?= ?[.!]|$)",
+    ),
     # "Excellent!", "Well argued.", "Clear, concise and well written.", "How thoughtful!"
-    rf"^{_OPENER}{_VERY}(?:{_STRONG})(?=[!.]|, (?!however)| (?:and|but) (?:{_STRONG}|{_MILD})\b| - "
-    r"| ?[\u2013\u2014]|$)",
-    rf"^{_OPENER}{_VERY}(?:(?:{_MILD}),? ){{0,3}}and {_VERY}(?:{_STRONG})(?=[!.,]|$)",
-    rf"^(?:how|very|really|extremely|admirably|commendably|refreshingly|wonderfully) (?:{_STRONG}"
-    rf"|{_CALM})(?=[!.,]|$)",
-    r"^(?:very |so |really )?(?:well|nicely|beautifully|neatly) (?:said|put|done|argued|reasoned|written"
-    r"|structured|stated|explained|thought[- ]out|played|spotted|observed)\b(?! (?:than|by|if))",
-    rf"^{_VERY}(?:commendable|admirable|laudable|exemplary|praiseworthy) \w+(?= ?[.!,;]|$)",
-    rf"^{_OPENER}{_VERY}(?:great|good|nice|lovely|wonderful|happy|glad|pleased|refreshing) to (?:see|read"
-    r"|hear)\b",
+    (
+        VALUED,
+        rf"^{_OPENER}{VERY}(?:{STRONG})(?=[!.]|, (?!however)| (?:and|but) (?:{STRONG}|{MILD})\b| - "
+        r"| ?[\u2013\u2014]|$)",
+    ),
+    (VALUED, rf"^{_OPENER}{VERY}(?:(?:{MILD}),? ){{0,3}}and {VERY}(?:{STRONG})(?=[!.,]|$)"),
+    (
+        "how |very |really |extremely |admirably |commendably |refreshingly |wonderfully ",
+        rf"^(?:how|very|really|extremely|admirably|commendably|refreshingly|wonderfully) (?:{STRONG}"
+        rf"|{CALM})(?=[!.,]|$)",
+    ),
+    (
+        "well|nicely|beautifully|neatly",
+        r"^(?:very |so |really )?(?:well|nicely|beautifully|neatly) (?:said|put|done|argued|reasoned|written"
+        r"|structured|stated|explained|thought[- ]out|played|spotted|observed)\b(?! (?:than|by|if))",
+    ),
+    (VALUED, rf"^{VERY}(?:commendable|admirable|laudable|exemplary|praiseworthy) \w+(?= ?[.!,;]|$)"),
+    (
+        "to see|to read|to hear",
+        rf"^{_OPENER}{VERY}(?:great|good|nice|lovely|wonderful|happy|glad|pleased|refreshing) to (?:see|read"
+        r"|hear)\b",
+    ),
     # "This is an excellent plan", "The proposal remains a very good start"
-    rf"(?:{_IT_IS}|{_THIS_IS}) {_VERY}{_A}{_SOUND} {_FILLER}{_ARTIFACT}\b(?! (?:against|to (?!me|us)\w"
-    r"|for not)|-)",
-    rf"(?:{_IT_IS}|(?P<pronoun>{_THIS_IS})) {_VERY}{_A}{_SOUND} {_FILLER}{_NOUN}\b(?! (?:against|to (?!me"
-    r"|us)\w)|-)",
-    rf"\bone of the (?:best|finest|strongest|clearest|most \w+)(?:-\w+)?\b[^.;,]{{0,40}} {_ARTIFACT}"
-    rf"|\b(?:best|finest|clearest) {_ARTIFACT} (?:so far|i(?:'ve| have)|here)\b",
-    rf"\b(?:despite|besides|apart from|aside from|for all) being {_A}{_SOUND} {_NOUN}\b",
+    (
+        VALUED,
+        rf"(?:{_IT_IS}|{_THIS_IS}) {VERY}{_A}{SOUND} {_FILLER}{_ARTIFACT}\b(?! (?:against|to (?!me|us)\w"
+        r"|for not)|-)",
+    ),
+    (
+        VALUED,
+        rf"(?:{_IT_IS}|(?P<pronoun>{_THIS_IS})) {VERY}{_A}{SOUND} {_FILLER}{_NOUN}\b(?! (?:against|to (?!me"
+        r"|us)\w)|-)",
+    ),
+    (
+        "one of the|best|finest|clearest",
+        rf"\bone of the (?:best|finest|strongest|clearest|most \w+)(?:-\w+)?\b[^.;,]{{0,40}} {_ARTIFACT}"
+        rf"|\b(?:best|finest|clearest) {_ARTIFACT} (?:so far|i(?:'ve| have)|here)\b",
+    ),
+    (" being ", rf"\b(?:despite|besides|apart from|aside from|for all) being {_A}{SOUND} {_NOUN}\b"),
     # "You make a good point", "The proposal provides a thorough overview"
-    rf"(?:\b(?:you|this|that|he|she|they|{_SUBJECT}|{_OWNER})|\b(?:you've|they've)"
-    rf"|^it) {_VERY}{_MAKES} (?:up |out |us )?{_VERY}{_SOME}{_SOUND} {_FILLER}(?!questions?\b|issues?\b"
-    rf"|steps? (?:back|away)){_DETAIL}\b(?!-)",
-    rf"\bthere (?:are|is) (?:\w+ ){{0,2}}{_GREAT} (?:point|idea|insight|element|thought|observation"
-    r"|aspect)s? (?:here|in (?:this|the|your))\b",
+    (
+        VALUED,
+        rf"(?:\b(?:you|this|that|he|she|they|{_SUBJECT}|{_OWNER})|\b(?:you've|they've)"
+        rf"|^it) {VERY}{_MAKES} (?:up |out |us )?{VERY}{_SOME}{SOUND} {_FILLER}(?!questions?\b|issues?\b"
+        rf"|steps? (?:back|away)){_DETAIL}\b(?!-)",
+    ),
+    (
+        "there are|there is",
+        rf"\bthere (?:are|is) (?:\w+ ){{0,2}}{GREAT} (?:point|idea|insight|element|thought|observation"
+        r"|aspect)s? (?:here|in (?:this|the|your))\b",
+    ),
     # "The answer is well argued", "You're absolutely right", "It is correct that …"
-    rf"(?:{_IT_IS}|(?P<pronoun>{_THIS_IS})) {_VERY}{_LISTED}(?:{_STRONG}|(?!clear\b)(?:{_CALM})"
-    r"|clear(?! (?:about|in|on|from|with)\b|:)|true(?! (?:of|in|on|only|by)\b)|spot[- ]on|on point|bang on"
-    r"|on the right track|on the mark|right on the money|(?:hard|difficult) to (?:fault|argue with"
-    rf"|disagree with)|a joy){_PREDICATE_ENDS}",
-    rf"\b{_SUBJECT}{_IS} {_VERY}(?:right (?:to|in)|(?:right|correct|spot[- ]on) (?:that|about))\b",
-    r"\bit(?:'s| is) (?:certainly |indeed |quite |absolutely |of course )?(?:true|right|correct) that\b",
-    rf"\byou(?:'re| are| were) {_VERY}(?:right|correct|spot[- ]on|on to something"
-    r"|on the right track)\b(?!-)(?! (?:there|here|now|where))|\byou(?:'ve| have)(?: got)? a point\b"
-    r"|\bpoint(?: \w+){0,4} well[- ]taken\b",
-    rf"^(?:while|although|though|even though|whilst|granted|admittedly),? (?:{_SUBJECT}|it|this"
-    rf"|that){_IS} {_VERY}(?:{_MILD}|{_STRONG})\b(?! (?:to|that)\b)",
-    rf"\b(?:you|this|it|that|who|{_SUBJECT}|{_OWNER}) (?:has |have )?(?:quite )?{_RIGHTLY} (?!(?:or|and"
-    r"|fails?|ignores?|misses|avoids?)\b)\w+",
-    rf"\b(?:{_SUBJECT}|this|you) \w+s? (?:[\w'-]+ ){{0,6}}(?:very |really |quite "
-    r"|so )?(?<!as )(?<!may )well(?= ?[.!,;]|$| but\b)",
-    rf"\b(?:{_SUBJECT}|it|this|you) (?:clearly |really )?(?:gets?|got) (?:it|this|that|everything|things"
-    r"|(?:the|most|a|much|many|several|so|some)(?: [\w-]+){1,4}|much|most|a lot) right\b",
-    r"(?:^|\b(?!only\b)[\w']+ )(?:makes|(?<=you )make|(?<=they )make|(?<=points )make) (?:a lot of "
-    r"|perfect |good |complete |total |great |much |excellent |plenty of )?sense\b(?! (?:to (?!me\b|us\b)"
-    r"|that|when|where))",
-    r"\bhits? (?:the nail|the mark|the spot)|\bnail(?:s|ed) (?:it|the)\b|\bspot[- ]on\b(?! (?:the|a|an|my"
-    r"|your))|\b(?:covers?|touches?|checks?|ticks?) (?:all|most|many|every|the (?=main|key"
-    r"|essential))(?: of)?(?: the)?(?: (?:key|main|important|essential|relevant|right))* ?(?:bases|points?"
-    r"|ground|aspects|boxes|essentials|notes)\b|\b(?:math|maths|numbers?|logic|sums?|reasoning|arithmetic"
-    r"|analysis|argument|figures?|answer|proposal|plan|it|this)(?: here)? (?:checks?|holds?|stacks?"
-    rf"|adds?) (?:out|up)(?: well)?(?= ?[.!,;]|$| but)|\b(?:{_SUBJECT}|it|this) does well\b"
-    r"|\bthought (?:this|it) through\b|\ba lot going for it\b|\bfull marks\b|^(?:10/10|5/5|100/100|a\+)",
+    (
+        f"{VALUED}|true|spot|on point|bang on|on the mark|hard to|difficult to|a joy",
+        rf"(?:{_IT_IS}|(?P<pronoun>{_THIS_IS})) {VERY}{LISTED}(?:{STRONG}|(?!clear\b)(?:{CALM})"
+        r"|clear(?! (?:about|in|on|from|with)\b|:)|true(?! (?:of|in|on|only|by)\b)|spot[- ]on|on point"
+        r"|bang on|on the right track|on the mark|right on the money|(?:hard|difficult) to (?:fault"
+        rf"|argue with|disagree with)|a joy){_PREDICATE_ENDS}",
+    ),
+    (
+        "right|correct|spot",
+        rf"\b{_SUBJECT}{_IS} {VERY}(?:right (?:to|in)|(?:right|correct|spot[- ]on) (?:that|about))\b",
+    ),
+    (
+        "true|right|correct",
+        r"\bit(?:'s| is) (?:certainly |indeed |quite |absolutely |of course )?(?:true|right|correct) that\b",
+    ),
+    (
+        "right|correct|spot|on to something|a point|taken",
+        rf"\byou(?:'re| are| were) {VERY}(?:right|correct|spot[- ]on|on to something"
+        r"|on the right track)\b(?!-)(?! (?:there|here|now|where))|\byou(?:'ve| have)(?: got)? a point\b"
+        r"|\bpoint(?: \w+){0,4} well[- ]taken\b",
+    ),
+    (
+        "while|although|though|whilst|granted|admittedly",
+        rf"^(?:while|although|though|even though|whilst|granted|admittedly),? (?:{_SUBJECT}|it|this"
+        rf"|that){_IS} {VERY}(?:{MILD}|{STRONG})\b(?! (?:to|that)\b)",
+    ),
+    (
+        _RIGHTLY,
+        rf"\b(?:you|this|it|that|who|{_SUBJECT}|{_OWNER}) (?:has |have )?(?:quite )?(?:{_RIGHTLY}) (?!(?:or"
+        r"|and|fails?|ignores?|misses|avoids?)\b)\w+",
+    ),
+    (
+        "well",
+        rf"\b(?:{_SUBJECT}|this|you) \w+s? (?:[\w'-]+ ){{0,6}}(?:very |really |quite "
+        r"|so )?(?<!as )(?<!may )well(?= ?[.!,;]|$| but\b)",
+    ),
+    (
+        " right",
+        rf"\b(?:{_SUBJECT}|it|this|you) (?:clearly |really )?(?:gets?|got) (?:it|this|that|everything|things"
+        r"|(?:the|most|a|much|many|several|so|some)(?: [\w-]+){1,4}|much|most|a lot) right\b",
+    ),
+    (
+        "sense",
+        r"(?:^|\b(?!only\b)[\w']+ )(?:makes|(?<=you )make|(?<=they )make|(?<=points )make) (?:a lot of "
+        r"|perfect |good |complete |total |great |much |excellent |plenty of )?sense\b(?! (?:to (?!me\b|us\b)"
+        r"|that|when|where))",
+    ),
+    (
+        "hit|nail|spot|cover|touch|check|tick| out| up|does well|through|going for it|full marks|0/10|5/5|a+",
+        r"\bhits? (?:the nail|the mark|the spot)|\bnail(?:s|ed) (?:it|the)\b|\bspot[- ]on\b(?! (?:the|a|an|my"
+        r"|your))|\b(?:covers?|touches?|checks?|ticks?) (?:all|most|many|every|the (?=main|key"
+        r"|essential))(?: of)?(?: the)?(?: (?:key|main|important|essential|relevant|right))* ?(?:bases"
+        r"|points?|ground|aspects|boxes|essentials|notes)\b|\b(?:math|maths|numbers?|logic|sums?|reasoning|arithmetic"
+        r"|analysis|argument|figures?|answer|proposal|plan|it|this)(?: here)? (?:checks?|holds?|stacks?"
+        rf"|adds?) (?:out|up)(?: well)?(?= ?[.!,;]|$| but)|\b(?:{_SUBJECT}|it|this) does well\b"
+        r"|\bthought (?:this|it) through\b|\ba lot going for it\b|\bfull marks\b|^(?:10/10|5/5|100/100|a\+)",
+    ),
 )
 _ASSENT = (
     # "I agree", "Agreed.", "I'm fully on board"
-    rf"{_I}{_GLADLY}(?:agree|concur)\b(?! (?:to disagree|if|only|were|had))(?! (?:that|with)\b{_ACCUSED})",
-    rf"^{_OPENER}{_VERY}(?:agreed?|100% agree|seconded)(?= ?(?:[.,!;:\u2013\u2014]|- |$)| (?:with|that|on"
-    rf"|completely|fully|100%|wholeheartedly)\b)(?! (?:that|with)\b{_ACCUSED})",
-    rf"{_I}{_GLADLY}(?:endorse|second|support|approve of|accept|echo|share) (?:this|your|it\b|(?:the|its"
-    rf"|that|participant [a-z]'s|the author's) {_ELSE}(?:\w+ )?(?:{_ARTIFACT}|plan|view|conclusion|premise"
-    r"|position|point|approach)\b)",
-    r"\b(?:i am|i'm|i was|we are|we're) (?:(?!not|never|hardly"
-    r"|less)\w+ ){0,3}?(?:in (?:\w+ ){0,2}?agreement|on board|(?:convinced|persuaded) by (?:the|this"
-    r"|your)|impressed|a (?:big |huge )?fan of|with you|grateful|sold)\b",
-    r"^(?:yes,? )?(?:absolutely|exactly|precisely|correct|true|totally|bingo|amen|ditto|yup|yep"
-    r"|100%)(?=[!.,]|$| [\u2013\u2014-] )|^(?:exactly|absolutely|completely|totally|quite|entirely"
-    r"|perfectly|broadly|largely|mostly|basically|essentially|that's|all|so|very|yes,?) (?:right|correct"
-    r"|true|sound)\b(?= ?[!.,]|$)|^in (?:full |complete |broad )?agreement\b|^(?:fair enough|point taken"
-    r"|good call|right on|bang on|lgtm)\b|^\+1",
-    rf"{_I}{_GLADLY}(?:call|consider|find|found|deem|rate|judge|regard|see) (?:this|it"
-    rf"|{_SUBJECT}) (?:to be |as )?{_VERY}(?:an? )?{_VERY}{_LISTED}(?:{_STRONG}"
-    rf"|{_CALM})(?: {_FILLER}{_NOUN})?{_PREDICATE_ENDS}",
+    (
+        "agree|concur",
+        rf"{_I}{_GLADLY}(?:agree|concur)\b(?! (?:to disagree|if|only|were|had))"
+        rf"(?! (?:that|with)\b{_ACCUSED})",
+    ),
+    (
+        "agree|seconded",
+        rf"^{_OPENER}{VERY}(?:agreed?|100% agree|seconded)(?= ?(?:[.,!;:\u2013\u2014]|- |$)| (?:with|that|on"
+        rf"|completely|fully|100%|wholeheartedly)\b)(?! (?:that|with)\b{_ACCUSED})",
+    ),
+    (
+        "endorse|second|support|approve|accept|echo|share",
+        rf"{_I}{_GLADLY}(?:endorse|second|support|approve of|accept|echo|share) (?:this|your|it\b|(?:the|its"
+        rf"|that|participant [a-z]'s|the author's) {_ELSE}(?:\w+ )?(?:{_ARTIFACT}|plan|view|conclusion"
+        r"|premise|position|point|approach)\b)",
+    ),
+    (
+        "agreement|on board|convinced|persuaded|impressed|fan of|with you|grateful|sold",
+        r"\b(?:i am|i'm|i was|we are|we're) (?:(?!not|never|hardly"
+        r"|less)\w+ ){0,3}?(?:in (?:\w+ ){0,2}?agreement|on board|(?:convinced|persuaded) by (?:the|this"
+        r"|your)|impressed|a (?:big |huge )?fan of|with you|grateful|sold)\b",
+    ),
+    (
+        "absolutely|exactly|precisely|correct|true|totally|bingo|amen|ditto|yup|yep|100%|right|sound"
+        "|agreement|fair enough|point taken|good call|bang on|lgtm|+1",
+        r"^(?:yes,? )?(?:absolutely|exactly|precisely|correct|true|totally|bingo|amen|ditto|yup|yep"
+        r"|100%)(?=[!.,]|$| [\u2013\u2014-] )|^(?:exactly|absolutely|completely|totally|quite|entirely"
+        r"|perfectly|broadly|largely|mostly|basically|essentially|that's|all|so|very|yes,?) (?:right|correct"
+        r"|true|sound)\b(?= ?[!.,]|$)|^in (?:full |complete |broad )?agreement\b|^(?:fair enough|point taken"
+        r"|good call|right on|bang on|lgtm)\b|^\+1",
+    ),
+    (
+        VALUED,
+        rf"{_I}{_GLADLY}(?:call|consider|find|found|deem|rate|judge|regard|see) (?:this|it"
+        rf"|{_SUBJECT}) (?:to be |as )?{VERY}(?:an? )?{VERY}{LISTED}(?:{STRONG}"
+        rf"|{CALM})(?: {_FILLER}{_NOUN})?{_PREDICATE_ENDS}",
+    ),
 )
 _THANKS = (
     # "Thank you for …", "I appreciate", "Love the structure"
-    r"(?:^|[,!] |\b(?:i|we|my|many|with|and|warm|sincere) )(?:thank you"
-    r"|thanks)(?: (?!to\b)[\w-]+){0,3}?(?:,|!|\.|$| for| to (?:you|participant|the author|everyone)"
-    r"| again)|\b(?:kudos|bravo|congrat\w+|hats off|chapeau|props to|(?:two )?thumbs up|compliments (?:to"
-    r"|on|for))\b",
-    rf"{_I}{_POLITELY}(?:applaud|commend|praise|congratulate|salute|thank) (?!nothing|none|no)",
-    rf"{_I}{_KEENLY}(?:appreciate|admire|enjoy(?:ed)?|respect|value|welcome) (?!to\b|if\b|when\b|none\b"
-    r"|nothing\b|no\b|a (?:better|different)\b)",
-    rf"{_I}{_KEENLY}(?:loved?|liked?) (?:this|that|the|your|how|it|its|participant) {_ELSE}",
-    rf"^{_VERY}(?:love|loved|loving|appreciate|enjoyed) (?:this|the|how|that|your|it)\b|^impressed (?:by"
-    r"|with)\b",
+    (
+        "thank|kudos|bravo|congrat|hats off|chapeau|props to|thumbs up|compliments",
+        r"(?:^|[,!] |\b(?:i|we|my|many|with|and|warm|sincere) )(?:thank you"
+        r"|thanks)(?: (?!to\b)[\w-]+){0,3}?(?:,|!|\.|$| for| to (?:you|participant|the author|everyone)"
+        r"| again)|\b(?:kudos|bravo|congrat\w+|hats off|chapeau|props to|(?:two )?thumbs up|compliments (?:to"
+        r"|on|for))\b",
+    ),
+    (
+        "applaud|commend|praise|congratulate|salute|thank",
+        rf"{_I}{_POLITELY}(?:applaud|commend|praise|congratulate|salute|thank) (?!nothing|none|no)",
+    ),
+    (
+        "appreciate|admire|enjoy|respect|value|welcome",
+        rf"{_I}{_KEENLY}(?:appreciate|admire|enjoy(?:ed)?|respect|value|welcome) (?!to\b|if\b|when\b|none\b"
+        r"|nothing\b|no\b|a (?:better|different)\b)",
+    ),
+    ("love|like", rf"{_I}{_KEENLY}(?:loved?|liked?) (?:this|that|the|your|how|it|its|participant) {_ELSE}"),
+    (
+        "lov|appreciate|enjoyed|impressed",
+        rf"^{VERY}(?:love|loved|loving|appreciate|enjoyed) (?:this|the|how|that|your|it)\b|^impressed (?:by"
+        r"|with)\b",
+    ),
     # "has real merit", "there is a lot to like", "to its credit"
-    rf"\b(?:{_SUBJECT}|this|it|that) (?:\w+ )?ha(?:s|ve) (?:(?:some|much|real|clear|obvious|genuine"
-    r"|a lot of|great|many|considerable|several|its|undeniable|certain|definite"
-    rf"|substantial) ){{0,2}}{_MERIT}\b",
-    r"\bdespite (?:its|the|these|this|their|some|many|your)(?: proposal's| answer's"
-    r"| response's)? (?:(?:many|obvious|clear|overall|real|evident|considerable|several"
-    rf"|other) ){{0,2}}{_MERIT}\b",
-    rf"\b(?:by|to|let me|first) acknowledg\w+ (?:[\w'-]+ ){{0,4}}{_MERIT}\b",
-    r"\bthere(?:'s| is| are)? (?:so |very )?(?:a lot|much|plenty|lots|many things"
-    r"|some things) (?:here )?(?:to|i) (?:like|admire|commend|praise|appreciate|agree with|love)\b"
-    r"|\bi (?:see|find|found) (?:a lot|much|plenty|lots) (?:here )?to (?:like|admire|commend|praise"
-    r"|appreciate|love)\b",
-    r"\bdeserves? (?:\w+ )?(?:credit|praise|recognition|applause|commendation)\b|\bcredit where\b"
-    r"|\bto (?:its|your) credit\b",
-    r"[\U0001f44d\U0001f44f\U0001f4af\U0001f64c]",
+    (
+        _MERIT,
+        rf"\b(?:{_SUBJECT}|this|it|that) (?:\w+ )?ha(?:s|ve) (?:(?:some|much|real|clear|obvious|genuine"
+        r"|a lot of|great|many|considerable|several|its|undeniable|certain|definite"
+        rf"|substantial) ){{0,2}}(?:{_MERIT})\b",
+    ),
+    (
+        _MERIT,
+        r"\bdespite (?:its|the|these|this|their|some|many|your)(?: proposal's| answer's"
+        r"| response's)? (?:(?:many|obvious|clear|overall|real|evident|considerable|several"
+        rf"|other) ){{0,2}}(?:{_MERIT})\b",
+    ),
+    ("acknowledg", rf"\b(?:by|to|let me|first) acknowledg\w+ (?:[\w'-]+ ){{0,4}}(?:{_MERIT})\b"),
+    (
+        "like|admire|commend|praise|appreciate|agree with|love",
+        r"\bthere(?:'s| is| are)? (?:so |very )?(?:a lot|much|plenty|lots|many things"
+        r"|some things) (?:here )?(?:to|i) (?:like|admire|commend|praise|appreciate|agree with|love)\b"
+        r"|\bi (?:see|find|found) (?:a lot|much|plenty|lots) (?:here )?to (?:like|admire|commend|praise"
+        r"|appreciate|love)\b",
+    ),
+    (
+        "deserve|credit",
+        r"\bdeserves? (?:\w+ )?(?:credit|praise|recognition|applause|commendation)\b|\bcredit where\b"
+        r"|\bto (?:its|your) credit\b",
+    ),
+    ("\U0001f44d|\U0001f44f|\U0001f4af|\U0001f64c", r"[\U0001f44d\U0001f44f\U0001f4af\U0001f64c]"),
 )
 PRAISE = _WORK + _ASSENT + _THANKS
 """Ways to praise, to agree and to thank.
@@ -267,26 +351,44 @@ for is known only where nothing else was spoken of before.
 
 CONCEDED = (
     # "I couldn't agree more", "I have no objections", "nothing to add"
-    r"\b(?:can(?:'t|not)|couldn't|could not|can hardly|could hardly|hard to|difficult to|struggle to|don't"
-    r"|do not|unable to) (?:possibly |really |easily )?(?:agree more|disagree(?! (?:more|strongly))|fault"
-    r"|argue with|object|quarrel with|ask for (?:more|better)|have (?:said|put) it better|improve (?:on"
-    r"|upon)|(?:find|see|identify|spot|have) (?:(?:any|a|much|anything|many|fault|single|real|major"
-    rf"|serious|significant|obvious|substantive|to) ){{0,3}}(?:{_FAULT}|wrong|disagree|criticize)"
-    r"(?= ?(?:[.!,;]|$)| (?:here|in|with|about)\b))\b",
-    r"\b(?:hard|difficult) not to (?:agree|admire|like|be impressed)\b|\bcan(?:'t|not) be (?:faulted"
-    r"|improved|bettered)\b",
-    r"\b(?:nothing but|only) (?:praise|admiration|respect)\b",
-    r"\b(?:nothing|little|not much|not a lot|no reason)(?: \w+)? (?:to|i(?:'d| would| could"
-    r"| can)) (?:\w+ )?(?:add|object|critici[sz]e|challenge|fault|disagree|argue|improve|dispute|change"
-    r"|correct|quarrel)\b",
-    r"\b(?:nothing|not much|little) (?:is )?wrong with (?:this|it|the (?:answer|proposal|response|plan"
-    r"|reasoning))\b",
-    r"^(?:i (?:can |could )?(?:have|see|find)|i've(?: got)?|there (?:are|is))? ?(?:really "
-    r"|absolutely )?(?:no|zero|few|little) (?:(?:major|real|serious|substantive|significant|further|other"
-    rf"|strong) )?{_FAULT}(?= ?(?:[.!,;]|$)| (?:here|from me|(?:with|in) (?:this|it|the (?:answer|proposal"
-    r"|response|plan|reasoning))|to (?:raise|add|make))\b)",
-    r"\bnot (?:only|just|merely) (?:(?:is|does|was) (?:this|it|the \w+"
-    rf"|your \w+) (?:\w+ ){{0,2}})?{_VERY}(?:{_STRONG}|{_CALM})\b",
-    r"\bnot bad(?: at all)?(?= ?[.!,])",
+    (
+        "can't|cannot|couldn't|could not|hardly|hard to|difficult to|struggle to|don't|do not|unable to",
+        r"\b(?:can(?:'t|not)|couldn't|could not|can hardly|could hardly|hard to|difficult to|struggle to"
+        r"|don't|do not|unable to) (?:possibly |really |easily )?(?:agree more|disagree(?! (?:more|strongly))"
+        r"|fault|argue with|object|quarrel with|ask for (?:more|better)|have (?:said|put) it better|improve"
+        r" (?:on|upon)|(?:find|see|identify|spot|have) (?:(?:any|a|much|anything|many|fault|single|real|major"
+        rf"|serious|significant|obvious|substantive|to) ){{0,3}}(?:{_FAULT}|wrong|disagree|criticize)"
+        r"(?= ?(?:[.!,;]|$)| (?:here|in|with|about)\b))\b",
+    ),
+    (
+        "not to|faulted|improved|bettered",
+        r"\b(?:hard|difficult) not to (?:agree|admire|like|be impressed)\b|\bcan(?:'t|not) be (?:faulted"
+        r"|improved|bettered)\b",
+    ),
+    ("praise|admiration|respect", r"\b(?:nothing but|only) (?:praise|admiration|respect)\b"),
+    (
+        "nothing|little|not much|not a lot|no reason",
+        r"\b(?:nothing|little|not much|not a lot|no reason)(?: \w+)? (?:to|i(?:'d| would| could"
+        r"| can)) (?:\w+ )?(?:add|object|critici[sz]e|challenge|fault|disagree|argue|improve|dispute|change"
+        r"|correct|quarrel)\b",
+    ),
+    (
+        "wrong with",
+        r"\b(?:nothing|not much|little) (?:is )?wrong with (?:this|it|the (?:answer|proposal|response|plan"
+        r"|reasoning))\b",
+    ),
+    (
+        "no |zero |few |little ",
+        r"^(?:i (?:can |could )?(?:have|see|find)|i've(?: got)?|there (?:are|is))? ?(?:really "
+        r"|absolutely )?(?:no|zero|few|little) (?:(?:major|real|serious|substantive|significant|further|other"
+        rf"|strong) )?{_FAULT}(?= ?(?:[.!,;]|$)| (?:here|from me|(?:with|in) (?:this|it|the (?:answer"
+        r"|proposal|response|plan|reasoning))|to (?:raise|add|make))\b)",
+    ),
+    (
+        "not only|not just|not merely",
+        r"\bnot (?:only|just|merely) (?:(?:is|does|was) (?:this|it|the \w+"
+        rf"|your \w+) (?:\w+ ){{0,2}})?{VERY}(?:{STRONG}|{CALM})\b",
+    ),
+    ("not bad", r"\bnot bad(?: at all)?(?= ?[.!,])"),
 )
 """Praise and agreement that are worded with a negation, which takes nothing back."""

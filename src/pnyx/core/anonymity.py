@@ -30,7 +30,7 @@ from ._selfnaming import MARKUP, names_itself, sentence_start
 __all__ = ["mask"]
 
 _REACH = 200
-_JOINS = re.compile(r"[\s\-\u2010-\u2015]+")
+_DASHES = dict.fromkeys((0x2D, *range(0x2010, 0x2016)))
 _MASK_WORDS = frozenset(("a", "an", "the", "this", "participant"))
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
 _WORD = re.compile(r"[^\W_]+")
@@ -64,7 +64,7 @@ def mask(text: str, models: tuple[str, ...], *, told: str = "") -> str:
     models: panel references "provider:model". told: the trusted part of the prompt; what it names is
     subject matter and stays, except where a model names itself. Masking again changes nothing.
     """
-    squeezed = _JOINS.sub("", text).casefold()
+    squeezed = _squeezed(text)
     if not any(stem in squeezed for stem in _stems(models)):
         return text
     names = _names(models)
@@ -90,6 +90,11 @@ def mask(text: str, models: tuple[str, ...], *, told: str = "") -> str:
         before = (before + piece)[-_REACH:]
     out.append(text[done:])
     return "".join(out)
+
+
+def _squeezed(text: str) -> str:
+    """Lower case without spaces and dashes, so that a name is found however it is spaced."""
+    return "".join(text.split()).translate(_DASHES).casefold()
 
 
 def _row(names: re.Pattern[str], text: str, found: re.Match[str]) -> list[re.Match[str]]:

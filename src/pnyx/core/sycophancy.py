@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from string import ascii_lowercase, ascii_uppercase
 
 from ._declining import DECLINES, PADDING, POLICY, SUBSTANCE
 from ._hedges import HEDGED, NEGATED, PERFORMED, REVERSED, UNDENIED
@@ -21,14 +24,11 @@ _OPENING = 200
 _CONTEXT = 200
 _SHORT = 500
 _SENTENCE = re.compile(r"(?:[^.!?\n]|[.!?](?=\w))+[.!?]*")
-_QUOTED = re.compile(r"\"[^\"\n]*\"|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){1,200}'(?!\w)")
-_TURN = re.compile(
-    r"[;:()\u2013\u2014]|\s-\s|\b(?:but|yet|however|nonetheless|nevertheless)\b,?", re.IGNORECASE
-)
-_RULE = re.compile(
+_QUOTED = re.compile(r"\"[^\"\n]*\"|'(?<!\w')(?:[^'\n]|(?<=\w)'(?=\w)){1,200}'(?!\w)")
+_TURN = r"[;:()\u2013\u2014]|\s-\s|\b(?:but|yet|however|nonetheless|nevertheless)\b,?"
+_RULE = (
     r"(?:(?!\b(?:but|though|although|yet|while)\b)[^.;])*?"
-    r"\b(?:would|should|must|needs?|could|will|has to|have to|requires?|ought)\b",
-    re.IGNORECASE,
+    r"\b(?:would|should|must|needs?|could|will|has to|have to|requires?|ought)\b"
 )
 _STOP = re.compile(r"[.!?]+(?!\w)|[\n\u3002\uff01]+")
 _HEADING = re.compile(
@@ -40,11 +40,33 @@ _HEADING = re.compile(
 
 _VISIBLE = re.compile(rf"[^\s{INVISIBLE}]")
 
+_LOWER = str.maketrans(f"{ascii_uppercase}ÃÉÓ\u0130\u0131\u017f\u212a", f"{ascii_lowercase}ãéóiisk")
+"""To lower case, character for character, as far as the patterns have letters: they are read without case."""
+
 
 @functools.cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    # On first use: a fifth of a second that commands without a debate need not spend.
-    return re.compile(pattern, re.IGNORECASE)
+    # On first use: the patterns are long, and most texts need few of them.
+    return re.compile(pattern)
+
+
+class _Wordings:
+    """Patterns by their cues, as `_praise` lists them."""
+
+    def __init__(self, listed: Sequence[tuple[str, str]]) -> None:
+        self._listed = listed
+        self._numbers = defaultdict[str, list[int]](list)
+        for number, (cues, _) in enumerate(listed):
+            for cue in cues.split("|"):
+                self._numbers[cue].append(number)
+
+    def cued(self, sentence: str) -> Iterator[re.Pattern[str]]:
+        """Those that `sentence` may fit, in their order."""
+        for number in sorted({n for cue, some in self._numbers.items() if cue in sentence for n in some}):
+            yield _compiled(self._listed[number][1])
+
+
+_CONCEDED, _PRAISE = _Wordings(CONCEDED), _Wordings(PRAISE)
 
 
 def opening(text: str) -> str:
@@ -60,22 +82,23 @@ def flatters(text: str) -> str | None:
 
 
 def _scan(said: str) -> str | None:
-    for sentence in _SENTENCE.finditer(said):
+    for sentence in _SENTENCE.finditer(said.translate(_LOWER)):
         words = sentence[0].lstrip(" ([-@'")
         start = sentence.end() - len(words)
-        if found := _praise(words, _OPENING - start, first=len(said[:start].split()) <= 3):
-            return found
+        first = len(said[:start].split()) <= 3
+        if start < _OPENING and (found := _praise(words, _OPENING - start, first)):
+            return said[start + found.start() : start + found.end()].strip(" ,.")
     return None
 
 
-def _praise(sentence: str, limit: int, first: bool) -> str | None:
-    for pattern in CONCEDED:
-        if (match := _compiled(pattern).search(sentence)) and match.start() < limit:
-            return match[0].strip(" ,.")
-    for pattern in PRAISE:
-        for match in _compiled(pattern).finditer(sentence):
+def _praise(sentence: str, limit: int, first: bool) -> re.Match[str] | None:
+    for pattern in _CONCEDED.cued(sentence):
+        if (match := pattern.search(sentence)) and match.start() < limit:
+            return match
+    for pattern in _PRAISE.cued(sentence):
+        for match in pattern.finditer(sentence):
             if match.start() < limit and _meant(sentence, match, first):
-                return match[0].strip(" ,.")
+                return match
     return None
 
 
@@ -84,11 +107,11 @@ def _meant(sentence: str, match: re.Match[str], first: bool) -> bool:
     before, after, groups = sentence[: match.start()], sentence[match.end() :], match.groupdict()
     if groups.get("pronoun") and not (first and ":" not in before):
         return False
-    if (groups.get("article") or "").lower() in ("a", "an") and _RULE.match(after):
+    if groups.get("article") in ("a", "an") and _compiled(_RULE).match(after):
         return False
     if _compiled(REVERSED).match(after):
         return False
-    clause = _compiled(UNDENIED).sub("", _TURN.split(before)[-1]).strip()
+    clause = _compiled(UNDENIED).sub("", _compiled(_TURN).split(before)[-1]).strip()
     if _compiled(HEDGED).search(_compiled(PERFORMED).sub("", clause).strip()):
         return False
     return clause.endswith(",") or not _compiled(NEGATED).search(clause)
@@ -101,7 +124,7 @@ def refusal(text: str) -> bool:
     said = plain(text)
     if len(said) > _SHORT:
         return False
-    sentences = [mark.strip() for mark in _STOP.split(said) if mark.strip()]
+    sentences = [mark.strip() for mark in _STOP.split(said.translate(_LOWER)) if mark.strip()]
     declining = [_declines(sentence) for sentence in sentences]
     return any(declining) and all(
         declined or (_compiled(PADDING).fullmatch(sentence) and not _substantial(sentence))

@@ -28,9 +28,8 @@ ENOUGH_SPLITS = 300
 """Labelled questions on which models differ: fewer choose the best model by luck as much as by merit."""
 GATE = 0.125
 """Models further than this below the best are left out of a vote by log-odds."""
-PRECISION = 10.0
-"""How firmly the fit is held to the log-odds, and (below) a category to all questions: 1 / nat^2."""
-CATEGORY_PRECISION = 30.0
+PRECISION = 30.0
+"""How firmly the fit is held to the log-odds, and a category's to that for all questions: 1 / nat^2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +74,7 @@ def learn(questions: Sequence[Answered], models: Sequence[str]) -> Weights:
     for q in labelled:
         if q.category:
             groups.setdefault(q.category, []).append(q)
-    categories = {
-        name: _votes(fit(group, everywhere, CATEGORY_PRECISION, options)) for name, group in groups.items()
-    }
+    categories = {name: _votes(fit(group, everywhere, PRECISION, options)) for name, group in groups.items()}
     weights = Weights("labels", len(labelled), _votes(everywhere), known, categories, options)
     return _guarded(weights, labelled)
 

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, UpdateBase, bindparam, insert, or_, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    CursorResult,
+    UpdateBase,
+    bindparam,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
 
 from ..core.events import Event, from_json, to_json
 from ..core.models import NUSD
@@ -224,7 +235,7 @@ def append(
 
     `columns` of the run's row change with them. Raises `Fenced` when the run has another epoch.
     """
-    found = connection.execute(_ADVANCE, {"n": len(batch), "run": run_id, "at": epoch}).first()
+    found = _ADVANCE(connection, {"n": len(batch), "run": run_id, "at": epoch}).first()
     if found is None:
         raise Fenced(f"run {run_id} was taken over by another process; this one stops")
     first = found.seq - len(batch) + 1
@@ -233,7 +244,7 @@ def append(
         document = to_json(item) | {"run_id": run_id, "seq": seq}
         rows.append({"run_id": run_id, "seq": seq, "type": item.type, "body": json.dumps(document)})
     if rows:
-        connection.execute(_APPEND, rows)
+        _APPEND(connection, *rows)
     if columns:
         patch(connection, run_id, columns)
     return int(found.seq), found.stop
@@ -274,7 +285,7 @@ def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int)
     Raises `Exhausted` with the account that is full.
     """
     holding = _named(caps) | {"amount": amount}
-    held = connection.execute(_reserving(len(caps)), holding).scalars().all()
+    held = _reserving(len(caps))(connection, holding).scalars().all()
     missing = {scope: read_account(connection, scope) for scope in sorted(caps.keys() - set(held))}
     for account in missing.values():
         if not account.fits(amount):
@@ -288,17 +299,33 @@ def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int)
 def settle(connection: Connection, scopes: Sequence[str], reserved: int, charged: int) -> None:
     """Turn a reservation into what was charged, nUSD."""
     settled = _named(scopes) | {"amount": reserved, "charged": charged}
-    connection.execute(_settling(len(scopes)), settled)
+    _settling(len(scopes))(connection, settled)
 
 
-# Statements of the hot path are built once: building one costs more than running it.
-_ADVANCE = (
+class _Prepared:
+    """A statement of the hot path, built and compiled once: both cost more than running it."""
+
+    def __init__(self, statement: UpdateBase) -> None:
+        self._statement = statement
+        self._compiled: dict[str, tuple[str, Sequence[str]]] = {}
+
+    def __call__(self, connection: Connection, *rows: Mapping[str, Any]) -> CursorResult[Any]:
+        database = connection.dialect.name
+        if database not in self._compiled:
+            compiled = self._statement.compile(dialect=connection.dialect)
+            self._compiled[database] = str(compiled), compiled.positiontup or ()
+        sql, names = self._compiled[database]
+        values = [tuple(row[name] for name in names) for row in rows]
+        return connection.exec_driver_sql(sql, values if len(values) > 1 else values[0])
+
+
+_ADVANCE = _Prepared(
     update(runs)
     .where(runs.c.id == bindparam("run"), runs.c.epoch == bindparam("at"))
     .values(seq=runs.c.seq + bindparam("n"))
     .returning(runs.c.seq, runs.c.stop)
 )
-_APPEND = insert(events)
+_APPEND = _Prepared(insert(events))
 _OPEN = text(
     "INSERT INTO ledger (scope, cap_nusd, spent_nusd, reserved_nusd) VALUES (:scope, :cap, 0, 0) "
     "ON CONFLICT (scope) DO UPDATE SET cap_nusd = excluded.cap_nusd"
@@ -315,10 +342,10 @@ def _among(n: int) -> ColumnElement[bool]:
 
 
 @cache
-def _reserving(n: int) -> UpdateBase:
+def _reserving(n: int) -> _Prepared:
     """Holds an amount in those of n accounts that have room for it; gives their scopes."""
     used = ledger.c.spent_nusd + ledger.c.reserved_nusd + bindparam("amount")
-    return (
+    return _Prepared(
         update(ledger)
         .where(_among(n), or_(ledger.c.cap_nusd.is_(None), used <= ledger.c.cap_nusd))
         .values(reserved_nusd=ledger.c.reserved_nusd + bindparam("amount"))
@@ -327,8 +354,8 @@ def _reserving(n: int) -> UpdateBase:
 
 
 @cache
-def _settling(n: int) -> UpdateBase:
-    return (
+def _settling(n: int) -> _Prepared:
+    return _Prepared(
         update(ledger)
         .where(_among(n))
         .values(
