@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 QUESTION := Should a two-person startup self-host PostgreSQL?
 
+EVALUATED := $(addprefix -m embedded:,qwen2.5-coder-1.5b qwen2.5-coder-0.5b smollm2-135m) \
+	$(addprefix --arm ,voting voting:aggregation=weighted deliberate consensus council:quick)
+
 # A fresh .venv starts faster once its bytecode is written, whatever the caller's shell says.
 unexport PYTHONDONTWRITEBYTECODE
 export UV_COMPILE_BYTECODE = 1
@@ -13,7 +16,7 @@ pip_install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) \
 # Two makes at once would write into the same .venv; where there is no flock, do not start two.
 alone := $(if $(shell command -v flock),flock .setup.lock)
 
-.PHONY: help setup demo demo-protocols test test-faults lint types fmt lock clean
+.PHONY: help setup demo demo-protocols demo-eval test test-faults lint types fmt lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -33,6 +36,11 @@ demo-protocols: setup ## every protocol on three questions, with the embedded mo
 	@$(BIN)/pnyx models pull qwen2.5-coder-0.5b \
 		|| echo "Qwen2.5-Coder-0.5B could not be had; the panel sits without it."
 	@$(BIN)/python -m benchmarks.protocols
+
+demo-eval: setup ## what a panel of three embedded models gains, on 200 questions (hours; run again, it goes on)
+	@for model in qwen2.5-coder-1.5b qwen2.5-coder-0.5b smollm2-135m; do $(BIN)/pnyx models pull $$model; done
+	@PNYX_CONFIG=benchmarks/evaluation.toml XDG_DATA_HOME="$(CURDIR)/.demo" $(BIN)/pnyx eval small \
+		--limit 200 --no-learn $(EVALUATED) --log .demo/small.jsonl --html .demo/small.html
 
 test: lint types ## all checks: lint, types, tests
 	@$(BIN)/python -m pytest

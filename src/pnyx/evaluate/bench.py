@@ -10,14 +10,17 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from itertools import count, groupby
+from itertools import count
 from typing import Any
+from weakref import WeakValueDictionary
 
 from .. import protocols
 from ..core.answers import final_answer
 from ..core.decision import Given
 from ..core.events import PhaseEntered, RunFinished
+from ..core.grouping import LONGEST
 from ..errors import Diverged, Halted, Interrupted, OutOfBudget, PnyxError
 from ..run.handle import RunHandle
 from ..run.request import build
@@ -28,10 +31,12 @@ from ..store import runs as store
 from .log import Arm
 from .naming import PRESET
 
-__all__ = ["OWNER", "Bench", "Told"]
+__all__ = ["LEARNER", "OWNER", "Bench", "Told"]
 
 OWNER = "eval"
 """Whose runs these are: nobody's history weighs votes in them, or an arm would know what it is graded by."""
+LEARNER = "local"
+"""Whose later runs learn from what was graded."""
 GRACE_S = 10.0
 """How long calls in flight may go on once the evaluation stops."""
 
@@ -94,6 +99,7 @@ class Bench:
     halted: Halted | None = None
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     _live: set[RunHandle] = field(default_factory=set)
+    _turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def answer(self, arm: Arm, question: str) -> Told:
         """The arm's answer. Raises `Halted` once the evaluation stops, `PnyxError` for a run that fails."""
@@ -168,8 +174,11 @@ class Bench:
         )
 
     async def _run(self, spec: Spec, arm: Arm | None) -> tuple[Result, tuple[str | None, ...]]:
-        self._check()
-        handle, result = await self._decided(spec)
+        # Of questions that are the same the first is asked, and the others read what it was answered.
+        turn = self._turns.setdefault(_asked(spec), asyncio.Lock())
+        async with turn if self.name else nullcontext():
+            self._check()
+            handle, result = await self._decided(spec)
         if result.status == "paused" and (why := _stops_all(handle, result)):
             self.halt(why)
         if result.status in ("paused", "failed", "cancelled"):
@@ -201,8 +210,10 @@ class Bench:
 
 def _asked(spec: Spec) -> str:
     """All that decides what is asked of whom; another date or price is no other question."""
-    parts: list[object] = [spec.protocol, [seat.model for seat in spec.seats], dict(spec.options), spec.seed]
-    parts += [spec.question, [[one.source, one.answer] for one in spec.responses]]
+    seats = [[seat.model, seat.temperature] for seat in spec.seats]
+    limits, given = spec.limits, [[one.source, one.answer, one.reasoning] for one in spec.responses]
+    parts: list[object] = [spec.protocol, seats, dict(spec.options), spec.seed, spec.question, given]
+    parts += [limits.temperature, limits.max_output_tokens, spec.tools, spec.tool_turns, spec.searches]
     return json.dumps(parts, sort_keys=True)
 
 
@@ -210,8 +221,10 @@ def _response(model: str, result: Result | None) -> Given:
     """The pool's answer as it is handed to a protocol; an empty one keeps the place of a silent seat."""
     if result is None:
         return Given("", source=model)
-    whole = "\n" in result.answer.strip()
-    return Given(result.answer if whole else result.final_answer or result.answer, source=model)
+    answer, short = result.answer.strip(), result.final_answer
+    if "\n" in answer or short is None or len(answer) > LONGEST:
+        return Given(result.answer, source=model)
+    return Given(short, source=model)
 
 
 def _stops_all(handle: RunHandle, result: Result) -> Halted | None:
@@ -223,7 +236,12 @@ def _stops_all(handle: RunHandle, result: Result) -> Halted | None:
 
 
 async def _standing(handle: RunHandle, result: Result) -> tuple[str | None, ...]:
-    """The short answers that stood after each round, the first one before any debate included."""
+    """The short answers that stood when each round began, where there was one, and the decision's."""
     past = await handle.database.read(lambda c: store.log(c, handle.run_id))
-    texts = [e.answer for e in past if isinstance(e, PhaseEntered) and e.answer]
-    return (*[final_answer(text) for text, _ in groupby(texts)][:-1], result.final_answer)
+    # Protocols that run inside this one count rounds of their own, on other questions perhaps.
+    own = [e for e in past if isinstance(e, PhaseEntered) and e.protocol == result.protocol]
+    before: dict[int | None, str] = {}
+    for event in own[:-1]:
+        if event.answer:
+            before.setdefault(event.round, event.answer)
+    return (*map(final_answer, before.values()), result.final_answer)

@@ -18,6 +18,8 @@ __all__ = ["Ask", "Graded", "grade", "right"]
 
 JUDGE = load("evaluate/judge")
 _NUMBER = re.compile(r"(?<![\w.,/:-])[-+\u2212]?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?(?![\w/:-])")
+_OTHER_THAN = re.compile(r"n['\u2019]t\b|\b(?:not|than|at (?:least|most))\b", re.IGNORECASE)
+"""Before a number these make it no answer: `not 15`, `more than 15`."""
 
 Ask = Callable[[str], Awaitable[str]]
 """A prompt to the judge's reply."""
@@ -57,8 +59,10 @@ def right(item: Item, short: str) -> bool:
 
 
 def _number_in(item: Item, short: str) -> str:
-    """The number of `Each friend gets 15 apples`: where one is wanted, and the sentence holds no other."""
+    """The number of `Each friend gets 15 apples`: where one is wanted, and the sentence affirms just one."""
     if item.choices or read(item.target).quantity is None or read(short).quantity is not None:
+        return short
+    if _OTHER_THAN.search(short):
         return short
     numbers = set(_NUMBER.findall(short))
     return numbers.pop() if len(numbers) == 1 else short

@@ -41,7 +41,18 @@ from .items import Item
 from .log import Arm
 from .naming import parse_arm
 
-__all__ = ["BENCH", "FACTS", "PanelModel", "hard", "item_task", "read_item", "same_answer", "small", "traps"]
+__all__ = [
+    "BENCH",
+    "FACTS",
+    "JudgeModel",
+    "PanelModel",
+    "hard",
+    "item_task",
+    "read_item",
+    "same_answer",
+    "small",
+    "traps",
+]
 
 BENCH: ContextVar[Bench] = ContextVar("bench")
 """Where the models of this evaluation answer; unset where Inspect itself began it."""
@@ -89,6 +100,22 @@ class PanelModel(ModelAPI):
 
     def connection_key(self) -> str:
         return self.model_name
+
+
+@modelapi(name="pnyx-judge")
+class JudgeModel(ModelAPI):
+    """The judge of the evaluation, for tasks that have a model grade: no arm may grade itself."""
+
+    async def generate(
+        self,
+        input: list[ChatMessage],
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        bench = BENCH.get()
+        told = await _in(bench, bench.ask_judge(_question(input)))
+        return ModelOutput.from_content(self.model_name, told)
 
 
 async def _in(bench: Bench, work: Coroutine[Any, Any, T]) -> T:
@@ -204,9 +231,9 @@ def same_answer() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         item = read_item(str(state.sample_id), target.text, state.metadata)
         facts = (state.output.metadata or {}).get(FACTS, {})
-        bench = BENCH.get(None) or await _own_bench({})
 
         async def ask(prompt: str) -> str:
+            bench = BENCH.get(None) or await _own_bench({})
             return await _in(bench, bench.ask_judge(prompt))
 
         graded = await grade(item, state.output.completion, facts.get("final_answer"), ask)

@@ -45,9 +45,10 @@ class Row:
 
     answer: the short answer, normalised; None: there was none, or it could not be read. correct: by the
     grader; always False with an `error` (why nothing could be graded). confidence: in [0, 1], by `rule`.
-    steps: whether the answer that stood after each round was right, the first native one included; None
-    where it is not known. cost_usd: None where a price is unknown. Cost, calls, tokens and seconds are those
-    that the arm would have had on its own: answers taken from the pool count in every arm that uses them.
+    steps: whether the answer was right that stood when each round began, as far as one did, and the decision;
+    None where that is not known, empty where what graded the decision has not seen the others. cost_usd: None
+    where a price is unknown. Cost, calls, tokens and seconds are those that the arm would have had alone:
+    answers taken from the pool count in every arm that uses them.
     seconds: wall time, as measured in the run, models in parallel counting once.
     """
 
@@ -106,10 +107,14 @@ class Log:
         return tuple(id for id in common[0] if all(id in rows for rows in common)) if common else ()
 
     def write(self, path: Path) -> None:
+        """Raises `UsageError` where the file cannot be written."""
         head = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("rows", "arms")}
         first = {"pnyx_eval": VERSION, **head, "arms": [asdict(arm) for arm in self.arms]}
         lines = [json.dumps(one) for one in (first, *map(asdict, self.rows))]
-        path.write_text("\n".join(lines) + "\n", "ascii")
+        try:
+            path.write_text("\n".join(lines) + "\n", "ascii")
+        except OSError as exc:
+            raise UsageError(f"{path} cannot be written: {exc.strerror}") from exc
 
     @classmethod
     def read(cls, path: Path) -> Log:

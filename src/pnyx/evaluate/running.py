@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,13 +12,14 @@ from typing import Any
 
 import inspect_ai
 from inspect_ai import Task
+from inspect_ai.event import ModelEvent
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import get_model
 from inspect_ai.scorer import value_to_float
 
 from .. import __version__
 from ..core.normalise import normalise
-from ..errors import PnyxError, UsageError
+from ..errors import Interrupted, OutOfBudget, PnyxError, UsageError
 from .arms import SINGLE, total_cost
 from .arms import arms as columns
 from .bench import Bench
@@ -82,11 +84,15 @@ def _inspect(
         logs = inspect_ai.eval(
             task,
             model=get_model(f"pnyx/{arm.name}", memoize=False),
+            # Graded by the arm itself, arms would differ in their graders too.
+            model_roles={"grader": get_model("pnyx-judge/judge", memoize=False)},
             display="none",
             log_dir=str(folder),
             log_level="error",
             log_realtime=False,
             limit=limit,
+            # What is asked again is the same run: repetitions would say nothing new.
+            epochs=1,
             fail_on_error=False,
             max_samples=concurrency,
             max_connections=concurrency,
@@ -98,6 +104,8 @@ def _inspect(
         raise
     except Exception as exc:
         raise UsageError(f"Inspect cannot run {task if isinstance(task, str) else task.name}: {exc}") from exc
+    if len(logs) > 1:
+        raise UsageError(f"{task} has {len(logs)} tasks; name the one to evaluate: {task}@NAME")
     if not logs or logs[0].samples is None:
         told = logs[0].error.message if logs and logs[0].error else "it left no samples"
         raise UsageError(f"Inspect could not evaluate {arm.name}: {told}")
@@ -107,35 +115,41 @@ def _inspect(
 def _rows(arm: Arm, found: EvalLog, ours: bool) -> Iterator[Row]:
     for sample in found.samples or ():
         if sample.error is None or not _halted(sample):
-            yield _row(arm, sample, _item(sample, ours))
+            yield _row(arm, sample, _item(sample, ours), ours)
 
 
 def _halted(sample: EvalSample) -> bool:
     """Whether the question was not asked because the evaluation was stopped: no answer, and no failure."""
-    text = sample.error.traceback if sample.error else ""
-    return any(f"pnyx.errors.{name}" in text for name in ("OutOfBudget", "Interrupted"))
+    # Inspect tells the error as `repr` does. Only its beginning is ours: a message may hold what a host said.
+    told = sample.error.message if sample.error else ""
+    return told.startswith(tuple(f"{kind.__name__}(" for kind in (OutOfBudget, Interrupted)))
 
 
 def _item(sample: EvalSample, ours: bool) -> Item:
-    target = sample.target if isinstance(sample.target, str) else sample.target[0]
+    target = sample.target if isinstance(sample.target, str) else next(iter(sample.target), "")
     if ours:
         return read_item(str(sample.id), target, sample.metadata)
     asked = sample.input if isinstance(sample.input, str) else "\n\n".join(m.text for m in sample.input)
     category = sample.metadata.get("category") or sample.metadata.get("subject")
-    return Item(
+    item = Item(
         id=str(sample.id),
-        question=asked or "?",
-        target=target or "?",
-        choices=tuple(sample.choices or ()),
+        question=asked.strip() or "?",
+        target=target.strip() or "?",
         category=None if category is None else str(category),
     )
+    # What the task has for choices and targets is its own affair: the task grades, not we.
+    with suppress(UsageError):
+        return replace(item, choices=tuple(sample.choices or ()))
+    return item
 
 
-def _row(arm: Arm, sample: EvalSample, item: Item) -> Row:
-    facts: Mapping[str, Any] = (sample.output.metadata or {}).get(FACTS, {})
+def _row(arm: Arm, sample: EvalSample, item: Item, ours: bool) -> Row:
+    answers = _facts(sample)
+    facts = answers[-1] if answers else {}
     score = next(iter((sample.scores or {}).values()), None)
     answer = score.answer if score and score.answer else facts.get("final_answer")
-    standing = facts.get("standing", ())
+    # Earlier answers can be held against the decision only where code graded it too.
+    standing = facts.get("standing", ()) if ours and item.graded_by != "judge" else ()
     correct = score is not None and value_to_float()(score.value) > 0.5
     return Row(
         arm=arm.name,
@@ -149,14 +163,25 @@ def _row(arm: Arm, sample: EvalSample, item: Item) -> Row:
         confidence=facts.get("confidence"),
         rule=facts.get("rule"),
         # The last is the decision, which the grader has judged.
-        steps=(*(short and right(item, short) for short in standing[:-1]), correct) if facts else (),
-        **{name: facts[name] for name in USAGE if name in facts},
+        steps=(*(short and right(item, short) for short in standing[:-1]), correct) if standing else (),
+        **({name: _sum(one[name] for one in answers) for name in USAGE} if answers else {}),
         run_id=facts.get("run_id"),
         detail={
             **facts.get("detail", {}),
             **({"grade": score.explanation} if score and score.explanation else {}),
         },
     )
+
+
+def _facts(sample: EvalSample) -> list[Mapping[str, Any]]:
+    """What came of each answer of the arm: a task may ask several times, and grades the last."""
+    outputs = [event.output for event in sample.events if isinstance(event, ModelEvent)]
+    return [output.metadata[FACTS] for output in outputs if output.metadata and FACTS in output.metadata]
+
+
+def _sum(values: Iterable[Any]) -> Any:
+    found = list(values)
+    return None if None in found else sum(found)
 
 
 USAGE = ("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_usd", "seconds")

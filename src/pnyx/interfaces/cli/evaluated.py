@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import json_option
+from .options import AMOUNT, json_option
 
 __all__ = ["eval_"]
 
@@ -34,9 +34,14 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of labels, folds, halves.")
-@click.option("--budget", type=click.FloatRange(min=0), metavar="USD", help="Cap of the whole evaluation.")
+@click.option("--budget", type=AMOUNT, metavar="USD", help="Cap of the whole evaluation.")
 @click.option(
-    "--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True, help="Questions at once."
+    "--concurrency",
+    type=click.IntRange(1, 1000),
+    default=8,
+    show_default=True,
+    metavar="N",
+    help="Questions at once.",
 )
 @click.option("--judge", metavar="REF", help="Who grades free text. Default: the first model.")
 @click.option("--log", type=FILE, metavar="FILE", help="Write every answer, a JSON line each.")
@@ -49,6 +54,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
+    metavar="N",
     help="Of recorded answers: halvings.",
 )
 @click.option("--labels", type=click.IntRange(min=1), metavar="N", help="Of recorded answers: truths known.")

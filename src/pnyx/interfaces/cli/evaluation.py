@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +20,7 @@ from ... import protocols
 from ...core.decision import Given
 from ...core.models import NUSD
 from ...errors import Interrupted, UsageError
+from ...evaluate.alone import alone
 from ...evaluate.items import Item
 from ...evaluate.learning import judged as taught
 from ...evaluate.log import Arm, Log
@@ -44,8 +47,6 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-LEARNER = "local"
-"""Whose later runs learn from what was graded."""
 TYPICAL = 500
 """Characters of a question that is not known yet."""
 
@@ -54,6 +55,8 @@ def evaluate(
     dataset: str | None, as_json: bool, quiet: bool, replay: Path | None, answers: Path | None, **given: Any
 ) -> int:
     output = streams("json" if as_json else "text", quiet=quiet)
+    for path in filter(None, (given["log"], given["html"])):
+        _check_place(path)
     if sum(one is not None for one in (dataset, replay, answers)) != 1:
         raise UsageError("give one of DATASET, --replay FILE and --answers FILE; see `pnyx eval --help`")
     if answers is not None:
@@ -109,6 +112,12 @@ def _report(output: Output, log: Log, html: Path | None) -> int:
     return 5 if any(row.error for row in log.rows) else 0
 
 
+def _check_place(path: Path) -> None:
+    """Raise `UsageError` for a file that could not be written later, when all has been paid."""
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"{path} cannot be written: its folder is missing, or is not to be written in")
+
+
 def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, "utf-8")
@@ -139,9 +148,11 @@ def _measure(
     if dry_run:
         return _dry_run(output, settings, panel, compared, items, limit)
     name = f"eval-{sha256(json.dumps([dataset, panel, seed]).encode()).hexdigest()[:8]}"
-    return asyncio.run(
-        _run(output, settings, dataset, panel, compared, items, name=name, seed=seed, limit=limit, **given)
-    )
+    folder = data_dir() / "eval" / name
+    with alone(folder):
+        return asyncio.run(
+            _run(output, settings, dataset, panel, compared, items, folder, seed=seed, limit=limit, **given)
+        )
 
 
 async def _run(
@@ -151,8 +162,8 @@ async def _run(
     panel: Sequence[str],
     arms: Sequence[Arm],
     items: Sequence[Item] | None,
+    folder: Path,
     *,
-    name: str,
     seed: int,
     limit: int | None,
     concurrency: int,
@@ -169,8 +180,10 @@ async def _run(
     except ImportError as exc:
         raise UsageError(f"evaluations want an extra: pip install 'pnyx[eval]' ({exc})") from exc
 
-    folder = data_dir() / "eval" / name
+    name, graders = folder.name, [single_arm(judge)] if judge else []
     async with Runner.open(settings) as runner:
+        for arm in (*map(single_arm, panel), *arms, *graders):
+            _check_arm(runner, replace(_planned(settings, panel, arm, "?"), batch=name))
         progress = Progress(output, limit if items is None else len(items))
         bench = Bench(runner, panel, name, seed, judge, observe=progress.add)
         with _obeyed(bench, output):
@@ -195,6 +208,9 @@ async def _run(
 
 
 def _learn(found: Log, connection: Connection) -> None:
+    # Loaded by now, and with what other kinds of evaluation do without.
+    from ...evaluate.bench import LEARNER
+
     time = now()
     for run_id, known in taught(found):
         kept.record(connection, run_id, LEARNER, time, known)
@@ -226,12 +242,15 @@ class Progress:
 
     def __init__(self, output: Output, total: int | None) -> None:
         self._output, self._total = output, total
-        self._arm, self._done, self._cost, self._began = "", 0, 0.0, time.monotonic()
+        self._arm, self._done, self._cost = "", 0, 0.0
+        self._began = self._last = time.monotonic()
 
     def add(self, arm: Arm, told: Told) -> None:
         if arm.name != self._arm:
             self.close()
-            self._arm, self._done, self._cost, self._began = arm.name, 0, 0.0, time.monotonic()
+            # From when the arm before had its last answer: the first one of this took its time too.
+            self._arm, self._done, self._cost, self._began = arm.name, 0, 0.0, self._last
+        self._last = time.monotonic()
         self._done += 1
         self._cost += told.result.usage["cost_usd"] or 0.0
         if self._output.live:
@@ -286,6 +305,13 @@ def _dry_run(
     output.out.lines(columns(table, right=(1, 2)))
     output.out.line("nothing was sent, nothing was stored")
     return 0
+
+
+def _check_arm(runner: Runner, spec: Spec) -> None:
+    """Raise `UsageError` or `ConfigError` for what would fail question by question, with others paid."""
+    spec.check()
+    for seat in spec.seats:
+        runner.providers.get(seat.provider)
 
 
 def _planned(settings: Settings, panel: Sequence[str], arm: Arm, question: str) -> Spec:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from ...config import database_url
 from ...errors import UsageError
+from ...evaluate.bench import LEARNER, OWNER
 from ...reliability.calibration import Outcome, brier, calibrate, ece, reliability_bins
 from ...reliability.feedback import Judged, judge, outcomes, questions
 from ...reliability.weights import learn
@@ -37,7 +38,9 @@ def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int
         if row.result is None or row.status not in FINAL or row.status in ("failed", "cancelled"):
             raise UsageError(f"run {row.id} is {row.status}: only a decision can be judged")
         judged = judge(row.result, verdict, truth)
-        kept.record(connection, row.id, row.owner, now(), judged)
+        # An evaluation has no history: its arms would know what they are graded by.
+        owner = LEARNER if row.owner == OWNER else row.owner
+        kept.record(connection, row.id, owner, now(), judged)
         return row.id, judged
 
     run, judged = asyncio.run(_written(keep))

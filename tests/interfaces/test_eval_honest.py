@@ -1,0 +1,192 @@
+"""`pnyx eval` where an answer could be paid twice, miscounted or graded by the wrong one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai.model import ModelName, ModelOutput
+from inspect_ai.scorer import Score, Target
+from inspect_ai.solver import TaskState
+
+from pnyx.evaluate.inspecting import same_answer
+from tests.support import warm
+from tests.support.scripted import Request, ScriptedHost
+
+from .shell import pnyx
+from .test_eval import ARMS, N, asked, by_name, measure, reply, run, skilled, wait_for
+
+__all__ = ["skilled"]
+
+PLAIN = "--no-self-consistency"
+TASK = """
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.scorer import includes, model_graded_qa
+from inspect_ai.solver import generate, user_message
+
+def asked(scorer, *solvers, **more):
+    put = {f'Case {n}: what is {n} + 5?': f'answer: {n + 5}' for n in range(4)}
+    samples = [Sample(input=question, target=put[question], **more) for question in put]
+    return Task(samples, solver=[generate(), *solvers], scorer=scorer, epochs=3)
+"""
+
+
+def rows(path: str = "log.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()[1:]]
+
+
+def cases(*tasks: str) -> None:
+    Path("cases.py").write_text(TASK + "".join(f"\n@task\n{one}\n" for one in tasks))
+
+
+def test_questions_that_are_the_same_share_an_answer(skilled: ScriptedHost, tmp_path: Path) -> None:
+    same = [{"id": n, "question": "Case 3: what is 3 + 5?", "target": 8} for n in range(6)]
+    (tmp_path / "same.jsonl").write_text("\n".join(map(json.dumps, same)))
+    skilled.latency = 0.05
+    done = run("same.jsonl", *ARMS, PLAIN, "--json", "-q")
+    assert done.code == 0, done.err
+    assert {(arm["n"], arm["errors"]) for arm in done.json["arms"]} == {(6, 0)}
+    assert asked(skilled) == {"alpha": 2, "beta": 1, "gamma": 1}
+
+
+def test_a_task_asks_each_question_once_and_only_its_own_scorer_grades(skilled: ScriptedHost) -> None:
+    cases("def one():\n    return asked(includes(), choices=['x', 'y'])")
+    done = run("cases.py", *ARMS, PLAIN, "--json", "-q")
+    assert done.code == 0, done.err
+    arms = by_name(done.json)
+    assert asked(skilled) == {"alpha": 8, "beta": 4, "gamma": 4}
+    assert arms["lab:beta"]["right"] == 3
+    # What stood before the judgement was not graded by the task: nothing is said of what a round changed.
+    assert arms["voting"]["rounds"] == []
+
+
+def test_of_a_file_with_two_tasks_one_must_be_named(skilled: ScriptedHost) -> None:
+    cases("def one():\n    return asked(includes())", "def two():\n    return asked(includes())")
+    done = run("cases.py", *ARMS, PLAIN, "-q")
+    assert done.code == 2
+    assert "cases.py has 2 tasks; name the one to evaluate: cases.py@NAME" in done.err
+
+
+def test_a_task_with_a_model_as_grader_has_the_judge_grade_all_arms(skilled: ScriptedHost) -> None:
+    def said(request: Request) -> str:
+        return "GRADE: C" if "GRADE" in request.text else reply(request)
+
+    skilled.on("*", text=said)
+    cases("def one():\n    return asked(model_graded_qa())")
+    done = run("cases.py", *ARMS, PLAIN, "--judge", "lab:gamma", "--json", "-q")
+    assert done.code == 0, done.err
+    graders = {request.model for request in skilled.log if "GRADE" in request.text}
+    assert graders == {"gamma"}
+    assert by_name(done.json)["lab:alpha"]["calls"] == 1
+
+
+def test_all_answers_of_a_task_that_asks_twice_are_counted(skilled: ScriptedHost) -> None:
+    cases("def one():\n    return asked(includes(), user_message('Case 1: sure?'), generate())")
+    done = run("cases.py", *ARMS, PLAIN, "--json", "-q")
+    assert done.code == 0, done.err
+    arm = by_name(done.json)["lab:beta"]
+    # Later ones are voting's own, where the first answer of its conversation was another than beta's.
+    billed = [request.usage for request in skilled.requests("beta")[:8] if request.usage]
+    assert (arm["calls"], arm["output_tokens"]) == (2, sum(one["output"] for one in billed) / 4)
+
+
+def test_a_round_counts_every_question_whether_it_changed_the_answer_or_not(skilled: ScriptedHost) -> None:
+    done = measure(PLAIN, "--log", "log.jsonl")
+    (judged,) = by_name(done.json)["voting"]["rounds"]
+    assert judged["n"] == N
+    changed = [row for row in rows() if row["arm"] == "voting" and row["steps"][0] != row["steps"][1]]
+    assert judged["fixed"] + judged["broken"] == len(changed)
+
+
+def test_other_settings_are_other_questions(skilled: ScriptedHost, tmp_path: Path) -> None:
+    measure(PLAIN, "--limit", "2")
+    settings = tmp_path / "lab.toml"
+    settings.write_text(settings.read_text().replace("[run]", "[run]\ntemperature = 0.5"))
+    before = len(skilled.log)
+    measure(PLAIN, "--limit", "2")
+    assert len(skilled.log) == 2 * before
+    assert {request.body.get("temperature") for request in skilled.log[before:]} == {0.5}
+
+
+def test_a_host_that_speaks_of_interrupts_does_not_take_its_failures_out_of_the_count(
+    skilled: ScriptedHost,
+) -> None:
+    skilled.on("gamma", status=400, message="pnyx.errors.Interrupted: no")
+    done = measure(PLAIN, "--limit", "4")
+    assert done.code == 5, done.err
+    arm = by_name(done.json)["lab:gamma"]
+    assert (arm["n"], arm["errors"]) == (4, 4)
+
+
+def test_the_same_evaluation_is_refused_while_it_runs(skilled: ScriptedHost) -> None:
+    skilled.latency = 0.2
+    first = warm.start(("eval", "sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q"), Path("out1"), Path("err1"))
+    wait_for(skilled, 1)
+    second = run("sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q")
+    first.join(120)
+    assert (first.exitcode, second.code) == (0, 2)
+    assert "this evaluation is running already" in second.err
+    assert len(skilled.log) == 4 * 4
+
+
+def test_feedback_on_its_runs_teaches_later_runs_and_no_arm(skilled: ScriptedHost) -> None:
+    measure(PLAIN, "--no-learn", "--limit", "12", "--log", "log.jsonl")
+    for row in rows():
+        if row["arm"] == "voting":
+            assert pnyx("feedback", row["run_id"], "--result", "success").code == 0
+    assert pnyx("calibration", "--json").json["protocols"]["voting"]["n"] == 12
+    measure(PLAIN, "--seed", "1", "--limit", "2", "--log", "log.jsonl")
+    assert not [row for row in rows() if "calibrated" in (row["rule"] or "")]
+
+
+@pytest.mark.parametrize("flag", ["--log", "--html"])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_sent(
+    skilled: ScriptedHost, flag: str
+) -> None:
+    done = pnyx("eval", "sums.jsonl", *ARMS, flag, "missing/file")
+    assert (done.code, skilled.log) == (2, [])
+    assert "missing/file cannot be written" in done.err
+
+
+def test_a_budget_with_an_unknown_price_is_refused_before_anything_is_sent(
+    skilled: ScriptedHost, tmp_path: Path
+) -> None:
+    settings = tmp_path / "lab.toml"
+    settings.write_text(re.sub(r'\[models."lab:gamma"\]\n.*\n.*\n', "", settings.read_text()))
+    done = measure("--budget", "1")
+    assert (done.code, skilled.log) == (2, [])
+    assert "the price of lab:gamma is unknown" in done.err
+
+
+def test_a_key_that_is_missing_is_told_before_others_are_paid(skilled: ScriptedHost, tmp_path: Path) -> None:
+    settings = tmp_path / "lab.toml"
+    other = settings.read_text().split("[models")[0].replace("[providers.lab]", "[providers.far]")
+    settings.write_text(settings.read_text() + other.replace("LAB_KEY", "FAR_KEY"))
+    done = run("sums.jsonl", *ARMS, "-m", "far:alpha", "-q")
+    assert (done.code, skilled.log) == (2, [])
+    assert "FAR_KEY" in done.err
+
+
+def test_our_scorer_opens_nothing_where_code_can_grade(home: Path) -> None:
+    facts: dict[str, Any] = {
+        "question": "1 + 1?",
+        "choices": [],
+        "category": None,
+        "grader": None,
+        "tolerance": 0.0,
+    }
+    output = ModelOutput.from_content("m", "Final answer: 2")
+    state = TaskState(ModelName("m/m"), "q", 1, "1 + 1?", [], output=output, metadata=facts)
+    score = asyncio.run(_scored(state))
+    assert score is not None
+    assert score.value == "C"
+    assert list(home.iterdir()) == []
+
+
+async def _scored(state: TaskState) -> Score | None:
+    return await same_answer()(state, Target("2"))
