@@ -112,6 +112,7 @@ async def test_a_judge_counts_where_both_orders_agree(
         ({"target": "4", "choices": ("4",)}, "has 1 choices"),
         ({"target": "9", "choices": ("4", "5")}, "is none of its choices"),
         ({"target": "4", "grader": "choice"}, "has no choices"),
+        ({"target": "A", "choices": ("B", "A")}, "the letter of one choice and the text of another"),
     ],
 )
 def test_a_question_that_nobody_could_answer_is_refused(fields: dict[str, object], message: str) -> None:

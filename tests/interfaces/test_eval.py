@@ -321,3 +321,15 @@ def test_what_cannot_be_evaluated_is_refused_before_anything_is_sent(
     assert (done.code, done.out) == (2, "")
     assert message in done.err
     assert skilled.log == []
+
+
+def test_a_model_that_says_nothing_is_wrong_at_its_cost_and_not_asked_again(skilled: ScriptedHost) -> None:
+    skilled.on("gamma", text=" ")
+    done = measure("--no-self-consistency")
+    assert done.code == 5, done.err
+    arm = by_name(done.json)["lab:gamma"]
+    assert (arm["errors"], arm["right"]) == (N, 0)
+    assert arm["total_usd"] > 0
+    sent = len(skilled.log)
+    assert measure("--no-self-consistency").code == 5
+    assert len(skilled.log) == sent

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 from .. import protocols
 from ..core.answers import final_answer
 from ..core.decision import Given
-from ..core.events import PhaseEntered, RunFinished
+from ..core.events import CallFailed, Event, PhaseEntered, RunFinished
 from ..core.grouping import LONGEST
 from ..errors import Diverged, Halted, Interrupted, OutOfBudget, PnyxError
 from ..run.handle import RunHandle
@@ -31,7 +31,7 @@ from ..store import runs as store
 from .log import Arm
 from .naming import PRESET
 
-__all__ = ["LEARNER", "OWNER", "Bench", "Told"]
+__all__ = ["LEARNER", "OWNER", "Bench", "Told", "failure"]
 
 OWNER = "eval"
 """Whose runs these are: nobody's history weighs votes in them, or an arm would know what it is graded by."""
@@ -63,6 +63,7 @@ class Told:
             "cost_usd": None if None in costs else sum(costs),
             "seconds": self.result.elapsed_s + max((one.elapsed_s for one in self.given), default=0.0),
             "run_id": self.result.run_id,
+            "failure": failure(self.result),
             "final_answer": self.result.final_answer,
             "confidence": self.result.confidence,
             "rule": self.result.confidence_rule,
@@ -102,10 +103,20 @@ class Bench:
     _turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def answer(self, arm: Arm, question: str) -> Told:
-        """The arm's answer. Raises `Halted` once the evaluation stops, `PnyxError` for a run that fails."""
+        """The arm's answer. Raises `Halted` once the evaluation stops.
+
+        A run that failed is the arm's answer too, an empty one, with what it cost; without a name, where
+        somebody else decides what is tried again, it raises `PnyxError`.
+        """
         given = self._given(arm, question)
         spec = self._spec(arm, question, given)
-        result, standing = await self._run(spec, arm)
+        handle, result = await self._run(spec)
+        if failure(result) is None:
+            standing = await _standing(handle, result)
+        elif self.name is None:
+            raise _failed(result)
+        else:
+            standing = ()
         if arm.kind == "single":
             self.pool.setdefault(question, {})[arm.name] = result
         told = Told(result, standing, tuple(given.values()))
@@ -115,7 +126,9 @@ class Bench:
     async def ask_judge(self, prompt: str) -> str:
         """What the judge replies."""
         spec = self._build(prompt, "single", [self.judge or self.panel[0]])
-        result, _ = await self._run(spec, None)
+        _, result = await self._run(spec)
+        if failure(result) is not None:
+            raise _failed(result)
         return result.answer
 
     def halt(self, why: Halted) -> None:
@@ -142,7 +155,7 @@ class Bench:
             return {}
         known = self.pool.get(question, {})
         found = {model: known[model] for model in self.panel if model in known}
-        return found if sum(bool(one.answer.strip()) for one in found.values()) > 1 else {}
+        return found if sum(failure(one) is None for one in found.values()) > 1 else {}
 
     def _spec(self, arm: Arm, question: str, given: Mapping[str, Result]) -> Spec:
         options = {k: v for k, v in arm.options.items() if k != PRESET}
@@ -173,7 +186,7 @@ class Bench:
             **{**self.options, **request},
         )
 
-    async def _run(self, spec: Spec, arm: Arm | None) -> tuple[Result, tuple[str | None, ...]]:
+    async def _run(self, spec: Spec) -> tuple[RunHandle, Result]:
         # Of questions that are the same the first is asked, and the others read what it was answered.
         turn = self._turns.setdefault(_asked(spec), asyncio.Lock())
         async with turn if self.name else nullcontext():
@@ -181,11 +194,9 @@ class Bench:
             handle, result = await self._decided(spec)
         if result.status == "paused" and (why := _stops_all(handle, result)):
             self.halt(why)
-        if result.status in ("paused", "failed", "cancelled"):
+        if failure(result) is not None:
             self._check()
-            message = result.detail.get("message") or result.stop_reason
-            raise PnyxError(f"run {result.run_id} {result.status}: {message}")
-        return result, () if arm is None else await _standing(handle, result)
+        return handle, result
 
     async def _decided(self, spec: Spec) -> tuple[RunHandle, Result]:
         """The first run for this question that is not known to have failed, when it has ended."""
@@ -194,7 +205,7 @@ class Bench:
                 handle = await self.runner.start(spec)
             else:
                 handle = await self.runner.once(spec, f"{self.name}/{_asked(spec)}/{n}")
-            over = bool(handle.past) and isinstance(handle.past[-1], RunFinished)
+            past = handle.past
             self._live.add(handle)
             try:
                 result = await handle.result()
@@ -203,9 +214,28 @@ class Bench:
                 continue
             finally:
                 self._live.discard(handle)
-            if not (over and result.status in ("failed", "cancelled")):
+            if result.status not in ("failed", "cancelled") or not _worth_another(past):
                 return handle, result
         raise AssertionError("unreachable")
+
+
+def failure(result: Result) -> str | None:
+    """Why a run gave no answer; None where it gave one."""
+    if result.status not in ("paused", "failed", "cancelled"):
+        return None
+    return f"{result.status}: {result.detail.get('message') or result.stop_reason}"
+
+
+def _failed(result: Result) -> PnyxError:
+    return PnyxError(f"run {result.run_id} {failure(result)}")
+
+
+def _worth_another(past: Sequence[Event]) -> bool:
+    """Whether a run that had ended before failed for a reason that may be gone: not a model's own silence."""
+    last = past[-1] if past else None
+    return isinstance(last, RunFinished) and (
+        last.status == "cancelled" or any(isinstance(event, CallFailed) for event in past)
+    )
 
 
 def _asked(spec: Spec) -> str:
@@ -219,7 +249,7 @@ def _asked(spec: Spec) -> str:
 
 def _response(model: str, result: Result | None) -> Given:
     """The pool's answer as it is handed to a protocol; an empty one keeps the place of a silent seat."""
-    if result is None:
+    if result is None or failure(result) is not None:
         return Given("", source=model)
     answer, short = result.answer.strip(), result.final_answer
     if "\n" in answer or short is None or len(answer) > LONGEST:

@@ -128,7 +128,8 @@ async def _in(bench: Bench, work: Coroutine[Any, Any, T]) -> T:
 
 def _output(model: str, told: Told) -> ModelOutput:
     facts = told.facts()
-    output = ModelOutput.from_content(model, told.result.answer)
+    # What stood when a run failed is not its answer.
+    output = ModelOutput.from_content(model, "" if facts["failure"] else told.result.answer)
     output.usage = ModelUsage(
         input_tokens=facts["input_tokens"] - facts["cached_tokens"],
         input_tokens_cache_read=facts["cached_tokens"],

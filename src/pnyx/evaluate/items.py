@@ -61,8 +61,13 @@ def _letter(item: Item) -> str:
     letters = string.ascii_uppercase[: len(item.choices)]
     if not 2 <= len(item.choices) <= len(string.ascii_uppercase):
         raise UsageError(f"question {item.id!r} has {len(item.choices)} choices; 2 to 26 can be lettered")
+    lettered = len(item.target) == 1 and item.target in letters
     if item.choices.count(item.target) == 1:
-        return letters[item.choices.index(item.target)]
-    if item.target in letters and len(item.target) == 1:
+        letter = letters[item.choices.index(item.target)]
+        if lettered and letter != item.target:
+            told = f"its target {item.target!r} is the letter of one choice and the text of another"
+            raise UsageError(f"question {item.id!r}: {told}; reorder the choices, or word them longer")
+        return letter
+    if lettered:
         return item.target
     raise UsageError(f"question {item.id!r}: its target {item.target!r} is none of its choices")

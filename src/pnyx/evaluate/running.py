@@ -150,7 +150,8 @@ def _row(arm: Arm, sample: EvalSample, item: Item, ours: bool) -> Row:
     answer = score.answer if score and score.answer else facts.get("final_answer")
     # Earlier answers can be held against the decision only where code graded it too.
     standing = facts.get("standing", ()) if ours and item.graded_by != "judge" else ()
-    correct = score is not None and value_to_float()(score.value) > 0.5
+    error = sample.error.message if sample.error else facts.get("failure")
+    correct = error is None and score is not None and value_to_float()(score.value) > 0.5
     return Row(
         arm=arm.name,
         id=item.id,
@@ -159,7 +160,7 @@ def _row(arm: Arm, sample: EvalSample, item: Item, ours: bool) -> Row:
         target=normalise(item.target),
         answer=answer and normalise(answer),
         correct=correct,
-        error=sample.error.message if sample.error else None,
+        error=error,
         confidence=facts.get("confidence"),
         rule=facts.get("rule"),
         # The last is the decision, which the grader has judged.

@@ -17,6 +17,7 @@ from hashlib import sha256
 from typing import Any, Self
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
 
 from .. import __version__
 from ..config import database_url
@@ -102,7 +103,13 @@ class Runner:
             return await self.resume(run_id, owner=spec.owner)
         except NotFound:
             spec.check()
+        try:
             return await self._begin(spec, run_id=run_id)
+        except StoreError as exc:
+            if isinstance(exc.__cause__, IntegrityError):
+                # Another process began it in between: it is running there, or over.
+                return await self.resume(run_id, owner=spec.owner)
+            raise
 
     async def resume(
         self,

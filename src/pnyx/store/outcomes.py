@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from .schema import outcomes
+from .schema import outcomes, runs
 
 if TYPE_CHECKING:
     from ..reliability.feedback import Judged
@@ -35,14 +35,16 @@ def record(connection: Connection, run_id: str, owner: str, time: str, judged: J
 
 
 def history(connection: Connection, owner: str) -> list[Judged]:
-    """What was judged for `owner`, oldest first."""
+    """What was judged for `owner`, oldest first; beyond `MOST`, what became of its own runs comes first."""
     # Every run looks whether there is a history; only those that find one need what it is made of.
     from ..reliability.feedback import Judged
 
     query = (
         select(outcomes)
+        .join(runs, runs.c.id == outcomes.c.run_id)
         .where(outcomes.c.owner == owner)
-        .order_by(outcomes.c.judged_at.desc(), outcomes.c.run_id)
+        # An evaluation grades thousands at once, which a person's word on real questions must outlast.
+        .order_by(runs.c.owner != owner, outcomes.c.judged_at.desc(), outcomes.c.run_id)
         .limit(MOST)
     )
     return [
@@ -53,7 +55,7 @@ def history(connection: Connection, owner: str) -> list[Judged]:
             tuple((model, answer) for model, answer in json.loads(row.answers)),
             row.gold,
         )
-        for row in reversed(connection.execute(query).all())
+        for row in sorted(connection.execute(query), key=lambda row: (row.judged_at, row.run_id))
     ]
 
 

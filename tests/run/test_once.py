@@ -1,0 +1,56 @@
+"""A run by name: begun once, taken up again, shown; whoever asks, and however many at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from pnyx.store import runs as store
+from tests.support.houses import House, said, spec
+from tests.support.panels import Host
+
+
+async def test_a_name_is_begun_once_and_then_shown(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    first = await house.runner.once(spec(options={"rounds": 2}), "line 7")
+    decided = await first.result()
+    sent = len(house.host.sent)
+    again = await house.again(house.host).runner.once(spec(question="Another?"), "line 7")
+    assert again.run_id == first.run_id
+    assert (await again.result()).to_json() == decided.to_json()
+    assert len(house.host.sent) == sent
+    assert (await house.runner.once(spec(options={"rounds": 2}), "line 8")).run_id != first.run_id
+    assert (await house.runner.once(spec(owner="other"), "line 7")).run_id != first.run_id
+    await house.stop()
+
+
+async def test_a_name_whose_run_was_stopped_goes_on(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    handle = await house.runner.once(spec(options={"rounds": 2}), "line 7")
+    async for event in handle.events():
+        if event.type == "call_finished":
+            break
+    await house.stop()
+    later = house.again(Host(said))
+    taken = await later.runner.once(spec(options={"rounds": 2}), "line 7")
+    assert taken.run_id == handle.run_id
+    assert (await taken.result()).status == "decided"
+    assert len(house.host.sent) + len(later.host.sent) <= 8 + 2
+
+
+async def test_of_two_who_begin_a_name_at_once_one_runs_and_the_other_is_told(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(said))
+    runners = (house.runner, house.again(house.host).runner)
+    wanted = spec(options={"rounds": 2})
+    both = await asyncio.gather(*(r.once(wanted, "line 7") for r in runners), return_exceptions=True)
+    handles = [one for one in both if not isinstance(one, BaseException)]
+    # Who comes second is shown the run if it is over by then.
+    for refused in both:
+        assert not isinstance(refused, BaseException) or "is still running" in str(refused)
+    decided = [await handle.result() for handle in handles]
+    assert len({result.run_id for result in decided}) == 1
+    assert len(house.host.sent) == 8
+    row = await house.database.read(lambda c: store.find(c, decided[0].run_id))
+    assert row.epoch == 1

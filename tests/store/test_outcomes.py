@@ -1,0 +1,37 @@
+"""What is learned from when more was judged than is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from pnyx.reliability.feedback import Judged
+from pnyx.store import Database, outcomes
+from pnyx.store import runs as store
+
+
+def judge(connection: Connection, id: str, owner: str, time: str, answer: str) -> None:
+    store.create(connection, store.RunRow.new(id, owner, time, "voting", "Why?", {}))
+    outcomes.record(
+        connection, id, "local", time, Judged("voting", "success", 0.5, (("a:b", answer),), answer)
+    )
+
+
+async def test_an_evaluation_does_not_crowd_out_what_became_of_real_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outcomes, "MOST", 4)
+    database = await Database.open(f"sqlite:///{tmp_path / 'pnyx.db'}")
+
+    def write(connection: Connection) -> None:
+        for n in range(3):
+            judge(connection, f"own{n}", "local", f"2026-01-0{n + 1}T00:00:00+00:00", f"own {n}")
+        for n in range(5):
+            judge(connection, f"graded{n}", "eval", f"2026-02-0{n + 1}T00:00:00+00:00", f"graded {n}")
+
+    await database.write(write)
+    found = await database.read(lambda c: outcomes.history(c, "local"))
+    await database.close()
+    assert [one.gold for one in found] == ["own 0", "own 1", "own 2", "graded 4"]
