@@ -4,6 +4,7 @@ PnyxError                         1  500
 ├── UsageError                    2  400   the caller asked for something that cannot be
 │   ├── ConfigError               2  400   a settings file or variable is wrong
 │   ├── NotFound                  2  404   no such run, model, protocol, seat
+│   ├── Taken                 2  409   a run of this id is there already
 │   └── PromptError               2  500   a prompt file or one of its slots is missing or spare
 ├── ScriptError                   1  500   a protocol did what the interface does not allow
 │   └── IllegalPhase              1  500   a transition that the guard table refuses
@@ -44,6 +45,7 @@ __all__ = [
     "ScriptError",
     "SeatAbsent",
     "StoreError",
+    "Taken",
     "UsageError",
 ]
 
@@ -66,6 +68,10 @@ class ConfigError(UsageError):
 
 class NotFound(UsageError):
     http_status = 404
+
+
+class Taken(UsageError):
+    http_status = 409
 
 
 class PromptError(UsageError):

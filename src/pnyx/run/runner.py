@@ -17,12 +17,11 @@ from hashlib import sha256
 from typing import Any, Self
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError
 
 from .. import __version__
 from ..config import database_url
 from ..core.events import CallFinished, Event, RunStarted
-from ..errors import ConfigError, NotFound, StoreError, UsageError
+from ..errors import ConfigError, NotFound, StoreError, Taken, UsageError
 from ..protocols import grounding
 from ..providers.registry import Providers
 from ..settings import Settings
@@ -105,11 +104,9 @@ class Runner:
             spec.check()
         try:
             return await self._begin(spec, run_id=run_id)
-        except StoreError as exc:
-            if isinstance(exc.__cause__, IntegrityError):
-                # Another process began it in between: it is running there, or over.
-                return await self.resume(run_id, owner=spec.owner)
-            raise
+        except Taken:
+            # Another process began it in between: it is running there, or over.
+            return await self.resume(run_id, owner=spec.owner)
 
     async def resume(
         self,

@@ -23,10 +23,11 @@ from sqlalchemy import (
     text,
     update,
 )
+from sqlalchemy.exc import IntegrityError
 
 from ..core.events import Event, from_json, to_json
 from ..core.models import NUSD
-from ..errors import Fenced, NotFound, OutOfBudget
+from ..errors import Fenced, NotFound, OutOfBudget, Taken
 from .schema import events, ledger, runs
 
 __all__ = [
@@ -141,9 +142,13 @@ class Exhausted(OutOfBudget):
 
 
 def create(connection: Connection, row: RunRow) -> None:
+    """Raises `Taken`."""
     values = {name: getattr(row, name) for name in RunRow.__slots__}
     values |= {"spec": json.dumps(row.spec), "result": row.result and json.dumps(row.result)}
-    connection.execute(insert(runs), values)
+    try:
+        connection.execute(insert(runs), values)
+    except IntegrityError as exc:
+        raise Taken(f"there is a run {row.id} already") from exc
 
 
 def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRow:
