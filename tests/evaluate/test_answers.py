@@ -71,7 +71,7 @@ def test_the_document_is_plain_json_with_shares_of_one() -> None:
     assert told["arms"][DEFAULT] == {"accuracy": result.accuracy(DEFAULT), "default_less_it": None}
     less = told["arms"][SINGLE]["default_less_it"]
     assert less["low"] <= less["mean"] <= less["high"]
-    assert told["rescues"] - told["regressions"] == pytest.approx(less["mean"], abs=0.02)
+    assert told["rescues"] - told["regressions"] == pytest.approx(less["mean"], abs=0.05)
     assert sum(told["default_rule"].values()) == sum(told["best_single"].values()) == 2
 
 

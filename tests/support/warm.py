@@ -13,7 +13,15 @@ from pnyx.interfaces.cli import main
 __all__ = ["start"]
 
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["pnyx.interfaces.cli.evaluation", "pnyx.evaluate.running"])
+_SERVER.set_forkserver_preload(
+    [
+        *("pnyx.evaluate.running", "pnyx.interfaces.cli.evaluation", "pnyx.providers.hosted"),
+        *("pnyx.protocols.voting", "pnyx.protocols.deliberate", "pydantic_ai.models.openai"),
+        # What pnyx, and Inspect in its first evaluation, load only when they need it.
+        *("acp", "alembic.command", "anthropic", "fsspec.implementations.local", "genai_prices.data"),
+        *("linkify_it", "markdown_it", "numpy", "sqlalchemy.dialects.sqlite"),
+    ]
+)
 
 
 def start(args: tuple[str, ...], out: Path, err: Path) -> ForkServerProcess:

@@ -70,9 +70,16 @@ async def evaluate(
         if arm.kind == "samples":
             bench.samples = _sampling(bench, replace(log, rows=tuple(rows)))
         task = dataset if items is None else item_task(items, dataset)
-        found = await asyncio.to_thread(_inspect, bench, arm, task, limit, concurrency, folder)
-        rows += _rows(arm, found, ours=items is not None)
+        rows += await asyncio.to_thread(_asked, bench, arm, task, limit, concurrency, folder)
     return replace(log, rows=tuple(rows))
+
+
+def _asked(
+    bench: Bench, arm: Arm, task: Task | str, limit: int | None, concurrency: int, folder: Path
+) -> list[Row]:
+    """The arm's answers. Read in the thread too: where a loop runs, Inspect's logs would re-enter it."""
+    found = _inspect(bench, arm, task, limit, concurrency, folder)
+    return list(_rows(arm, found, ours=isinstance(task, Task)))
 
 
 def _inspect(
