@@ -16,7 +16,6 @@ from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
 
-from .. import protocols
 from ..core.answers import final_answer
 from ..core.decision import Given
 from ..core.events import CallFailed, Event, PhaseEntered, RunFinished
@@ -28,15 +27,12 @@ from ..run.result import Result
 from ..run.runner import Runner
 from ..run.spec import Spec
 from ..store import runs as store
+from .learning import OWNER
 from .log import Arm
-from .naming import PRESET
+from .naming import request, single_arm, takes_given
 
-__all__ = ["LEARNER", "OWNER", "Bench", "Told", "failure"]
+__all__ = ["Bench", "Told", "failure"]
 
-OWNER = "eval"
-"""Whose runs these are: nobody's history weighs votes in them, or an arm would know what it is graded by."""
-LEARNER = "local"
-"""Whose later runs learn from what was graded."""
 GRACE_S = 10.0
 """How long calls in flight may go on once the evaluation stops."""
 
@@ -125,7 +121,7 @@ class Bench:
 
     async def ask_judge(self, prompt: str) -> str:
         """What the judge replies."""
-        spec = self._build(prompt, "single", [self.judge or self.panel[0]])
+        spec = self._build(prompt, request(single_arm(self.judge or self.panel[0]), ()))
         _, result = await self._run(spec)
         if failure(result) is not None:
             raise _failed(result)
@@ -151,40 +147,24 @@ class Bench:
 
     def _given(self, arm: Arm, question: str) -> dict[str, Result]:
         """The pool's answers that the arm begins with, where its protocol takes such, by model."""
-        if arm.kind != "protocol" or protocols.get(arm.protocol).quorum_given is None:
+        if not takes_given(arm):
             return {}
         known = self.pool.get(question, {})
         found = {model: known[model] for model in self.panel if model in known}
         return found if sum(failure(one) is None for one in found.values()) > 1 else {}
 
     def _spec(self, arm: Arm, question: str, given: Mapping[str, Result]) -> Spec:
-        options = {k: v for k, v in arm.options.items() if k != PRESET}
-        if arm.kind == "single":
-            return self._build(question, "single", [arm.name])
+        panel, times = self.panel, 1
         if arm.kind == "samples":
             assert self.samples is not None
             model, times = self.samples(question)
-            return self._build(question, "sample", [model], options={"samples": times, "adaptive": False})
-        return self._build(
-            question,
-            arm.protocol,
-            self.panel,
-            options=options,
-            preset=arm.options.get(PRESET),
-            responses=[_response(model, given.get(model)) for model in self.panel] if given else (),
-        )
+            panel = [model]
+        responses = [_response(model, given.get(model)) for model in panel] if given else ()
+        return self._build(question, request(arm, panel, times=times, given=responses))
 
-    def _build(self, question: str, protocol: str, panel: Sequence[str], **request: Any) -> Spec:
-        return build(
-            self.runner.settings,
-            question,
-            protocol=protocol,
-            panel=panel,
-            owner=OWNER,
-            batch=self.name,
-            seed=self.seed,
-            **{**self.options, **request},
-        )
+    def _build(self, question: str, asked: Mapping[str, Any]) -> Spec:
+        own: dict[str, Any] = {"owner": OWNER, "batch": self.name, "seed": self.seed}
+        return build(self.runner.settings, question, **own, **self.options, **asked)
 
     async def _run(self, spec: Spec) -> tuple[RunHandle, Result]:
         # Of questions that are the same the first is asked, and the others read what it was answered.

@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from ..reliability.feedback import Judged
 from .log import Log, Row
 
-__all__ = ["judged"]
+__all__ = ["LEARNER", "OWNER", "judged"]
+
+OWNER = "eval"
+"""Whose an evaluation's runs are. It has no history: an arm would know what it is graded by."""
+LEARNER = "local"
+"""Whose later runs learn from what was graded."""
 
 
 def judged(log: Log) -> Iterator[tuple[str, Judged]]:

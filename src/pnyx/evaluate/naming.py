@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import protocols
+from ..core.decision import Given
 from ..errors import UsageError
 from .log import Arm
 
-__all__ = ["PRESET", "SELF_CONSISTENCY", "parse_arm", "parse_arms", "single_arm"]
+__all__ = ["PRESET", "SELF_CONSISTENCY", "parse_arm", "parse_arms", "request", "single_arm", "takes_given"]
 
 SELF_CONSISTENCY = Arm(name="self-consistency", kind="samples", protocol="sample")
 """The best single model, asked as often as the panel's answers cost."""
@@ -19,6 +20,25 @@ PRESET = "preset"
 
 def single_arm(model: str) -> Arm:
     return Arm(name=model, kind="single", protocol="single")
+
+
+def takes_given(arm: Arm) -> bool:
+    """Whether the arm begins from answers that exist already."""
+    return arm.kind == "protocol" and protocols.get(arm.protocol).quorum_given is not None
+
+
+def request(arm: Arm, panel: Sequence[str], *, times: int = 1, given: Sequence[Given] = ()) -> dict[str, Any]:
+    """What `run.request.build` is to be asked for the arm to answer; panel: whom it asks.
+
+    times: answers that self-consistency samples. given: the pool's, for an arm that takes such.
+    """
+    asked: dict[str, Any] = {"protocol": arm.protocol, "panel": panel}
+    if arm.kind == "samples":
+        return {**asked, "options": {"samples": times, "adaptive": False}}
+    if arm.kind == "single":
+        return {**asked, "panel": [arm.name]}
+    options = {key: value for key, value in arm.options.items() if key != PRESET}
+    return {**asked, "options": options, "preset": arm.options.get(PRESET), "responses": given}
 
 
 def parse_arm(name: str) -> Arm:

@@ -10,16 +10,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import TypeAlias
 
 from ..errors import ProviderError
+from ..locks import held
 from .weights_sources import Source, SourceError
 from .weights_table import Weights
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 __all__ = ["Progress", "fetch"]
 
@@ -37,7 +33,7 @@ def fetch(
     report = progress or (lambda done, total, source: None)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with _turn(path.with_name(f".{path.name}.lock"), lambda: report(0, weights.bytes, "another pull")):
+        with held(path.with_name(f".{path.name}.lock"), lambda: _wait(report, weights.bytes)):
             if not (path.is_file() and _sha256(path) == weights.sha256):
                 _bring(weights, sources, path, report)
     except BrokenPipeError:
@@ -127,25 +123,9 @@ def _check_room(needed: int, directory: Path) -> None:
         )
 
 
-@contextmanager
-def _turn(lock: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock of one model file; the system lets go of it when the process ends, however it ends."""
-    with lock.open("ab") as file:
-        while not _locked(file):
-            waiting()
-            time.sleep(WAIT_S)
-        yield
-
-
-def _locked(file: IO[bytes]) -> bool:
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
+def _wait(report: Progress, total: int) -> None:
+    report(0, total, "another pull")
+    time.sleep(WAIT_S)
 
 
 def _sync(directory: Path) -> None:

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
-from ... import protocols
 from ...core.decision import Given
 from ...core.models import NUSD
 from ...errors import Interrupted, UsageError
-from ...evaluate.alone import alone
 from ...evaluate.items import Item
+from ...evaluate.learning import LEARNER
 from ...evaluate.learning import judged as taught
 from ...evaluate.log import Arm, Log
-from ...evaluate.naming import PRESET, SELF_CONSISTENCY, parse_arms, single_arm
+from ...evaluate.naming import SELF_CONSISTENCY, parse_arms, request, single_arm, takes_given
 from ...evaluate.questions import known_set
+from ...locks import held
 from ...paths import data_dir
 from ...providers.catalogue import default_panel, parse_seats
 from ...run.limits import now
@@ -149,10 +149,19 @@ def _measure(
         return _dry_run(output, settings, panel, compared, items, limit)
     name = f"eval-{sha256(json.dumps([dataset, panel, seed]).encode()).hexdigest()[:8]}"
     folder = data_dir() / "eval" / name
-    with alone(folder):
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise UsageError(f"{folder} cannot be made: {exc.strerror}") from exc
+    # Two at once would ask the same, and stumble over each other's runs.
+    with held(folder / "lock", _refuse):
         return asyncio.run(
             _run(output, settings, dataset, panel, compared, items, folder, seed=seed, limit=limit, **given)
         )
+
+
+def _refuse() -> None:
+    raise UsageError("this evaluation is running already; the same command goes on once it has ended")
 
 
 async def _run(
@@ -208,9 +217,6 @@ async def _run(
 
 
 def _learn(found: Log, connection: Connection) -> None:
-    # Loaded by now, and with what other kinds of evaluation do without.
-    from ...evaluate.bench import LEARNER
-
     time = now()
     for run_id, known in taught(found):
         kept.record(connection, run_id, LEARNER, time, known)
@@ -315,20 +321,6 @@ def _check_arm(runner: Runner, spec: Spec) -> None:
 
 
 def _planned(settings: Settings, panel: Sequence[str], arm: Arm, question: str) -> Spec:
-    if arm.kind == "single":
-        return build(settings, question, protocol="single", panel=[arm.name])
-    if arm.kind == "samples":
-        # What the panel costs; how it is shared out is known once the panel has answered.
-        return build(settings, question, protocol="sample", panel=panel, options={"samples": len(panel)})
-    given = [Given("?")] * len(panel) if protocols.get(arm.protocol).quorum_given is not None else ()
-    options = {key: value for key, value in arm.options.items() if key != PRESET}
-    preset = arm.options.get(PRESET)
-    return build(
-        settings,
-        question,
-        protocol=arm.protocol,
-        panel=panel,
-        options=options,
-        preset=preset,
-        responses=given,
-    )
+    """The run of an arm as far as it is known; how sampling is shared out is, once the panel has answered."""
+    given = [Given("?")] * len(panel) if takes_given(arm) else ()
+    return build(settings, question, **request(arm, panel, times=len(panel), given=given))

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from ...config import database_url
 from ...errors import UsageError
-from ...evaluate.bench import LEARNER, OWNER
+from ...evaluate.learning import LEARNER, OWNER
 from ...reliability.calibration import Outcome, brier, calibrate, ece, reliability_bins
 from ...reliability.feedback import Judged, judge, outcomes, questions
 from ...reliability.weights import learn
