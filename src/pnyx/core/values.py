@@ -28,7 +28,7 @@ def value_of(written: str) -> str:
     start = _unwrapped(written[:LONGEST])
     if not start or _PLACEHOLDER.fullmatch(start):
         return ""
-    value = _unwrapped(_before_caveat(_contrasted(_HEDGE.sub("", start, count=1))))
+    value = _unwrapped(_spoken_of(_before_caveat(_contrasted(_HEDGE.sub("", start, count=1)))))
     if "=" in value and read(value).kind == "number":
         value = _unwrapped(value.rpartition("=")[2])
     return written.strip() if len(written) > LONGEST and value == start else value
@@ -104,6 +104,45 @@ _CONTRAST = re.compile(
 def _contrasted(value: str) -> str:
     match = _CONTRAST.fullmatch(value)
     return match[1] if match else value
+
+
+_SAID_OF = re.compile(
+    r"(?P<value>.{1,60}?)\s+(?:is|are|was|were|remains?|(?:will|would) be|left)\b(?P<rest>.{0,100})",
+    re.IGNORECASE,
+)
+_THERE_IS = re.compile(
+    r"there\s+(?:is|are|was|were|(?:will|would) be)\s+(?:exactly\s+|only\s+)?(?P<value>\S.{0,60}?)"
+    r"(?P<rest>(?:\s+(?:in|on|at|of|to|for|from|left|between|among|per|each|that|who)\b.{0,100})?)",
+    re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:not|no|never|neither|nor|wrong|incorrect|false|impossible|too|but|so|if|either|or|maybe|perhaps)\b|n't",
+    re.IGNORECASE,
+)
+_SUPERLATIVE = re.compile(
+    r"\s+the\s+(?:\w+est|best|worst|most|least|only|winner|first|second|third|fourth|last)\b.*", re.IGNORECASE
+)
+_ONE_NAME = re.compile(
+    r"(?!(?:It|This|That|These|Those|There|He|She|They|We|What|Who|Which|One|The)\b)[A-Z][a-z]+"
+)
+
+
+def _spoken_of(value: str) -> str:
+    """What a sentence is about: `13 people` of `There are 13 people in it`, `Ada` of `Ada is the oldest`.
+
+    Only a definite value, or a name that is called the first or most of something.
+    """
+    if read(value).kind != "text":
+        return value
+    for form in (_THERE_IS, _SAID_OF):
+        match = form.fullmatch(value)
+        if match is None or _TAKEN_BACK.search(match["rest"]):
+            continue
+        if definite(match["value"]):
+            return match["value"]
+        if form is _SAID_OF and _ONE_NAME.fullmatch(match["value"]) and _SUPERLATIVE.fullmatch(match["rest"]):
+            return match["value"]
+    return value
 
 
 _EVASIVE = re.compile(

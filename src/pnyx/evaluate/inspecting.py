@@ -32,6 +32,7 @@ from .. import protocols
 from ..config import check_protocols, load
 from ..errors import UsageError
 from ..providers.catalogue import default_panel
+from ..run.batch import Batch
 from ..run.runner import Runner
 from ..settings import Settings
 from .bench import Bench, Told
@@ -120,9 +121,9 @@ class JudgeModel(ModelAPI):
 
 async def _in(bench: Bench, work: Coroutine[Any, Any, T]) -> T:
     """Do `work` in the loop of the bench: Inspect has one of its own, in a thread of its own."""
-    if bench.loop is asyncio.get_running_loop():
+    if bench.batch.loop is asyncio.get_running_loop():
         return await work
-    there: Awaitable[T] = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, bench.loop))
+    there: Awaitable[T] = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, bench.batch.loop))
     return await there
 
 
@@ -175,7 +176,9 @@ async def _own_bench(args: dict[str, Any]) -> Bench:
         _OPEN[loop] = loop.create_task(_opened())
     runner, _ = await asyncio.shield(_OPEN[loop])
     told: dict[str, Any] = {key: args[key] for key in ("budget_usd", "tools") if key in args}
-    return Bench(runner, panel_of(runner.settings, args.get("panel")), seed=args.get("seed"), options=told)
+    return Bench(
+        Batch(runner), panel_of(runner.settings, args.get("panel")), seed=args.get("seed"), options=told
+    )
 
 
 async def _opened() -> tuple[Runner, object]:

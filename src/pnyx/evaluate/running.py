@@ -65,7 +65,7 @@ async def evaluate(
     )
     rows: list[Row] = []
     for arm in everyone:
-        if bench.halted is not None:
+        if bench.batch.halted is not None:
             break
         if arm.kind == "samples":
             bench.samples = _sampling(bench, replace(log, rows=tuple(rows)))

@@ -31,6 +31,7 @@ COMMANDS = {
     "Asking": {
         "ask": ("ask", "put one question to the panel"),
         "chat": ("chat", "keep a conversation: later questions see earlier decisions"),
+        "batch": ("batch", "put many questions, several at once"),
         "resume": ("ask", "go on with a run that was stopped"),
         "cancel": ("runs", "end a run for good"),
     },

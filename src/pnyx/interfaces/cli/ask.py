@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import AMOUNT, PAIR, output_options, panel_options, run_id
+from .options import AMOUNT, output_options, panel_options, run_id, run_options
 from .output import Output
 
 __all__ = ["ask", "resume"]
@@ -30,39 +30,8 @@ artifacts = click.option(
 @click.command(help=HELP)
 @click.argument("question", required=False, metavar="[QUESTION|-]")
 @panel_options
-@click.option("--rounds", type=click.IntRange(min=1), metavar="N", help="At most N rounds.")
-@click.option(
-    "--option",
-    "options",
-    type=PAIR,
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Any option of the protocol; repeat it for more.",
-)
-@click.option("--quick", "preset", flag_value="quick", help="The protocol's options for a fast answer.")
-@click.option("--deep", "preset", flag_value="deep", help="The protocol's options for a thorough answer.")
-@click.option(
-    "--roles",
-    "cast",
-    metavar="NAME",
-    help="A role for every seat: diverse (skeptic, advocate, pragmatist in turn) or redteam.",
-)
-@click.option(
-    "--role",
-    "roles",
-    type=PAIR,
-    multiple=True,
-    metavar="SEAT=TEXT",
-    help="A role for a seat, by number or letter; repeat it for more.",
-)
+@run_options
 @click.option("--budget", type=AMOUNT, metavar="USD", help="Pause before the run costs more.")
-@click.option("--deadline", type=AMOUNT, metavar="SECONDS", help="Pause when the run has taken this long.")
-@click.option("--stall-timeout", type=AMOUNT, metavar="SECONDS", help="Give up on a call after this long.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Draw alike; models are told too."
-)
-@click.option("--tools/--no-tools", default=None, help="Let seats use tools, or not; see docs/tools.md.")
-@click.option("--ground", is_flag=True, help="Search the web first; seats cite the same numbered sources.")
 @click.option(
     "--responses",
     type=click.Path(path_type=Path),
@@ -70,7 +39,6 @@ artifacts = click.option(
     help="Answers that exist, for aggregate, deliberate, moa, voting: JSON Lines of answer and reasoning.",
 )
 @artifacts
-@click.option("--allow-unknown-price", is_flag=True, help="With a budget, ask models without a known price.")
 @click.option("--require-consensus", is_flag=True, help="Exit 3 unless the panel came to agree.")
 @click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost; send and store nothing.")
 @output_options

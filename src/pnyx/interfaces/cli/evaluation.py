@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -18,7 +16,7 @@ from sqlalchemy import Connection
 
 from ...core.decision import Given
 from ...core.models import NUSD
-from ...errors import Interrupted, UsageError
+from ...errors import UsageError
 from ...evaluate.items import Item
 from ...evaluate.learning import LEARNER
 from ...evaluate.learning import judged as taught
@@ -28,6 +26,7 @@ from ...evaluate.questions import known_set
 from ...locks import held
 from ...paths import data_dir
 from ...providers.catalogue import default_panel, parse_seats
+from ...run.batch import Batch
 from ...run.limits import now
 from ...run.request import build
 from ...run.runner import Runner
@@ -36,14 +35,15 @@ from ...settings import Settings
 from ...store import outcomes as kept
 from ...store import runs as store
 from ..opening import open_settings
-from ..terminal import clip, columns, flat
-from ..transcript import money, quantity, seconds
+from ..terminal import columns, flat
+from ..transcript import money, quantity
 from .dryrun import plan
 from .output import Output, streams
-from .session import SIGNALS
+from .progress import Progress
+from .session import obeyed
 
 if TYPE_CHECKING:
-    from ...evaluate.bench import Bench, Told
+    from ...evaluate.bench import Told
 
 __all__ = ["evaluate"]
 
@@ -194,88 +194,37 @@ async def _run(
         for arm in (*map(single_arm, panel), *arms, *graders):
             _check_arm(runner, replace(_planned(settings, panel, arm, "?"), batch=name))
         progress = Progress(output, limit if items is None else len(items))
-        bench = Bench(runner, panel, name, seed, judge, observe=progress.add)
-        with _obeyed(bench, output):
+
+        def observe(arm: Arm, told: Told) -> None:
+            progress.add(arm.name, told.result.usage["cost_usd"])
+
+        batch = Batch(runner, name)
+        bench = Bench(batch, panel, seed, judge, observe=observe)
+        with obeyed(batch, output):
             found = await evaluate(
                 bench, dataset, items, arms, limit=limit, concurrency=concurrency, folder=folder
             )
         progress.close()
         if log is not None:
             found.write(log)
-        if learn and bench.halted is None:
+        if learn and batch.halted is None:
             await runner.database.write(partial(_learn, found))
         account = await runner.database.read(partial(store.read_account, scope=f"batch:{name}"))
     output.note(
         f"{name}: {money(account.spent_nusd / NUSD)} in all; each answer: inspect view --log-dir {folder}"
     )
     code = _report(output, found, html) if found.ids else 1
-    if bench.halted is None:
+    if batch.halted is None:
         return code
-    more = " with a larger --budget" if bench.halted.exit_code == 4 else ""
-    output.error(f"stopped: {bench.halted}; the same command{more} goes on")
-    return bench.halted.exit_code
+    more = " with a larger --budget" if batch.halted.exit_code == 4 else ""
+    output.error(f"stopped: {batch.halted}; the same command{more} goes on")
+    return batch.halted.exit_code
 
 
 def _learn(found: Log, connection: Connection) -> None:
     time = now()
     for run_id, known in taught(found):
         kept.record(connection, run_id, LEARNER, time, known)
-
-
-@contextmanager
-def _obeyed(bench: Bench, output: Output) -> Iterator[None]:
-    """SIGINT and SIGTERM: the first lets what is in flight finish, the second stops at once."""
-    loop = asyncio.get_running_loop()
-
-    def signalled() -> None:
-        if bench.halted is not None:
-            bench.kill()
-            return
-        output.note("\nfinishing the calls in flight; Ctrl-C again stops at once", "yellow")
-        bench.halt(Interrupted("interrupted"))
-
-    for number in SIGNALS:
-        loop.add_signal_handler(number, signalled)
-    try:
-        yield
-    finally:
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
-
-
-class Progress:
-    """How far an evaluation is: one line that is rewritten on a screen, else a line each tenth of an arm."""
-
-    def __init__(self, output: Output, total: int | None) -> None:
-        self._output, self._total = output, total
-        self._arm, self._done, self._cost = "", 0, 0.0
-        self._began = self._last = time.monotonic()
-
-    def add(self, arm: Arm, told: Told) -> None:
-        if arm.name != self._arm:
-            self.close()
-            # From when the arm before had its last answer: the first one of this took its time too.
-            self._arm, self._done, self._cost, self._began = arm.name, 0, 0.0, self._last
-        self._last = time.monotonic()
-        self._done += 1
-        self._cost += told.result.usage["cost_usd"] or 0.0
-        if self._output.live:
-            self._output.err.write(f"\r\x1b[K{clip(flat(self._line()), (self._output.err.width or 80) - 1)}")
-        elif self._done == self._total or self._done % max((self._total or 100) // 10, 1) == 0:
-            self._output.note(self._line())
-
-    def close(self) -> None:
-        if self._arm and self._output.live:
-            self._output.err.write("\n")
-
-    def _line(self) -> str:
-        took = time.monotonic() - self._began
-        parts = [f"{self._arm}: {self._done}/{self._total or '?'}", money(self._cost)]
-        if self._total and self._done < self._total:
-            left = self._total - self._done
-            parts.append(f"about {seconds(took / self._done * left)} left")
-            parts.append(f"{money(self._cost / self._done * self._total)} in all" if self._cost else "")
-        return " · ".join(filter(None, [*parts, seconds(took)]))
 
 
 def _dry_run(

@@ -12,7 +12,16 @@ from click.shell_completion import CompletionItem
 
 from .output import streams
 
-__all__ = ["AMOUNT", "PAIR", "PROTOCOL", "json_option", "output_options", "panel_options", "run_id"]
+__all__ = [
+    "AMOUNT",
+    "PAIR",
+    "PROTOCOL",
+    "json_option",
+    "output_options",
+    "panel_options",
+    "run_id",
+    "run_options",
+]
 
 
 class _Amount(click.ParamType[float]):
@@ -81,6 +90,61 @@ def panel_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "-p", "--protocol", type=PROTOCOL, metavar="NAME", help="How to decide; see `pnyx protocols`."
         ),
     ):
+        command = option(command)
+    return command
+
+
+_RUN = (
+    click.option("--rounds", type=click.IntRange(min=1), metavar="N", help="At most N rounds."),
+    click.option(
+        "--option",
+        "options",
+        type=PAIR,
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Any option of the protocol; repeat it for more.",
+    ),
+    click.option("--quick", "preset", flag_value="quick", help="The protocol's options for a fast answer."),
+    click.option("--deep", "preset", flag_value="deep", help="The protocol's options for a thorough answer."),
+    click.option(
+        "--roles",
+        "cast",
+        metavar="NAME",
+        help="A role for every seat: diverse (skeptic, advocate, pragmatist in turn) or redteam.",
+    ),
+    click.option(
+        "--role",
+        "roles",
+        type=PAIR,
+        multiple=True,
+        metavar="SEAT=TEXT",
+        help="A role for a seat, by number or letter; repeat it for more.",
+    ),
+    click.option(
+        "--deadline", type=AMOUNT, metavar="SECONDS", help="Pause when the run has taken this long."
+    ),
+    click.option(
+        "--stall-timeout", type=AMOUNT, metavar="SECONDS", help="Give up on a call after this long."
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0, 2**32 - 1),
+        metavar="N",
+        help="Draw alike; models are told too.",
+    ),
+    click.option("--tools/--no-tools", default=None, help="Let seats use tools, or not; see docs/tools.md."),
+    click.option(
+        "--ground", is_flag=True, help="Search the web first; seats cite the same numbered sources."
+    ),
+    click.option(
+        "--allow-unknown-price", is_flag=True, help="With a budget, ask models without a known price."
+    ),
+)
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How a run is to go, whatever it asks: rounds, roles, deadlines, tools."""
+    for option in reversed(_RUN):
         command = option(command)
     return command
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from ...core.events import Event, RunFinished, Token, to_json
 from ...core.models import Seat
+from ...errors import Interrupted
+from ...run.batch import Batch
 from ...run.handle import RunHandle
 from ...run.result import Result, exit_code
 from ...run.runner import Runner
@@ -17,7 +20,7 @@ from ..transcript import Transcript
 from .output import Output
 from .plain import UNDECIDED, Progress, answer_lines, end_lines, headline, why
 
-__all__ = ["SIGNALS", "Heard", "attend", "follow", "note_embedded"]
+__all__ = ["SIGNALS", "Heard", "attend", "follow", "note_embedded", "obeyed"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE_S = 10.0
@@ -127,6 +130,27 @@ def _progress(output: Output) -> Progress:
     from .live import LiveProgress
 
     return LiveProgress(output)
+
+
+@contextmanager
+def obeyed(batch: Batch, output: Output) -> Iterator[None]:
+    """SIGINT and SIGTERM while a batch goes on: the first lets what is in flight end, the second does not."""
+    loop = asyncio.get_running_loop()
+
+    def signalled() -> None:
+        if batch.halted is not None:
+            batch.kill()
+            return
+        output.note("\nfinishing the calls in flight; Ctrl-C again stops at once", "yellow")
+        batch.halt(Interrupted("interrupted"))
+
+    for number in SIGNALS:
+        loop.add_signal_handler(number, signalled)
+    try:
+        yield
+    finally:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
 
 
 class _Stop:

@@ -12,22 +12,22 @@ __all__ = ["COMPARISONS", "PERCENT", "SUMS"]
 
 
 def _product_less(rng: Random) -> Draft:
-    a, b, c = rng.randint(12, 39), rng.randint(3, 8), rng.randint(11, 35)
+    a, b, c = rng.randint(5, 15), rng.randint(3, 6), rng.randint(2, 12)
     return Draft(f"What is {a} {TIMES} {b} - {c}? Answer with a number.", str(a * b - c))
 
 
 def _sum_times(rng: Random) -> Draft:
-    a, b, c = rng.randint(11, 39), rng.randint(6, 28), rng.randint(3, 9)
+    a, b, c = rng.randint(3, 15), rng.randint(2, 9), rng.randint(2, 5)
     return Draft(f"What is ({a} + {b}) {TIMES} {c}? Answer with a number.", str((a + b) * c))
 
 
 def _quotient_plus(rng: Random) -> Draft:
-    c, quotient, b = rng.randint(3, 9), rng.randint(12, 40), rng.randint(15, 60)
+    c, quotient, b = rng.randint(2, 6), rng.randint(3, 12), rng.randint(4, 20)
     return Draft(f"What is {quotient * c} ÷ {c} + {b}? Answer with a number.", str(quotient + b))
 
 
 def _precedence(rng: Random) -> Draft:
-    a, b, c = rng.randint(5, 20), rng.randint(4, 12), rng.randint(3, 9)
+    a, b, c = rng.randint(2, 12), rng.randint(2, 9), rng.randint(2, 5)
     value = a + b * c
     wrong = near(rng, value, (a + b) * c, a * b + c)
     return Draft(f"What is {a} + {b} {TIMES} {c}?", str(value), tuple(map(str, wrong)))
@@ -38,7 +38,7 @@ SUMS: tuple[Kind, ...] = (_product_less, _sum_times, _quotient_plus, _precedence
 
 def _discount(rng: Random) -> Draft:
     thing = rng.choice(("coat", "lamp", "bicycle", "desk", "radio", "tent"))
-    price, percent = 20 * rng.randint(2, 10), 10 * rng.randint(1, 5)
+    price, percent = 20 * rng.randint(1, 10), rng.choice((10, 20, 50))
     return Draft(
         f"A {thing} costs ${price}. In a sale the price is cut by {percent} %. "
         "What is the sale price in dollars? Answer with a number.",
@@ -47,31 +47,31 @@ def _discount(rng: Random) -> Draft:
 
 
 def _part(rng: Random) -> Draft:
-    percent, whole = 10 * rng.randint(1, 9), 10 * rng.randint(11, 40)
+    percent, whole = rng.choice((10, 20, 25, 50)), 20 * rng.randint(2, 20)
     return Draft(f"What is {percent} % of {whole}? Answer with a number.", str(percent * whole // 100))
 
 
-def _two_rises(rng: Random) -> Draft:
-    start, percent = 100 * rng.randint(2, 40), rng.choice((10, 20, 50, 100))
+def _rise(rng: Random) -> Draft:
+    start, percent = 20 * rng.randint(2, 40), rng.choice((5, 10, 50, 100))
     return Draft(
-        f"A club has {start} members. Each year the number grows by {percent} %. "
-        "How many members does it have after two years? Answer with a number.",
-        str(start * (100 + percent) ** 2 // 100**2),
+        f"A club has {start} members. Then their number grows by {percent} %. "
+        "How many members does it have now? Answer with a number.",
+        str(start * (100 + percent) // 100),
     )
 
 
-def _before_the_rise(rng: Random) -> Draft:
-    base, percent = 20 * rng.randint(2, 30), rng.choice((10, 20, 25, 30, 40, 50))
-    after = base * (100 + percent) // 100
-    wrong = near(rng, base, after * (100 - percent) // 100, after - percent, after + percent)
+def _tip(rng: Random) -> Draft:
+    bill, percent = 20 * rng.randint(1, 20), rng.choice((5, 10, 15, 20))
+    tip = bill * percent // 100
+    wrong = near(rng, bill + tip, bill + percent, bill - tip, tip)
     return Draft(
-        f"After a rise of {percent} % a ticket costs ${after}. What did it cost before the rise?",
-        f"${base}",
+        f"A meal costs ${bill}, and a tip of {percent} % is added. How much is paid in all?",
+        f"${bill + tip}",
         tuple(f"${other}" for other in wrong),
     )
 
 
-PERCENT: tuple[Kind, ...] = (_discount, _part, _two_rises, _before_the_rise)
+PERCENT: tuple[Kind, ...] = (_discount, _part, _rise, _tip)
 
 
 def _larger_decimal(rng: Random) -> Draft:
@@ -86,15 +86,15 @@ def _larger_decimal(rng: Random) -> Draft:
 
 
 def _larger_fraction(rng: Random) -> Draft:
-    one, two = (Fraction(rng.randint(1, d - 1), d) for d in rng.sample(range(3, 12), 2))
+    one, two = (Fraction(rng.randint(1, d - 1), d) for d in rng.sample(range(2, 10), 2))
     if one == two:
         return _larger_fraction(rng)
     return Draft(f"Which is larger: {one} or {two}? Answer with that fraction.", str(max(one, two)))
 
 
 def _difference(rng: Random) -> Draft:
-    small = Decimal(rng.randint(101, 699)) / 100
-    large = small + Decimal(rng.randint(15, 290)) / 100
+    small = Decimal(rng.randint(11, 69)) / 10
+    large = small + Decimal(rng.randint(3, 29)) / 10
     question = f"How much larger is {large} than {small}? Answer with a decimal number."
     return Draft(question, str(large - small))
 

@@ -16,7 +16,7 @@ MONTHS = tuple(calendar.month_name)
 
 def _uneven_days(rng: Random) -> int:
     """No whole weeks, after which the weekday would be the one that the question names."""
-    return 7 * rng.randint(0, 3) + rng.randint(2, 6)
+    return 7 * (rng.random() < 0.2) + rng.randint(1, 6)
 
 
 def _weekday_after(rng: Random) -> Draft:
@@ -28,18 +28,17 @@ def _weekday_after(rng: Random) -> Draft:
 
 
 def _days_between(rng: Random) -> Draft:
-    start = date(2023, 1, 1) + timedelta(days=rng.randrange(300))
-    end = start + timedelta(days=rng.randint(4, 30))
+    start = date(2023, rng.randint(1, 12), rng.randint(2, 15))
+    end = start + timedelta(days=rng.choice([days for days in range(4, 14) if days != start.day]))
     return Draft(
-        f"How many days after {_said(start)} is {_said(end)}, in the same year? It is not a leap year. "
-        "Answer with a number.",
+        f"How many days after {_said(start)} is {_said(end)}, in the same year? Answer with a number.",
         str((end - start).days),
     )
 
 
 def _date_after(rng: Random) -> Draft:
-    start = date(rng.choice((2023, 2025, 2026)), 1, 1) + timedelta(days=rng.randrange(300))
-    days = rng.randint(3, 18)
+    start = date(rng.choice((2023, 2025, 2026)), rng.randint(1, 12), rng.randint(1, 20))
+    days = rng.randint(2, 8)
     return Draft(
         f"Which date is {days} days after {start}? Answer with the date as YYYY-MM-DD.",
         str(start + timedelta(days=days)),
@@ -64,19 +63,19 @@ CALENDAR: tuple[Kind, ...] = (_weekday_after, _days_between, _date_after, _weekd
 
 
 def _arrival(rng: Random) -> Draft:
-    start = datetime(2023, 1, 1, rng.randint(8, 18), 5 * rng.randint(1, 11))
-    hours, minutes = rng.randint(2, 3), 5 * rng.randint(2, 9)
+    start = datetime(2023, 1, 1, rng.randint(8, 18), 5 * rng.randint(1, 6))
+    hours, minutes = rng.randint(1, 3), 5 * rng.randint(2, 5)
     end = start + timedelta(hours=hours, minutes=minutes)
     return Draft(
-        f"A train leaves at {start:%H:%M} and travels for {hours} hours and {minutes} minutes. "
+        f"A train leaves at {start:%H:%M} and travels for {hours} h {minutes} min. "
         "When does it arrive? Answer with the time as HH:MM.",
         f"{end:%H:%M}",
     )
 
 
 def _duration(rng: Random) -> Draft:
-    start = datetime(2023, 1, 1, rng.randint(8, 17), 5 * rng.randint(0, 11))
-    minutes = 5 * rng.randint(5, 30)
+    start = datetime(2023, 1, 1, rng.randint(8, 17), 10 * rng.randint(0, 5))
+    minutes = 10 * rng.randint(1, 6)
     return Draft(
         f"How many minutes pass from {start:%H:%M} to {start + timedelta(minutes=minutes):%H:%M} "
         "on the same day? Answer with a number.",
@@ -95,10 +94,10 @@ def _weekly_hours(rng: Random) -> Draft:
 
 
 def _start(rng: Random) -> Draft:
-    start = datetime(2023, 1, 1, rng.randint(10, 20), 5 * rng.randint(0, 11))
-    minutes = rng.choice((20, 30, 40, 45, 60, 75, 90))
+    start = datetime(2023, 1, 1, rng.randint(10, 20), 5 * rng.randint(0, 8))
+    minutes = rng.choice((15, 20, 25, 30, 40, 45, 60))
     end = start + timedelta(minutes=minutes)
-    wrong = (end + timedelta(minutes=minutes), start + timedelta(minutes=10), start - timedelta(hours=1))
+    wrong = (end + timedelta(minutes=minutes), start + timedelta(minutes=5), start - timedelta(hours=1))
     return Draft(
         f"A lesson of {minutes} minutes ends at {end:%H:%M}. When did it begin?",
         f"{start:%H:%M}",
@@ -113,7 +112,7 @@ def _mixed(rng: Random) -> Draft:
     big, small, per = rng.choice(
         (("hours", "minutes", 60), ("metres", "centimetres", 100), ("kilograms", "grams", 1000))
     )
-    whole, rest = rng.randint(2, 9), rng.randint(3, per - 3)
+    whole, rest = rng.randint(1, 9), rng.randint(3, per - 3)
     return Draft(
         f"How many {small} are {whole} {big} and {rest} {small}? Answer with a number.",
         f"{whole * per + rest} {small}",
@@ -121,19 +120,19 @@ def _mixed(rng: Random) -> Draft:
 
 
 def _remaining(rng: Random) -> Draft:
-    tenths, used = rng.randint(12, 58), 50 * rng.randint(3, 19)
+    tenths, used = 10 * rng.randint(1, 5), 50 * rng.randint(2, 19)
     what, big, small = rng.choice((("flour", "kg", "grams"), ("juice", "litres", "millilitres")))
     return Draft(
-        f"There are {tenths / 10} {big} of {what}, and {used} {small} are used. "
+        f"There are {tenths // 10} {big} of {what}, and {used} {small} are used. "
         f"How many {small} are left? Answer with a number.",
         f"{tenths * 100 - used} {small}",
     )
 
 
 def _pieces(rng: Random) -> Draft:
-    piece, count = 5 * rng.randint(3, 12), rng.randint(8, 40)
+    piece, count = 10 * rng.randint(1, 6), rng.randint(4, 20)
     metres, centimetres = divmod(piece * count, 100)
-    if not centimetres:
+    if not metres or not centimetres:
         return _pieces(rng)
     return Draft(
         f"A rope of {metres} m {centimetres} cm is cut into pieces of {piece} cm. "
@@ -144,8 +143,8 @@ def _pieces(rng: Random) -> Draft:
 
 def _longest(rng: Random) -> Draft:
     metres = rng.sample(range(60, 400, 10), 4)
-    forms = ("{0} m", "{1} km", "{2} cm", "{3} mm")
-    lengths = {form.format(m, m / 1000, m * 100, m * 1000): m for form, m in zip(forms, metres, strict=True)}
+    forms = ("{0} m", "{1} km", "{0} m", "{2} cm")
+    lengths = {form.format(m, m / 1000, m * 100): m for form, m in zip(forms, metres, strict=True)}
     target = max(lengths, key=lengths.__getitem__)
     wrong = tuple(length for length in lengths if length != target)
     return Draft(f"Which of these lengths is the longest: {', '.join(lengths)}?", target, wrong)

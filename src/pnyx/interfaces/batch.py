@@ -1,0 +1,82 @@
+"""The lines of a batch: each a question of its own, or what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any, NoReturn
+
+from ..errors import UsageError
+from ..run.asked import Asked
+
+__all__ = ["Line", "read_lines"]
+
+MOST_BYTES = 4 << 20
+"""Of one line; the rest of a longer one is passed over, so that no line takes more memory than this."""
+LONGEST_ID = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """number: from 1. id: the question's own, else its line's number. asked: None where problem says why."""
+
+    number: int
+    id: str
+    asked: Asked | None = None
+    problem: str | None = None
+
+
+def read_lines(file: IO[bytes]) -> Iterator[Line]:
+    """Lines of JSON, each an object as in `Asked` and perhaps an `id`, or the text of a question.
+
+    Empty lines are passed over. A bad line harms no other one.
+    """
+    seen: set[str] = set()
+    number = 0
+    while raw := file.readline(MOST_BYTES + 1):
+        number += 1
+        whole = raw.endswith(b"\n") or len(raw) <= MOST_BYTES
+        while not whole:
+            rest = file.readline(MOST_BYTES)
+            whole = not rest or rest.endswith(b"\n")
+        if raw.strip():
+            yield _line(raw, number, seen)
+
+
+def _line(raw: bytes, number: int, seen: set[str]) -> Line:
+    id = str(number)
+    try:
+        document = _parsed(raw, number)
+        if isinstance(document, str):
+            document = {"question": document}
+        if isinstance(document, dict) and "id" in document:
+            id = _own_id(document.pop("id"))
+        if id in seen:
+            raise UsageError(f"the id {id!r} came before")
+        seen.add(id)
+        return Line(number, id, Asked.parse(document))
+    except UsageError as exc:
+        return Line(number, id, problem=str(exc))
+
+
+def _parsed(raw: bytes, number: int) -> Any:
+    if len(raw) > MOST_BYTES:
+        raise UsageError(f"the line is longer than {MOST_BYTES >> 20} MiB")
+    try:
+        text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        return json.loads(text, parse_constant=_refuse)
+    except UnicodeDecodeError as exc:
+        raise UsageError(f"the line is not UTF-8 (byte {exc.start})") from None
+    except (ValueError, RecursionError) as exc:
+        raise UsageError(f"the line is not JSON: {exc}") from None
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _own_id(given: object) -> str:
+    if isinstance(given, bool) or not isinstance(given, str | int) or not 0 < len(str(given)) <= LONGEST_ID:
+        raise UsageError(f"id must be text of at most {LONGEST_ID} characters, or a whole number")
+    return str(given)

@@ -1,0 +1,242 @@
+"""What `pnyx batch` does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any
+
+from ...core.models import NUSD
+from ...errors import Halted, PnyxError, UsageError
+from ...locks import held
+from ...paths import data_dir
+from ...run.batch import Batch, failure
+from ...run.result import exit_code
+from ...run.runner import Runner
+from ...run.spec import Spec
+from ...settings import Settings
+from ...store import runs as store
+from ..batch import Line, read_lines
+from ..opening import open_settings
+from ..transcript import money, quantity
+from .output import Output, Stream, streams
+from .progress import Progress
+from .session import obeyed
+
+__all__ = ["batch"]
+
+WORST = (130, 4, 1, 2, 3, 5, 0)
+"""Exit codes of single runs, the one that tells the most about a batch first."""
+
+
+def batch(
+    file: Path,
+    out: Path | None,
+    concurrency: int,
+    quiet: bool,
+    budget: float | None,
+    stall_timeout: float | None,
+    require_consensus: bool,
+    dry_run: bool,
+    **given: Any,
+) -> int:
+    output = streams(quiet=quiet)
+    settings = open_settings({"run": {"call_deadline_s": stall_timeout}, "budget": {"batch_usd": budget}})
+    asked = _Questions(settings, _name(file), given)
+    with ExitStack() as open_files:
+        lines = read_lines(open_files.enter_context(_read(file)))
+        if dry_run:
+            return _dry_run(output, asked, lines)
+        open_files.enter_context(_alone(asked.name))
+        results = output.out if out is None else open_files.enter_context(_written(out, file))
+        work = _Work(output, results, asked, lines, require_consensus)
+        return asyncio.run(_run(settings, work, concurrency))
+
+
+@dataclass(frozen=True)
+class _Questions:
+    """From a line to its run; `flags` say what the line leaves out."""
+
+    settings: Settings
+    name: str
+    flags: Mapping[str, Any]
+
+    def spec(self, line: Line) -> Spec:
+        if line.asked is None:
+            raise UsageError(line.problem)
+        flags = dict(self.flags)
+        rounds, models, seed, deadline = (
+            flags.pop(name) for name in ("rounds", "models", "seed", "deadline")
+        )
+        options = dict(flags.pop("options")) | ({} if rounds is None else {"rounds": rounds})
+        flags["roles"] = dict(flags["roles"])
+        drawn = sha256(f"{seed or 0}/{line.id}".encode()).digest()[:4]
+        return line.asked.spec(
+            self.settings,
+            panel=models,
+            options=options,
+            # The same at every try, or a batch that goes on would ask anew; and another one for each line.
+            seed=int.from_bytes(drawn),
+            deadline_s=deadline,
+            batch=self.name,
+            **flags,
+        )
+
+
+@dataclass
+class _Work:
+    output: Output
+    results: Stream
+    questions: _Questions
+    lines: Iterator[Line]
+    require_consensus: bool
+    codes: set[int] = field(default_factory=set)
+    bad: int = 0
+
+    def write(self, line: Line, document: Mapping[str, Any], code: int) -> None:
+        self.codes.add(code)
+        self.results.write(json.dumps({"id": line.id, "line": line.number, **document}) + "\n")
+
+    def refuse(self, line: Line, why: PnyxError) -> None:
+        self.bad += 1
+        self.output.error(f"line {line.number}: {why}")
+        self.write(line, {"error": str(why)}, 1)
+
+
+async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
+    name = work.questions.name
+    async with Runner.open(settings) as runner:
+        batch = Batch(runner, name)
+        progress = Progress(work.output, None)
+        turn = asyncio.Lock()
+
+        async def worker() -> None:
+            while batch.halted is None:
+                async with turn:
+                    # Reading may wait: for a slow disk, or for whoever writes the other end of a pipe.
+                    line = await asyncio.to_thread(next, work.lines, None)
+                if line is None:
+                    return
+                await _answered(batch, work, line, progress)
+
+        with obeyed(batch, work.output):
+            try:
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(concurrency):
+                        workers.create_task(worker())
+            except BaseExceptionGroup as several:
+                # The first is why the others were stopped.
+                raise several.exceptions[0] from None
+        progress.close()
+        account = await runner.database.read(lambda c: store.read_account(c, f"batch:{name}"))
+    work.output.note(f"{quantity(progress.done, 'answer')}, {money(account.spent_nusd / NUSD)} in all")
+    if batch.halted is not None:
+        more = " with a larger --budget" if batch.halted.exit_code == 4 else ""
+        work.output.error(f"stopped: {batch.halted}; the same command{more} goes on")
+        return batch.halted.exit_code
+    return next(code for code in WORST if code in work.codes or code == 0)
+
+
+async def _answered(batch: Batch, work: _Work, line: Line, progress: Progress) -> None:
+    try:
+        spec = work.questions.spec(line)
+        _, result = await batch.run(spec)
+    except Halted:
+        return
+    except UsageError as exc:
+        work.refuse(line, exc)
+        return
+    code = exit_code(result, work.require_consensus)
+    if why := failure(result):
+        work.output.error(f"line {line.number}: {why}")
+    if batch.halted is None or result.status != "paused":
+        work.write(line, result.to_json(), code)
+        progress.add("batch", result.usage["cost_usd"])
+
+
+def _name(file: Path) -> str:
+    """The same for every try at the same file; what its lines and the flags say tells its runs apart."""
+    place = str(file if _piped(file) else file.resolve())
+    return f"batch-{sha256(place.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+
+
+def _piped(file: Path) -> bool:
+    return str(file) == "-"
+
+
+@contextmanager
+def _read(file: Path) -> Iterator[IO[bytes]]:
+    if _piped(file):
+        yield sys.stdin.buffer
+        return
+    try:
+        opened = file.open("rb")
+    except OSError as exc:
+        raise UsageError(f"{file} cannot be read: {exc.strerror}") from exc
+    with opened:
+        yield opened
+
+
+@contextmanager
+def _written(out: Path, file: Path) -> Iterator[Stream]:
+    """The results, written anew by every try: what was answered before is read from the database."""
+    if out.exists() and file.exists() and out.samefile(file):
+        raise UsageError(f"{out} holds the questions; results need another --out")
+    try:
+        opened = out.open("w", encoding="utf-8")
+    except OSError as exc:
+        raise UsageError(f"{out} cannot be written: {exc.strerror}") from exc
+    with opened:
+        yield Stream(opened)
+
+
+@contextmanager
+def _alone(name: str) -> Iterator[None]:
+    """Two processes at one batch would stumble over each other's runs."""
+
+    def refuse() -> None:
+        raise UsageError("this batch is running already; the same command goes on once it has ended")
+
+    folder = data_dir() / "batch"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise UsageError(f"{folder} cannot be made: {exc.strerror}") from exc
+    with held(folder / f"{name}.lock", refuse):
+        yield
+
+
+def _dry_run(output: Output, questions: _Questions, lines: Iterator[Line]) -> int:
+    # Only this needs it.
+    from .dryrun import Plan, plan
+
+    plans: list[Plan] = []
+    bad = 0
+    for line in lines:
+        try:
+            plans.append(plan(questions.spec(line)))
+        except UsageError as exc:
+            bad += 1
+            output.error(f"line {line.number}: {exc}")
+    output.out.lines(_told(plans))
+    return 1 if bad else 0
+
+
+def _told(plans: Sequence[Any]) -> Iterator[str]:
+    yield quantity(len(plans), "question")
+    calls = [one.calls for one in plans]
+    if None in calls:
+        yield "calls   unknown: a protocol does not tell"
+    else:
+        least, most = (sum(one[end] for one in calls) for end in (0, 1))
+        yield f"calls   {least:,}" if least == most else f"calls   {least:,} to {most:,}"
+    costs = [one.cost_usd for one in plans]
+    cost = None if None in costs else sum(costs)
+    yield f"cost    {'unknown' if cost is None else f'at most {money(cost)}' if cost else 'nothing'}"
+    yield "nothing was sent, nothing was stored"

@@ -1,0 +1,118 @@
+"""What a program asks, as data: a line of a batch, the body of a request to the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..config import NEEDS
+from ..errors import UsageError
+from ..settings import Settings, nearest
+from .request import build
+from .spec import Spec
+
+__all__ = ["Asked"]
+
+Texts = Annotated[tuple[str, ...], Field(strict=False)]
+Scalar = str | int | float | bool | None
+
+
+class Asked(BaseModel):
+    """One question, and how it is to be decided; what is absent comes from the settings.
+
+    models: "provider:model" or "provider:model*N". options: of the protocol. rounds: the option of that
+    name. roles: seat label or number -> text. cast: a role for every seat, "diverse" or "redteam".
+    budget_usd: USD; deadline_s: seconds. ground: search the web first. responses: answers that exist
+    already, for protocols that take such: texts, or objects of answer, reasoning and source.
+
+    Hosts, keys and files are the settings' business: there is no field for them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    question: Annotated[str, Field(min_length=1)]
+    protocol: str | None = None
+    models: Texts = ()
+    rounds: Annotated[int, Field(ge=1, le=1000)] | None = None
+    options: Mapping[str, Scalar | list[Scalar]] = Field(default_factory=dict)
+    preset: Literal["quick", "deep"] | None = None
+    roles: Mapping[str, str] = Field(default_factory=dict)
+    cast: str | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    budget_usd: Annotated[float, Field(gt=0)] | None = None
+    deadline_s: Annotated[float, Field(gt=0)] | None = None
+    tools: bool | None = None
+    ground: bool = False
+    responses: Annotated[tuple[str | Mapping[str, Scalar], ...], Field(strict=False)] = ()
+
+    @classmethod
+    def parse(cls, document: object) -> Self:
+        """The request that `document` holds. Raises `UsageError` with its first fault."""
+        try:
+            return cls.model_validate(document)
+        except ValidationError as exc:
+            raise UsageError(_explained(exc, tuple(cls.model_fields))) from None
+
+    def spec(self, settings: Settings, **more: Any) -> Spec:
+        """The run, checked. more: as for `build`, where the request says nothing. Raises as `build` does."""
+        given = {name: value for name in self.model_fields_set if (value := getattr(self, name)) is not None}
+        told = {**more, **{name: given[name] for name in _PLAIN if name in given}}
+        options = {**more.get("options", {}), **self.options}
+        if self.rounds is not None:
+            options["rounds"] = self.rounds
+        told["options"] = options
+        if self.models:
+            told["panel"] = self.models
+        spec = build(settings, self.question, **told)
+        spec.check()
+        return spec
+
+
+_PLAIN = (
+    "protocol",
+    "preset",
+    "roles",
+    "cast",
+    "seed",
+    "budget_usd",
+    "deadline_s",
+    "tools",
+    "ground",
+    "responses",
+)
+
+
+_JSON = dict.fromkeys(("model_type", "dict_type", "mapping_type"), "an object") | {
+    "string_unicode": "text without half a character"
+}
+"""What a value must be, where it has another name than in settings."""
+
+
+def _explained(invalid: ValidationError, fields: tuple[str, ...]) -> str:
+    error = invalid.errors(include_url=False)[0]
+    # Deeper parts name the type that a value was tried as.
+    where = ".".join(str(part)[:40] for part in error["loc"][:2])
+    if not error["loc"]:
+        return f'a request is an object such as {{"question": "…"}}, not {_kind(error["input"])}'
+    if error["type"] == "extra_forbidden":
+        return f"unknown key {where!r}{nearest(where, fields)}"
+    if error["type"] == "missing":
+        return f"there is no {where}"
+    need = (NEEDS | _JSON).get(error["type"], error["msg"]).format_map(error.get("ctx", {}))
+    return f"{where} must be {need}, not {_kind(error['input'])}"
+
+
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool() | int() | float():
+            return str(value).lower()[:40]
+        case str():
+            return repr(value[:40])
+        case Mapping():
+            return "an object"
+        case _:
+            return "a list"
