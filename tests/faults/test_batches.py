@@ -103,7 +103,7 @@ def test_killed_again_and_again_a_batch_answers_every_line_once(trial: Trial) ->
     while kills < 4:
         sent, more = len(trial.host.log), draw.randint(5, 20)
         with trial.spawned(*command) as process:
-            soon(lambda goal=sent + more: len(trial.host.log) >= goal or process.poll() is not None)
+            soon(lambda: len(trial.host.log) >= sent + more or process.poll() is not None)  # noqa: B023
             time.sleep(draw.uniform(0, 0.05))
             process.send_signal(signal.SIGKILL)
             trial.ended(process)

@@ -28,8 +28,8 @@ STRONG: Mapping[str, tuple[str, ...]] = {
 }
 """The models of the default panel. OpenRouter's are MAKER/MODEL, and come in where a maker is missing."""
 
-SMALL_TEMPERATURE = 0.5
-"""Of known embedded models: at llama.cpp's own 0.8 they wander off."""
+SMALL_TEMPERATURE = 0.2
+"""Of known embedded models: at llama.cpp's own 0.8 they wander off, and at 0.5 they still miscalculate."""
 SMALL_OUTPUT = 256
 """Tokens of one reply of a known embedded model: they ramble beyond it, at 10 to 80 tokens a second."""
 
