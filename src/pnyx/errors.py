@@ -17,6 +17,7 @@ PnyxError                         1  500
 │   ├── OutOfBudget               4  402
 │   ├── DeadlinePassed            4  504
 │   └── Interrupted             130  499
+├── Full                          1  503   the server takes no more runs now
 ├── Cancelled                     1  409   the run was cancelled and is over
 ├── StoreError                    1  503   the database cannot be used; the message names it
 └── ProviderError                 1  502   one call failed; `kind` says how, see providers/seam.py
@@ -32,6 +33,7 @@ __all__ = [
     "DeadlinePassed",
     "Diverged",
     "Fenced",
+    "Full",
     "Halted",
     "IllegalPhase",
     "Interrupted",
@@ -133,6 +135,10 @@ class Interrupted(Halted):
     exit_code = 130
     http_status = 499
     stop_reason = "interrupted"
+
+
+class Full(PnyxError):
+    http_status = 503
 
 
 class Cancelled(PnyxError):

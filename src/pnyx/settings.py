@@ -39,6 +39,7 @@ __all__ = [
     "ProviderSettings",
     "RunSettings",
     "SearchSettings",
+    "ServeSettings",
     "Settings",
     "StorageSettings",
     "ToolsSettings",
@@ -221,6 +222,20 @@ class StorageSettings(_Table):
     url: Annotated[str, Field(min_length=1)] | None = None
 
 
+class ServeSettings(_Table):
+    """Of `pnyx serve`. host, port: where it listens; port 0 takes a free one.
+
+    hosts: names, beside those of this machine, that requests may call the server by (`Host`). origins: pages,
+    such as "https://tool.example", whose scripts may ask it. runs: under way at once, at most.
+    """
+
+    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8642
+    hosts: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    origins: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    runs: Annotated[int, Field(ge=1, le=100_000)] = 2000
+
+
 class SearchSettings(_Table):
     """Who is asked to search the web, and for how many results.
 
@@ -280,6 +295,7 @@ class Settings(_Table):
     budget: BudgetSettings = BudgetSettings()
     storage: StorageSettings = StorageSettings()
     tools: ToolsSettings = ToolsSettings()
+    serve: ServeSettings = ServeSettings()
     protocols: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     _origins: Mapping[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
@@ -313,6 +329,7 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("tools", "web_search"): SearchSettings,
     ("tools", "code_execution"): CodeSettings,
     ("tools", "file_read"): FileSettings,
+    ("serve",): ServeSettings,
 }
 """What each table of a settings file holds; "*" stands for a name the user gives."""
 

@@ -19,7 +19,7 @@ from ..settings import Settings
 from ..store import Database
 from ..store import runs as store
 
-__all__ = ["Record", "find_run", "list_runs", "read_turns"]
+__all__ = ["Record", "find_run", "list_runs", "read_run", "read_runs", "read_turns"]
 
 T = TypeVar("T")
 OPEN = ("running", "paused")
@@ -36,27 +36,31 @@ class Record:
 
 def find_run(settings: Settings, prefix: str) -> Record:
     """The run whose id begins with `prefix`, with all its events. Raises `NotFound`, `StoreError`."""
+    return _read(settings, lambda connection: read_run(connection, prefix))
 
-    def read(connection: Connection) -> Record:
-        row = store.find(connection, prefix)
-        events = tuple(store.log(connection, row.id))
-        return Record(row, _result(row, events), events)
 
-    return _read(settings, read)
+def read_run(connection: Connection, prefix: str, owner: str | None = None) -> Record:
+    """The same on a connection; owner: whose it must be. Raises `NotFound`."""
+    row = store.find(connection, prefix, owner)
+    events = tuple(store.log(connection, row.id))
+    return Record(row, _result(row, events), events)
 
 
 def list_runs(settings: Settings, status: str | None = None, limit: int = 20) -> list[Record]:
     """Runs, newest first, without their events."""
+    return _read(settings, lambda connection: read_runs(connection, status, limit))
 
-    def read(connection: Connection) -> list[Record]:
-        # A run whose process is gone is stored as running, and is in truth paused.
-        stored = OPEN if status == "paused" else (status,)
-        rows = [row for s in stored for row in store.listing(connection, status=s, limit=limit)]
-        rows.sort(key=lambda row: row.created_at, reverse=True)
-        records = [Record(row, _listed(connection, row)) for row in rows]
-        return [r for r in records if status is None or r.result.status == status][:limit]
 
-    return _read(settings, read)
+def read_runs(
+    connection: Connection, status: str | None = None, limit: int = 20, owner: str | None = None
+) -> list[Record]:
+    """The same on a connection; owner: whose they must be."""
+    # A run whose process is gone is stored as running, and is in truth paused.
+    stored = OPEN if status == "paused" else (status,)
+    rows = [row for s in stored for row in store.listing(connection, status=s, limit=limit, owner=owner)]
+    rows.sort(key=lambda row: row.created_at, reverse=True)
+    records = [Record(row, _listed(connection, row)) for row in rows]
+    return [r for r in records if status is None or r.result.status == status][:limit]
 
 
 def read_turns(connection: Connection, prefix: str, owner: str | None = None) -> list[Record]:

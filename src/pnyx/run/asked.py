@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..config import NEEDS
 from ..errors import UsageError
@@ -13,9 +13,17 @@ from ..settings import Settings, nearest
 from .request import build
 from .spec import Spec
 
-__all__ = ["Asked"]
+__all__ = ["Asked", "explained"]
 
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
+
+
+def _whole(value: object) -> object:
+    """JSON has one kind of number: 3.0 is 3."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
 Scalar = str | int | float | bool | None
 
 
@@ -35,12 +43,12 @@ class Asked(BaseModel):
     question: Annotated[str, Field(min_length=1)]
     protocol: str | None = None
     models: Texts = ()
-    rounds: Annotated[int, Field(ge=1, le=1000)] | None = None
+    rounds: Annotated[Whole, Field(ge=1, le=1000)] | None = None
     options: Mapping[str, Scalar | list[Scalar]] = Field(default_factory=dict)
     preset: Literal["quick", "deep"] | None = None
     roles: Mapping[str, str] = Field(default_factory=dict)
     cast: str | None = None
-    seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    seed: Annotated[Whole, Field(ge=0, lt=2**32)] | None = None
     budget_usd: Annotated[float, Field(gt=0)] | None = None
     deadline_s: Annotated[float, Field(gt=0)] | None = None
     tools: bool | None = None
@@ -53,7 +61,7 @@ class Asked(BaseModel):
         try:
             return cls.model_validate(document)
         except ValidationError as exc:
-            raise UsageError(_explained(exc, tuple(cls.model_fields))) from None
+            raise UsageError(explained(exc.errors(include_url=False), cls.model_fields)) from None
 
     def spec(self, settings: Settings, **more: Any) -> Spec:
         """The run, checked. more: as for `build`, where the request says nothing. Raises as `build` does."""
@@ -85,16 +93,23 @@ _PLAIN = (
 
 
 _JSON = dict.fromkeys(("model_type", "dict_type", "mapping_type"), "an object") | {
-    "string_unicode": "text without half a character"
+    "string_unicode": "text without half a character",
+    "string_pattern_mismatch": "of the form {pattern}",
+    "int_parsing": "a whole number",
+    "bool_parsing": "true or false",
 }
 """What a value must be, where it has another name than in settings."""
 
 
-def _explained(invalid: ValidationError, fields: tuple[str, ...]) -> str:
-    error = invalid.errors(include_url=False)[0]
-    # Deeper parts name the type that a value was tried as.
-    where = ".".join(str(part)[:40] for part in error["loc"][:2])
-    if not error["loc"]:
+def explained(errors: Sequence[Any], fields: Iterable[str] = ()) -> str:
+    """Pydantic's first error in our words. fields: those that there are, for a name that is nearly one."""
+    error = errors[0]
+    # Deeper parts name the type that a value was tried as; the first may be where it was found.
+    place = [str(part)[:40] for part in error["loc"] if part not in ("body", "query", "header", "path")]
+    where = ".".join(place[:2])
+    if error["type"] == "json_invalid":
+        return f"the body is not JSON: {error['ctx']['error']}"
+    if not place:
         return f'a request is an object such as {{"question": "…"}}, not {_kind(error["input"])}'
     if error["type"] == "extra_forbidden":
         return f"unknown key {where!r}{nearest(where, fields)}"

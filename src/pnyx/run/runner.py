@@ -74,6 +74,17 @@ class Runner:
         finally:
             await runner.close()
 
+    @property
+    def active(self) -> int:
+        """Runs under way here."""
+        return len(self._handles)
+
+    def drain(self, grace_s: float) -> None:
+        """Pause every run: what is in flight is still received, for `grace_s` seconds."""
+        for handle in self._handles.values():
+            handle.interrupt()
+            asyncio.get_running_loop().call_later(grace_s, handle.kill)
+
     async def close(self) -> None:
         for handle in self._handles.values():
             handle.kill()

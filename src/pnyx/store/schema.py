@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, Table, Text
 
-__all__ = ["REVISION", "events", "ledger", "metadata", "outcomes", "runs", "writers"]
+__all__ = ["REVISION", "events", "keys", "ledger", "metadata", "outcomes", "runs", "writers"]
 
-REVISION = "0004"
+REVISION = "0005"
 """The newest migration; opening a database compares it before alembic is imported at all."""
 
 metadata = MetaData()
@@ -67,6 +67,15 @@ outcomes = Table(
     Index("outcomes_by_owner", "owner", "judged_at"),
 )
 """What became of decisions; see `pnyx.reliability.feedback.Judged`. answers: JSON, [[model, answer], …]."""
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("hash", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+)
+"""Who may use the server; name: the owner of the runs. hash: SHA-256 of the key, in hex."""
 
 writers = Table(
     "writers",

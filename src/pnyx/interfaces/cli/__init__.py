@@ -46,6 +46,9 @@ COMMANDS = {
         "calibration": ("judged", "how sure decisions were, and how often they were right"),
         "eval": ("evaluated", "measure what a panel gains over its best model"),
     },
+    "Serving": {
+        "serve": ("serve", "serve runs over HTTP, each key its own"),
+    },
     "Setting up": {
         "models": ("models", "which models there are; fetch embedded ones"),
         "protocols": ("setup", "how a panel can come to an answer"),

@@ -6,19 +6,13 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
 from ...config import database_url
-from ...errors import UsageError
-from ...evaluate.learning import LEARNER, OWNER
 from ...reliability.calibration import Outcome, brier, calibrate, ece, reliability_bins
-from ...reliability.feedback import Judged, judge, outcomes, questions
+from ...reliability.feedback import Judged, outcomes, questions
 from ...reliability.weights import learn
-from ...run.handle import FINAL
-from ...run.limits import now
 from ...store import Database
 from ...store import outcomes as kept
-from ...store import runs as store
+from ..feedback import keep_feedback
 from ..opening import open_settings
 from ..terminal import columns, flat
 from ..transcript import quantity
@@ -32,18 +26,7 @@ WIDTH = 20
 
 def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int:
     output = streams()
-
-    def keep(connection: Connection) -> tuple[str, Judged]:
-        row = store.find(connection, run_id)
-        if row.result is None or row.status not in FINAL or row.status in ("failed", "cancelled"):
-            raise UsageError(f"run {row.id} is {row.status}: only a decision can be judged")
-        judged = judge(row.result, verdict, truth)
-        # An evaluation has no history: its arms would know what they are graded by.
-        owner = LEARNER if row.owner == OWNER else row.owner
-        kept.record(connection, row.id, owner, now(), judged)
-        return row.id, judged
-
-    run, judged = asyncio.run(_written(keep))
+    run, judged = asyncio.run(_written(lambda c: keep_feedback(c, run_id, verdict, truth)))
     if as_json:
         output.json({"run_id": run, "result": verdict, "gold": judged.gold, "answers": dict(judged.answers)})
         return 0

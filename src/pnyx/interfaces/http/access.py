@@ -1,0 +1,147 @@
+"""What a request must bring before any route is looked at: a known host, no foreign page, a key, JSON.
+
+All is refused that is not allowed: of the paths, only `PUBLIC` are served without a key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+from ...settings import ServeSettings
+from .errors import refusal
+
+__all__ = ["MOST_BYTES", "PUBLIC", "Access", "Owner"]
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
+Owner: TypeAlias = Callable[[str], Awaitable[str | None]]
+"""A key -> whose it is; None for one that opens nothing."""
+
+PUBLIC = frozenset(("/health",))
+LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
+MOST_BYTES = 4 << 20
+"""Of a request's body."""
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
+_BEARER = re.compile(r"bearer +(?P<key>[!-~]{1,400})", re.IGNORECASE)
+
+
+class Access:
+    """ASGI around an app, which finds the owner of the key in `scope["state"]["owner"]`."""
+
+    def __init__(self, app: App, settings: ServeSettings, owner: Owner) -> None:
+        self.inner, self._settings, self._owner = app, settings, owner
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            # There are no websockets here; closing one before it is accepted is a 403.
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        refused = await self._refused(scope)
+        if refused is not None:
+            await refused(scope, receive, send)
+            return
+        body = _Body(receive, send)
+        await self.inner(scope, body.receive, body.send)
+        if body.excessive:
+            await _too_large()(scope, receive, send)
+
+    async def _refused(self, scope: Message) -> Any:
+        headers = _Headers(scope)
+        host = headers.one("host")
+        if host is None or not self._known(host.lower(), scope):
+            return refusal(421, "this server goes by another name; [serve] hosts adds names")
+        origin = headers.one("origin")
+        if (headers.many("origin") or origin is not None) and not self._may_ask(origin, scope):
+            return refusal(403, "a page from elsewhere may not ask this server; [serve] origins adds pages")
+        if scope["path"] not in PUBLIC:
+            owner = await self._known_owner(headers.one("authorization"))
+            if owner is None:
+                return refusal(
+                    401,
+                    "a key is needed: Authorization: Bearer KEY",
+                    {"WWW-Authenticate": 'Bearer realm="pnyx"'},
+                )
+            scope.setdefault("state", {})["owner"] = owner
+        return _wrong_body(headers)
+
+    async def _known_owner(self, given: str | None) -> str | None:
+        match = _BEARER.fullmatch(given or "")
+        return await self._owner(match["key"]) if match else None
+
+    def _known(self, host: str, scope: Message) -> bool:
+        match = _HOST.fullmatch(host)
+        if match is None:
+            return False
+        if match["name"] in LOOPBACK:
+            # Another port of this machine is another server, whose pages are not ours.
+            return int(match["port"] or 80) == (scope.get("server") or (None, None))[1]
+        return match["name"] in map(str.lower, self._settings.hosts)
+
+    def _may_ask(self, origin: str | None, scope: Message) -> bool:
+        if origin is None:
+            return False
+        if origin in self._settings.origins:
+            return True
+        try:
+            url = urlsplit(origin)
+        except ValueError:
+            return False
+        return url.scheme in ("http", "https") and self._known(url.netloc.lower(), scope)
+
+
+class _Headers:
+    def __init__(self, scope: Message) -> None:
+        self._headers = scope["headers"]
+
+    def many(self, name: str) -> list[str]:
+        wanted = name.encode()
+        return [value.decode("latin-1") for key, value in self._headers if key.lower() == wanted]
+
+    def one(self, name: str) -> str | None:
+        """The header's value; None where it is missing, and where it comes twice."""
+        found = self.many(name)
+        return found[0] if len(found) == 1 else None
+
+
+def _wrong_body(headers: _Headers) -> Any:
+    lengths = headers.many("content-length")
+    if any(not length.isdecimal() for length in lengths) or len(set(lengths)) > 1:
+        return refusal(400, "Content-Length is no number")
+    length = int(lengths[0][:20]) if lengths else 0
+    if length > MOST_BYTES:
+        return _too_large()
+    if length or headers.many("transfer-encoding"):
+        kind = (headers.one("content-type") or "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            return refusal(415, "a body must be JSON: Content-Type: application/json")
+    return None
+
+
+def _too_large() -> Any:
+    return refusal(413, f"the body is longer than {MOST_BYTES >> 20} MiB")
+
+
+class _Body:
+    """The messages of a body as they come, until they are too many bytes; then nothing of it is answered."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self.excessive = False
+        self._receive, self._send = receive, send
+        self._bytes = 0
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._bytes += len(message.get("body", b""))
+        if self._bytes > MOST_BYTES:
+            self.excessive = True
+            raise ValueError("the body is too long")
+        return message
+
+    async def send(self, message: Message) -> None:
+        if not self.excessive:
+            await self._send(message)

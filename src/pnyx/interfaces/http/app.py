@@ -1,0 +1,111 @@
+"""The app: its routes, its errors, and what stands before all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from ... import __version__
+from ...errors import PnyxError, StoreError
+from ...run.asked import explained
+from ...run.runner import Runner
+from .access import Access, Owner
+from .bodies import Begin, Feedback, Health, Resume
+from .completions import ROUTER as COMPLETIONS
+from .completions import Completion
+from .errors import Error, Exact, refusal, told
+from .house import House, house_of
+from .listing import ROUTER as LISTING
+from .runs import ROUTER as RUNS
+
+__all__ = ["create_app"]
+
+LOG = logging.getLogger("pnyx.http")
+HEALTH_S = 2.0
+"""How long the database may take to answer before the server calls itself unavailable."""
+FIELDS = tuple({name: None for body in (Begin, Resume, Feedback, Completion) for name in body.model_fields})
+"""All that a body may hold, to guess what somebody meant."""
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Error}
+    for status in (400, 401, 402, 403, 404, 405, 409, 413, 415, 421, 422, 499, 500, 502, 503, 504)
+}
+
+
+def create_app(runner: Runner, owner: Owner) -> tuple[Access, House]:
+    """The whole server as ASGI, on a runner that the caller opens and closes; and what its routes share.
+
+    owner: tells whose a key is.
+    """
+    hidden: dict[str, Any] = dict.fromkeys(("openapi_url", "docs_url", "redoc_url"))
+    app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
+    house = app.state.house = House(runner, runner.settings, runner.providers.redact)
+    for router in (RUNS, COMPLETIONS, LISTING):
+        app.include_router(router)
+    app.add_api_route("/health", health, response_model=Health, tags=["server"])
+    app.add_api_route("/openapi.json", described, tags=["server"])
+    app.add_exception_handler(PnyxError, _ours)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _bug)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    return Access(app, runner.settings.serve, owner), house
+
+
+async def health(request: Request) -> Response:
+    """Whether the server can take runs; needs no key."""
+    house = house_of(request)
+    status = "draining" if house.draining else "ok"
+    try:
+        async with asyncio.timeout(HEALTH_S):
+            await house.runner.database.read(lambda connection: None)
+    except (StoreError, TimeoutError):
+        status = "unavailable"
+    body = {"status": status, "version": __version__, "runs": house.runner.active}
+    return Exact(body, 200 if status == "ok" else 503)
+
+
+async def described(request: Request) -> Response:
+    """This interface, as OpenAPI describes it."""
+    return Exact(request.app.openapi())
+
+
+async def _ours(request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, PnyxError)
+    return told(exc, house_of(request).redact(str(exc)))
+
+
+async def _invalid(request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, RequestValidationError)
+    return refusal(422, explained(exc.errors(), FIELDS))
+
+
+async def _http(request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, HTTPException)
+    if exc.status_code == 405:
+        allowed = sorted(map(str.upper, _openapi(request.app)["paths"][request.scope["route"].path]))
+        return refusal(405, f"this takes {' and '.join(allowed)}", {"Allow": ", ".join(allowed)})
+    nothing = "there is nothing here; GET /openapi.json tells what there is"
+    return refusal(exc.status_code, nothing if exc.status_code == 404 else str(exc.detail), exc.headers)
+
+
+async def _bug(request: Request, exc: Exception) -> Response:
+    redact = house_of(request).redact
+    LOG.error("%s %s: %s", request.method, request.url.path, redact(repr(exc)), exc_info=exc)
+    return refusal(500, f"this is a bug in pnyx: {type(exc).__name__}")
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        schema["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        schema["security"] = [{"key": []}]
+        schema["paths"]["/health"]["get"]["security"] = []
+        app.openapi_schema = schema
+    return app.openapi_schema

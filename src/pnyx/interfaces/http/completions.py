@@ -1,0 +1,177 @@
+"""/v1/chat/completions: a panel where a program expects a model of OpenAI's."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.responses import Response
+
+from ...core.events import RunFinished
+from ...core.text import Material
+from ...errors import UsageError
+from ...evaluate.naming import parse_arm
+from ...run.asked import Asked
+from ...run.batch import failure
+from ...run.handle import RunHandle
+from ...run.result import Result
+from .errors import Exact, refusal
+from .following import DRAIN_S, followed, outcome
+from .house import House, house_of
+from .runs import spec_of
+
+__all__ = ["ROUTER", "Completion"]
+
+ROUTER = APIRouter(prefix="/v1", tags=["completions"])
+PREFIX = "pnyx/"
+FAILURES = {"budget": 402, "deadline": 504, "interrupted": 503}
+"""Why a run stopped -> the status; a panel that could not answer is a host that could not."""
+
+
+class Part(BaseModel):
+    """A piece of a message; only text is read."""
+
+    model_config = ConfigDict(frozen=True)
+
+    type: str
+    text: str | None = None
+
+
+class Message(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    role: Literal["system", "developer", "user", "assistant"]
+    content: Annotated[str, Field(max_length=4 << 20)] | Annotated[list[Part], Field(min_length=1)]
+
+    def text(self) -> str:
+        """Raises `UsageError` for anything but text."""
+        if isinstance(self.content, str):
+            return self.content
+        if any(part.type != "text" or part.text is None for part in self.content):
+            raise UsageError("a panel reads text only")
+        return "\n".join(part.text or "" for part in self.content)
+
+
+class StreamOptions(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    include_usage: bool | None = None
+
+
+class Completion(BaseModel):
+    """A request as OpenAI's clients write it. model: `pnyx/PROTOCOL`, `pnyx/PROTOCOL:quick,rounds=2`.
+
+    The last message is the question; those before it are shown to the panel as what was said earlier. What
+    only means something to one model, such as `temperature`, is passed over. pnyx: what else a run may be
+    told, as for /v1/runs.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    model: Annotated[str, Field(min_length=1, max_length=400)]
+    messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: Annotated[int, Field(ge=1, le=1)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    tools: Annotated[list[Any], Field(max_length=0)] | None = None
+    pnyx: Mapping[str, Any] = Field(default_factory=dict)
+
+    def asked(self) -> Asked:
+        """Raises `UsageError`, `NotFound`."""
+        last = self.messages[-1]
+        if last.role != "user":
+            raise UsageError("the last message must be the user's: it is the question")
+        arm = parse_arm(self.model.removeprefix(PREFIX))
+        options = {key: value for key, value in arm.options.items() if key != "preset"}
+        own = {"preset": arm.options["preset"]} if "preset" in arm.options else {}
+        seed = {} if self.seed is None else {"seed": self.seed}
+        told = {"protocol": arm.protocol, "options": options, **own, **seed, **self.pnyx}
+        return Asked.parse({**told, "question": last.text()})
+
+    def earlier(self) -> tuple[Material, ...]:
+        return tuple(Material(f"Earlier, {one.role}", one.text()) for one in self.messages[:-1])
+
+
+@ROUTER.post("/chat/completions")
+async def complete(request: Request, asked: Completion) -> Response:
+    """The panel's answer as OpenAI's clients expect it; `pnyx` in it holds the whole result.
+
+    A client that leaves cancels the run: it has no name to come back by.
+    """
+    house = house_of(request)
+    house.check_room()
+    wanted = asked.asked()
+    house.check_budget(wanted.budget_usd)
+    spec = spec_of(house.settings, wanted, house.owner(request), context=asked.earlier())
+    handle = await house.runner.start(spec)
+    if asked.stream:
+        return _streamed(house, handle, asked)
+    result = await outcome(handle, request, cancel=True)
+    if isinstance(result, Response):
+        return result
+    if why := failure(result):
+        status = FAILURES.get(result.stop_reason, 502)
+        return refusal(status, f"run {result.run_id} {house.redact(why)}", type=result.stop_reason)
+    message = {"role": "assistant", "content": result.answer, "refusal": None}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+    body = _head(result.run_id, asked, "chat.completion")
+    return Exact({**body, "choices": [choice], "usage": _usage(result), "pnyx": result.to_json()})
+
+
+def _streamed(house: House, handle: RunHandle, asked: Completion) -> Response:
+    """The answer comes whole: what seats say before it is decided is no part of it."""
+    head = _head(handle.run_id, asked, "chat.completion.chunk")
+    usage = bool(asked.stream_options and asked.stream_options.include_usage)
+
+    def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> ServerSentEvent:
+        choice = {"index": 0, "delta": dict(delta), "finish_reason": finish, "logprobs": None}
+        return ServerSentEvent(json.dumps({**head, "choices": [choice], **more}))
+
+    async def chunks() -> AsyncIterator[ServerSentEvent]:
+        yield chunk({"role": "assistant", "content": ""})
+        async for event in followed(house.runner, handle.run_id):
+            if not isinstance(event, RunFinished):
+                continue
+            result = Result.from_json(event.result)
+            if why := failure(result):
+                problem = {"type": result.stop_reason, "message": f"run {result.run_id} {house.redact(why)}"}
+                yield ServerSentEvent(json.dumps({"error": problem}))
+                return
+            yield chunk({"content": result.answer})
+            yield chunk({}, "stop", pnyx=result.to_json())
+            if usage:
+                yield ServerSentEvent(json.dumps({**head, "choices": [], "usage": _usage(result)}))
+        yield ServerSentEvent("[DONE]")
+
+    async def left(_: object) -> None:
+        handle.cancel()
+
+    return EventSourceResponse(
+        chunks(),
+        headers={"X-Run-Id": handle.run_id},
+        ping=15,
+        send_timeout=30,
+        client_close_handler_callable=left,
+        shutdown_grace_period=DRAIN_S + 1,
+    )
+
+
+def _head(run_id: str, asked: Completion, kind: str) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{run_id}", "object": kind, "created": int(time.time()), "model": asked.model}
+
+
+def _usage(result: Result) -> dict[str, Any]:
+    """Tokens of all calls together."""
+    given, made = result.usage["input_tokens"], result.usage["output_tokens"]
+    return {
+        "prompt_tokens": given,
+        "completion_tokens": made,
+        "total_tokens": given + made,
+        "prompt_tokens_details": {"cached_tokens": result.usage["cached_tokens"]},
+    }

@@ -1,0 +1,60 @@
+"""Errors as every route gives them: {"error": {"type": "not_found", "message": "what to do"}}."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from starlette.responses import JSONResponse
+
+from ...errors import PnyxError
+
+__all__ = ["Error", "Exact", "refusal", "told"]
+
+_TYPES = {
+    400: "bad_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "conflict",
+    413: "too_large",
+    415: "unsupported_media_type",
+    421: "misdirected_request",
+    422: "invalid_request",
+    503: "unavailable",
+}
+
+
+class Problem(BaseModel):
+    """type: a word for programs. message: what happened and what to do, for people."""
+
+    type: str
+    message: str
+
+
+class Error(BaseModel):
+    """What every error looks like."""
+
+    error: Problem
+
+
+class Exact(JSONResponse):
+    """JSON in ASCII, in which half characters arrive as they were."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, allow_nan=False).encode()
+
+
+def refusal(status: int, message: str, headers: Mapping[str, str] | None = None, type: str = "") -> Exact:
+    name = type or _TYPES.get(status, "internal_error" if status >= 500 else "refused")
+    return Exact({"error": {"type": name, "message": message}}, status, dict(headers or {}))
+
+
+def told(exc: PnyxError, message: str) -> Exact:
+    """An error of pnyx: its class says the type, in small letters."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(exc).__name__).lower()
+    return refusal(exc.http_status, message, type=name)

@@ -1,0 +1,169 @@
+"""/v1/runs: begin, follow, read, resume, cancel, judge and export runs, each owner its own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from starlette.responses import Response
+
+from ...core.events import RunFinished
+from ...errors import Taken, UsageError
+from ...run.asked import Asked
+from ...run.handle import RunHandle
+from ...run.result import Result
+from ...run.spec import Spec
+from ...settings import Settings
+from ..export import as_markdown, document
+from ..feedback import keep_feedback
+from ..records import read_run, read_runs
+from .bodies import Begin, Exported, Feedback, Follow, Judgement, ResultBody, Resume
+from .errors import Exact
+from .following import as_stream, outcome
+from .house import House, house_of
+
+__all__ = ["ROUTER", "spec_of"]
+
+ROUTER = APIRouter(prefix="/v1/runs", tags=["runs"])
+AT_ONCE: dict[int | str, dict[str, Any]] = {200: {"model": ResultBody, "content": {"text/event-stream": {}}}}
+"""The result of whoever waits, the events of whoever streams; a run that is over is there already."""
+Seq = Annotated[int, Query(ge=0, le=2**31 - 1)]
+
+
+@ROUTER.post("", status_code=202, response_model=ResultBody, responses=AT_ONCE)
+async def begin(
+    request: Request,
+    asked: Begin,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> Response:
+    """Begin a run. 202 with the run as it stands; with `wait` its result, with `stream` its events.
+
+    The same `Idempotency-Key` again gives the run that it began, and sends nothing twice.
+    """
+    house = house_of(request)
+    house.check_room()
+    house.check_budget(asked.budget_usd)
+    spec = spec_of(house.settings, asked, house.owner(request))
+    if idempotency_key is None:
+        handle = await house.runner.start(spec)
+    else:
+        handle = await house.runner.once(spec, f"http/{idempotency_key}")
+        if handle.spec.question != spec.question:
+            raise Taken(f"this Idempotency-Key began run {handle.run_id}, which asks something else")
+    return await _reply(request, house, handle, asked)
+
+
+@ROUTER.get("", response_model=list[ResultBody])
+async def listing(
+    request: Request,
+    status: Annotated[str | None, Query(max_length=40)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+) -> Response:
+    """Runs, newest first."""
+    house = house_of(request)
+    work = partial(read_runs, status=status, limit=limit, owner=house.owner(request))
+    records = await house.runner.database.read(work)
+    return Exact([record.result.to_json() for record in records])
+
+
+@ROUTER.get("/{run_id}", response_model=ResultBody)
+async def read(request: Request, run_id: str) -> Response:
+    """A run as it stands; `run_id` may be any unique beginning of it."""
+    house = house_of(request)
+    record = await house.runner.database.read(partial(read_run, prefix=run_id, owner=house.owner(request)))
+    return Exact(record.result.to_json())
+
+
+@ROUTER.get("/{run_id}/events", responses={200: {"content": {"text/event-stream": {}}}})
+async def events(
+    request: Request,
+    run_id: str,
+    after: Seq = 0,
+    tokens: bool = False,
+    on_disconnect: Literal["continue", "cancel"] = "continue",
+    last_event_id: Annotated[str | None, Header(pattern="^[0-9]{1,10}$")] = None,
+) -> Response:
+    """Events as they happen, from the first one whose number is above `after` or `Last-Event-ID`.
+
+    tokens: the text of replies too, as it arrives.
+    """
+    house = house_of(request)
+    row = await house.find(run_id, house.owner(request))
+    seen = max(after, int(last_event_id or 0))
+    return as_stream(house.runner, row.id, after=seen, tokens=tokens, cancel=on_disconnect == "cancel")
+
+
+@ROUTER.post("/{run_id}/resume", status_code=202, response_model=ResultBody, responses=AT_ONCE)
+async def resume(request: Request, run_id: str, how: Resume) -> Response:
+    """Go on with a run that was stopped. No call whose reply is recorded is sent again."""
+    house = house_of(request)
+    house.check_room()
+    house.check_budget(how.budget_usd)
+    handle = await house.runner.resume(
+        run_id,
+        budget_usd=how.budget_usd,
+        deadline_s=how.deadline_s,
+        fork=how.fork,
+        owner=house.owner(request),
+    )
+    return await _reply(request, house, handle, how)
+
+
+@ROUTER.post("/{run_id}/cancel", response_model=ResultBody)
+async def cancel(request: Request, run_id: str) -> Response:
+    """End a run for good. One that is over stays as it is."""
+    house = house_of(request)
+    found = await house.runner.cancel(run_id, house.owner(request))
+    return await read(request, found)
+
+
+@ROUTER.post("/{run_id}/feedback", response_model=Judgement)
+async def feedback(request: Request, run_id: str, said: Feedback) -> Response:
+    """Say what became of a decision: votes and confidence of later runs learn from it."""
+    house = house_of(request)
+    work = partial(
+        keep_feedback, prefix=run_id, verdict=said.result, truth=said.answer, owner=house.owner(request)
+    )
+    found, judged = await house.runner.database.write(work)
+    answers = dict(judged.answers)
+    return Exact({"run_id": found, "result": said.result, "gold": judged.gold, "answers": answers})
+
+
+@ROUTER.get("/{run_id}/export", response_model=Exported, responses={200: {"content": {"text/markdown": {}}}})
+async def export(request: Request, run_id: str, format: Literal["json", "md"] = "json") -> Response:
+    """A run with all that was said, as JSON or as a document in Markdown."""
+    house = house_of(request)
+    record = await house.runner.database.read(partial(read_run, prefix=run_id, owner=house.owner(request)))
+    if format == "md":
+        page = as_markdown(record, house.redact).encode("utf-8", "replace")
+        return Response(page, media_type="text/markdown")
+    return Exact(document(record, house.redact))
+
+
+def spec_of(settings: Settings, asked: Asked, owner: str, **more: Any) -> Spec:
+    """The run, within what the server's settings allow whoever asks from outside."""
+    for ref in asked.models:
+        provider, _, model = ref.partition(":")
+        # A file's path would tell what there is on this machine, and have anything loaded.
+        if "/" in model and settings.provider(provider).kind == "embedded":
+            raise UsageError(f"{ref[:80]!r}: models of this server go by name, not by path")
+    if asked.tools and not settings.tools.enabled:
+        raise UsageError("tools are off on this server; [tools] enabled turns them on")
+    return asked.spec(settings, owner=owner, **more)
+
+
+async def _reply(request: Request, house: House, handle: RunHandle, how: Follow) -> Response:
+    cancel = how.on_disconnect == "cancel"
+    where = {"Location": f"/v1/runs/{handle.run_id}", "X-Run-Id": handle.run_id}
+    if how.stream:
+        response: Response = as_stream(house.runner, handle.run_id, cancel=cancel)
+        response.headers["Location"] = where["Location"]
+        return response
+    if how.wait:
+        result = await outcome(handle, request, cancel=cancel)
+        return result if isinstance(result, Response) else Exact(result.to_json(), 200, where)
+    if handle.past and isinstance(handle.past[-1], RunFinished):
+        return Exact(Result.from_json(handle.past[-1].result).to_json(), 200, where)
+    record = await house.runner.database.read(partial(read_run, prefix=handle.run_id))
+    return Exact(record.result.to_json(), 202, where)

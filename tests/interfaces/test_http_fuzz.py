@@ -1,0 +1,35 @@
+"""The generated OpenAPI description, tried against the server by Schemathesis."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from tests.support.scripted import ScriptedHost
+from tests.support.serving import OWN, served
+
+CHECKS = "positive_data_acceptance"
+"""Not asked for: no schema can say which protocols there are, or that the last message is the user's."""
+
+
+async def test_no_request_breaks_the_server_or_its_description(lab: ScriptedHost, tmp_path: Path) -> None:
+    lab.on("*", text="Final answer: 42")
+    async with served() as server:
+        command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json"]
+        command += [
+            "-H",
+            f"Authorization: Bearer {OWN}",
+            "--exclude-checks",
+            CHECKS,
+            "--generation-deterministic",
+        ]
+        command += ["--max-examples", "5", "--phases", "coverage,fuzzing,stateful", "--no-color"]
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        )
+        out, _ = await process.communicate()
+        async with server.client() as client:
+            assert (await client.get("/health")).status_code == 200
+    assert process.returncode == 0, out.decode()[-8000:]
+    assert b"12 selected / 12 total" in out
