@@ -6,6 +6,9 @@ QUESTION := Should a two-person startup self-host PostgreSQL?
 EVALUATED := $(addprefix -m embedded:,qwen2.5-coder-1.5b qwen2.5-coder-0.5b smollm2-135m) \
 	$(addprefix --arm ,voting voting:aggregation=weighted deliberate consensus council:quick)
 
+# Many tests wait, for deadlines, signals and other processes: three share two cores well.
+SHARED := -n 3 --dist worksteal
+
 # A fresh .venv starts faster once its bytecode is written, whatever the caller's shell says.
 unexport PYTHONDONTWRITEBYTECODE
 export UV_COMPILE_BYTECODE = 1
@@ -43,10 +46,10 @@ demo-eval: setup ## what a panel of three embedded models gains, on 200 question
 		--limit 200 --no-learn $(EVALUATED) --log .demo/small.jsonl --html .demo/small.html
 
 test: lint types ## all checks: lint, types, tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(SHARED)
 
 test-faults: setup ## inject every fault of docs/reliability.md and print a table; PNYX_KILLS=200 for more
-	@$(BIN)/python -m pytest -q --no-header -p tests.faults.table tests/faults
+	@$(BIN)/python -m pytest -q --no-header $(SHARED) -p tests.faults.table tests/faults
 
 lint: setup ## ruff: rules and format
 	@$(BIN)/ruff check .

@@ -13,7 +13,8 @@ WIDTHS = (80, 70, 9, 9)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(_Table(config), "fault table")
+    if not hasattr(config, "workerinput"):  # those of pytest-xdist report to the process that prints
+        config.pluginmanager.register(_Table(config), "fault table")
 
 
 class _Table:

@@ -46,6 +46,8 @@ from .spec import Spec
 __all__ = ["Runner", "new_id"]
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+STARTS = 8
+"""Runs that begin together: each writes its first prompts at once, and all else waits for those."""
 POLL_S = 0.5
 """How often other processes' requests to stop are looked for, in seconds."""
 
@@ -62,6 +64,7 @@ class Runner:
         self.circuits = Circuits()
         self._experience = Experience(database)
         self._toolbox = Toolbox()
+        self._starting = asyncio.Semaphore(STARTS)
 
     @classmethod
     @asynccontextmanager
@@ -205,8 +208,9 @@ class Runner:
             store.create(connection, row)
             handle.caller.purse.open(connection, row.created_at)
 
-        await handle.caller.journal.append(_started(spec, forked_from), ledger=create)
-        return self._launch(handle)
+        async with self._starting:
+            await handle.caller.journal.append(_started(spec, forked_from), ledger=create)
+            return self._launch(handle)
 
     async def _prepare(self, spec: Spec) -> tuple[str, ...]:
         """Open the run's tools and say which are off, and why.

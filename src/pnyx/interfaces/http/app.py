@@ -28,7 +28,7 @@ from .runs import ROUTER as RUNS
 __all__ = ["create_app"]
 
 LOG = logging.getLogger("pnyx.http")
-HEALTH_S = 2.0
+HEALTH_S = 10.0
 """How long the database may take to answer before the server calls itself unavailable."""
 FIELDS = tuple({name: None for body in (Begin, Resume, Feedback, Completion) for name in body.model_fields})
 """All that a body may hold, to guess what somebody meant."""

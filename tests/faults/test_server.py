@@ -1,0 +1,273 @@
+"""The server under fire: clients that leave, signals, kill -9, and a thousand runs at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.support.serving import events_of
+
+from .trial import Trial
+
+RUNS, CALLS = int(os.environ.get("PNYX_RUNS", "1000")), 12
+MOST_MEMORY = 1.5 * 2**30
+VOTE = {"question": "Why?", "protocol": "voting"}
+
+
+@dataclass
+class Server:
+    """A `pnyx serve` in a process of its own."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    key: str
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[httpx2.AsyncClient]:
+        headers = {"Authorization": f"Bearer {self.key}"}
+        limits = httpx2.Limits(max_connections=None)
+        async with httpx2.AsyncClient(
+            base_url=self.url, headers=headers, timeout=120, trust_env=False, limits=limits
+        ) as client:
+            yield client
+
+    def end(self, number: int) -> float:
+        """Send a signal; the seconds until the process had ended."""
+        begun = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(30)
+        return time.monotonic() - begun
+
+    @property
+    def memory(self) -> int:
+        """The most that it has held so far, in bytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        match = re.search(r"VmHWM:\s+(\d+) kB", status)
+        assert match
+        return int(match[1]) << 10
+
+
+@contextmanager
+def serving(trial: Trial) -> Iterator[Server]:
+    with trial.spawned("serve", "--port", "0") as process:
+        assert process.stderr is not None
+        url = re.search(rb"http://\S+", process.stderr.readline())
+        key = re.search(rb"pnyx_\S+", process.stderr.readline())
+        assert url, "the server did not start"
+        assert key
+        yield Server(process, url[0].decode(), key[0].decode())
+
+
+async def over(client: httpx2.AsyncClient, run: str, within: float = 60.0) -> dict[str, Any]:
+    """The run once it no longer runs."""
+
+    async def ended() -> Any:
+        told = (await client.get(f"/v1/runs/{run}")).json()
+        return told if told["status"] != "running" else None
+
+    return dict(await until(ended, within))
+
+
+async def until(true: Callable[[], Any], within: float = 300.0) -> Any:
+    """Wait until something is true, and give it; it may be awaited."""
+    async with asyncio.timeout(within):
+        while True:
+            found = true()
+            if isinstance(found, Awaitable):
+                found = await found
+            if found:
+                return found
+            await asyncio.sleep(0.02)
+
+
+async def test_a_client_that_leaves_mid_stream_comes_back_to_a_run_that_went_on(trial: Trial) -> None:
+    trial.host.latency = 0.2
+    with serving(trial) as server:
+        async with server.client() as client:
+            seen = []
+            async with client.stream("POST", "/v1/runs", json={**VOTE, "stream": True}) as response:
+                run = response.headers["x-run-id"]
+                async for event in events_of(response):
+                    seen.append(event)
+                    if event["type"] == "call_started":
+                        break
+        # The connection is closed, and nobody watches for a while.
+        await asyncio.sleep(0.3)
+        async with server.client() as client:
+            again = {"Last-Event-ID": seen[-1]["id"]}
+            async with client.stream("GET", f"/v1/runs/{run}/events", headers=again) as response:
+                seen += [event async for event in events_of(response)]
+    assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
+    assert (seen[-1]["type"], seen[-1]["result"]["run_id"]) == ("run_finished", run)
+    assert seen[-1]["status"] not in ("cancelled", "paused", "failed")
+    await asyncio.to_thread(trial.check, "the run went on; no event lost, none twice")
+
+
+@pytest.mark.parametrize("how", ["stream", "wait", "events"])
+async def test_a_client_that_leaves_cancels_within_a_second_as_asked(trial: Trial, how: str) -> None:
+    trial.host.latency = 30
+    with serving(trial) as server:
+        async with server.client() as client:
+            asked: dict[str, Any] = {**VOTE, "on_disconnect": "cancel"}
+            if how == "events":
+                run = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
+                watching: Any = client.stream(
+                    "GET", f"/v1/runs/{run}/events", params={"on_disconnect": "cancel"}
+                )
+            else:
+                watching = client.stream("POST", "/v1/runs", json={**asked, how: True})
+            task = asyncio.create_task(_watch(watching))
+            await until(lambda: trial.host.log)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        left = time.monotonic()
+        async with server.client() as client:
+            (run,) = [one["run_id"] for one in (await client.get("/v1/runs")).json()]
+            told = await over(client, run, within=5)
+        assert time.monotonic() - left < 1.0
+        assert told["status"] == "cancelled"
+    await asyncio.to_thread(trial.check, f"cancelled after {time.monotonic() - left:.1f} s")
+
+
+async def _watch(watching: Any) -> None:
+    async with watching as response:
+        async for _ in response.aiter_bytes():
+            pass
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
+async def test_a_server_told_to_stop_saves_its_runs_within_10_s_and_tells_who_follows(
+    trial: Trial, number: int
+) -> None:
+    trial.host.latency = 0.6
+    with serving(trial) as server:
+        async with server.client() as client:
+            begun = [(await client.post("/v1/runs", json=VOTE)).json()["run_id"] for _ in range(3)]
+            last: list[dict[str, Any]] = []
+
+            async def follow(run: str) -> None:
+                async with client.stream("GET", f"/v1/runs/{run}/events") as response:
+                    last.append([event async for event in events_of(response)][-1])
+
+            following = [asyncio.create_task(follow(run)) for run in begun]
+            await until(lambda: len(trial.host.log) >= 6)
+            took = await asyncio.to_thread(server.end, number)
+            await asyncio.gather(*following)
+        assert (server.process.returncode, took < 10) == (0, True)
+        assert [event["type"] for event in last] == ["run_finished"] * 3
+    paused = [event["result"]["run_id"] for event in last if event["status"] == "paused"]
+    assert paused
+    trial.host.latency = 0.0
+    for run in paused:
+        # Beside this loop, as the command has its own.
+        done = await asyncio.to_thread(_resumed, trial, run)
+        assert done == 0
+    verdict = await asyncio.to_thread(
+        trial.check, f"stopped after {took:.1f} s; {len(paused)} paused, resumed"
+    )
+    assert verdict.uncertain == 0
+
+
+def _resumed(trial: Trial, run: str) -> int:
+    with trial.spawned("resume", run, "--json") as process:
+        return trial.ended(process).code
+
+
+@pytest.mark.timeout(600)
+async def test_a_server_killed_loses_no_run_and_asking_again_pays_only_for_what_was_in_flight(
+    trial: Trial,
+) -> None:
+    trial.host.latency = 0.1
+
+    async def all_asked(server: Server) -> list[httpx2.Response | BaseException]:
+        async with server.client() as client:
+            asked = [
+                client.post(
+                    "/v1/runs", json={**VOTE, "wait": True}, headers={"Idempotency-Key": f"order {n}"}
+                )
+                for n in range(20)
+            ]
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+    for enough in (15, 45, 65):
+        with serving(trial) as server:
+            asking = asyncio.create_task(all_asked(server))
+            await until(lambda enough=enough: len(trial.host.log) >= enough)
+            server.process.kill()
+            server.process.wait()
+            await asking
+    trial.host.latency = 0.0
+    with serving(trial) as server:
+        # A run whose server was killed is another one's as soon as its lease has lapsed.
+        told = await _insistent(all_asked, server)
+    results = [answer.json() for answer in told]
+    assert {result["status"] for result in results} <= {"consensus", "majority", "plurality", "decided"}
+    assert len({result["run_id"] for result in results}) == 20
+    verdict = await asyncio.to_thread(trial.check)
+    assert verdict.uncertain <= 3 * 20 * 3
+    trial.line = trial.line and (f"3 kills, 20 runs, {verdict.uncertain} in flight", *trial.line[1:])
+
+
+async def _insistent(ask: Any, server: Server) -> list[httpx2.Response]:
+    async with asyncio.timeout(120):
+        while True:
+            told: list[httpx2.Response] = await ask(server)
+            if all(answer.status_code == 200 for answer in told):
+                return told
+            await asyncio.sleep(1)
+
+
+@pytest.mark.timeout(900)
+async def test_a_thousand_runs_at_once_are_all_answered_and_health_is_told_meanwhile(trial: Trial) -> None:
+    options = {"samples": CALLS, "adaptive": False}
+    ask = {"question": "Why?", "protocol": "sample", "models": ["lab:alpha"], "options": options}
+    slowest = 0.0
+    with serving(trial) as server:
+        async with server.client() as client:
+
+            async def begin(n: int) -> str:
+                told = await client.post("/v1/runs", json={**ask, "seed": n})
+                assert told.status_code == 202, told.text
+                return str(told.json()["run_id"])
+
+            async def healthy() -> None:
+                nonlocal slowest
+                while True:
+                    asked = time.monotonic()
+                    assert (await client.get("/health")).json()["status"] == "ok"
+                    slowest = max(slowest, time.monotonic() - asked)
+                    await asyncio.sleep(0.2)
+
+            watch = asyncio.create_task(healthy())
+            runs = await asyncio.gather(*(begin(n) for n in range(RUNS)))
+
+            async def idle() -> bool:
+                return not (await client.get("/health")).json()["runs"]
+
+            await until(idle)
+            watch.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await watch
+            listed = (await client.get("/v1/runs", params={"limit": 1000})).json()
+        memory = server.memory
+    assert len(set(runs)) == RUNS
+    assert {run["status"] for run in listed} <= {"consensus", "majority", "plurality", "decided"}
+    assert {run["usage"]["calls"] for run in listed} == {CALLS}
+    assert len(trial.host.log) == RUNS * CALLS
+    assert memory < MOST_MEMORY
+    # A figure for the table; how long is long is for the benchmarks.
+    happened = f"{RUNS} answered, {memory >> 20} MiB, /health within {slowest:.1f} s"
+    await asyncio.to_thread(trial.check, happened)
