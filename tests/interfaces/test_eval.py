@@ -295,6 +295,23 @@ def test_a_dry_run_reckons_every_arm_and_asks_nobody(skilled: ScriptedHost) -> N
     assert "nothing was sent" in text
 
 
+def test_a_dry_run_counts_what_the_judge_is_asked(skilled: ScriptedHost, tmp_path: Path) -> None:
+    rows = [{"question": f"Why {n}?", "target": "So.", "grader": "judge"} for n in range(4)]
+    (tmp_path / "why.jsonl").write_text("\n".join(map(json.dumps, [*rows, {"question": "2?", "target": 2}])))
+    told = pnyx("eval", "why.jsonl", *ARMS, "--dry-run", "--json").json["at_most"]
+    # Three models, their samples and voting: four answers each, in both orders.
+    assert told["judge"]["calls"] == [40, 40]
+    assert told["judge"]["cost_usd"] > 40 * told["lab:alpha"]["cost_usd"] / 5
+    assert skilled.log == []
+
+
+def test_its_runs_are_listed_among_ones_own_only_when_asked_for(skilled: ScriptedHost) -> None:
+    assert measure("--limit", "1", "--no-self-consistency").code == 0
+    mine = pnyx("ask", "Case 1: what is 1 + 5?", "-p", "voting", "--json", "-q").json["run_id"]
+    assert [run["run_id"] for run in pnyx("runs", "--json").json] == [mine]
+    assert len(pnyx("runs", "--json", "--evaluations").json) == 5
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -46,18 +46,25 @@ def read_run(connection: Connection, prefix: str, owner: str | None = None) -> R
     return Record(row, _result(row, events), events)
 
 
-def list_runs(settings: Settings, status: str | None = None, limit: int = 20) -> list[Record]:
-    """Runs, newest first, without their events."""
-    return _read(settings, lambda connection: read_runs(connection, status, limit))
+def list_runs(
+    settings: Settings, status: str | None = None, limit: int = 20, but: str | None = None
+) -> list[Record]:
+    """Runs, newest first, without their events. but: whose are left out."""
+    return _read(settings, lambda connection: read_runs(connection, status, limit, but=but))
 
 
 def read_runs(
-    connection: Connection, status: str | None = None, limit: int = 20, owner: str | None = None
+    connection: Connection,
+    status: str | None = None,
+    limit: int = 20,
+    owner: str | None = None,
+    but: str | None = None,
 ) -> list[Record]:
     """The same on a connection; owner: whose they must be."""
     # A run whose process is gone is stored as running, and is in truth paused.
     stored = OPEN if status == "paused" else (status,)
-    rows = [row for s in stored for row in store.listing(connection, status=s, limit=limit, owner=owner)]
+    whose = {"owner": owner, "but": but}
+    rows = [row for s in stored for row in store.listing(connection, status=s, limit=limit, **whose)]
     rows.sort(key=lambda row: row.created_at, reverse=True)
     records = [Record(row, _listed(connection, row)) for row in rows]
     return [r for r in records if status is None or r.result.status == status][:limit]

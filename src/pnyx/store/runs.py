@@ -166,14 +166,21 @@ def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRo
 
 
 def listing(
-    connection: Connection, *, status: str | None = None, limit: int = 20, owner: str | None = None
+    connection: Connection,
+    *,
+    status: str | None = None,
+    limit: int = 20,
+    owner: str | None = None,
+    but: str | None = None,
 ) -> list[RunRow]:
-    """Runs, newest first."""
+    """Runs, newest first. owner: only theirs; but: not theirs."""
     query = select(runs).order_by(runs.c.created_at.desc(), runs.c.id).limit(limit)
     if status is not None:
         query = query.where(runs.c.status == status)
     if owner is not None:
         query = query.where(runs.c.owner == owner)
+    if but is not None:
+        query = query.where(runs.c.owner != but)
     return [_row(row) for row in connection.execute(query)]
 
 

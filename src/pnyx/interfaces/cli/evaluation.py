@@ -37,7 +37,7 @@ from ...store import runs as store
 from ..opening import open_settings
 from ..terminal import columns, flat
 from ..transcript import money, quantity
-from .dryrun import plan
+from .dryrun import Plan, plan
 from .output import Output, streams
 from .progress import Progress
 from .session import obeyed
@@ -146,7 +146,7 @@ def _measure(
     compared = [*([SELF_CONSISTENCY] if samples else []), *parse_arms(names)]
     items = known_set(dataset, seed=seed, limit=limit)
     if dry_run:
-        return _dry_run(output, settings, panel, compared, items, limit)
+        return _dry_run(output, settings, panel, compared, items, limit, given["judge"])
     name = f"eval-{sha256(json.dumps([dataset, panel, seed]).encode()).hexdigest()[:8]}"
     folder = data_dir() / "eval" / name
     try:
@@ -234,32 +234,36 @@ def _dry_run(
     arms: Sequence[Arm],
     items: Sequence[Item] | None,
     limit: int | None,
+    judge: str | None,
 ) -> int:
     """Bounds for every arm; without its questions, for one question of a task."""
     questions = [item.asked for item in items] if items else ["?" * TYPICAL] * (limit or 1)
     longest = max(questions, key=len)
-    plans = {
-        arm.name: plan(_planned(settings, panel, arm, longest)) for arm in (*map(single_arm, panel), *arms)
+    everyone = [*map(single_arm, panel), *arms]
+    rows = {
+        arm.name: _bound(plan(_planned(settings, panel, arm, longest)), len(questions)) for arm in everyone
     }
-    bounds = {
-        name: {
-            "calls": one.calls and [n * len(questions) for n in one.calls],
-            "cost_usd": None if one.cost_usd is None else one.cost_usd * len(questions),
-        }
-        for name, one in plans.items()
-    }
+    if judged := sum(item.graded_by == "judge" for item in items or ()):
+        answer = "?" * 2 * settings.run.max_output_tokens
+        reading = plan(_planned(settings, panel, single_arm(judge or panel[0]), longest + answer))
+        # Every answer in both orders.
+        rows["judge"] = _bound(reading, 2 * judged * len(everyone))
     if output.form == "json":
-        output.json({"dry_run": True, "questions": len(questions), "at_most": bounds})
+        output.json({"dry_run": True, "questions": len(questions), "at_most": rows})
         return 0
     output.out.line(f"{quantity(len(questions), 'question')}{'' if items else ', if they are short'}")
     table = [["arm", "calls", "USD at most"]]
-    for name, one in plans.items():
-        calls = [f"{n * len(questions):,}" for n in dict.fromkeys(one.calls or ())]
-        cost = None if one.cost_usd is None else one.cost_usd * len(questions)
-        table.append([flat(name), " to ".join(calls) or "unknown", money(cost)])
+    for name, row in rows.items():
+        calls = [f"{n:,}" for n in dict.fromkeys(row["calls"] or ())]
+        table.append([flat(name), " to ".join(calls) or "unknown", money(row["cost_usd"])])
     output.out.lines(columns(table, right=(1, 2)))
     output.out.line("nothing was sent, nothing was stored")
     return 0
+
+
+def _bound(one: Plan, times: int) -> dict[str, Any]:
+    cost = None if one.cost_usd is None else one.cost_usd * times
+    return {"calls": one.calls and [n * times for n in one.calls], "cost_usd": cost}
 
 
 def _check_arm(runner: Runner, spec: Spec) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...errors import UsageError
+from ...evaluate.learning import OWNER
 from ...providers.registry import Providers
 from ...run.runner import Runner
 from ..artifacts import told
@@ -33,9 +34,9 @@ from .plain import (
 __all__ = ["cancel", "export", "runs", "show", "status"]
 
 
-def runs(status: str | None, limit: int, as_json: bool) -> int:
+def runs(status: str | None, limit: int, evaluations: bool, as_json: bool) -> int:
     output = streams()
-    records = list_runs(open_settings(), status, limit)
+    records = list_runs(open_settings(), status, limit, but=None if evaluations else OWNER)
     if as_json:
         output.json([record.result.to_json() for record in records])
     elif records:

@@ -20,6 +20,7 @@ HELP = f"Only runs that are {', '.join(STATUSES)}."
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="At most N."
 )
+@click.option("--evaluations", is_flag=True, help="Also those that evaluations asked for.")
 @json_option
 def runs(**given: Any) -> int:
     """List the runs, newest first; with --json, a list of result objects."""
