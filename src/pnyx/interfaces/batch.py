@@ -10,7 +10,7 @@ from typing import IO, Any, NoReturn
 from ..errors import UsageError
 from ..run.asked import Asked
 
-__all__ = ["Line", "read_lines"]
+__all__ = ["Line", "count_lines", "read_lines"]
 
 MOST_BYTES = 4 << 20
 """Of one line; the rest of a longer one is passed over, so that no line takes more memory than this."""
@@ -33,6 +33,19 @@ def read_lines(file: IO[bytes]) -> Iterator[Line]:
     Empty lines are passed over. A bad line harms no other one.
     """
     seen: set[str] = set()
+    for number, raw in _raw(file):
+        yield _line(raw, number, seen)
+
+
+def count_lines(file: IO[bytes]) -> int:
+    """How many lines `read_lines` gives; the file is then at its beginning again."""
+    count = sum(1 for _ in _raw(file))
+    file.seek(0)
+    return count
+
+
+def _raw(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Every line that is not empty with its number, from 1; of a long one no more than one byte too many."""
     number = 0
     while raw := file.readline(MOST_BYTES + 1):
         number += 1
@@ -41,7 +54,7 @@ def read_lines(file: IO[bytes]) -> Iterator[Line]:
             rest = file.readline(MOST_BYTES)
             whole = not rest or rest.endswith(b"\n")
         if raw.strip():
-            yield _line(raw, number, seen)
+            yield number, raw
 
 
 def _line(raw: bytes, number: int, seen: set[str]) -> Line:

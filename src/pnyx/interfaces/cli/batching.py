@@ -22,7 +22,7 @@ from ...run.runner import Runner
 from ...run.spec import Spec
 from ...settings import Settings
 from ...store import runs as store
-from ..batch import Line, read_lines
+from ..batch import Line, count_lines, read_lines
 from ..opening import open_settings
 from ..transcript import money, quantity
 from .output import Output, Stream, streams
@@ -50,12 +50,14 @@ def batch(
     settings = open_settings({"run": {"call_deadline_s": stall_timeout}, "budget": {"batch_usd": budget}})
     asked = _Questions(settings, _name(file), given)
     with ExitStack() as open_files:
-        lines = read_lines(open_files.enter_context(_read(file)))
+        questions = open_files.enter_context(_read(file))
+        lines = read_lines(questions)
         if dry_run:
             return _dry_run(output, asked, lines)
+        total = count_lines(questions) if questions.seekable() else None
         open_files.enter_context(_alone(asked.name))
         results = output.out if out is None else open_files.enter_context(_written(out, file))
-        work = _Work(output, results, asked, lines, require_consensus)
+        work = _Work(output, results, asked, lines, total, require_consensus)
         return asyncio.run(_run(settings, work, concurrency))
 
 
@@ -95,16 +97,16 @@ class _Work:
     results: Stream
     questions: _Questions
     lines: Iterator[Line]
+    total: int | None
     require_consensus: bool
     codes: set[int] = field(default_factory=set)
-    bad: int = 0
+    answers: int = 0
 
     def write(self, line: Line, document: Mapping[str, Any], code: int) -> None:
         self.codes.add(code)
         self.results.write(json.dumps({"id": line.id, "line": line.number, **document}) + "\n")
 
     def refuse(self, line: Line, why: PnyxError) -> None:
-        self.bad += 1
         self.output.error(f"line {line.number}: {why}")
         self.write(line, {"error": str(why)}, 1)
 
@@ -113,7 +115,7 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
     name = work.questions.name
     async with Runner.open(settings) as runner:
         batch = Batch(runner, name)
-        progress = Progress(work.output, None)
+        progress = Progress(work.output, work.total)
         turn = asyncio.Lock()
 
         async def worker() -> None:
@@ -135,7 +137,7 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
                 raise several.exceptions[0] from None
         progress.close()
         account = await runner.database.read(lambda c: store.read_account(c, f"batch:{name}"))
-    work.output.note(f"{quantity(progress.done, 'answer')}, {money(account.spent_nusd / NUSD)} in all")
+    work.output.note(f"{quantity(work.answers, 'answer')}, {money(account.spent_nusd / NUSD)} in all")
     if batch.halted is not None:
         more = " with a larger --budget" if batch.halted.exit_code == 4 else ""
         work.output.error(f"stopped: {batch.halted}; the same command{more} goes on")
@@ -151,11 +153,13 @@ async def _answered(batch: Batch, work: _Work, line: Line, progress: Progress) -
         return
     except UsageError as exc:
         work.refuse(line, exc)
+        progress.add("batch", 0.0)
         return
     code = exit_code(result, work.require_consensus)
     if why := failure(result):
         work.output.error(f"line {line.number}: {why}")
     if batch.halted is None or result.status != "paused":
+        work.answers += 1
         work.write(line, result.to_json(), code)
         progress.add("batch", result.usage["cost_usd"])
 
