@@ -4,7 +4,8 @@ PnyxError                         1  500
 ├── UsageError                    2  400   the caller asked for something that cannot be
 │   ├── ConfigError               2  400   a settings file or variable is wrong
 │   ├── NotFound                  2  404   no such run, model, protocol, seat
-│   ├── Taken                 2  409   a run of this id is there already
+│   ├── Taken                     2  409   a run of this id is there already
+│   │   └── Running               2  409   the run is under way in another process, or begins just now
 │   └── PromptError               2  500   a prompt file or one of its slots is missing or spare
 ├── ScriptError                   1  500   a protocol did what the interface does not allow
 │   └── IllegalPhase              1  500   a transition that the guard table refuses
@@ -44,6 +45,7 @@ __all__ = [
     "PnyxError",
     "PromptError",
     "ProviderError",
+    "Running",
     "ScriptError",
     "SeatAbsent",
     "StoreError",
@@ -74,6 +76,14 @@ class NotFound(UsageError):
 
 class Taken(UsageError):
     http_status = 409
+
+
+class Running(Taken):
+    """run_id: of the run that is under way."""
+
+    def __init__(self, run_id: str, message: str) -> None:
+        super().__init__(message)
+        self.run_id = run_id
 
 
 class PromptError(UsageError):

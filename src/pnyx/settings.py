@@ -225,14 +225,13 @@ class StorageSettings(_Table):
 class ServeSettings(_Table):
     """Of `pnyx serve`. host, port: where it listens; port 0 takes a free one.
 
-    hosts: names, beside those of this machine, that requests may call the server by (`Host`). origins: pages,
-    such as "https://tool.example", whose scripts may ask it. runs: under way at once, at most.
+    hosts: names, beside those of this machine, that requests may call the server by (`Host`). runs: under way
+    at once, at most.
     """
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8642
     hosts: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    origins: Annotated[tuple[str, ...], Field(strict=False)] = ()
     runs: Annotated[int, Field(ge=1, le=100_000)] = 2000
 
 

@@ -61,6 +61,8 @@ class Server:
 
 @contextmanager
 def serving(trial: Trial) -> Iterator[Server]:
+    # Its first call loads the host's library, beside whatever else this machine does.
+    trial.settle(call_deadline_s=120)
     with trial.spawned("serve", "--port", "0") as process:
         assert process.stderr is not None
         url = re.search(rb"http://\S+", process.stderr.readline())

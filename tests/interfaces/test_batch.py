@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -105,6 +107,42 @@ def test_lines_that_ask_the_same_are_asked_each_and_another_seed_asks_anew(voter
     assert len(voters.log) == 2
     pnyx("batch", file, "--seed", "1", *SINGLE)
     assert len(voters.log) == 4
+
+
+def test_a_line_put_on_top_makes_the_others_no_other_questions(voters: ScriptedHost) -> None:
+    file = put("a?", "b?", "b?", {"id": "x", "question": "c?"})
+    before = by_id(pnyx("batch", file, *SINGLE))
+    put("new?", "a?", "b?", "b?", {"id": "x", "question": "c?"})
+    after = by_id(pnyx("batch", file, *SINGLE))
+    assert len(voters.log) == 5
+    assert [after[n]["run_id"] for n in ("2", "3", "4", "x")] == [
+        before[n]["run_id"] for n in ("1", "2", "3", "x")
+    ]
+    assert before["2"]["run_id"] != before["3"]["run_id"]
+
+
+def test_a_number_that_is_an_id_is_no_line(voters: ScriptedHost) -> None:
+    done = pnyx("batch", put({"id": 2, "question": "a?"}, "b?"), *SINGLE)
+    assert (done.code, sorted(row["question"] for row in done.lines)) == (0, ["a?", "b?"])
+
+
+def test_what_comes_through_a_pipe_is_a_batch_of_its_own(voters: ScriptedHost) -> None:
+    voters.on("*", text=told, usage={"prompt_tokens": 100, "completion_tokens": 2000, "total_tokens": 2100})
+    for question in (b'"a?"', b'"b?"', b'"a?"'):
+        done = pnyx("batch", "-", "--budget", "0.02", *SINGLE, stdin=question)
+        assert (done.code, len(done.lines)) == (0, 1), done.err
+    assert len(voters.log) == 2
+
+
+def test_waiting_for_a_pipe_it_can_be_stopped(lab: ScriptedHost) -> None:
+    with spawn("batch", "-", *SINGLE, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(b'"a?"\n')
+        process.stdin.flush()
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+    assert lab.log == []
 
 
 def test_questions_come_from_stdin_and_progress_is_told_apart(voters: ScriptedHost) -> None:

@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
+from sse_starlette.sse import SendTimeoutError
 
+from pnyx.interfaces.http.following import as_stream
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import Served, events_of, served
 
@@ -158,22 +160,96 @@ async def test_nobody_sees_or_touches_what_is_anothers(server: Served) -> None:
 
 
 async def test_the_same_idempotency_key_is_one_run_for_its_owner(server: Served, lab: ScriptedHost) -> None:
+    lab.latency = 0.1
     ada = await server.key("ada")
     once = {"Idempotency-Key": "order 7"}
     async with server.client() as client:
-        first, second = await asyncio.gather(
-            *(client.post("/v1/runs", json={**VOTE, "wait": True}, headers=once) for _ in range(2)),
+        both = await asyncio.gather(
+            *(client.post("/v1/runs", json={**VOTE, "wait": True}, headers=once) for _ in range(5))
         )
-        fine = [answer for answer in (first, second) if answer.status_code == 200]
-        third = await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=once)
-        assert {answer.json()["run_id"] for answer in (*fine, third)} == {third.json()["run_id"]}
-        calls = third.json()["usage"]["calls"]
+        assert {answer.status_code for answer in both} == {200}
+        assert len({answer.json()["run_id"] for answer in both}) == 1
+        again = await client.post("/v1/runs", json=VOTE, headers=once)
+        assert (again.status_code, again.json()) == (200, both[0].json())
+        calls = again.json()["usage"]["calls"]
         assert len(lab.log) == calls
         other = await client.post("/v1/runs", json={**VOTE, "question": "Else?"}, headers=once)
         assert (other.status_code, other.json()["error"]["type"]) == (409, "taken")
     async with server.client(ada) as client:
         await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=once)
     assert len(lab.log) == 2 * calls
+
+
+async def test_asking_again_while_it_is_under_way_gives_the_run_as_it_stands(
+    server: Served, lab: ScriptedHost
+) -> None:
+    lab.latency = 0.5
+    once = {"Idempotency-Key": "order 8"}
+    async with server.client() as client:
+        first = await client.post("/v1/runs", json=VOTE, headers=once)
+        again = await client.post("/v1/runs", json=VOTE, headers=once)
+        assert (first.status_code, again.status_code) == (202, 202)
+        assert again.json()["run_id"] == first.json()["run_id"]
+        async with client.stream("POST", "/v1/runs", json={**VOTE, "stream": True}, headers=once) as response:
+            events = [event async for event in events_of(response)]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+
+
+async def test_another_question_under_a_used_key_wakes_no_paused_run(
+    server: Served, lab: ScriptedHost
+) -> None:
+    lab.on("*", usage={"prompt_tokens": 1000, "completion_tokens": 3000, "total_tokens": 4000})
+    once = {"Idempotency-Key": "order 9"}
+    async with server.client() as client:
+        paused = await client.post("/v1/runs", json={**VOTE, "budget_usd": 0.03, "wait": True}, headers=once)
+        assert paused.json()["status"] == "paused"
+        sent = len(lab.log)
+        other = await client.post("/v1/runs", json={**VOTE, "question": "Else?"}, headers=once)
+        assert other.status_code == 409
+        assert (await client.get(f"/v1/runs/{paused.json()['run_id']}")).json()["status"] == "paused"
+    assert len(lab.log) == sent
+
+
+async def test_two_who_resume_a_run_at_once_pay_for_it_once(server: Served, lab: ScriptedHost) -> None:
+    lab.on("*", usage={"prompt_tokens": 1000, "completion_tokens": 3000, "total_tokens": 4000})
+    async with server.client() as client:
+        run = (await client.post("/v1/runs", json={**VOTE, "budget_usd": 0.03, "wait": True})).json()[
+            "run_id"
+        ]
+        lab.latency = 0.1
+        how = {"budget_usd": 1.0, "wait": True}
+        both = await asyncio.gather(*(client.post(f"/v1/runs/{run}/resume", json=how) for _ in range(2)))
+        assert sorted(answer.status_code for answer in both) == [200, 409]
+        done = next(answer.json() for answer in both if answer.status_code == 200)
+        async with client.stream("GET", f"/v1/runs/{run}/events") as response:
+            assert [event async for event in events_of(response)][-1]["type"] == "run_finished"
+    assert len(lab.log) == done["usage"]["calls"]
+    assert server.runner.active == 0
+
+
+async def test_a_client_that_reads_no_more_counts_as_gone(
+    server: Served, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pnyx.interfaces.http.following.SEND_S", 0.2)
+    lab.latency = 30
+    async with server.client() as client:
+        run = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
+
+        async def stuck(message: Any) -> None:
+            if message["type"] == "http.response.body":
+                await asyncio.sleep(3600)
+
+        async def silent() -> Any:
+            await asyncio.sleep(3600)
+
+        with pytest.raises(SendTimeoutError):
+            await as_stream(server.runner, run, cancel=True)({"type": "http", "method": "GET"}, silent, stuck)
+
+        async def over() -> Any:
+            now = (await client.get(f"/v1/runs/{run}")).json()
+            return now if now["status"] != "running" else None
+
+        assert (await until(over))["status"] == "cancelled"
 
 
 async def test_a_run_out_of_budget_is_paused_and_a_larger_one_goes_on(
@@ -233,9 +309,10 @@ async def test_a_run_is_exported_as_the_command_line_exports_it(server: Served) 
 async def test_a_server_that_is_full_says_so_and_takes_the_next_when_there_is_room(lab: ScriptedHost) -> None:
     lab.latency = 0.5
     async with served(runs=1) as server, server.client() as client:
-        first = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
-        full = await client.post("/v1/runs", json=VOTE)
-        assert (full.status_code, full.json()["error"]["type"]) == (503, "full")
+        both = await asyncio.gather(*(client.post("/v1/runs", json=VOTE) for _ in range(4)))
+        assert sorted(answer.status_code for answer in both) == [202, 503, 503, 503]
+        first = next(answer.json()["run_id"] for answer in both if answer.status_code == 202)
+        assert {answer.json()["error"]["type"] for answer in both if answer.status_code == 503} == {"full"}
         await client.post(f"/v1/runs/{first}/cancel")
         assert (await client.post("/v1/runs", json=VOTE)).status_code == 202
 

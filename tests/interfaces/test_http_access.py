@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
+from pnyx.errors import StoreError
 from pnyx.interfaces.http.access import MOST_BYTES, PUBLIC
 from pnyx.interfaces.http.keys import FRESH_S
 from pnyx.store import keys as store
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import OWN, Served, served
 
+from .conftest import KEY
 from .shell import pnyx
 
 ASK = json.dumps({"question": "Why?", "protocol": "voting"})
@@ -23,7 +25,7 @@ ASK = json.dumps({"question": "Why?", "protocol": "voting"})
 
 @pytest.fixture
 async def server(lab: ScriptedHost) -> AsyncIterator[Served]:
-    async with served(hosts=["pnyx.example"], origins=["https://tool.example"]) as server:
+    async with served(hosts=["pnyx.example"]) as server:
         yield server
 
 
@@ -154,7 +156,7 @@ async def test_only_by_its_own_names_and_port_is_the_server_called(server: Serve
 
 
 async def test_pages_from_elsewhere_may_not_ask(server: Served) -> None:
-    for origin in (server.url, "https://tool.example", "https://pnyx.example"):
+    for origin in (server.url, "https://pnyx.example"):
         assert (await raw(server, get(host=own(server), Origin=origin)))[0] == 200, origin
     for origin in (
         "http://evil.example",
@@ -223,6 +225,11 @@ async def test_a_body_without_measure_is_cut_off(server: Served) -> None:
         ({"question": "Why?", "tools": True}, 400, "tools are off on this server"),
         ({"question": "Why?", "options": {"round": 1}}, 400, "no option 'round'"),
         ({"question": "Why?", "rounds": 10**9}, 422, "rounds must be at most 1000"),
+        ({"question": "Why?", "budget_usd": 1e300}, 422, "budget_usd must be at most 1000000000"),
+        ({"question": "Why?", "models": [1] * 100_000}, 422, "models.0 must be text, not 1"),
+        ({"question": "Why?", "models": ["lab:alpha"] * 101}, 422, "at most 100 items"),
+        ({"question": "Why?", "responses": [f"{n}" for n in range(101)]}, 422, "at most 100 items"),
+        ({"question": "Why?", "options": {f"{n}": n for n in range(101)}}, 422, "at most 100"),
         ({"question": "Why?", "on_disconnect": "explode"}, 422, "on_disconnect must be one of"),
     ],
 )
@@ -285,3 +292,34 @@ def test_a_server_for_others_wants_keys_first(lab: ScriptedHost) -> None:
     done = pnyx("serve", "--host", "0.0.0.0", "--port", "0")
     assert (done.code, done.out) == (2, "")
     assert "keys must be made first" in done.err
+
+
+async def test_a_database_that_is_gone_is_told_as_such(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served() as server, server.client() as client:
+
+        async def away(work: Any) -> Any:
+            raise StoreError("the database is away")
+
+        monkeypatch.setattr(server.runner.database, "read", away)
+        answers = [await client.get("/v1/runs"), await client.get("/health")]
+    assert [answer.status_code for answer in answers] == [503, 503]
+    assert answers[0].json() == {"error": {"type": "store_error", "message": "the database is away"}}
+    assert answers[1].json()["status"] == "unavailable"
+
+
+async def test_a_bug_is_told_without_the_secrets_in_it(
+    server: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError(f"with {KEY} in it")
+
+    monkeypatch.setattr(server.runner, "start", broken)
+    async with server.client() as client:
+        answer = await client.post("/v1/runs", json=json.loads(ASK))
+    assert answer.status_code == 500
+    assert answer.json()["error"]["message"] == "this is a bug in pnyx: ZeroDivisionError"
+    ours = [record for record in caplog.records if record.name == "pnyx.http"]
+    assert ours
+    assert KEY not in "".join(record.getMessage() for record in ours)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
+from pnyx.errors import Running, Taken
 from pnyx.store import runs as store
 from tests.support.houses import House, said, spec
 from tests.support.panels import Host
@@ -15,7 +18,9 @@ async def test_a_name_is_begun_once_and_then_shown(make: Callable[[Host], House]
     first = await house.runner.once(spec(options={"rounds": 2}), "line 7")
     decided = await first.result()
     sent = len(house.host.sent)
-    again = await house.again(house.host).runner.once(spec(question="Another?"), "line 7")
+    again = await house.again(house.host).runner.once(spec(), "line 7")
+    with pytest.raises(Taken, match="asks something else"):
+        await house.runner.once(spec(question="Another?"), "line 7")
     assert again.run_id == first.run_id
     assert (await again.result()).to_json() == decided.to_json()
     assert len(house.host.sent) == sent
@@ -48,9 +53,38 @@ async def test_of_two_who_begin_a_name_at_once_one_runs_and_the_other_is_told(
     handles = [one for one in both if not isinstance(one, BaseException)]
     # Who comes second is shown the run if it is over by then.
     for refused in both:
-        assert not isinstance(refused, BaseException) or "is still running" in str(refused)
+        assert not isinstance(refused, BaseException) or isinstance(refused, Running)
     decided = [await handle.result() for handle in handles]
     assert len({result.run_id for result in decided}) == 1
     assert len(house.host.sent) == 8
     row = await house.database.read(lambda c: store.find(c, decided[0].run_id))
     assert row.epoch == 1
+
+
+async def test_a_name_that_is_under_way_here_is_one_run_for_everyone_who_asks(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(said, pause=0.05))
+    first = await house.runner.once(spec(options={"rounds": 1}), "line 7")
+    assert await house.runner.once(spec(options={"rounds": 1}), "line 7") is first
+    assert (await first.result()).status == "decided"
+    assert house.runner.active == 0
+
+
+async def test_of_two_who_resume_a_run_at_once_one_goes_on_and_nothing_is_paid_twice(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 1})
+    handle.kill()
+    await handle.result()
+    sent = len(house.host.sent)
+    both = await asyncio.gather(
+        *(house.runner.resume(handle.run_id) for _ in range(2)), return_exceptions=True
+    )
+    assert sum(isinstance(one, Running) for one in both) == 1
+    (taken,) = [one for one in both if not isinstance(one, BaseException)]
+    async with asyncio.timeout(10):
+        assert [event async for event in taken.events()][-1].type == "run_finished"
+    assert len(house.host.sent) - sent <= 5
+    assert (house.runner.active, (await taken.result()).status) == (0, "decided")

@@ -8,17 +8,20 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from pnyx.core.events import (
     CallFailed,
     CallFinished,
     CallStarted,
 )
-from pnyx.errors import Diverged, Fenced, UsageError
+from pnyx.errors import Diverged, Fenced, Interrupted, StoreError, UsageError
 from pnyx.providers.seam import Call
+from pnyx.run.batch import Batch
 from pnyx.run.result import exit_code
+from pnyx.run.runner import POLL_S
 from pnyx.store import runs as store
-from tests.support.houses import House, ledger, said, well_formed
+from tests.support.houses import House, ledger, said, spec, well_formed
 from tests.support.panels import Host
 
 
@@ -183,3 +186,53 @@ async def test_cancel_ends_a_paused_run_that_nobody_runs(make: Callable[[Host], 
     well_formed(await house.log(handle.run_id))
     row = await house.database.read(lambda c: store.find(c, handle.run_id))
     assert row.status == "cancelled"
+
+
+async def test_what_begins_while_all_is_being_stopped_sends_nothing(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    beginning = asyncio.create_task(house.start(options={"rounds": 1}))
+    await asyncio.sleep(0)
+    house.runner.drain(5)
+    paused = await (await beginning).result()
+    assert (paused.status, paused.stop_reason, house.host.sent) == ("paused", "interrupted", [])
+    batch = Batch(house.again(house.host).runner, "many")
+    asking = asyncio.create_task(batch.run(spec(options={"rounds": 1})))
+    await asyncio.sleep(0)
+    batch.halt(Interrupted("enough"))
+    with pytest.raises(Interrupted):
+        await asking
+    assert house.host.sent == []
+
+
+async def test_a_run_that_could_not_be_written_is_let_go_and_goes_on_once_it_can(
+    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = make(Host(said, pause=0.05))
+    other = await house.start(options={"rounds": 3})
+    handle = await house.start(options={"rounds": 1})
+    real = store.append
+
+    def full(connection: Connection, run_id: str, *given: Any, **more: Any) -> Any:
+        if run_id == handle.run_id:
+            raise StoreError("the disk is full")
+        return real(connection, run_id, *given, **more)
+
+    monkeypatch.setattr(store, "append", full)
+    with pytest.raises(StoreError, match="full"):
+        await handle.result()
+    monkeypatch.undo()
+    await asyncio.sleep(3 * POLL_S)
+    assert (await house.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
+    assert (await (await house.runner.resume(handle.run_id)).result()).status == "decided"
+    assert (await other.result()).status == "decided"
+
+
+async def test_a_run_that_is_stopped_before_its_first_step_says_so(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    killed = await house.start(options={"rounds": 1})
+    killed.kill()
+    assert ((await killed.result()).status, house.host.sent) == ("paused", [])
+    cancelled = await house.start(options={"rounds": 1})
+    cancelled.cancel()
+    assert ((await cancelled.result()).status, house.host.sent) == ("cancelled", [])
+    assert (await (await house.runner.resume(killed.run_id)).result()).status == "decided"

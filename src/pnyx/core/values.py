@@ -106,42 +106,48 @@ def _contrasted(value: str) -> str:
     return match[1] if match else value
 
 
-_SAID_OF = re.compile(
-    r"(?P<value>.{1,60}?)\s+(?:is|are|was|were|remains?|(?:will|would) be|left)\b(?P<rest>.{0,100})",
-    re.IGNORECASE,
-)
+_SAID_OF = re.compile(r"(?P<value>.{1,60}?)\s+(?:is|are)\s+(?P<rest>.{1,100})", re.IGNORECASE)
 _THERE_IS = re.compile(
-    r"there\s+(?:is|are|was|were|(?:will|would) be)\s+(?:exactly\s+|only\s+)?(?P<value>\S.{0,60}?)"
+    r"there\s+(?:is|are)\s+(?:exactly\s+|only\s+)?(?P<value>\S.{0,60}?)"
     r"(?P<rest>(?:\s+(?:in|on|at|of|to|for|from|left|between|among|per|each|that|who)\b.{0,100})?)",
     re.IGNORECASE,
 )
-_TAKEN_BACK = re.compile(
-    r"\b(?:not|no|never|neither|nor|wrong|incorrect|false|impossible|too|but|so|if|either|or|maybe|perhaps)\b|n't",
+_MORE = re.compile(
+    r"[,;:\d]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|half|and|or|then|but|so|giving|leaving"
+    r"|which|making|not|no|never|neither|nor|wrong|incorrect|false|impossible|too|if|either|maybe|perhaps)\b|n't",
     re.IGNORECASE,
 )
+"""What makes more of a sentence than one value and what it is of."""
+_CALLED = re.compile(r"(?:the|what|how|correct|right)\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\d[\d.,]*\s+[a-z]{3,}", re.IGNORECASE)
 _SUPERLATIVE = re.compile(
-    r"\s+the\s+(?:\w+est|best|worst|most|least|only|winner|first|second|third|fourth|last)\b.*", re.IGNORECASE
+    r"the\s+(?:\w+est|best|worst|most|least|only|winner|first|second|third|fourth|last)\b"
+    r"(?!.*\b(?:\w+est|best|worst|most|least|first|second|third|fourth|last)\b).*",
+    re.IGNORECASE,
 )
 _ONE_NAME = re.compile(
-    r"(?!(?:It|This|That|These|Those|There|He|She|They|We|What|Who|Which|One|The)\b)[A-Z][a-z]+"
+    r"(?!(?:It|This|That|These|Those|There|He|She|They|We|What|Who|Which|One|The|Nobody|Everyone|None)\b)[A-Z][a-z]+"
 )
 
 
 def _spoken_of(value: str) -> str:
     """What a sentence is about: `13 people` of `There are 13 people in it`, `Ada` of `Ada is the oldest`.
 
-    Only a definite value, or a name that is called the first or most of something.
+    Only a number that is called something or counts something, or a name that is called the first or most,
+    and only in a sentence that says no more than that.
     """
     if read(value).kind != "text":
         return value
     for form in (_THERE_IS, _SAID_OF):
         match = form.fullmatch(value)
-        if match is None or _TAKEN_BACK.search(match["rest"]):
+        if match is None or _MORE.search(match["rest"]):
             continue
-        if definite(match["value"]):
-            return match["value"]
-        if form is _SAID_OF and _ONE_NAME.fullmatch(match["value"]) and _SUPERLATIVE.fullmatch(match["rest"]):
-            return match["value"]
+        about, rest = match["value"], match["rest"]
+        told = form is _THERE_IS or _CALLED.match(rest) or _COUNTED.fullmatch(about)
+        if told and read(about).kind in ("number", "date"):
+            return about
+        if form is _SAID_OF and _ONE_NAME.fullmatch(about) and _SUPERLATIVE.fullmatch(rest):
+            return about
     return value
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import IO, Any, NoReturn
 
 from ..errors import UsageError
@@ -19,10 +21,14 @@ LONGEST_ID = 200
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """number: from 1. id: the question's own, else its line's number. asked: None where problem says why."""
+    """number: from 1. id: the question's own, else its line's number. asked: None where problem says why.
+
+    mark: tells it from all others of its file, by its id, else by what it says and how often that was said.
+    """
 
     number: int
     id: str
+    mark: str
     asked: Asked | None = None
     problem: str | None = None
 
@@ -32,7 +38,7 @@ def read_lines(file: IO[bytes]) -> Iterator[Line]:
 
     Empty lines are passed over. A bad line harms no other one.
     """
-    seen: set[str] = set()
+    seen = Counter[str]()
     for number, raw in _raw(file):
         yield _line(raw, number, seen)
 
@@ -57,20 +63,24 @@ def _raw(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
             yield number, raw
 
 
-def _line(raw: bytes, number: int, seen: set[str]) -> Line:
-    id = str(number)
+def _line(raw: bytes, number: int, seen: Counter[str]) -> Line:
+    id, mark = str(number), ""
     try:
         document = _parsed(raw, number)
         if isinstance(document, str):
             document = {"question": document}
         if isinstance(document, dict) and "id" in document:
             id = _own_id(document.pop("id"))
-        if id in seen:
-            raise UsageError(f"the id {id!r} came before")
-        seen.add(id)
-        return Line(number, id, Asked.parse(document))
+            mark = f"id {id}"
+            if seen[mark]:
+                raise UsageError(f"the id {id!r} came before")
+        else:
+            # What it says, so that another line above it makes it no other question.
+            mark = sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+        seen[mark] += 1
+        return Line(number, id, f"{mark} {seen[mark]}", Asked.parse(document))
     except UsageError as exc:
-        return Line(number, id, problem=str(exc))
+        return Line(number, id, mark, problem=str(exc))
 
 
 def _parsed(raw: bytes, number: int) -> Any:
@@ -92,4 +102,6 @@ def _refuse(name: str) -> NoReturn:
 def _own_id(given: object) -> str:
     if isinstance(given, bool) or not isinstance(given, str | int) or not 0 < len(str(given)) <= LONGEST_ID:
         raise UsageError(f"id must be text of at most {LONGEST_ID} characters, or a whole number")
+    if any("\ud800" <= c <= "\udfff" for c in str(given)):
+        raise UsageError("id must be text without half a character")
     return str(given)

@@ -13,9 +13,11 @@ from ..settings import Settings, nearest
 from .request import build
 from .spec import Spec
 
-__all__ = ["Asked", "explained"]
+__all__ = ["Amount", "Asked", "explained"]
 
-Texts = Annotated[tuple[str, ...], Field(strict=False)]
+MOST = 100
+"""Entries of a list or an object: a panel holds no more, and answers are compared with each other."""
+Texts = Annotated[tuple[str, ...], Field(strict=False, max_length=MOST, fail_fast=True)]
 
 
 def _whole(value: object) -> object:
@@ -24,6 +26,7 @@ def _whole(value: object) -> object:
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
+Amount = Annotated[float, Field(gt=0, le=1e9)]
 Scalar = str | int | float | bool | None
 
 
@@ -44,16 +47,18 @@ class Asked(BaseModel):
     protocol: str | None = None
     models: Texts = ()
     rounds: Annotated[Whole, Field(ge=1, le=1000)] | None = None
-    options: Mapping[str, Scalar | list[Scalar]] = Field(default_factory=dict)
+    options: Mapping[str, Scalar | list[Scalar]] = Field(default_factory=dict, max_length=MOST)
     preset: Literal["quick", "deep"] | None = None
-    roles: Mapping[str, str] = Field(default_factory=dict)
+    roles: Mapping[str, str] = Field(default_factory=dict, max_length=MOST)
     cast: str | None = None
     seed: Annotated[Whole, Field(ge=0, lt=2**32)] | None = None
-    budget_usd: Annotated[float, Field(gt=0)] | None = None
-    deadline_s: Annotated[float, Field(gt=0)] | None = None
+    budget_usd: Amount | None = None
+    deadline_s: Amount | None = None
     tools: bool | None = None
     ground: bool = False
-    responses: Annotated[tuple[str | Mapping[str, Scalar], ...], Field(strict=False)] = ()
+    responses: Annotated[
+        tuple[str | Mapping[str, Scalar], ...], Field(strict=False, max_length=MOST, fail_fast=True)
+    ] = ()
 
     @classmethod
     def parse(cls, document: object) -> Self:

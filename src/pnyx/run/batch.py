@@ -60,8 +60,11 @@ class Batch:
         if self.halted is None:
             self.halted = why
             for handle in self._live:
-                handle.interrupt()
-                self.loop.call_later(GRACE_S, handle.kill)
+                self._stop(handle)
+
+    def _stop(self, handle: RunHandle) -> None:
+        handle.interrupt()
+        self.loop.call_later(GRACE_S, handle.kill)
 
     def kill(self) -> None:
         """Stop at once."""
@@ -82,6 +85,8 @@ class Batch:
                 handle = await self.runner.once(spec, f"{self.name}/{_asked(spec)}/{n}")
             past = handle.past
             self._live.add(handle)
+            if self.halted is not None:  # while it began
+                self._stop(handle)
             try:
                 result = await handle.result()
             except Diverged:

@@ -61,6 +61,7 @@ class RunHandle:
     _task: asyncio.Task[Result] | None = None
     _last: RunFinished | None = None
     _cancelled: bool = False
+    _begun: bool = False
     _ending: bool = False
     _began: float = field(default_factory=time.monotonic)
 
@@ -74,11 +75,20 @@ class RunHandle:
         self._task = asyncio.create_task(self._run(), name=f"pnyx run {self.run_id}")
 
         def ended(_: object) -> None:
-            done()
             for queue in self._watchers:
                 queue.put_nowait(None)
+            done()
 
         self._task.add_done_callback(ended)
+
+    @property
+    def stranded(self) -> bool:
+        """Whether the run stopped without a word of it in the database, which still calls it running."""
+        return self._task is not None and self._task.done() and isinstance(self._failure, StoreError)
+
+    @property
+    def _failure(self) -> BaseException | None:
+        return None if self._task is None or self._task.cancelled() else self._task.exception()
 
     @property
     def spent_nusd(self) -> int:
@@ -133,8 +143,11 @@ class RunHandle:
 
     def kill(self) -> None:
         """Stop at once. What is in flight counts as unknown when the run is resumed."""
+        if not self._begun:
+            # A task that is cancelled before its first step never takes it, and could say nothing of it.
+            self.interrupt()
         # Once, and not while the last words are being written: those must be written exactly once.
-        if self._task is not None and not self._ending:
+        elif self._task is not None and not self._ending:
             self._ending = True
             self._task.cancel()
 
@@ -155,7 +168,10 @@ class RunHandle:
         return await self._finish(self._ended("cancelled", "cancelled"))
 
     async def _run(self) -> Result:
+        self._begun = True
         spec = self.spec
+        if self._cancelled:
+            return await self.end_cancelled()
         try:
             decision = await drive(spec.page, spec.brief, spec.panel, self.caller, spec.resolve)
             return await self._finish(self._result(decision))

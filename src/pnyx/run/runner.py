@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from sqlalchemy import Connection
 from .. import __version__
 from ..config import database_url
 from ..core.events import CallFinished, Event, RunStarted
-from ..errors import ConfigError, NotFound, StoreError, Taken, UsageError
+from ..errors import ConfigError, NotFound, Running, StoreError, Taken
 from ..protocols import grounding
 from ..providers.registry import Providers
 from ..settings import Settings
@@ -65,6 +66,9 @@ class Runner:
         self._experience = Experience(database)
         self._toolbox = Toolbox()
         self._starting = asyncio.Semaphore(STARTS)
+        self._stopping = False
+        self._stranded: dict[str, int] = {}
+        self._forgotten: set[asyncio.Task[str]] = set()
 
     @classmethod
     @asynccontextmanager
@@ -78,12 +82,17 @@ class Runner:
             await runner.close()
 
     @property
+    def stopping(self) -> bool:
+        return self._stopping
+
+    @property
     def active(self) -> int:
         """Runs under way here."""
         return len(self._handles)
 
     def drain(self, grace_s: float) -> None:
-        """Pause every run: what is in flight is still received, for `grace_s` seconds."""
+        """Pause every run, also what begins from now on; calls in flight have `grace_s` seconds."""
+        self._stopping = True
         for handle in self._handles.values():
             handle.interrupt()
             asyncio.get_running_loop().call_later(grace_s, handle.kill)
@@ -113,14 +122,21 @@ class Runner:
         """
         run_id = new_id(f"{spec.owner}/{name}")
         try:
-            return await self.resume(run_id, owner=spec.owner)
+            return await self._again(run_id, spec)
         except NotFound:
             spec.check()
         try:
             return await self._begin(spec, run_id=run_id)
         except Taken:
-            # Another process began it in between: it is running there, or over.
-            return await self.resume(run_id, owner=spec.owner)
+            # Somebody began it in between: it is under way, or over.
+            return await self._again(run_id, spec)
+
+    async def _again(self, run_id: str, spec: Spec) -> RunHandle:
+        """The run of that id, if it asks the same."""
+        row = await self.database.read(lambda c: store.find(c, run_id, spec.owner))
+        if row.question != spec.question:
+            raise Taken(f"run {run_id} goes by this name, and asks something else")
+        return self._handles.get(run_id) or await self.resume(run_id, owner=spec.owner)
 
     async def resume(
         self,
@@ -134,7 +150,7 @@ class Runner:
         """Go on with a run that is not over, from its journal; a finished one is only shown again.
 
         budget_usd: the new cap of the whole run. fork: a new run that keeps every recorded reply
-        whose question is still the same. Raises `NotFound`, and `UsageError` while it still runs.
+        whose question is still the same. Raises `NotFound`, and `Running`.
         """
         row = await self.database.read(lambda c: store.find(c, prefix, owner))
         past = await self.database.read(lambda c: store.log(c, row.id))
@@ -148,12 +164,14 @@ class Runner:
         if row.status in FINAL:
             return RunHandle(self.database, row.id, spec, past=past)
         if alive(row.worker, row.heartbeat_at, time.time()):
-            raise UsageError(f"run {row.id} is still running ({row.worker}); `pnyx cancel {row.id}` stops it")
+            raise Running(
+                row.id, f"run {row.id} is still running ({row.worker}); `pnyx cancel {row.id}` stops it"
+            )
         spec.check()
         notes = await self._prepare(spec)
         if self._off(spec):
             raise ConfigError(f"run {row.id} uses tools that are off now: {'; '.join(notes)}")
-        epoch = await self.database.write(lambda c: store.take(c, row.id, this_worker(), now(), time.time()))
+        epoch = await self._take(row)
         handle = self._handle(row.id, spec, epoch, past=past, spent_s=(row.result or {}).get("elapsed_s"))
         purse = handle.caller.purse
         await self.database.write(lambda c: purse.open(c, now()))
@@ -178,12 +196,20 @@ class Runner:
             await self.database.write(lambda c: store.patch(c, row.id, {"stop": "cancel"}))
         else:
             past = await self.database.read(lambda c: store.log(c, row.id))
-            epoch = await self.database.write(
-                lambda c: store.take(c, row.id, this_worker(), now(), time.time())
-            )
-            handle = self._handle(row.id, Spec.from_json(row.spec), epoch, past=past)
+            handle = self._handle(row.id, Spec.from_json(row.spec), await self._take(row), past=past)
             await handle.end_cancelled()
         return row.id
+
+    async def _take(self, row: store.RunRow) -> int:
+        """The run's new epoch. Raises `Running` where somebody took it up since it was looked at."""
+        at = time.time()
+        return await self.database.write(lambda c: store.take(c, row.id, this_worker(), now(), at, row.epoch))
+
+    def forget(self, run_id: str) -> None:
+        """Cancel a run that nobody waits for any more, without waiting either."""
+        task = asyncio.create_task(self.cancel(run_id))
+        self._forgotten.add(task)
+        task.add_done_callback(self._forgotten.discard)
 
     def find(self, run_id: str) -> RunHandle | None:
         """The handle of a run that this process is running."""
@@ -278,10 +304,18 @@ class Runner:
 
     def _launch(self, handle: RunHandle) -> RunHandle:
         self._handles[handle.run_id] = handle
-        handle.launch(lambda: self._handles.__delitem__(handle.run_id))
+        handle.launch(partial(self._ended, handle))
+        if self._stopping:
+            handle.interrupt()
         if self._keeper is None:
             self._keeper = asyncio.create_task(self._keep())
         return handle
+
+    def _ended(self, handle: RunHandle) -> None:
+        if self._handles.get(handle.run_id) is handle:
+            del self._handles[handle.run_id]
+        if handle.stranded:
+            self._stranded[handle.run_id] = handle.caller.journal.epoch
 
     async def _keep(self) -> None:
         """Renew the lease of our runs, and hear when another process wants one stopped."""
@@ -289,6 +323,9 @@ class Runner:
         while True:
             await asyncio.sleep(POLL_S)
             with suppress(StoreError):  # a database that is away comes back, or the next write says so
+                for run_id, epoch in list(self._stranded.items()):
+                    await self.database.write(partial(store.release, run_id=run_id, epoch=epoch, now=now()))
+                    del self._stranded[run_id]
                 if not self._handles:
                     continue
                 if time.monotonic() - beat > BEAT_S:

@@ -27,7 +27,7 @@ from sqlalchemy.exc import IntegrityError
 
 from ..core.events import Event, from_json, to_json
 from ..core.models import NUSD
-from ..errors import Fenced, NotFound, OutOfBudget, Taken
+from ..errors import Fenced, NotFound, OutOfBudget, Running, Taken
 from .schema import events, ledger, runs
 
 __all__ = [
@@ -218,11 +218,16 @@ def log(connection: Connection, run_id: str, after: int = 0) -> list[Event]:
     return [from_json(json.loads(body)) for (body,) in connection.execute(query)]
 
 
-def take(connection: Connection, run_id: str, worker: str, now: str, beat_at: float) -> int:
-    """Make `worker` the run's only writer: raises its epoch, which refuses every earlier writer."""
+def take(
+    connection: Connection, run_id: str, worker: str, now: str, beat_at: float, seen: int | None = None
+) -> int:
+    """Make `worker` the run's only writer: raises its epoch, which refuses every earlier writer.
+
+    seen: the epoch that the run had when it was found to be free. Raises `Running` where another was faster.
+    """
     statement = (
         update(runs)
-        .where(runs.c.id == run_id)
+        .where(runs.c.id == run_id, *(() if seen is None else (runs.c.epoch == seen,)))
         .values(
             epoch=runs.c.epoch + 1,
             worker=worker,
@@ -233,7 +238,16 @@ def take(connection: Connection, run_id: str, worker: str, now: str, beat_at: fl
         )
         .returning(runs.c.epoch)
     )
-    return int(connection.execute(statement).scalar_one())
+    epoch = connection.execute(statement).scalar_one_or_none()
+    if epoch is None:
+        raise Running(run_id, f"run {run_id} was taken up by another process just now")
+    return int(epoch)
+
+
+def release(connection: Connection, run_id: str, epoch: int, now: str) -> None:
+    """Let go of a run that its worker could not end, unless another has taken it up."""
+    mine = (runs.c.id == run_id) & (runs.c.epoch == epoch) & (runs.c.status == "running")
+    connection.execute(update(runs).where(mine).values(status="paused", worker=None, updated_at=now))
 
 
 def append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from .session import obeyed
 
 __all__ = ["batch"]
 
+CHUNK = 1 << 20
 WORST = (130, 4, 1, 2, 3, 5, 0)
 """Exit codes of single runs, the one that tells the most about a batch first."""
 
@@ -48,9 +50,9 @@ def batch(
 ) -> int:
     output = streams(quiet=quiet)
     settings = open_settings({"run": {"call_deadline_s": stall_timeout}, "budget": {"batch_usd": budget}})
-    asked = _Questions(settings, _name(file), given)
     with ExitStack() as open_files:
-        questions = open_files.enter_context(_read(file))
+        questions, name = open_files.enter_context(_read(file))
+        asked = _Questions(settings, name, given)
         lines = read_lines(questions)
         if dry_run:
             return _dry_run(output, asked, lines)
@@ -78,7 +80,7 @@ class _Questions:
         )
         options = dict(flags.pop("options")) | ({} if rounds is None else {"rounds": rounds})
         flags["roles"] = dict(flags["roles"])
-        drawn = sha256(f"{seed or 0}/{line.id}".encode()).digest()[:4]
+        drawn = sha256(f"{seed or 0}/{line.mark}".encode()).digest()[:4]
         return line.asked.spec(
             self.settings,
             panel=models,
@@ -164,27 +166,28 @@ async def _answered(batch: Batch, work: _Work, line: Line, progress: Progress) -
         progress.add("batch", result.usage["cost_usd"])
 
 
-def _name(file: Path) -> str:
-    """The same for every try at the same file; what its lines and the flags say tells its runs apart."""
-    place = str(file if _piped(file) else file.resolve())
-    return f"batch-{sha256(place.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
-
-
-def _piped(file: Path) -> bool:
-    return str(file) == "-"
-
-
 @contextmanager
-def _read(file: Path) -> Iterator[IO[bytes]]:
-    if _piped(file):
-        yield sys.stdin.buffer
+def _read(file: Path) -> Iterator[tuple[IO[bytes], str]]:
+    """The questions, and the name of the batch: the same for every try at the same file or the same input.
+
+    What its lines and the flags say tells its runs apart.
+    """
+    if str(file) == "-":
+        with tempfile.TemporaryFile() as kept:
+            digest = sha256()
+            while chunk := sys.stdin.buffer.read(CHUNK):
+                digest.update(chunk)
+                kept.write(chunk)
+            kept.seek(0)
+            yield kept, f"batch-{digest.hexdigest()[:8]}"
         return
+    place = str(file.resolve()).encode("utf-8", "surrogateescape")
     try:
         opened = file.open("rb")
     except OSError as exc:
         raise UsageError(f"{file} cannot be read: {exc.strerror}") from exc
     with opened:
-        yield opened
+        yield opened, f"batch-{sha256(place).hexdigest()[:8]}"
 
 
 @contextmanager

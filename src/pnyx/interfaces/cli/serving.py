@@ -80,8 +80,8 @@ def _with_database(settings: Settings, work: Callable[[Connection], T]) -> T:
 
 
 async def _serve(output: Output, settings: Settings) -> int:
-    # What it says of every connection that breaks off is of no use to whoever runs it.
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    # It would print exceptions as they are, with any secret in them; ours are redacted.
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     async with Runner.open(settings) as runner:
         named = await runner.database.read(store.hashes)
         own = None if named else new_key()
@@ -130,7 +130,6 @@ class _Server(uvicorn.Server):
 
     def _drain(self) -> None:
         if not self._house.draining:
-            self._house.draining = True
             self._house.runner.drain(DRAIN_S)
 
 
@@ -141,8 +140,9 @@ def _listening(settings: Settings) -> contextlib.closing[socket.socket]:
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-    except OSError as exc:
-        raise UsageError(f"cannot listen on {host} port {port}: {exc.strerror or exc}") from exc
+    except (OSError, UnicodeError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc
+        raise UsageError(f"cannot listen on {host[:80]} port {port}: {why}") from exc
     return contextlib.closing(listener)
 
 

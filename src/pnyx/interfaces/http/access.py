@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from ...errors import PnyxError
 from ...settings import ServeSettings
-from .errors import refusal
+from .errors import refusal, told
 
 __all__ = ["MOST_BYTES", "PUBLIC", "Access", "Owner"]
 
@@ -41,7 +42,10 @@ class Access:
             # There are no websockets here; closing one before it is accepted is a 403.
             await send({"type": "websocket.close", "code": 1008})
             return
-        refused = await self._refused(scope)
+        try:
+            refused = await self._refused(scope)
+        except PnyxError as exc:  # the database of keys
+            refused = told(exc, str(exc))
         if refused is not None:
             await refused(scope, receive, send)
             return
@@ -56,8 +60,8 @@ class Access:
         if host is None or not self._known(host.lower(), scope):
             return refusal(421, "this server goes by another name; [serve] hosts adds names")
         origin = headers.one("origin")
-        if (headers.many("origin") or origin is not None) and not self._may_ask(origin, scope):
-            return refusal(403, "a page from elsewhere may not ask this server; [serve] origins adds pages")
+        if headers.many("origin") and not self._own_page(origin, scope):
+            return refusal(403, "a page from elsewhere may not ask this server")
         if scope["path"] not in PUBLIC:
             owner = await self._known_owner(headers.one("authorization"))
             if owner is None:
@@ -82,13 +86,9 @@ class Access:
             return int(match["port"] or 80) == (scope.get("server") or (None, None))[1]
         return match["name"] in map(str.lower, self._settings.hosts)
 
-    def _may_ask(self, origin: str | None, scope: Message) -> bool:
-        if origin is None:
-            return False
-        if origin in self._settings.origins:
-            return True
+    def _own_page(self, origin: str | None, scope: Message) -> bool:
         try:
-            url = urlsplit(origin)
+            url = urlsplit(origin or "")
         except ValueError:
             return False
         return url.scheme in ("http", "https") and self._known(url.netloc.lower(), scope)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -97,7 +98,8 @@ async def _http(request: Request, exc: Exception) -> Response:
 
 async def _bug(request: Request, exc: Exception) -> Response:
     redact = house_of(request).redact
-    LOG.error("%s %s: %s", request.method, request.url.path, redact(repr(exc)), exc_info=exc)
+    trace = redact("".join(traceback.format_exception(exc)))
+    LOG.error("%s %s\n%s", request.method, request.url.path, trace)
     return refusal(500, f"this is a bug in pnyx: {type(exc).__name__}")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...run.asked import Asked
+from ...run.asked import Amount, Asked
 
 __all__ = ["Begin", "Exported", "Feedback", "Follow", "Health", "Judgement", "ResultBody", "Resume"]
 
@@ -34,8 +34,8 @@ class Resume(Follow):
     fork: a new run, which keeps every reply whose question is still the same.
     """
 
-    budget_usd: Annotated[float, Field(gt=0)] | None = None
-    deadline_s: Annotated[float, Field(gt=0)] | None = None
+    budget_usd: Amount | None = None
+    deadline_s: Amount | None = None
     fork: bool = False
 
 

@@ -9,21 +9,19 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
-from ...core.events import RunFinished
 from ...core.text import Material
-from ...errors import UsageError
+from ...errors import PnyxError, UsageError
 from ...evaluate.naming import parse_arm
 from ...run.asked import Asked
 from ...run.batch import failure
-from ...run.handle import RunHandle
 from ...run.result import Result
 from .errors import Exact, refusal
-from .following import DRAIN_S, followed, outcome
+from .following import event_source, outcome, settled
 from .house import House, house_of
-from .runs import spec_of
+from .runs import LEFT, spec_of
 
 __all__ = ["ROUTER", "Completion"]
 
@@ -46,7 +44,10 @@ class Message(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     role: Literal["system", "developer", "user", "assistant"]
-    content: Annotated[str, Field(max_length=4 << 20)] | Annotated[list[Part], Field(min_length=1)]
+    content: (
+        Annotated[str, Field(max_length=4 << 20)]
+        | Annotated[list[Part], Field(min_length=1, max_length=100, fail_fast=True)]
+    )
 
     def text(self) -> str:
         """Raises `UsageError` for anything but text."""
@@ -74,7 +75,7 @@ class Completion(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     model: Annotated[str, Field(min_length=1, max_length=400)]
-    messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
+    messages: Annotated[list[Message], Field(min_length=1, max_length=1000, fail_fast=True)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: Annotated[int, Field(ge=1, le=1)] | None = None
@@ -105,16 +106,16 @@ async def complete(request: Request, asked: Completion) -> Response:
     A client that leaves cancels the run: it has no name to come back by.
     """
     house = house_of(request)
-    house.check_room()
     wanted = asked.asked()
     house.check_budget(wanted.budget_usd)
     spec = spec_of(house.settings, wanted, house.owner(request), context=asked.earlier())
-    handle = await house.runner.start(spec)
+    with house.room():
+        run_id = (await house.runner.start(spec)).run_id
     if asked.stream:
-        return _streamed(house, handle, asked)
-    result = await outcome(handle, request, cancel=True)
-    if isinstance(result, Response):
-        return result
+        return _streamed(house, run_id, asked)
+    result = await outcome(house.runner, run_id, request, cancel=True)
+    if result is None:
+        return Response(status_code=LEFT)
     if why := failure(result):
         status = FAILURES.get(result.stop_reason, 502)
         return refusal(status, f"run {result.run_id} {house.redact(why)}", type=result.stop_reason)
@@ -124,42 +125,35 @@ async def complete(request: Request, asked: Completion) -> Response:
     return Exact({**body, "choices": [choice], "usage": _usage(result), "pnyx": result.to_json()})
 
 
-def _streamed(house: House, handle: RunHandle, asked: Completion) -> Response:
+def _streamed(house: House, run_id: str, asked: Completion) -> Response:
     """The answer comes whole: what seats say before it is decided is no part of it."""
-    head = _head(handle.run_id, asked, "chat.completion.chunk")
+    head = _head(run_id, asked, "chat.completion.chunk")
     usage = bool(asked.stream_options and asked.stream_options.include_usage)
 
     def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> ServerSentEvent:
         choice = {"index": 0, "delta": dict(delta), "finish_reason": finish, "logprobs": None}
         return ServerSentEvent(json.dumps({**head, "choices": [choice], **more}))
 
+    def problem(type: str, message: str) -> ServerSentEvent:
+        return ServerSentEvent(json.dumps({"error": {"type": type, "message": house.redact(message)}}))
+
     async def chunks() -> AsyncIterator[ServerSentEvent]:
         yield chunk({"role": "assistant", "content": ""})
-        async for event in followed(house.runner, handle.run_id):
-            if not isinstance(event, RunFinished):
-                continue
-            result = Result.from_json(event.result)
-            if why := failure(result):
-                problem = {"type": result.stop_reason, "message": f"run {result.run_id} {house.redact(why)}"}
-                yield ServerSentEvent(json.dumps({"error": problem}))
-                return
-            yield chunk({"content": result.answer})
-            yield chunk({}, "stop", pnyx=result.to_json())
-            if usage:
-                yield ServerSentEvent(json.dumps({**head, "choices": [], "usage": _usage(result)}))
+        try:
+            result = await settled(house.runner, run_id, cancel=True)
+        except PnyxError as exc:
+            yield problem("unavailable", str(exc))
+            return
+        if why := failure(result):
+            yield problem(result.stop_reason, f"run {run_id} {why}")
+            return
+        yield chunk({"content": result.answer})
+        yield chunk({}, "stop", pnyx=result.to_json())
+        if usage:
+            yield ServerSentEvent(json.dumps({**head, "choices": [], "usage": _usage(result)}))
         yield ServerSentEvent("[DONE]")
 
-    async def left(_: object) -> None:
-        handle.cancel()
-
-    return EventSourceResponse(
-        chunks(),
-        headers={"X-Run-Id": handle.run_id},
-        ping=15,
-        send_timeout=30,
-        client_close_handler_callable=left,
-        shutdown_grace_period=DRAIN_S + 1,
-    )
+    return event_source(chunks(), run_id)
 
 
 def _head(run_id: str, asked: Completion, kind: str) -> dict[str, Any]:

@@ -5,43 +5,49 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
-from starlette.responses import Response
 
 from ...core.events import Event, RunFinished, Token, to_json
-from ...run.handle import FINAL, RunHandle
+from ...errors import StoreError
+from ...run.handle import FINAL
 from ...run.lease import alive
 from ...run.limits import now
 from ...run.result import Result
 from ...run.runner import Runner
 from ...store import runs as store
 
-__all__ = ["DRAIN_S", "LEFT", "as_stream", "followed", "outcome"]
+__all__ = ["DRAIN_S", "as_stream", "event_source", "outcome", "settled", "watched"]
 
+Events: TypeAlias = AsyncGenerator[Event, None]
 POLL_S = 0.5
 """Between two looks for new events of a run that another process is running."""
 DRAIN_S = 8.0
 """How long calls in flight may go on once the server stops; with the rest it is over in 10 s."""
-LEFT = 499
-"""What is logged for a client that did not wait; nobody reads it."""
+SEND_S = 30.0
+"""How long a client may read nothing before it counts as gone."""
 
 
-async def followed(runner: Runner, run_id: str, after: int = 0, tokens: bool = False) -> AsyncIterator[Event]:
+async def followed(runner: Runner, run_id: str, after: int = 0, tokens: bool = False) -> Events:
     """Events with a `seq` above `after`, until the run is over or paused, whoever is running it.
 
     Whoever comes back with the last `seq` they have seen misses nothing. The last event is a
-    `run_finished`; that of a paused run is not stored and has no `seq`.
+    `run_finished`; that of a paused run is not stored and has no `seq`. Raises `StoreError` where the
+    run cannot go on, since the database cannot be written.
     """
     handle = runner.find(run_id)
     if handle is not None:
+        last: Event | None = None
         async for event in handle.events(after, tokens):
-            after = event.seq or after
+            last = event
             yield _unnumbered(event)
+        if not isinstance(last, RunFinished):
+            await handle.result()  # raises why
         return
     while True:
         row, events = await runner.database.read(partial(_news, run_id=run_id, after=after))
@@ -69,44 +75,70 @@ def _unnumbered(event: Event) -> Event:
     return event
 
 
-def as_stream(
+async def watched(
     runner: Runner, run_id: str, *, after: int = 0, tokens: bool = False, cancel: bool = False
-) -> EventSourceResponse:
-    """Server-sent events: `id` is the `seq`, `event` the type. cancel: the run, when the client leaves."""
-
-    async def messages() -> AsyncIterator[ServerSentEvent]:
-        async for event in followed(runner, run_id, after, tokens):
-            number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
-            yield ServerSentEvent(json.dumps(to_json(event)), event=event.type, id=number)
-
-    async def left(_: object) -> None:
-        if cancel:
-            await runner.cancel(run_id)
-
-    return EventSourceResponse(
-        messages(),
-        headers={"X-Run-Id": run_id},
-        ping=15,
-        send_timeout=30,
-        client_close_handler_callable=left,
-        shutdown_grace_period=DRAIN_S + 1,
-    )
+) -> Events:
+    """`followed`. cancel: the run, if whoever watches leaves, or reads no more, before its last event."""
+    over = False
+    try:
+        async with aclosing(followed(runner, run_id, after, tokens)) as events:
+            async for event in events:
+                over = isinstance(event, RunFinished)
+                yield event
+        over = True
+    finally:
+        # A server that stops lets go of everyone; their runs are paused.
+        if cancel and not over and not runner.stopping:
+            runner.forget(run_id)
 
 
-async def outcome(handle: RunHandle, request: Request, *, cancel: bool = False) -> Result | Response:
-    """The result, when there is one; a response that nobody reads, where the client leaves first."""
-    result = asyncio.ensure_future(handle.result())
+async def outcome(runner: Runner, run_id: str, request: Request, *, cancel: bool = False) -> Result | None:
+    """The result, when there is one; None where the client leaves first. cancel: the run, then."""
+    result = asyncio.create_task(settled(runner, run_id, cancel=cancel))
     gone = asyncio.create_task(_gone(request))
     await asyncio.wait((result, gone), return_when=asyncio.FIRST_COMPLETED)
+    gone.cancel()
     if result.done():
-        gone.cancel()
         return result.result()
-    if cancel:
-        handle.cancel()
     result.cancel()
-    return Response(status_code=LEFT)
+    return None
+
+
+async def settled(runner: Runner, run_id: str, *, cancel: bool = False) -> Result:
+    """The result, once there is one. cancel: as for `watched`. Raises `StoreError` where none will be."""
+    last: Event | None = None
+    async with aclosing(watched(runner, run_id, cancel=cancel)) as events:
+        async for event in events:
+            last = event
+    if not isinstance(last, RunFinished) or not last.result:
+        raise StoreError(f"run {run_id} stopped without a result; `pnyx resume {run_id}` goes on")
+    return Result.from_json(last.result)
 
 
 async def _gone(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def as_stream(
+    runner: Runner, run_id: str, *, after: int = 0, tokens: bool = False, cancel: bool = False
+) -> EventSourceResponse:
+    """Server-sent events: `id` is the `seq`, `event` the type. cancel: as for `watched`."""
+
+    async def messages() -> AsyncIterator[ServerSentEvent]:
+        async with aclosing(watched(runner, run_id, after=after, tokens=tokens, cancel=cancel)) as events:
+            async for event in events:
+                number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
+                yield ServerSentEvent(json.dumps(to_json(event)), event=event.type, id=number)
+
+    return event_source(messages(), run_id)
+
+
+def event_source(messages: AsyncIterator[ServerSentEvent], run_id: str) -> EventSourceResponse:
+    return EventSourceResponse(
+        messages,
+        headers={"X-Run-Id": run_id, "Location": f"/v1/runs/{run_id}"},
+        ping=15,
+        send_timeout=SEND_S,
+        shutdown_grace_period=DRAIN_S + 1,
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,24 +19,36 @@ __all__ = ["House", "house_of"]
 
 @dataclass(eq=False)
 class House:
-    """draining: whether the server is stopping. redact: masks the secrets of the settings in a text."""
+    """redact: masks the secrets of the settings in a text."""
 
     runner: Runner
     settings: Settings
     redact: Callable[[str], str]
-    draining: bool = False
+    _beginning: int = 0
+
+    @property
+    def draining(self) -> bool:
+        return self.runner.stopping
 
     def owner(self, request: Request) -> str:
         """Whose key the request came with; `Access` has seen to it that there is one."""
         owner: str = request.scope["state"]["owner"]
         return owner
 
-    def check_room(self) -> None:
-        """Raises `Full`."""
+    @contextmanager
+    def room(self) -> Iterator[None]:
+        """Where a run is begun, which takes a place of those that `[serve] runs` allows. Raises `Full`."""
         if self.draining:
             raise Full("the server is stopping; ask again when it is back")
-        if self.runner.active >= self.settings.serve.runs:
-            raise Full(f"{self.runner.active} runs are under way, as many as [serve] runs allows; ask later")
+        if self.runner.active + self._beginning >= self.settings.serve.runs:
+            raise Full(
+                f"{self.settings.serve.runs} runs are under way, all that [serve] runs allows; ask later"
+            )
+        self._beginning += 1
+        try:
+            yield
+        finally:
+            self._beginning -= 1
 
     def check_budget(self, budget_usd: float | None) -> None:
         """Raises `UsageError` for more than the settings allow a run, whoever asks."""

@@ -8,11 +8,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from ...core.events import RunFinished
-from ...errors import Taken, UsageError
+from ...errors import Running, UsageError
 from ...run.asked import Asked
-from ...run.handle import RunHandle
-from ...run.result import Result
+from ...run.handle import FINAL
 from ...run.spec import Spec
 from ...settings import Settings
 from ..export import as_markdown, document
@@ -28,6 +26,8 @@ __all__ = ["ROUTER", "spec_of"]
 ROUTER = APIRouter(prefix="/v1/runs", tags=["runs"])
 AT_ONCE: dict[int | str, dict[str, Any]] = {200: {"model": ResultBody, "content": {"text/event-stream": {}}}}
 """The result of whoever waits, the events of whoever streams; a run that is over is there already."""
+LEFT = 499
+"""The status for a client that did not wait; nobody reads it."""
 Seq = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 
@@ -42,16 +42,14 @@ async def begin(
     The same `Idempotency-Key` again gives the run that it began, and sends nothing twice.
     """
     house = house_of(request)
-    house.check_room()
     house.check_budget(asked.budget_usd)
     spec = spec_of(house.settings, asked, house.owner(request))
-    if idempotency_key is None:
-        handle = await house.runner.start(spec)
-    else:
-        handle = await house.runner.once(spec, f"http/{idempotency_key}")
-        if handle.spec.question != spec.question:
-            raise Taken(f"this Idempotency-Key began run {handle.run_id}, which asks something else")
-    return await _reply(request, house, handle, asked)
+    with house.room():
+        if idempotency_key is None:
+            run_id = (await house.runner.start(spec)).run_id
+        else:
+            run_id = await _once(house, spec, f"http/{idempotency_key}")
+    return await _reply(request, house, run_id, asked)
 
 
 @ROUTER.get("", response_model=list[ResultBody])
@@ -98,16 +96,16 @@ async def events(
 async def resume(request: Request, run_id: str, how: Resume) -> Response:
     """Go on with a run that was stopped. No call whose reply is recorded is sent again."""
     house = house_of(request)
-    house.check_room()
     house.check_budget(how.budget_usd)
-    handle = await house.runner.resume(
-        run_id,
-        budget_usd=how.budget_usd,
-        deadline_s=how.deadline_s,
-        fork=how.fork,
-        owner=house.owner(request),
-    )
-    return await _reply(request, house, handle, how)
+    with house.room():
+        handle = await house.runner.resume(
+            run_id,
+            budget_usd=how.budget_usd,
+            deadline_s=how.deadline_s,
+            fork=how.fork,
+            owner=house.owner(request),
+        )
+    return await _reply(request, house, handle.run_id, how)
 
 
 @ROUTER.post("/{run_id}/cancel", response_model=ResultBody)
@@ -153,17 +151,22 @@ def spec_of(settings: Settings, asked: Asked, owner: str, **more: Any) -> Spec:
     return asked.spec(settings, owner=owner, **more)
 
 
-async def _reply(request: Request, house: House, handle: RunHandle, how: Follow) -> Response:
+async def _once(house: House, spec: Spec, name: str) -> str:
+    """The run that goes by this name: begun, taken up, or found under way, wherever that is."""
+    try:
+        return (await house.runner.once(spec, name)).run_id
+    except Running as exc:
+        return exc.run_id
+
+
+async def _reply(request: Request, house: House, run_id: str, how: Follow) -> Response:
     cancel = how.on_disconnect == "cancel"
-    where = {"Location": f"/v1/runs/{handle.run_id}", "X-Run-Id": handle.run_id}
+    where = {"Location": f"/v1/runs/{run_id}", "X-Run-Id": run_id}
     if how.stream:
-        response: Response = as_stream(house.runner, handle.run_id, cancel=cancel)
-        response.headers["Location"] = where["Location"]
-        return response
+        return as_stream(house.runner, run_id, cancel=cancel)
     if how.wait:
-        result = await outcome(handle, request, cancel=cancel)
-        return result if isinstance(result, Response) else Exact(result.to_json(), 200, where)
-    if handle.past and isinstance(handle.past[-1], RunFinished):
-        return Exact(Result.from_json(handle.past[-1].result).to_json(), 200, where)
-    record = await house.runner.database.read(partial(read_run, prefix=handle.run_id))
-    return Exact(record.result.to_json(), 202, where)
+        result = await outcome(house.runner, run_id, request, cancel=cancel)
+        return Response(status_code=LEFT) if result is None else Exact(result.to_json(), 200, where)
+    record = await house.runner.database.read(partial(read_run, prefix=run_id))
+    over = record.result.status in FINAL
+    return Exact(record.result.to_json(), 200 if over else 202, where)
