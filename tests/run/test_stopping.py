@@ -236,3 +236,14 @@ async def test_a_run_that_is_stopped_before_its_first_step_says_so(make: Callabl
     cancelled.cancel()
     assert ((await cancelled.result()).status, house.host.sent) == ("cancelled", [])
     assert (await (await house.runner.resume(killed.run_id)).result()).status == "decided"
+
+
+async def test_a_batch_that_is_over_says_so_to_every_question_alike(make: Callable[[Host], House]) -> None:
+    batch = Batch(make(Host(said)).runner, "many")
+    batch.halt(Interrupted("enough"))
+    told = []
+    for _ in range(3):
+        with pytest.raises(Interrupted) as caught:
+            await batch.run(spec())
+        told.append(len(caught.traceback))
+    assert len(set(told)) == 1

@@ -74,7 +74,8 @@ class Batch:
 
     def _check(self) -> None:
         if self.halted is not None:
-            raise self.halted
+            # Raised for every question that is left: the same error would gather the frames of all of them.
+            raise self.halted.with_traceback(None)
 
     async def _decided(self, spec: Spec) -> tuple[RunHandle, Result]:
         """The first run for this that is not known to have failed, when it has ended."""

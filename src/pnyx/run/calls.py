@@ -140,7 +140,7 @@ class Caller:
         if self.halted is None and self.deadline.left <= 0:
             self.halt(DeadlinePassed("the run's deadline has passed; `pnyx resume ID` goes on"))
         if self.halted is not None:
-            raise self.halted
+            raise self.halted.with_traceback(None)
 
     async def pause(self, seconds: float) -> None:
         """Wait between two attempts, unless the run halts first."""
