@@ -11,7 +11,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -19,7 +18,7 @@ import pytest
 
 from tests.support.serving import events_of
 
-from .trial import Trial
+from .trial import Trial, most_memory
 
 RUNS, CALLS = int(os.environ.get("PNYX_RUNS", "1000")), 12
 MOST_MEMORY = 1.5 * 2**30
@@ -53,10 +52,7 @@ class Server:
     @property
     def memory(self) -> int:
         """The most that it has held so far, in bytes."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        match = re.search(r"VmHWM:\s+(\d+) kB", status)
-        assert match
-        return int(match[1]) << 10
+        return most_memory(self.process.pid)
 
 
 @contextmanager

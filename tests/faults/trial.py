@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from tests.interfaces.shell import Done, pnyx, spawn
 from tests.support.checker import Verdict, check, exports
 from tests.support.scripted import ScriptedHost
 
-__all__ = ["KEY", "PRICES", "Trial", "soon"]
+__all__ = ["KEY", "PRICES", "Trial", "most_memory", "soon"]
 
 KEY = "sk-planted-0123456789"
 PRICES = {"alpha": Price(1.0, 4.0), "beta": Price(1.0, 2.0), "gamma": Price(0.5, 1.0)}
@@ -87,6 +88,18 @@ class Trial:
         bill, ledger = (f"${amount / 1e9:.6f}" for amount in (verdict.bill_nusd, verdict.ledger_nusd))
         self.line = (happened or verdict.happened, bill, ledger)
         return verdict
+
+
+def most_memory(pid: int) -> int:
+    """The most that a process has held so far, in bytes; 0 once it is gone.
+
+    What the system tells of children counts the process that they were forked off, too.
+    """
+    try:
+        match = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        return 0
+    return int(match[1]) << 10 if match else 0
 
 
 def soon(true: Callable[[], object], within: float = 120.0) -> None:
