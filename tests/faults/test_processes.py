@@ -26,7 +26,8 @@ from .trial import Trial, soon
 
 KILLS = int(os.environ.get("PNYX_KILLS", "20"))
 PROTOCOLS = sorted(names())
-DEEP = ("consensus", "deliberate")
+DEEP = ("consensus", "deliberate") if KILLS < 200 else tuple(PROTOCOLS)
+"""Protocols that are killed on PostgreSQL too: the long ones, and all where time is no matter."""
 
 
 def killed_and_resumed(trial: Trial, protocol: str, draw: random.Random, calls: int) -> bool:
