@@ -134,6 +134,16 @@ def test_what_comes_through_a_pipe_is_a_batch_of_its_own(voters: ScriptedHost) -
     assert len(voters.log) == 2
 
 
+def test_a_named_pipe_goes_by_its_content_too(voters: ScriptedHost) -> None:
+    os.mkfifo("pipe")
+    for _ in range(2):
+        with spawn("batch", "pipe", *SINGLE) as process:
+            Path("pipe").write_bytes(b'"a?"\n')
+            out, err = process.communicate(timeout=60)
+            assert (process.returncode, len(out.splitlines())) == (0, 1), err
+    assert len(voters.log) == 1
+
+
 def test_waiting_for_a_pipe_it_can_be_stopped(lab: ScriptedHost) -> None:
     with spawn("batch", "-", *SINGLE, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None

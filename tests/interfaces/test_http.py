@@ -278,6 +278,28 @@ async def test_a_run_out_of_budget_is_paused_and_a_larger_one_goes_on(
         assert rest == list(range(after["after"] + 1, after["after"] + 1 + len(rest)))
 
 
+async def test_a_keys_cap_is_that_of_all_its_runs_and_of_nobody_elses(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_BUDGET_KEY_USD", "0.04")
+    lab.on(
+        "*",
+        text="Final answer: 42",
+        usage={"prompt_tokens": 100, "completion_tokens": 2000, "total_tokens": 2100},
+    )
+    once = {**VOTE, "protocol": "single", "models": ["lab:alpha"], "wait": True}
+    async with served() as server:
+        ada, ben = await server.key("ada"), await server.key("ben")
+        async with server.client(ada) as client:
+            ended = [(await client.post("/v1/runs", json=once)).json() for _ in range(6)]
+        async with server.client(ben) as client:
+            other = (await client.post("/v1/runs", json=once)).json()
+    spent = sum(run["usage"]["cost_usd"] for run in ended)
+    assert ended[0]["status"] == other["status"] == "single"
+    assert (ended[-1]["status"], ended[-1]["stop_reason"]) == ("paused", "budget")
+    assert 0 < spent <= 0.04
+
+
 async def test_a_cancelled_run_is_over_at_once(server: Served, lab: ScriptedHost) -> None:
     lab.latency = 30
     async with server.client() as client:

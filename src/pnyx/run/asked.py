@@ -70,8 +70,8 @@ class Asked(BaseModel):
 
     def spec(self, settings: Settings, **more: Any) -> Spec:
         """The run, checked. more: as for `build`, where the request says nothing. Raises as `build` does."""
-        given = {name: value for name in self.model_fields_set if (value := getattr(self, name)) is not None}
-        told = {**more, **{name: given[name] for name in _PLAIN if name in given}}
+        given = {name: getattr(self, name) for name in self.model_fields_set & _PLAIN}
+        told = {**more, **{name: value for name, value in given.items() if value is not None}}
         options = {**more.get("options", {}), **self.options}
         if self.rounds is not None:
             options["rounds"] = self.rounds
@@ -83,19 +83,8 @@ class Asked(BaseModel):
         return spec
 
 
-_PLAIN = (
-    "protocol",
-    "preset",
-    "roles",
-    "cast",
-    "seed",
-    "budget_usd",
-    "deadline_s",
-    "tools",
-    "ground",
-    "responses",
-)
-
+_PLAIN = Asked.model_fields.keys() - {"question", "models", "rounds", "options"}
+"""Fields that `build` knows by the same name."""
 
 _JSON = dict.fromkeys(("model_type", "dict_type", "mapping_type"), "an object") | {
     "string_unicode": "text without half a character",

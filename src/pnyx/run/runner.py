@@ -66,7 +66,7 @@ class Runner:
         self._experience = Experience(database)
         self._toolbox = Toolbox()
         self._starting = asyncio.Semaphore(STARTS)
-        self._stopping = False
+        self.stopping = False
         self._stranded: dict[str, int] = {}
         self._forgotten: set[asyncio.Task[str]] = set()
 
@@ -82,17 +82,13 @@ class Runner:
             await runner.close()
 
     @property
-    def stopping(self) -> bool:
-        return self._stopping
-
-    @property
     def active(self) -> int:
         """Runs under way here."""
         return len(self._handles)
 
     def drain(self, grace_s: float) -> None:
         """Pause every run, also what begins from now on; calls in flight have `grace_s` seconds."""
-        self._stopping = True
+        self.stopping = True
         for handle in self._handles.values():
             handle.interrupt()
             asyncio.get_running_loop().call_later(grace_s, handle.kill)
@@ -106,6 +102,8 @@ class Runner:
             self._keeper.cancel()
             with suppress(asyncio.CancelledError):
                 await self._keeper
+        if self._forgotten:
+            await asyncio.wait(self._forgotten)
         await self.providers.close()
         await self.database.close()
 
@@ -171,10 +169,10 @@ class Runner:
         notes = await self._prepare(spec)
         if self._off(spec):
             raise ConfigError(f"run {row.id} uses tools that are off now: {'; '.join(notes)}")
-        epoch = await self._take(row)
+        # In one commit: what fails between the two would leave a run that nobody is running.
+        epoch = await self._take(row, Purse(row.id, spec.caps))
         handle = self._handle(row.id, spec, epoch, past=past, spent_s=(row.result or {}).get("elapsed_s"))
         purse = handle.caller.purse
-        await self.database.write(lambda c: purse.open(c, now()))
         handle.lost.extend(handle.caller.write_off())
         if budget_usd is not None:
             account = await self.database.read(lambda c: store.read_account(c, purse.run_scope))
@@ -200,10 +198,19 @@ class Runner:
             await handle.end_cancelled()
         return row.id
 
-    async def _take(self, row: store.RunRow) -> int:
-        """The run's new epoch. Raises `Running` where somebody took it up since it was looked at."""
-        at = time.time()
-        return await self.database.write(lambda c: store.take(c, row.id, this_worker(), now(), at, row.epoch))
+    async def _take(self, row: store.RunRow, purse: Purse | None = None) -> int:
+        """The run's new epoch. Raises `Running` where somebody took it up since it was looked at.
+
+        purse: whose accounts get the caps that hold now.
+        """
+
+        def take(connection: Connection) -> int:
+            epoch = store.take(connection, row.id, this_worker(), now(), time.time(), row.epoch)
+            if purse is not None:
+                purse.open(connection, now())
+            return epoch
+
+        return await self.database.write(take)
 
     def forget(self, run_id: str) -> None:
         """Cancel a run that nobody waits for any more, without waiting either."""
@@ -305,7 +312,7 @@ class Runner:
     def _launch(self, handle: RunHandle) -> RunHandle:
         self._handles[handle.run_id] = handle
         handle.launch(partial(self._ended, handle))
-        if self._stopping:
+        if self.stopping:
             handle.interrupt()
         if self._keeper is None:
             self._keeper = asyncio.create_task(self._keep())

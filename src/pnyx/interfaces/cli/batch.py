@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import AMOUNT, panel_options, run_options
+from .options import AMOUNT, concurrency, panel_options, run_options
 
 __all__ = ["batch"]
 
@@ -17,14 +17,7 @@ PATH = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 @click.command()
 @click.argument("file", type=PATH, metavar="FILE|-")
 @click.option("--out", type=PATH, metavar="FILE", help="Write results there and not to stdout.")
-@click.option(
-    "--concurrency",
-    type=click.IntRange(1, 1000),
-    default=8,
-    show_default=True,
-    metavar="N",
-    help="Questions at once.",
-)
+@concurrency
 @panel_options
 @run_options
 @click.option("--budget", type=AMOUNT, metavar="USD", help="Pause before the whole batch costs more.")

@@ -15,7 +15,6 @@ from typing import IO, Any
 
 from ...core.models import NUSD
 from ...errors import Halted, PnyxError, UsageError
-from ...locks import held
 from ...paths import data_dir
 from ...run.batch import Batch, failure
 from ...run.result import exit_code
@@ -28,7 +27,7 @@ from ..opening import open_settings
 from ..transcript import money, quantity
 from .output import Output, Stream, streams
 from .progress import Progress
-from .session import obeyed
+from .session import alone, obeyed, tell_halt
 
 __all__ = ["batch"]
 
@@ -56,10 +55,9 @@ def batch(
         lines = read_lines(questions)
         if dry_run:
             return _dry_run(output, asked, lines)
-        total = count_lines(questions) if questions.seekable() else None
-        open_files.enter_context(_alone(asked.name))
+        open_files.enter_context(alone(data_dir() / "batch" / name, "batch"))
         results = output.out if out is None else open_files.enter_context(_written(out, file))
-        work = _Work(output, results, asked, lines, total, require_consensus)
+        work = _Work(output, results, asked, lines, count_lines(questions), require_consensus)
         return asyncio.run(_run(settings, work, concurrency))
 
 
@@ -99,7 +97,7 @@ class _Work:
     results: Stream
     questions: _Questions
     lines: Iterator[Line]
-    total: int | None
+    total: int
     require_consensus: bool
     codes: set[int] = field(default_factory=set)
     answers: int = 0
@@ -123,7 +121,7 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
         async def worker() -> None:
             while batch.halted is None:
                 async with turn:
-                    # Reading may wait: for a slow disk, or for whoever writes the other end of a pipe.
+                    # Reading may wait for a slow disk, and long lines take their time.
                     line = await asyncio.to_thread(next, work.lines, None)
                 if line is None:
                     return
@@ -141,9 +139,7 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
         account = await runner.database.read(lambda c: store.read_account(c, f"batch:{name}"))
     work.output.note(f"{quantity(work.answers, 'answer')}, {money(account.spent_nusd / NUSD)} in all")
     if batch.halted is not None:
-        more = " with a larger --budget" if batch.halted.exit_code == 4 else ""
-        work.output.error(f"stopped: {batch.halted}; the same command{more} goes on")
-        return batch.halted.exit_code
+        return tell_halt(work.output, batch.halted)
     return next(code for code in WORST if code in work.codes or code == 0)
 
 
@@ -172,22 +168,25 @@ def _read(file: Path) -> Iterator[tuple[IO[bytes], str]]:
 
     What its lines and the flags say tells its runs apart.
     """
-    if str(file) == "-":
-        with tempfile.TemporaryFile() as kept:
-            digest = sha256()
-            while chunk := sys.stdin.buffer.read(CHUNK):
-                digest.update(chunk)
-                kept.write(chunk)
-            kept.seek(0)
-            yield kept, f"batch-{digest.hexdigest()[:8]}"
-        return
-    place = str(file.resolve()).encode("utf-8", "surrogateescape")
+    if str(file) == "-" and sys.stdin is None:
+        raise UsageError("stdin is closed, so there are no questions to read")
     try:
-        opened = file.open("rb")
+        given = sys.stdin.buffer if str(file) == "-" else file.open("rb")
     except OSError as exc:
         raise UsageError(f"{file} cannot be read: {exc.strerror}") from exc
-    with opened:
-        yield opened, f"batch-{sha256(place).hexdigest()[:8]}"
+    if str(file) != "-" and given.seekable():
+        place = str(file.resolve()).encode("utf-8", "surrogateescape")
+        with given:
+            yield given, f"batch-{sha256(place).hexdigest()[:8]}"
+        return
+    # A pipe has no lasting name, and cannot be counted: it is read to its end, and goes by its content.
+    with tempfile.TemporaryFile() as kept:
+        digest = sha256()
+        while chunk := given.read(CHUNK):
+            digest.update(chunk)
+            kept.write(chunk)
+        kept.seek(0)
+        yield kept, f"batch-{digest.hexdigest()[:8]}"
 
 
 @contextmanager
@@ -201,22 +200,6 @@ def _written(out: Path, file: Path) -> Iterator[Stream]:
         raise UsageError(f"{out} cannot be written: {exc.strerror}") from exc
     with opened:
         yield Stream(opened)
-
-
-@contextmanager
-def _alone(name: str) -> Iterator[None]:
-    """Two processes at one batch would stumble over each other's runs."""
-
-    def refuse() -> None:
-        raise UsageError("this batch is running already; the same command goes on once it has ended")
-
-    folder = data_dir() / "batch"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as exc:
-        raise UsageError(f"{folder} cannot be made: {exc.strerror}") from exc
-    with held(folder / f"{name}.lock", refuse):
-        yield
 
 
 def _dry_run(output: Output, questions: _Questions, lines: Iterator[Line]) -> int:

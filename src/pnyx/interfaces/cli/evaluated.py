@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import AMOUNT, json_option
+from .options import AMOUNT, concurrency, json_option
 
 __all__ = ["eval_"]
 
@@ -35,14 +35,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of labels, folds, halves.")
 @click.option("--budget", type=AMOUNT, metavar="USD", help="Cap of the whole evaluation.")
-@click.option(
-    "--concurrency",
-    type=click.IntRange(1, 1000),
-    default=8,
-    show_default=True,
-    metavar="N",
-    help="Questions at once.",
-)
+@concurrency
 @click.option("--judge", metavar="REF", help="Who grades free text. Default: the first model.")
 @click.option("--log", type=FILE, metavar="FILE", help="Write every answer, a JSON line each.")
 @click.option("--html", type=FILE, metavar="FILE", help="Write the report as one page with plots.")

@@ -23,7 +23,6 @@ from ...evaluate.learning import judged as taught
 from ...evaluate.log import Arm, Log
 from ...evaluate.naming import SELF_CONSISTENCY, parse_arms, request, single_arm, takes_given
 from ...evaluate.questions import known_set
-from ...locks import held
 from ...paths import data_dir
 from ...providers.catalogue import default_panel, parse_seats
 from ...run.batch import Batch
@@ -40,7 +39,7 @@ from ..transcript import money, quantity
 from .dryrun import Plan, plan
 from .output import Output, streams
 from .progress import Progress
-from .session import obeyed
+from .session import alone, obeyed, tell_halt
 
 if TYPE_CHECKING:
     from ...evaluate.bench import Told
@@ -149,19 +148,10 @@ def _measure(
         return _dry_run(output, settings, panel, compared, items, limit, given["judge"])
     name = f"eval-{sha256(json.dumps([dataset, panel, seed]).encode()).hexdigest()[:8]}"
     folder = data_dir() / "eval" / name
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as exc:
-        raise UsageError(f"{folder} cannot be made: {exc.strerror}") from exc
-    # Two at once would ask the same, and stumble over each other's runs.
-    with held(folder / "lock", _refuse):
+    with alone(folder, "evaluation"):
         return asyncio.run(
             _run(output, settings, dataset, panel, compared, items, folder, seed=seed, limit=limit, **given)
         )
-
-
-def _refuse() -> None:
-    raise UsageError("this evaluation is running already; the same command goes on once it has ended")
 
 
 async def _run(
@@ -216,9 +206,7 @@ async def _run(
     code = _report(output, found, html) if found.ids else 1
     if batch.halted is None:
         return code
-    more = " with a larger --budget" if batch.halted.exit_code == 4 else ""
-    output.error(f"stopped: {batch.halted}; the same command{more} goes on")
-    return batch.halted.exit_code
+    return tell_halt(output, batch.halted)
 
 
 def _learn(found: Log, connection: Connection) -> None:

@@ -16,6 +16,7 @@ __all__ = [
     "AMOUNT",
     "PAIR",
     "PROTOCOL",
+    "concurrency",
     "json_option",
     "output_options",
     "panel_options",
@@ -72,6 +73,14 @@ class _Protocol(click.ParamType[str]):
 AMOUNT, PAIR, PROTOCOL = _Amount(), _Pair(), _Protocol()
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+concurrency = click.option(
+    "--concurrency",
+    type=click.IntRange(1, 1000),
+    default=8,
+    show_default=True,
+    metavar="N",
+    help="Questions at once.",
+)
 run_id = click.argument("run_id", metavar="ID")
 
 

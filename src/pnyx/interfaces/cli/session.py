@@ -6,10 +6,12 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from ...core.events import Event, RunFinished, Token, to_json
 from ...core.models import Seat
-from ...errors import Interrupted
+from ...errors import Halted, Interrupted, UsageError
+from ...locks import held
 from ...run.batch import Batch
 from ...run.handle import RunHandle
 from ...run.result import Result, exit_code
@@ -20,7 +22,7 @@ from ..transcript import Transcript
 from .output import Output
 from .plain import UNDECIDED, Progress, answer_lines, end_lines, headline, why
 
-__all__ = ["SIGNALS", "Heard", "attend", "follow", "note_embedded", "obeyed"]
+__all__ = ["SIGNALS", "Heard", "alone", "attend", "follow", "note_embedded", "obeyed", "tell_halt"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE_S = 10.0
@@ -130,6 +132,28 @@ def _progress(output: Output) -> Progress:
     from .live import LiveProgress
 
     return LiveProgress(output)
+
+
+@contextmanager
+def alone(folder: Path, what: str) -> Iterator[None]:
+    """Hold `folder`: two processes at one batch would stumble over each other's runs."""
+
+    def refuse() -> None:
+        raise UsageError(f"this {what} is running already; the same command goes on once it has ended")
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise UsageError(f"{folder} cannot be made: {exc.strerror}") from exc
+    with held(folder / "lock", refuse):
+        yield
+
+
+def tell_halt(output: Output, why: Halted) -> int:
+    """Say that a batch stopped before its end, and how it goes on; the exit code."""
+    more = " with a larger --budget" if why.exit_code == 4 else ""
+    output.error(f"stopped: {why}; the same command{more} goes on")
+    return why.exit_code
 
 
 @contextmanager
