@@ -17,6 +17,7 @@ import pytest
 import pytest_asyncio
 
 from pnyx.core.steps import Schema
+from pnyx.core.structured import object_schema
 from pnyx.errors import ProviderError
 from pnyx.providers import embedded
 from pnyx.providers.embedded import EmbeddedProvider, open_embedded
@@ -154,6 +155,24 @@ async def test_a_schema_holds_whatever_is_sampled(provider: EmbeddedProvider, se
     assert said["vote"] in ("Participant A", "Participant B")
     assert isinstance(said["sure"], bool)
     assert len(said) == 2
+
+
+async def test_text_within_a_schema_ends_before_the_tokens_do(provider: EmbeddedProvider) -> None:
+    story = object_schema("story", {"beginning": {"type": "string"}, "end": {"type": "string"}})
+    done = await provider.complete(call(LONG, 160, schema=story, seed=1, temperature=1.5))
+    assert done.finish_reason == "stop"
+    assert set(json.loads(done.text)) == {"beginning", "end"}
+
+
+async def test_a_model_that_repeats_itself_is_stopped(provider: EmbeddedProvider) -> None:
+    said = "I am here. "
+    done = await provider.complete(call(f"Say: {said * 5}Go on.", 1000, temperature=0.0))
+    assert (done.text, done.finish_reason) == (said, "length")
+    assert done.usage
+    assert 50 < done.usage.input_tokens < 60
+    assert 50 < done.usage.output_tokens < 120
+    free = await asyncio.wait_for(provider.complete(call("Hello.", 1)), 5)
+    assert free.usage
 
 
 async def test_seed_and_temperature_decide_the_text(provider: EmbeddedProvider) -> None:

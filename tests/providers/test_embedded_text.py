@@ -1,13 +1,14 @@
-"""What the embedded provider makes of text before a tokenizer reads it."""
+"""What the embedded provider makes of text: before a tokenizer reads it, and when a model repeats itself."""
 
 from __future__ import annotations
 
+import json
 import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.providers.embedded import _plain
+from pnyx.providers.embedded_wire import _plain, bounded, looped
 
 MARKS = re.compile(r"<\|\w+\|>|</?s>|\[/?INST\]|<\uff5c[^\uff5c\s]+\uff5c>|<(start|end)_of_turn>")
 PIECES = [
@@ -30,3 +31,47 @@ def test_no_mark_survives_and_text_without_one_is_not_touched(text: str) -> None
     assert plain.replace(" ", "") == text.encode(errors="replace").decode().replace(" ", "")
     if not MARKS.search(text):
         assert plain == text.encode(errors="replace").decode()
+
+
+@given(st.text(max_size=80), st.text(min_size=1, max_size=60), st.integers(0, 59))
+def test_a_phrase_said_on_and_on_is_cut_to_once(before: str, phrase: str, part: int) -> None:
+    text = before + phrase * 300 + phrase[:part]
+    end = looped(text)
+    assert end is not None
+    period = next(p for p in range(1, len(phrase) + 1) if phrase * 2 == phrase[p:] + phrase + phrase[:p])
+    assert end <= len(before) + period
+    # What was cut is what was kept, said again.
+    kept = text[end - period : end]
+    assert (kept * 600).startswith(text[end:])
+
+
+@given(st.lists(st.integers(0, 10**9), min_size=40, max_size=60, unique=True))
+def test_steps_that_go_on_are_no_repetition(numbers: list[int]) -> None:
+    assert looped("".join(f"Step: add {n} to the sum.\n" for n in sorted(numbers))) is None
+
+
+def test_short_repetition_is_let_be() -> None:
+    assert looped("The sum is 1/3 = 0." + "3" * 150) is None
+    assert looped("| - | - | - |\n" * 10) is None
+    assert looped("") is None
+
+
+def test_every_free_text_of_a_schema_gets_its_share() -> None:
+    text = {"type": "string"}
+    fixed = {"type": "string", "enum": ["a", "b"]}
+    schema = {
+        "type": "object",
+        "properties": {
+            "type": text,
+            "kind": fixed,
+            "all": {"type": "array", "items": text},
+            "n": {"type": "number"},
+        },
+        "required": ["type"],
+    }
+    held = bounded(schema, 256)
+    assert held["properties"]["type"] == {"type": "string", "maxLength": 320}
+    assert held["properties"]["all"]["items"] == {"type": "string", "maxLength": 320}
+    assert bounded(schema, 1)["properties"]["type"]["maxLength"] == 40
+    assert json.loads(json.dumps(held).replace(', "maxLength": 320', "")) == schema
+    assert "maxLength" not in json.dumps(schema)

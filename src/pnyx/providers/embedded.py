@@ -17,7 +17,6 @@ import itertools
 import json
 import os
 import queue
-import re
 import subprocess
 import sys
 import threading
@@ -29,7 +28,8 @@ from typing import Any, Literal
 from ..core.models import Usage
 from ..errors import NotFound, ProviderError
 from ..paths import models_dir
-from .seam import Call, Completion, Message
+from . import embedded_wire as wire
+from .seam import Call, Completion
 from .weights import find
 from .weights_table import KNOWN
 
@@ -76,8 +76,8 @@ class EmbeddedProvider:
         unreachable (the engine crashed; the next call starts another).
         """
         engine = await self._engine(call.model)
-        stream = _Stream(on_text)
-        number = engine.start(_request(call), stream)
+        stream = _Stream(on_text, held=call.schema is not None)
+        number = engine.start(wire.request(call), stream)
         try:
             await stream.ended
         finally:
@@ -211,13 +211,14 @@ class _Engine:
 
 
 class _Stream:
-    """What has arrived of one reply. ended: done when nothing more will."""
+    """What has arrived of one reply. ended: done when nothing more will. held: to a schema, which ends it."""
 
-    def __init__(self, on_text: Callable[[str], None] | None) -> None:
+    def __init__(self, on_text: Callable[[str], None] | None, held: bool) -> None:
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._on_text = on_text
+        self._held = held
         self._error: ProviderError | None = None
-        self._pieces: list[str] = []
+        self._text = ""
         self._finish = ""
         self._usage: Usage | None = None
 
@@ -242,68 +243,24 @@ class _Stream:
         if not self._finish:
             raise ProviderError("truncated", "the embedded engine stopped in mid-reply")
         finish: Literal["stop", "length"] = "length" if self._finish == "length" else "stop"
-        return Completion("".join(self._pieces), self._usage, finish, model=model)
+        return Completion(self._text, self._usage, finish, model=model)
 
     def _add(self, chunk: Mapping[str, Any]) -> None:
+        if self.ended.done():
+            return
         if "error" in chunk:
-            self._error = _error(chunk["error"])
+            self._error = wire.error(chunk["error"])
+        self._usage = wire.spent(chunk) or self._usage
         for choice in chunk.get("choices", ()):
             if text := choice["delta"].get("content"):
-                self._pieces.append(text)
+                self._text += text
                 if self._on_text:
                     self._on_text(text)
             self._finish = choice["finish_reason"] or self._finish
-        if usage := chunk.get("usage"):
-            cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
-            self._usage = Usage(usage["prompt_tokens"], cached, usage["completion_tokens"])
-
-
-def _error(error: Mapping[str, Any]) -> ProviderError:
-    if error.get("type") == "exceed_context_size_error":
-        return ProviderError(
-            "too_long", f"the prompt has {error['n_prompt_tokens']} tokens, a slot holds {error['n_ctx']}"
-        )
-    kind = "refused" if error.get("code") == 400 else "unavailable"
-    return ProviderError(kind, f"the embedded engine: {error.get('message')}")
-
-
-def _request(call: Call) -> dict[str, Any]:
-    request: dict[str, Any] = {
-        "messages": [_message(m) for m in call.messages],
-        "max_tokens": max(1, call.max_tokens),
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        # Chunks while the prompt is read, so that a call can be stopped then too.
-        "return_progress": True,
-    }
-    if call.temperature is not None:
-        request["temperature"] = call.temperature
-    if call.seed is not None:
-        # 2^32 - 1 means a random seed there.
-        request["seed"] = call.seed % (2**32 - 1)
-    if call.schema is not None:
-        schema = {"name": call.schema.name, "schema": call.schema.document}
-        request["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return request
-
-
-def _message(message: Message) -> dict[str, str]:
-    """The message as chat templates of small models know it: a tool's result is something the user says."""
-    role = "user" if message.role == "tool" else message.role
-    return {"role": role, "content": _plain(message.text)}
-
-
-_CONTROL = re.compile(r"<(?=\|\w+\|>|(?:start|end)_of_turn>|/?s>|\uff5c[^\uff5c\s]+\uff5c>)|\[(?=/?INST\])")
-
-
-def _plain(text: str) -> str:
-    """The text without what the tokenizer would take as the end of a turn or the start of another.
-
-    Chat templates mark turns in the text itself (`<|im_end|>`), so whoever is quoted could end the
-    user's turn and speak as the system. One space inside keeps the mark readable and powerless.
-    """
-    whole = text.encode("utf-8", "replace").decode()
-    return _CONTROL.sub(lambda match: f"{match[0]} ", whole)
+        if not self._held and (end := wire.looped(self._text)):
+            # A small model that repeats itself does so until its tokens are spent: nothing more will come.
+            self._text, self._finish = self._text[:end], "length"
+            self.end()
 
 
 def _cores() -> int:
