@@ -43,7 +43,7 @@ demo-protocols: setup ## every protocol on three questions, with the embedded mo
 demo-eval: setup ## what a panel of three embedded models gains, on 200 questions (hours; run again, it goes on)
 	@for model in qwen2.5-coder-1.5b qwen2.5-coder-0.5b smollm2-135m; do $(BIN)/pnyx models pull $$model; done
 	@PNYX_CONFIG=benchmarks/evaluation.toml XDG_DATA_HOME="$(CURDIR)/.demo" $(BIN)/pnyx eval small \
-		--limit 200 --no-learn $(EVALUATED) --log .demo/small.jsonl --html .demo/small.html
+		--limit 200 --concurrency 16 --no-learn $(EVALUATED) --log .demo/small.jsonl --html .demo/small.html
 
 test: lint types ## all checks: lint, types, tests
 	@$(BIN)/python -m pytest $(SHARED)

@@ -253,10 +253,13 @@ class _Stream:
         self._usage = wire.spent(chunk) or self._usage
         for choice in chunk.get("choices", ()):
             if text := choice["delta"].get("content"):
-                self._text += text
-                if self._on_text:
-                    self._on_text(text)
-            self._finish = choice["finish_reason"] or self._finish
+                self._hear(text)
+            self._finish = self._finish or choice["finish_reason"] or ""
+
+    def _hear(self, text: str) -> None:
+        self._text += text
+        if self._on_text:
+            self._on_text(text)
         if not self._held and (end := wire.looped(self._text)):
             # A small model that repeats itself does so until its tokens are spent: nothing more will come.
             self._text, self._finish = self._text[:end], "length"

@@ -84,11 +84,11 @@ def bounded(schema: Mapping[str, Any], max_tokens: int) -> dict[str, Any]:
 
 
 def _texts(value: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, Mapping):
-        if _free(value):
-            yield value
-        for inner in value.values():
-            yield from _texts(inner)
+    if isinstance(value, Mapping) and _free(value):
+        yield value
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for one in inner:
+        yield from _texts(one)
 
 
 def _free(schema: Mapping[str, Any]) -> bool:
@@ -97,7 +97,9 @@ def _free(schema: Mapping[str, Any]) -> bool:
 
 def looped(text: str) -> int | None:
     """Where a text that ends in one phrase again and again begins to repeat it; None where it does not."""
-    for period in range(1, PERIOD + 1):
+    for period in range(1, min(PERIOD, len(text) - 1) + 1):
+        if text[-1] != text[-1 - period]:  # asked after every token: most periods end here
+            continue
         span = max(3 * period, REPEATED - period)
         if len(text) >= span + period and text[-span:] == text[-span - period : -period]:
             end = len(text) - span
