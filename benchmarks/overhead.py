@@ -22,6 +22,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from pnyx.core.events import CallFinished, CallStarted
 from pnyx.core.models import Usage
@@ -56,7 +57,7 @@ def settings(url: str, database: str, concurrency: int = 512) -> Settings:
 
 def said(call: Call) -> str:
     """About 200 words that differ from prompt to prompt, so that no two challenges repeat themselves."""
-    n = sum(map(ord, call.messages[-1].text)) % 99_991
+    n = crc32(call.messages[-1].text.encode())
     return "".join(WORDS.format(n=f"{n}x{i}", m=f"{n * i}y") for i in range(10))
 
 
@@ -191,6 +192,8 @@ asyncio.run(main())
             "PNYX_DATABASE": str(folder / "start.db"),
             "OPENAI_API_KEY": "none",
         }
+        # An installed pnyx is compiled; where this is set, a working copy would be compiled at every start.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
         def spent(*command: str) -> float:
             before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -18,8 +18,8 @@ from pnyx.core._praise import CONCEDED, PRAISE
 PATTERNS = [
     *(pattern for _, pattern in (*CONCEDED, *PRAISE)),
     *(getattr(module, name) for module in (_declining, _hedges) for name in module.__all__),
-    sycophancy._RULE,
-    sycophancy._TURN,
+    sycophancy._RULE.pattern,
+    sycophancy._TURN.pattern,
 ]
 ALL = "".join(map(chr, range(sys.maxunicode + 1)))
 Node = tuple[Any, Any]

@@ -99,7 +99,7 @@ async def caller(
     epoch = await database.write(lambda c: store.take(c, run_id, "test", now(), 0.0))
     await database.write(lambda c: purse.open(c, now()))
 
-    def publish(event: Event) -> None:
+    def publish(event: Event, seq: int | None) -> None:
         if seen is not None:
             seen.append(event)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 import unicodedata
 
 from .quoting import lines
+from .regex import regex
 
 __all__ = ["INVISIBLE", "plain"]
 
@@ -21,29 +23,29 @@ CHEERS = "\U0001f44d\U0001f44f\U0001f4af\U0001f64c"
 """Pictures that are praise by themselves: thumbs up, clapping hands, hundred points, raised hands."""
 
 _LONGEST = 6000
-_HIDDEN = re.compile(
-    rf"[\d{INVISIBLE}](?:(?<=\x1b)\[[\d;]*[a-zA-Z]|(?<=\d)\ufe0f?\u20e3|(?<!\d)[{INVISIBLE}]*)"
-)
-_SHOWN = re.compile(rf"\x1b|[^\s{INVISIBLE}]")
+_HIDDEN = regex(rf"[\d{INVISIBLE}](?:(?<=\x1b)\[[\d;]*[a-zA-Z]|(?<=\d)\ufe0f?\u20e3|(?<!\d)[{INVISIBLE}]*)")
+_ODD = regex(r"[^\t-\r\x1c-~]")
+"""What hidden characters, and those that have another form, are among: most texts have none."""
+_SHOWN = regex(rf"\x1b|[^\s{INVISIBLE}]")
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u02b9\u2032\u00b4\u0060\ua78c", "'"))
 _QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033«»‹›「」『』〝〞", '"'))
 
 # `re` skips to a character that a match begins with, but tries everywhere what begins by looking behind.
-_CODE = re.compile(r"(`(?<!\w`)`*)(?!`)([^`\n]+)\1(?!\w)")
-_LINK = re.compile(r"(?:!\[|\[)([^\]\n]{0,300})\]\([^()\n]{0,2000}\)")
-_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
-_TEX = re.compile(r"\\[a-z]+\{|\{|\}")
-_LINE_MARKS = re.compile(
+_CODE = regex(r"(`(?<!\w`)`*)(?!`)([^`\n]+)\1(?!\w)")
+_LINK = regex(r"(?:!\[|\[)([^\]\n]{0,300})\]\([^()\n]{0,2000}\)")
+_TAG = regex(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
+_TEX = regex(r"\\[a-z]+\{|\{|\}")
+_LINE_MARKS = regex(
     r"^(?:[ \t]*(?:>+|#{1,6}(?=\s|\w)|[-+\u2022\u2023\u25aa\u25e6\u2190-\u21ff\u27a1\u2794](?=\s)"
     r"|\(?\w{1,3}[.)](?=\s)"
     r"|\[[ xX]\]))+[ \t]*",
     re.MULTILINE,
 )
-_EMPHASIS = re.compile(r"\*|~~+|==+|\||\\(?=\W)|_(?<![^\W_]_)_*|__*(?![^\W_])")
-_WHOLE = re.compile(r'"([^"]*)"')
-_WRAPPED = re.compile(r"\n(?<![.!?:]\n)(?=[a-z])")
-_RULE = re.compile(r"^[-=*_ \t]+$", re.MULTILINE)
-_BEYOND = re.compile(r"[^\x00-\u2000]")
+_EMPHASIS = regex(r"\*|~~+|==+|\||\\(?=\W)|_(?<![^\W_]_)_*|__*(?![^\W_])")
+_WHOLE = regex(r'"([^"]*)"')
+_WRAPPED = regex(r"\n(?<![.!?:]\n)(?=[a-z])")
+_RULE = regex(r"^[-=*_ \t]+$", re.MULTILINE)
+_BEYOND = regex(r"[^\x00-\u2000]")
 
 _KIND = (
     r"(?:challenge|objection|review|critique|criticism|participant|reviewer|critic|challenger|seat|response"
@@ -59,7 +61,7 @@ _WHICH = (
     r"|detailed|quick"
     r"|short|formal|final|expert|from|dear)"
 )
-_LABEL = re.compile(
+_LABEL = regex(
     rf"\s*(?:[a-z]\d?\s*:|[(\[@\"']*(?:{_WHICH}\s+){{0,3}}{_KIND}\b"
     rf"(?:\s*[#(\[/]?\b(?:\d+|[a-z]|of|for|by|on|no|{_WHICH}|{_KIND}|proposal|one|two|three"
     rf"|angle)\b[)\]]?){{0,6}}"
@@ -69,6 +71,7 @@ _LABEL = re.compile(
 """What a reply may be headed with before it begins: "Challenge 1:", "Participant B:", "Review"."""
 
 
+@functools.lru_cache(maxsize=16)  # one reply is asked about more than once
 def plain(text: str) -> str:
     """The beginning of `text`, some thousand characters; quoted blocks are left out, line ends are kept."""
     shown = _SHOWN.search(text)
@@ -76,7 +79,9 @@ def plain(text: str) -> str:
     read = lines(text)
     # A reply that is all quotation says what is in it.
     text = "\n".join(line.text for line in read if not line.quoted).strip() or "\n".join(q.text for q in read)
-    text = unicodedata.normalize("NFKC", _HIDDEN.sub("", html.unescape(text)))
+    text = html.unescape(text)
+    if _ODD.search(text):
+        text = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
     text = _CODE.sub(r'"\2"', text)
     text = _LINK.sub(r"\1", text)
     text = _TAG.sub(" ", text)

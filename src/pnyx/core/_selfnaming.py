@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .regex import regex
+
 __all__ = ["MARKUP", "names_itself", "sentence_start"]
 
 MARKUP = "*_`\"'\u2018\u2019\u201c\u201d«»()[]#>"
@@ -27,18 +29,18 @@ _OPENER = (
 _LONGEST = 16
 
 _LINKED = rf"(?: (?:{_LINK}|participant))*"
-_IS = re.compile(rf"(?:\A| )(?:(?:{_OPENER}){_LINKED}|as{_LINKED} (?:{_MADE}){_LINKED})\Z")
+_IS = regex(rf"(?:\A| )(?:(?:{_OPENER}){_LINKED}|as{_LINKED} (?:{_MADE}){_LINKED})\Z")
 """Leads up to a name by which a model tells who it is: "I'm an assistant made by", "speaking as a"."""
 
-_AS = re.compile(rf"(?:\A| )(?:as|being){_LINKED}\Z")
-_AS_I = re.compile(
+_AS = regex(rf"(?:\A| )(?:as|being){_LINKED}\Z")
+_AS_I = regex(
     rf"[{re.escape(MARKUP)}]*(?:[\s,-]+(?:{_LINK})\b){{0,8}}[\s,]*"
     rf"(?:\b(?:I|my|we|our|me)\b|\b(?:{_MADE})\s+by\b)",
     re.IGNORECASE,
 )
 """Follows "as NAME" when the model speaks of itself."""
 
-_OF_ME = re.compile(
+_OF_ME = regex(
     rf"\W{{0,4}}\s(?:(?:has|have|who|which|that)\s)?(?:{_MADE})\sme\b(?=\s*(?:[.,;:!)]|\Z|(?:to|as|and|with|on|for)\b))"
     r"|\s\(me\)|['\u2019]s\s(?:\w+\s)?(?:policy|policies|guidelines|rules|terms),?\s"
     r"(?:I\b|(?:prevent|forbid|require)s?\sme\b|(?:do|does)(?:\snot|n['\u2019]t)\s(?:allow|let|permit)\sme\b)",
@@ -46,11 +48,11 @@ _OF_ME = re.compile(
 )
 """Follows a name that is the speaker's, whatever came before: "OpenAI trained me to …"."""
 
-_HERE = re.compile(
+_HERE = regex(
     rf"[{re.escape(MARKUP)}]*(?:\s(?:here|speaking)\s?[.,:;!\u2013\u2014-]|[:\])][\s*_]*I\b)", re.IGNORECASE
 )
-_SIGNED = re.compile(r"\s*(?:[-\u2013\u2014]{1,3}|signed|sincerely|regards|yours)[\s,*_]*\Z", re.IGNORECASE)
-_END = re.compile(r"[\s.*_]*\Z")
+_SIGNED = regex(r"\s*(?:[-\u2013\u2014]{1,3}|signed|sincerely|regards|yours)[\s,*_]*\Z", re.IGNORECASE)
+_END = regex(r"[\s.*_]*\Z")
 
 
 def names_itself(before: str, text: str, stop: int) -> bool:

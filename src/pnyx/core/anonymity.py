@@ -26,17 +26,18 @@ from ._brands import (
     company,
 )
 from ._selfnaming import MARKUP, names_itself, sentence_start
+from .regex import regex
 
 __all__ = ["mask"]
 
 _REACH = 200
 _DASHES = dict.fromkeys((0x2D, *range(0x2010, 0x2016)))
 _MASK_WORDS = frozenset(("a", "an", "the", "this", "participant"))
-_TOKEN = re.compile(r"[^\W\d_]+|\d+")
-_WORD = re.compile(r"[^\W_]+")
-_FILE = re.compile(r"[/~.]|[a-z]:\\|.*\.(?:gguf|bin|safetensors|onnx)\Z", re.IGNORECASE | re.DOTALL)
-_ENDING = re.compile(r"\.(?:gguf|bin|safetensors|onnx)\Z", re.IGNORECASE)
-_QUALIFIERS = re.compile(
+_TOKEN = regex(r"[^\W\d_]+|\d+")
+_WORD = regex(r"[^\W_]+")
+_FILE = regex(r"[/~.]|[a-z]:\\|.*\.(?:gguf|bin|safetensors|onnx)\Z", re.IGNORECASE | re.DOTALL)
+_ENDING = regex(r"\.(?:gguf|bin|safetensors|onnx)\Z", re.IGNORECASE)
+_QUALIFIERS = regex(
     r"(?:[-_.@](?:latest|preview|exp|instruct|chat|it|free|beta|gguf|fp\d+|bf16|q\d\w*|v\d+|\d{3,8}"
     r"|\d{4}-\d\d-\d\d|\d\d-\d{4}))+\Z",
     re.IGNORECASE,
@@ -45,10 +46,10 @@ _QUALIFIERS = re.compile(
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return regex(pattern, re.IGNORECASE)
 
 
-_JOINT = re.compile(rf"(?:['\u2019]s)?(?:{SPACE}|[:/])")
+_JOINT = regex(rf"(?:['\u2019]s)?(?:{SPACE}|[:/])")
 _KIND = _compile(
     rf"{SPACE}(?:(?:AI|chat|(?:large{SPACE})?language){SPACE})?(?:model|assistant|chatbot|LLM)\b|{SPACE}AI\b|"
 )
@@ -64,8 +65,7 @@ def mask(text: str, models: tuple[str, ...], *, told: str = "") -> str:
     models: panel references "provider:model". told: the trusted part of the prompt; what it names is
     subject matter and stays, except where a model names itself. Masking again changes nothing.
     """
-    squeezed = _squeezed(text)
-    if not any(stem in squeezed for stem in _stems(models)):
+    if not _suspect(text, models):
         return text
     names = _names(models)
     out: list[str] = []
@@ -92,9 +92,11 @@ def mask(text: str, models: tuple[str, ...], *, told: str = "") -> str:
     return "".join(out)
 
 
-def _squeezed(text: str) -> str:
-    """Lower case without spaces and dashes, so that a name is found however it is spaced."""
-    return "".join(text.split()).translate(_DASHES).casefold()
+@functools.lru_cache(maxsize=32)  # a proposal is shown to every other seat
+def _suspect(text: str, models: tuple[str, ...]) -> bool:
+    """Whether `text` may hold a name, however it is spaced."""
+    squeezed = "".join(text.split()).translate(_DASHES).casefold()
+    return any(stem in squeezed for stem in _stems(models))
 
 
 def _row(names: re.Pattern[str], text: str, found: re.Match[str]) -> list[re.Match[str]]:

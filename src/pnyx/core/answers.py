@@ -10,6 +10,7 @@ from itertools import islice
 from .conclusions import concluded, stated
 from .normalise import normalise, read, same
 from .quoting import Line, lines
+from .regex import regex
 from .values import LONGEST, SIGNS, credible, definite, value_of
 
 __all__ = ["final_answer", "normalise", "same"]
@@ -36,13 +37,13 @@ def final_answer(text: str, choices: Sequence[str] = ()) -> str | None:
     return value and (_letter(value, choices) or value)
 
 
-_MARKUP = re.compile(
+_MARKUP = regex(
     r"</?(?:b|strong|em|i|u|p|span|div|h[1-6]|br)\s*/?>"
     r"|\\(?:textbf|textit|mathbf|emph|underline)\{([^{}\n]*)\}",
     re.IGNORECASE,
 )
 _MARKS = rf"[\s#*_`|•+{SIGNS}-]*(?:\d{{1,2}}[.)]\s+)?[*_`]*"
-_FINAL_ANSWER = re.compile(
+_FINAL_ANSWER = regex(
     _MARKS + r"(?:(?:so|thus|therefore|hence|and|my|the|our|here is my),?\s+){0,3}"
     r"final\s+answers?\s*(?:\([^()]{0,80}\))?"
     r"(?:[*_`\s]*(?:is|are)?\s*(?:[:=|]|->|→|⇒|-+\s)[\s*_`|]*|[*_`\s]*\s(?P<weak>is|are)\s+"
@@ -50,12 +51,12 @@ _FINAL_ANSWER = re.compile(
     r"(?P<value>.*)",
     re.IGNORECASE,
 )
-_ANSWER = re.compile(_MARKS + r"answer[*_`\s]*(?P<weak>:)[\s*_`]*(?P<value>.*)", re.IGNORECASE)
+_ANSWER = regex(_MARKS + r"answer[*_`\s]*(?P<weak>:)[\s*_`]*(?P<value>.*)", re.IGNORECASE)
 _LABELS = 20
 """Label lines, from the end, that are looked at before giving up; most replies have one."""
 
-_BULLET = re.compile(r"\s*(?:[*+•]|\d+[.)]|-(?=\s+\D))\s+")
-_DELIMITER = re.compile(r"\s*(?:\$\$|\\\[|\\\]|[-=_*|: ]*)\s*")
+_BULLET = regex(r"\s*(?:[*+•]|\d+[.)]|-(?=\s+\D))\s+")
+_DELIMITER = regex(r"\s*(?:\$\$|\\\[|\\\]|[-=_*|: ]*)\s*")
 
 
 def _inner(markup: re.Match[str]) -> str:
@@ -97,8 +98,8 @@ def _fences(text: str) -> bool:
     return text.lstrip().startswith(("```", "~~~"))
 
 
-_OWN_LETTER = re.compile(r"\s*[(\[]?([A-Z])(?:[)\]][.:]?|[.:])\s+")
-_LETTER_BEHIND = re.compile(r".*[(\[]([A-Z])[)\]]")
+_OWN_LETTER = regex(r"\s*[(\[]?([A-Z])(?:[)\]][.:]?|[.:])\s+")
+_LETTER_BEHIND = regex(r".*[(\[]([A-Z])[)\]]")
 
 
 def _letter(value: str, choices: Sequence[str]) -> str | None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from .regex import regex
+
 __all__ = ["LEAD", "conditional", "hands_over", "imagined", "introduces_own", "lead", "reported", "speaker"]
 
 _REACH = 300
@@ -31,32 +33,32 @@ _SAYS = (
     r"|contain(?:s|ed)|includ(?:es?|ed)|outputs?|return(?:s|ed)|shows?|ballots?|verdicts?|directives?|words?|lines?|round)"
 )
 _SPEAKS = rf"{_WHO}(?:'s)?\W*[:|>()\[\]-]\W*\Z|{_WHO}'s(?:\s+(?!(?:is|was|has)\b)\w+){{1,2}}\W*:\W*\Z"
-_REPORTED = re.compile(
+_REPORTED = regex(
     rf"{_OTHER}.{{0,160}}?\b{_SAYS}\b|\b{_SAYS}\b.{{0,60}}?\b(?:by|from|of)\s+{_OTHER}"
     rf"|\b(?:according\s+to|as\s+per|quot\w+|cit\w+|echo\w*|repeat\w*)\b|{_SPEAKS}",
     re.IGNORECASE,
 )
-_HANDS_OVER = re.compile(rf"\b{_SAYS}(?:\s+that)?\W*\Z|{_SPEAKS}", re.IGNORECASE)
-_ATTRIBUTED_AFTER = re.compile(
+_HANDS_OVER = regex(rf"\b{_SAYS}(?:\s+that)?\W*\Z|{_SPEAKS}", re.IGNORECASE)
+_ATTRIBUTED_AFTER = regex(
     rf"[,\"'-]\s*(?:(?:said|says|wrote|writes|argued|voted|concluded)\s+{_WHO}"
     rf"|(?:it|{_WHO})\s+(?:said|says|wrote|writes|argued|voted|concluded)\b)"
     rf"|\bwas\s+{_WHO}(?:'s)?\s+\w*\s*{_SAYS}",
     re.IGNORECASE,
 )
 _NOW = r"(?!(?:previous|earlier|last|first|old|initial|original|round)\b)(?:\w+\s+)?"
-_FIRST_PERSON = re.compile(
+_FIRST_PERSON = regex(
     rf"\b(?:I|we)(?:'\w+)?\s+(?:\w+ly\s+|would\s+|also\s+|now\s+)*{_SAYS}\b(?:\s+(?:for|with)\s+{_OTHER})?"
     rf"|\bmy\s+{_NOW}{_SAYS}\b|\bI\s+(?:\w+ly\s+)?(?:agree|concur|side|join|stand)\b(?:\s+with\s+{_OTHER})?",
     re.IGNORECASE,
 )
-_IMAGINED = re.compile(
+_IMAGINED = regex(
     r"\b(?:not|never|no|nor|neither|cannot|\w+n't|without|rather|instead|against|could|would|might|may|if"
     r"|unless|until|whether|suppos\w+|ignor\w+|tempt\w+|consider\w*|almost|nearly|about\s+to|before|e\.?g"
     r"|examples?|instance|such\s+as|format|form|template|either|options?|choices"
     r"|(?:reply|respond|answer)\s+with|were|had|voted|chose|initially|originally|previous\w*|earlier|last|premature|between|versus|vs)\b",
     re.IGNORECASE,
 )
-_SPEAKER = re.compile(
+_SPEAKER = regex(
     rf"{_WHO}(?:'s)?(?:\s+(?:\w+\s+)?{_SAYS})?\s*(?:\([^()]*\)\s*)?:(?=\s*[^\s\"'])", re.IGNORECASE
 )
 
@@ -133,8 +135,8 @@ LEAD = (
 
 The group `led` is "my vote is" or "I vote", where it says so.
 """
-_MINE = re.compile(rf"\bmy\s+{_NOW}{_NOUN}\b", re.IGNORECASE)
-_LED = re.compile(rf"(?:^|[.!?;,:-]\s){LEAD}\Z", re.IGNORECASE)
+_MINE = regex(rf"\bmy\s+{_NOW}{_NOUN}\b", re.IGNORECASE)
+_LED = regex(rf"(?:^|[.!?;,:-]\s){LEAD}\Z", re.IGNORECASE)
 
 
 def lead(before: str) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 
 from .attribution import reported
 from .directives import Directive, Labels, Unreadable, Words, said
+from .regex import regex
 from .steps import Schema
 from .structured import field, object_schema
 from .voice import Heard, hear
@@ -61,19 +62,19 @@ class _Vote:
 
 _WORDS = Words(finalize=r"finali[sz]ed?", revise="revise", split="split")
 _WANTED = "give exactly one line `FINALIZE: <label>`, `REVISE: <focus>` or `SPLIT: <reason>`"
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = regex(
     r"[\s\W]*(?:label|focus|reason|name|participant(?:\s+(?:x|label|name|letter))?|(?:your|insert)\b[^>\])]*"
     r"|\.{3}|…|\d+(?:\s+(?:votes?|seats?|ballots?))?)"
     r"\W*\Z",
     re.IGNORECASE,
 )
-_DOUBT = re.compile(
+_DOUBT = regex(
     r"(?!\W*(?:what|how|why|which|who|when|where|whether|is|are|does|do|did|can|should|would)\b)[^?]*\?\W*\Z",
     re.IGNORECASE,
 )
 """A focus that is only asked about ("costs?"), not a question to work on."""
 
-_RANK = re.compile(r"\brank\w*\b[^:]{0,60}:\W*\Z", re.IGNORECASE)
+_RANK = regex(r"\brank\w*\b[^:]{0,60}:\W*\Z", re.IGNORECASE)
 _ABOVE = r">+|≻|→|->|=>"
 
 
@@ -136,8 +137,8 @@ def _votes_of(document: Mapping[str, Any], target: Any) -> Iterator[tuple[str, t
             yield kind, (rest, value, target)
 
 
-_MINE = re.compile(r"\W*(?:my(?:\s+own)?\s+(?:proposal|answer|version|draft)|myself|mine)\b", re.IGNORECASE)
-_RANKS = re.compile(r"(?:\A|\W+)rank(?:ing|ed)?\W.*", re.IGNORECASE | re.DOTALL)
+_MINE = regex(r"\W*(?:my(?:\s+own)?\s+(?:proposal|answer|version|draft)|myself|mine)\b", re.IGNORECASE)
+_RANKS = regex(r"(?:\A|\W+)rank(?:ing|ed)?\W.*", re.IGNORECASE | re.DOTALL)
 
 
 def _in_words(found: Directive, heard: Heard, names: Labels, own: str) -> Iterator[_Vote]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from .regex import regex
 from .values import LONGEST, SIGNS, boxed, credible, definite, value_of
 
 __all__ = ["concluded", "stated"]
@@ -14,15 +15,15 @@ _TAIL = 4
 _STATEMENT = 250
 """Characters of the longest line or sentence that only says one value."""
 
-_FOOTNOTE = re.compile(
+_FOOTNOTE = regex(
     r"\W*(?:note|n\.?b\.|caveat|assum|disclaimer|p\.s\.|confidence|however,?\s+(?!the\s|i\s)"
     r"|this (?:answer )?(?:assumes|is based)|please|let me know|i hope|hope this|feel free|keep in mind"
     r"|sources?\b)"
     r"|[*_]*\([a-z]{3,}\s.*\)[*_.]*$",
     re.IGNORECASE,
 )
-_LABELS_NEXT = re.compile(r"\banswer\b[^:]{0,20}:[*_\s]*$", re.IGNORECASE)
-_SENTENCES = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[\"(*_$\\]*[A-Z])")
+_LABELS_NEXT = regex(r"\banswer\b[^:]{0,20}:[*_\s]*$", re.IGNORECASE)
+_SENTENCES = regex(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[\"(*_$\\]*[A-Z])")
 
 
 def concluded(own: Sequence[str], plausible: Callable[[str], bool]) -> str | None:
@@ -55,8 +56,8 @@ _SO = (
     r"|(?:this|that|which) means|it follows|we (?:get|find|have|conclude|see)"
     r"|i (?:think|believe|conclude|am confident))(?:\s+that)?\s*[,:]?\s+|[∴⇒→]\s*)"
 )
-_CONCLUDES = re.compile(rf"{_SO}+", re.IGNORECASE)
-_ANSWER_IS = re.compile(
+_CONCLUDES = regex(rf"{_SO}+", re.IGNORECASE)
+_ANSWER_IS = regex(
     rf"(?P<before>(?:.*?[,;:-]\s+)?)(?P<turn>(?:but|yet|however,)\s+)?{_SO}*(?:(?:the|my|our)\s+)?"
     r"(?:(?:(?:final|correct|best|right|short)\s+)*(?:answer|ans)|(?:correct|best|right)\s+(?:option|choice))"
     r"(?:\s+(?:to|for|of)\s[^:=,]{1,100})?[*_]*"
@@ -65,7 +66,7 @@ _ANSWER_IS = re.compile(
     re.IGNORECASE,
 )
 _CHOSEN = tuple(
-    re.compile(rf"(?P<before>)(?P<turn>){_SO}*{form}", re.IGNORECASE)
+    regex(rf"(?P<before>)(?P<turn>){_SO}*{form}", re.IGNORECASE)
     for form in (
         r"(?:i|we)(?:\s+(?:would|will)|'(?:d|ll))?\s+(?:choose|chose|pick|picked|select|go with|vote for)\s+"
         r"(?P<value>.+)",
@@ -74,13 +75,13 @@ _CHOSEN = tuple(
         r"(?P<value>.{1,60}?)\s+is\s+(?:the|my|our)\s+(?:final\s+)?answer[.!]?",
     )
 )
-_SUPPOSED = re.compile(
+_SUPPOSED = regex(
     r"\W*(?:if|suppose|supposing|when|unless|whether|according|(?:as |for )?participant|some|others?|many)\b"
     r"|.*\b(?:say|says|said|claim\w*|think|thinks|argue\w*|wrote|writes|suggest\w*|believes?)"
     r"(?: that)?[,:]?\s*$",
     re.IGNORECASE,
 )
-_SOMEONES = re.compile(
+_SOMEONES = regex(
     r"\b(?:according to|participants?|(?:say|claim|think|argue|believe|suggest)s)\b", re.IGNORECASE
 )
 
@@ -102,10 +103,10 @@ def stated(sentence: str, plausible: Callable[[str], bool]) -> str:
     return ""
 
 
-_BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+")
-_DIGIT = re.compile(r"\d")
-_NAME = re.compile(r"[A-Z][\w'&.-]*(?:\s+(?:[A-Z][\w'&.-]*|of|the|de|da|di|van|von|and|la|le)){0,5}")
-_PREDICATE = re.compile(
+_BULLET = regex(r"\s*(?:[-*+•]|\d+[.)])\s+")
+_DIGIT = regex(r"\d")
+_NAME = regex(r"[A-Z][\w'&.-]*(?:\s+(?:[A-Z][\w'&.-]*|of|the|de|da|di|van|von|and|la|le)){0,5}")
+_PREDICATE = regex(
     r"(?P<before>.*)(?:\s(?:is|are|equals|makes|gives|comes to|amounts to)\s|\bit's\s|(?P<equals>=))"
     r"\s*(?P<value>\S.*)",
     re.IGNORECASE,

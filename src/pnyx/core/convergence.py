@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Sequence
 
+from .regex import regex
+
 __all__ = ["jaccard", "overlap"]
 
-_MARKUP = re.compile(r"(?<=\])\([^()\s]*\)|<[^<>\s][^<>]*>|^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+", re.MULTILINE)
+_MARKUP = regex(r"(?<=\])\([^()\s]*\)|<[^<>\s][^<>]*>|^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+", re.MULTILINE)
 """Link targets, tags and list markers: everything of Markdown whose letters or digits are not words."""
 
-_WORD = re.compile(
+_WORD = regex(
     r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"  # Scripts without spaces: each character is a word.
     r"|\d+(?:[.,]\d+)*(?![^\W\d_])"
     r"|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+(?:'[^\W_]+)*"
@@ -31,6 +34,7 @@ def overlap(now: Sequence[str], before: Sequence[str]) -> float:
     return sum(max(_similarity(words, other) for other in earlier) for words in map(_words, now)) / len(now)
 
 
+@functools.lru_cache(maxsize=64)  # this round's texts are the next one's earlier ones
 def _words(text: str) -> frozenset[str]:
     plain = _MARKUP.sub(" ", unicodedata.normalize("NFKC", text)).replace("\u2019", "'")
     return frozenset(_WORD.findall(plain.casefold()))

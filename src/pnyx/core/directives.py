@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .attribution import LEAD, conditional, hands_over, imagined, lead, reported
+from .regex import regex
 from .voice import Heard, Sentence, Unreadable
 
 __all__ = ["Directive", "Labels", "Named", "Unreadable", "Words", "said"]
@@ -32,14 +33,10 @@ class Directive:
     discussed: bool
 
 
-_CLAUSE = re.compile(
-    r"^|[,;:-]\s+(?=(?:(?:and\s+)?(?:so|therefore|thus|hence|consequently))\b)", re.IGNORECASE
-)
-_BEGINS = re.compile(r"(?:\A|[^\w\s'\"(\[]|\b(?:so|therefore|thus|hence|then|now))\s*\Z", re.IGNORECASE)
-_DISCUSSED = re.compile(
-    r"\s+(?:is|are|was|were|would|could|might|may|seems?|has|had|\w+n't)\b", re.IGNORECASE
-)
-_PARTED = re.compile(r"\s*(?:[:=|>→]|-+>?(?=\s)|\W*\Z)")
+_CLAUSE = regex(r"^|[,;:-]\s+(?=(?:(?:and\s+)?(?:so|therefore|thus|hence|consequently))\b)", re.IGNORECASE)
+_BEGINS = regex(r"(?:\A|[^\w\s'\"(\[]|\b(?:so|therefore|thus|hence|then|now))\s*\Z", re.IGNORECASE)
+_DISCUSSED = regex(r"\s+(?:is|are|was|were|would|could|might|may|seems?|has|had|\w+n't)\b", re.IGNORECASE)
+_PARTED = regex(r"\s*(?:[:=|>→]|-+>?(?=\s)|\W*\Z)")
 
 
 class Words:
@@ -50,14 +47,12 @@ class Words:
         named = "|".join(f"(?P<{kind}>{form})" for kind, form in forms.items())
         listed = rf"(?:(?:{either})(?:\s*(?:[/|,]|\bor\b)\s*(?:{either}))+\s*[:=-]+\s*)?"
         self.kinds = tuple(forms)
-        self.any = re.compile(rf"\b(?:{either})\b", re.IGNORECASE)
-        self._opening = re.compile(rf"{listed}{LEAD}(?:{named})\b", re.IGNORECASE)
-        self._named = re.compile(rf"\b(?:{either})\s*:", re.IGNORECASE)
-        self._inside = re.compile(rf"(?<!\w)(?:{named})\b", re.IGNORECASE)
-        self._start = re.compile(rf"[\W_]*(?:{named})\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
-        self._alternative = re.compile(
-            rf"(?:[/|,]|\bor\b)\s*(?P<word>{either})\b(?P<colon>\s*:)?", re.IGNORECASE
-        )
+        self.any = regex(rf"\b(?:{either})\b", re.IGNORECASE)
+        self._opening = regex(rf"{listed}{LEAD}(?:{named})\b", re.IGNORECASE)
+        self._named = regex(rf"\b(?:{either})\s*:", re.IGNORECASE)
+        self._inside = regex(rf"(?<!\w)(?:{named})\b", re.IGNORECASE)
+        self._start = regex(rf"[\W_]*(?:{named})\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+        self._alternative = regex(rf"(?:[/|,]|\bor\b)\s*(?P<word>{either})\b(?P<colon>\s*:)?", re.IGNORECASE)
 
     def find(self, heard: Heard, own: str = "") -> list[Directive]:
         """The directives of the writer, whose label is `own`, in order; none that offers a choice of them."""
@@ -127,7 +122,7 @@ class Named:
     bare: bool = False
 
 
-_BEFORE = re.compile(
+_BEFORE = regex(
     r"[\s:=|>→\"'<\[({*.,#_-]*"
     r"(?:(?:the|with|for|on|by|of|from|as|one|label|target|proposal|answer|response|version|draft|text|is)\b"
     r"[\s:\"'<\[(]*)*",
@@ -135,12 +130,12 @@ _BEFORE = re.compile(
 )
 _NOUN = r"(?:participant|option|candidate|seat|author|member)"
 _GAP = r"[\s_-]*"
-_ENDED = re.compile(
+_ENDED = regex(
     r"\s*(?:[^\s\w]|\Z)|\s+(?:because|since|for|as|is|was|with|over|and|or|has|gives|on|by|it|if|when)\b",
     re.IGNORECASE,
 )
-_AND = re.compile(r"[\s\"'*>\])]*(?:\b(?:and|or)\b|[&/|+=]|,(?:\s*(?:and|or)\b)?)", re.IGNORECASE)
-_DOUBT = re.compile(
+_AND = regex(r"[\s\"'*>\])]*(?:\b(?:and|or)\b|[&/|+=]|,(?:\s*(?:and|or)\b)?)", re.IGNORECASE)
+_DOUBT = regex(
     r"\W*\?|[\s,]*\b(?:would|could|might|may|was|were|seems|(?:is|are)\s+not)\b|[\s,]*\b\w+n't\b",
     re.IGNORECASE,
 )
@@ -153,7 +148,7 @@ class Labels:
         self.labels = tuple(labels)
         self._known = {_squeezed(name): label for label in labels for name in (label.split()[-1], label)}
         whole = "|".join(_GAP.join(map(re.escape, label.split())) for label in sorted(labels, key=len)[::-1])
-        self._name = re.compile(
+        self._name = regex(
             rf"(?<!\w)(?:(?P<whole>{whole})|{_NOUN}s?[\s_#.:'\"-]*(?P<key>[A-Z]{{1,2}}|\d{{1,2}})"
             r"|(?P<bare>[A-Z]{1,2}))(?![\w&])",
             re.IGNORECASE,
@@ -187,7 +182,7 @@ class Labels:
 
         Cut before two that are ranked equal, with an equals sign.
         """
-        link = re.compile(
+        link = regex(
             rf"(?:'s)?(?:\s+(?:proposal|answer))?[\"'\])*]*\s*(?:{joint})\s*[\"'\[(*]*", re.IGNORECASE
         )
         start = 0

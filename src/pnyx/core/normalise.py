@@ -10,6 +10,7 @@ from typing import Literal
 
 from .notation import plain
 from .quantities import Quantity, read_quantity
+from .regex import regex
 
 __all__ = ["Answer", "normalise", "read", "same"]
 
@@ -74,9 +75,9 @@ def read(value: str) -> Answer:
         text = shorter
 
 
-_LABELLED = re.compile(r"([A-Za-z])(?:[.:]| -)\s+\S")
-_EDGES = re.compile(r"""^[\s"'.,;:!?]+(?<![.,](?=\d))|[\s"'.,;:!?]+$""")
-_WRAPPED = re.compile(r"\(([^(),]*)\)|\[([^\[\],]*)\]|\{([^{},]*)\}|<([^<>,]*)>")
+_LABELLED = regex(r"([A-Za-z])(?:[.:]| -)\s+\S")
+_EDGES = regex(r"""^[\s"'.,;:!?]+(?<![.,](?=\d))|[\s"'.,;:!?]+$""")
+_WRAPPED = regex(r"\(([^(),]*)\)|\[([^\[\],]*)\]|\{([^{},]*)\}|<([^<>,]*)>")
 
 
 def _settled(text: str) -> str:
@@ -103,7 +104,7 @@ _MONTHS = {
 }  # fmt: skip
 _D, _M, _Y = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?", rf"(?P<m>{'|'.join(_MONTHS)})\.?", r"(?P<y>\d{4})"
 _DATES = tuple(
-    re.compile(
+    regex(
         rf"(?:(?:on|in)\s+)?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+)?(?:the\s+)?{form}",
         re.IGNORECASE,
     )
@@ -146,7 +147,7 @@ def _calendar(year: str | None, month: str, day: str | None) -> str:
     return (iso if year else f"-{iso[4:]}") if day else iso[:7]
 
 
-_ORDINAL = re.compile(r"^(?:option|choice|number|no\.|#)\s*(?=\d)", re.IGNORECASE)
+_ORDINAL = regex(r"^(?:option|choice|number|no\.|#)\s*(?=\d)", re.IGNORECASE)
 
 
 def _number(text: str) -> Answer | None:
@@ -158,7 +159,7 @@ def _number(text: str) -> Answer | None:
     return Answer("number", canonical, quantity)
 
 
-_TRUTH = re.compile(
+_TRUTH = regex(
     r"(yes|no|true|false)(?:\s*[,;:(]|\s+-|[.!]\s(?!\s*\d))(?!\s*(?:yes|no|true|false|and|or)\b)",
     re.IGNORECASE,
 )
@@ -171,13 +172,13 @@ def _truth(text: str) -> Answer | None:
     return Answer("truth", match[1].lower()) if match else None
 
 
-_LETTER = re.compile(
+_LETTER = regex(
     r"(?:(?:option|choice|answer|alternative|letter)\s+)?[(\[]?([A-Z])(?:[)\]][.:]?|[.:])?"
     r"|(?:\(([A-Z])\)|\[([A-Z])\]|([A-Z])\)|(?:option|choice)\s+\(?([A-Z])\)?(?:\s*[.:,]|\s+-))"
     r"(?!\s*(?:(?:and|or)\b|[,&]|\(?[A-Z]\))).+",
     re.IGNORECASE,
 )
-_LETTERS = re.compile(r"\(?[A-Z]\)?(?:(?:\s*[,;&]\s*|\s+)(?:and\s+)?\(?[A-Z]\)?)+", re.IGNORECASE)
+_LETTERS = regex(r"\(?[A-Z]\)?(?:(?:\s*[,;&]\s*|\s+)(?:and\s+)?\(?[A-Z]\)?)+", re.IGNORECASE)
 
 
 def _option(text: str) -> Answer | None:
@@ -189,9 +190,9 @@ def _option(text: str) -> Answer | None:
     return None
 
 
-_INITIALS = re.compile(r"\b(?:[^\W\d_]\.\s?)+[^\W\d_]\b\.?")
+_INITIALS = regex(r"\b(?:[^\W\d_]\.\s?)+[^\W\d_]\b\.?")
 _REWRITES = tuple(
-    (re.compile(pattern), new)
+    (regex(pattern), new)
     for pattern, new in (
         (r'"|(?<!\w)\'|\'(?!\w)', ""),
         ("∞", "infinity"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from .regex import regex
+
 __all__ = ["plain", "punctuation", "unmarked"]
 
 _LOOKALIKES = str.maketrans(
@@ -16,36 +18,36 @@ _LOOKALIKES = str.maketrans(
 _OPERATORS = str.maketrans(
     dict.fromkeys("*\u22c5\u00b7\u2219\u2217", "\u00d7") | dict.fromkeys("\u2044\u2215\u00f7", "/")
 )
-_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+")
+_RAISED = regex("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+")
 _LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ", "0123456789+-()n")
-_VULGAR = re.compile(r"(?<=\d)(?=[¼½¾⅐-⅞↉])")
+_VULGAR = regex(r"(?<=\d)(?=[¼½¾⅐-⅞↉])")
 
-_MARK = re.compile(r"(?<![\w*_)\]])[*_]+(?=[^\s*_])|(?<=[^\s*_])[*_]+(?![\w*_(\[])|~~")
+_MARK = regex(r"(?<![\w*_)\]])[*_]+(?=[^\s*_])|(?<=[^\s*_])[*_]+(?![\w*_(\[])|~~")
 
-_MATH = re.compile(r"(?<!\\)\$(?=\S)((?:[^$\\]|\\.)+)(?<!\s)\$(?!\d)")
-_TEX_SPACE = re.compile(r"\\(?:[,;: \\]|q?quad(?![A-Za-z]))|(?<=\d)~(?=\w)")
-_TEX_DROPPED = re.compile(
+_MATH = regex(r"(?<!\\)\$(?=\S)((?:[^$\\]|\\.)+)(?<!\s)\$(?!\d)")
+_TEX_SPACE = regex(r"\\(?:[,;: \\]|q?quad(?![A-Za-z]))|(?<=\d)~(?=\w)")
+_TEX_DROPPED = regex(
     r"\\(?:[!()\[\]]|(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|limits)(?![A-Za-z]))|\$\$"
 )
-_TEX_ESCAPE = re.compile(r"\\([%$#&_{}])")
+_TEX_ESCAPE = regex(r"\\([%$#&_{}])")
 _TEX_SYMBOLS = {
     "times": "\u00d7", "cdot": "\u00d7", "div": "/", "approx": "≈", "sim": "~", "pm": "±", "infty": "∞",
     "pi": "π", "theta": "θ", "alpha": "\u03b1", "beta": "β", "mu": "μ", "Omega": "Ω", "circ": "°",
     "degree": "°", "percent": "%", "euro": "€", "pounds": "£", "textdollar": "$", "le": "≤", "leq": "≤",
     "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "to": "→", "ldots": "...", "dots": "...", "sqrt": "√",
 }  # fmt: skip
-_TEX_SYMBOL = re.compile(rf"\\({'|'.join(_TEX_SYMBOLS)})(?![A-Za-z])")
+_TEX_SYMBOL = regex(rf"\\({'|'.join(_TEX_SYMBOLS)})(?![A-Za-z])")
 # Each matches only what holds no further braces, so that repeating it works from the inside out.
-_TEX_FRACTION = re.compile(r"\\[dtc]?frac\s*(?:\{([^{}]*)\}|(\d))\s*(?:\{([^{}]*)\}|(\d))")
-_TEX_WRAPPED = re.compile(
+_TEX_FRACTION = regex(r"\\[dtc]?frac\s*(?:\{([^{}]*)\}|(\d))\s*(?:\{([^{}]*)\}|(\d))")
+_TEX_WRAPPED = regex(
     r"\\(?:boxed|fbox|mbox|text(?:bf|it|rm|tt|sf|normal)?|math(?:rm|bf|it|sf|bb|tt)|operatorname|emph"
     r"|underline|bf|rm)\s*\{([^{}]*)\}"
 )
-_TEX_GROUP = re.compile(r"([√^])\s*\{([^{}]*)\}")
+_TEX_GROUP = regex(r"([√^])\s*\{([^{}]*)\}")
 
-_ATOM = re.compile(r"[+-]?[\w.,√°]+")
-_ROOT = re.compile(r"\bsqrt\s*(?=\()|√\s+")
-_ROOT_OF_ATOM = re.compile(r"√\(\s*(\w+)\s*\)")
+_ATOM = regex(r"[+-]?[\w.,√°]+")
+_ROOT = regex(r"\bsqrt\s*(?=\()|√\s+")
+_ROOT_OF_ATOM = regex(r"√\(\s*(\w+)\s*\)")
 
 
 def punctuation(text: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .directives import Unreadable, said
+from .regex import regex
 from .structured import field, object_schema
 from .voice import hear
 
@@ -45,13 +46,13 @@ PLAN = object_schema(
 )
 
 _NEEDS = r"(?:needs?|depends?\s+on|requires?|dependenc(?:y|ies)|after)"
-_ITEM = re.compile(
+_ITEM = regex(
     r"[\s*+•|#-]*(?:(?:sub-?)?task|step|part|question|q)?"
     r"[\s*_]*(?P<label>\d{1,2}|(?!label\b)[A-Za-z]\w{0,30})[*_]*\s*[.):：|][\s*_|]*(?P<question>[^\s*_|].*?)"
     rf"(?:[\s|;,([—–-]+{_NEEDS}\b\s*[:：]?\s*(?P<needs>[^)\]|]*)[)\]|]*)?[\s*_|.]*",
     re.IGNORECASE,
 )
-_CONTINUED = re.compile(rf"[\s*+•-]*{_NEEDS}\b[\s*_]*[:：]?[\s*_]*(?P<needs>.*)", re.IGNORECASE)
+_CONTINUED = regex(rf"[\s*+•-]*{_NEEDS}\b[\s*_]*[:：]?[\s*_]*(?P<needs>.*)", re.IGNORECASE)
 _NOBODY = ("", "none", "nothing", "no", "null", "n/a", "[]")
 
 
@@ -61,7 +62,7 @@ def read_plan(text: str) -> tuple[Subtask, ...]:
     Reads a JSON object or array, or a list of questions ("2. What does it cost? (needs: 1)"). Raises
     `Unreadable` when there is no plan, or more than one.
     """
-    heard = hear(text, re.compile(r"(?!)"))
+    heard = hear(text, regex(r"(?!)"))
     nested = [
         items
         for document in heard.objects

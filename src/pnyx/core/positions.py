@@ -9,6 +9,7 @@ from typing import Any
 
 from .answers import final_answer, same
 from .directives import Unreadable, said
+from .regex import regex
 from .structured import field, object_schema
 from .voice import Heard, hear
 
@@ -32,15 +33,15 @@ _STRING = {"type": "string"}
 POSITION = object_schema(
     "position", {"steelman": _STRING, "critique": _STRING, "decision": _STRING, "answer": _STRING}
 )
-_MARKS = re.compile(r"[\W_]*(?:(?:\d{1,2}|[ivx]{1,3})[.)]\s[\W_]*)?", re.IGNORECASE)
-_HEADING = re.compile(
+_MARKS = regex(r"[\W_]*(?:(?:\d{1,2}|[ivx]{1,3})[.)]\s[\W_]*)?", re.IGNORECASE)
+_HEADING = regex(
     r"(?:(?:part|section|step)\s+\w+[\W_]{1,5}|(?:my|final)\s+)?"
     r"(?:(?P<steelman>steel[\s-]?man(?:ning|ned|s)?)|(?P<critique>critiques?|criticisms?)"
     r"|(?P<decision>decision))\b(?:\s+(?:of|for|on|against)\b[^:：\n]{0,80}?|\s*\([^()\n]{0,80}\))?"
     r"[*_`]*\s*(?:[:：]|[-–—]+\s|\Z)[*_`\s]*(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_FINAL = re.compile(r"[\W_]*final\s+answer\b", re.IGNORECASE)
+_FINAL = regex(r"[\W_]*final\s+answer\b", re.IGNORECASE)
 _WANTED = "give the sections STEELMAN, CRITIQUE and DECISION once, the last with your answer and why"
 _MOST = 10
 """Decisions in one reply that are compared for saying the same."""

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from .regex import regex
 from .units import NONE, Unit, read_unit
 
 __all__ = ["Quantity", "read_quantity"]
@@ -33,15 +34,15 @@ class Quantity:
 
 
 _CODES = ("usd", "eur", "gbp", "jpy", "cny", "inr", "chf", "cad", "aud")
-_LEAD = re.compile(
+_LEAD = regex(
     r"(?:approximately|approx\b\.?|about|around|roughly|circa|exactly|precisely|just|equals|equal to|the"
     r"|a total of|in(?=\s+\d{4}\b)|an?(?=\s+(?:hundred|thousand|million|billion|trillion|dozen|half)\b))\s+"
     r"|[~≈≃]\s*",
     re.IGNORECASE,
 )
-_SAID = re.compile(r"[,;:]|\b(?:and|or|because|since|if|so|as|when|where|with|not)\b", re.IGNORECASE)
-_ENCLOSED = re.compile(r"(?<![\w)])\(\s*([+-]?[\d.,]+)\s*\)(?![\w(])")
-_SIGNED = re.compile(
+_SAID = regex(r"[,;:]|\b(?:and|or|because|since|if|so|as|when|where|with|not)\b", re.IGNORECASE)
+_ENCLOSED = regex(r"(?<![\w)])\(\s*([+-]?[\d.,]+)\s*\)(?![\w(])")
+_SIGNED = regex(
     rf"([+-]?)\s*((?:us|au|a|ca|c)?\$|[€£¥₹]|(?:{'|'.join(_CODES)})\b)?\s*([+-]?)\s*",
     re.IGNORECASE,
 )
@@ -49,7 +50,7 @@ _GROUPS = r"\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?: \d{3})+|\d{1,
 _DECIMAL = rf"(?:(?:(?:{_GROUPS}|\d+)(?:\.\d+|\.(?!\w))?|\.\d+)(?!\d|[ ,'_.]\d))"
 _TENS = r"(?:e|\s*[\u00d7x]\s*10\s*\^)\s*\(?(?P<tens>[+-]?\d{1,4})\)?(?!\d)"
 _FORMS = tuple(
-    re.compile(form, re.IGNORECASE)
+    regex(form, re.IGNORECASE)
     for form in (
         r"(?P<whole>\d+)\s+(?:and\s+)?(?P<above>\d+)\s*/\s*(?P<below>\d+)(?![\d./])",
         r"(?P<base>\d{1,9})\s*\^\s*\(?(?P<power>[+-]?\d{1,4})\)?(?![\d./])",
@@ -58,18 +59,18 @@ _FORMS = tuple(
         rf"(?P<above>{_DECIMAL})",
     )
 )
-_EUROPEAN = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})(?![\d.,])")
-_DECADE = re.compile(r"\d{3}0s\b")
+_EUROPEAN = regex(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})(?![\d.,])")
+_DECADE = regex(r"\d{3}0s\b")
 _MAX_DIGITS = 200
 """Powers beyond this stay text: such numbers cost memory and time, and no question asks for one exactly."""
 
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12,
            "dozen": 12, "k": 10**3, "bn": 10**9, "mn": 10**6}  # fmt: skip
-_SCALE_ALONE = re.compile(r"(?:hundred|thousand|million|billion|trillion|dozen)\b", re.IGNORECASE)
-_SCALE = re.compile(r"\s*(hundred|thousand|million|billion|trillion|dozen|bn|mn)\b|(k)\b", re.IGNORECASE)
+_SCALE_ALONE = regex(r"(?:hundred|thousand|million|billion|trillion|dozen)\b", re.IGNORECASE)
+_SCALE = regex(r"\s*(hundred|thousand|million|billion|trillion|dozen|bn|mn)\b|(k)\b", re.IGNORECASE)
 _MONEY_SCALES = {"m": 10**6, "mm": 10**6, "b": 10**9, "t": 10**12}
-_MONEY_SCALE = re.compile(r"\s?(mm|m|b|t)\b", re.IGNORECASE)
-_PERCENT = re.compile(r"\s*(?:%|per\s?cent\b|pct\b\.?|(‰))(?!\s*points?\b)", re.IGNORECASE)
+_MONEY_SCALE = regex(r"\s?(mm|m|b|t)\b", re.IGNORECASE)
+_PERCENT = regex(r"\s*(?:%|per\s?cent\b|pct\b\.?|(‰))(?!\s*points?\b)", re.IGNORECASE)
 _ONLY_APART = frozenset("tydbk")
 """Symbols that count as units only after a space: `3t` is more often a product, `4K` and `7B` a size."""
 
@@ -83,7 +84,7 @@ _SMALL = {
     for value, name in zip(range(0, 100, step), names.split(), strict=False)
 }  # fmt: skip
 _LARGE = {name: _SCALES[name] for name in ("thousand", "million", "billion", "trillion")}
-_SPELLED_WORD = re.compile(r"(?:^|(?<=\w)(?: |-|, ))([a-z]+)(?![^\W_])", re.IGNORECASE)
+_SPELLED_WORD = regex(r"(?:^|(?<=\w)(?: |-|, ))([a-z]+)(?![^\W_])", re.IGNORECASE)
 _PARTS = {
     name: Fraction(1, n)
     for n, names in {
@@ -93,8 +94,8 @@ _PARTS = {
     }.items()
     for name in names.split()
 }  # fmt: skip
-_PART = re.compile(rf"[ -]({'|'.join(_PARTS)})\b", re.IGNORECASE)
-_AND_A_HALF = re.compile(r"\s+and\s+(?:a|one)[ -]half\b", re.IGNORECASE)
+_PART = regex(rf"[ -]({'|'.join(_PARTS)})\b", re.IGNORECASE)
+_AND_A_HALF = regex(r"\s+and\s+(?:a|one)[ -]half\b", re.IGNORECASE)
 
 
 def read_quantity(text: str) -> Quantity | None:

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from .notation import punctuation
+from .regex import regex
 
 __all__ = ["Line", "lines"]
 
@@ -19,15 +20,15 @@ class Line(NamedTuple):
 
 _THINKING = ("think", "thinking", "reasoning", "scratchpad")
 _BLOCKS = rf"{'|'.join(_THINKING)}|m[0-9a-f]{{10}}"
-_BLOCK = re.compile(
+_BLOCK = regex(
     rf"^[ \t]*<(?P<opens>{_BLOCKS})(?:\s[^<>\n]*)?>|</(?P<closes>{_BLOCKS})>", re.IGNORECASE | re.MULTILINE
 )
 """Thinking aloud, and the fences in which a prompt shows what others said (`text.Draft`)."""
 
-_FENCE = re.compile(r"[\s>]*(?:(?:[-*+]|\d+[.)])\s+)?(`{3,}|~{3,})")
-_BLOCKQUOTE = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?>")
-_QUOTE_OPENS = re.compile(r'(?:^|(?<=[\s(:,]))"(?=\S)')
-_QUOTE_CLOSES = re.compile(r'(?<=\S)"')
+_FENCE = regex(r"[\s>]*(?:(?:[-*+]|\d+[.)])\s+)?(`{3,}|~{3,})")
+_BLOCKQUOTE = regex(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?>")
+_QUOTE_OPENS = regex(r'(?:^|(?<=[\s(:,]))"(?=\S)')
+_QUOTE_CLOSES = regex(r'(?<=\S)"')
 
 
 def lines(text: str) -> list[Line]:

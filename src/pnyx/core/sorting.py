@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .regex import regex
 from .structured import field, object_schema
 from .verdicts import Unreadable
 from .voice import hear
@@ -22,7 +23,7 @@ def read_groups(text: str, count: int) -> list[list[int]]:
     Raises `Unreadable` when there are no groups, or a text is in two.
     """
     wanted = f'give one JSON object {{"groups": [[1, 2], [3]]}} with the numbers 1 to {count}, each once'
-    for document in hear(text, re.compile(r"(?!)")).objects:
+    for document in hear(text, regex(r"(?!)")).objects:
         found = field(document, "groups", "group")
         if not isinstance(found, list):
             continue

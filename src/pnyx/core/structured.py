@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .regex import regex
 from .steps import Schema
 
 __all__ = ["Located", "conform", "field", "find_objects", "object_schema", "read_object"]
@@ -22,9 +23,9 @@ TOKENS = 50_000
 LONGEST = 100_000
 """Characters of an object that is read leniently."""
 
-_FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n(.*?)^[ \t]*\1", re.DOTALL | re.MULTILINE)
-_OPENING = re.compile(r"\{(?=\s*(?:[\"'“”„}]|//|/\*|[A-Za-z_]\w{0,63}\s*:))")
-_TOKEN = re.compile(
+_FENCE = regex(r"^[ \t]*(```|~~~)[^\n]*\n(.*?)^[ \t]*\1", re.DOTALL | re.MULTILINE)
+_OPENING = regex(r"\{(?=\s*(?:[\"'“”„}]|//|/\*|[A-Za-z_]\w{0,63}\s*:))")
+_TOKEN = regex(
     r"""(?P<space>\s+|//[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)
     |(?P<mark>[{}\[\]:,])
     |(?P<string>"[^"\\]*(?:\\.[^"\\]*)*"
@@ -34,9 +35,9 @@ _TOKEN = re.compile(
     |(?P<word>[A-Za-z_]\w*)""",
     re.DOTALL | re.VERBOSE,
 )
-_COLON = re.compile(r"\s*:")
+_COLON = regex(r"\s*:")
 _OPENERS = tuple("\"'“”„/")
-_ESCAPE = re.compile(r"""\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\'|\\|\"""")
+_ESCAPE = regex(r"""\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\'|\\|\"""")
 _REPAIRED = {r"\'": "'", "\\": r"\\", '"': r"\""}
 _WORDS = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 

@@ -7,7 +7,6 @@ is well argued, …") is, since the reply opens with it.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -17,44 +16,43 @@ from ._declining import DECLINES, PADDING, POLICY, SUBSTANCE
 from ._hedges import HEDGED, NEGATED, PERFORMED, REVERSED, UNDENIED
 from ._plain import INVISIBLE, plain
 from ._praise import CONCEDED, PRAISE
+from .regex import regex
 
 __all__ = ["flatters", "opening", "refusal", "silent"]
 
 _OPENING = 200
 _CONTEXT = 200
 _SHORT = 500
-_SENTENCE = re.compile(r"(?:[^.!?\n]|[.!?](?=\w))+[.!?]*")
-_QUOTED = re.compile(r"\"[^\"\n]*\"|'(?<!\w')(?:[^'\n]|(?<=\w)'(?=\w)){1,200}'(?!\w)")
-_TURN = r"[;:()\u2013\u2014]|\s-\s|\b(?:but|yet|however|nonetheless|nevertheless)\b,?"
-_RULE = (
+_SENTENCE = regex(r"(?:[^.!?\n]|[.!?](?=\w))+[.!?]*")
+_QUOTED = regex(r"\"[^\"\n]*\"|'(?<!\w')(?:[^'\n]|(?<=\w)'(?=\w)){1,200}'(?!\w)")
+_TURN = regex(r"[;:()\u2013\u2014]|\s-\s|\b(?:but|yet|however|nonetheless|nevertheless)\b,?")
+_RULE = regex(
     r"(?:(?!\b(?:but|though|although|yet|while)\b)[^.;])*?"
     r"\b(?:would|should|must|needs?|could|will|has to|have to|requires?|ought)\b"
 )
-_STOP = re.compile(r"[.!?]+(?!\w)|[\n\u3002\uff01]+")
-_HEADING = re.compile(
+_STOP = regex(r"[.!?]+(?!\w)|[\n\u3002\uff01]+")
+_HEADING = regex(
     r"(?!(?:[^:\n]*[^:\n\w])?(?:says?|claims?|calls?|reads?|states?|argues?|writes?|missing|lacks?|needs?|needed"
     r"|should|would|not|no|never|better|instead|wrong|without)\b)"
     r"(?:[\w'/#&,()-]+ ){0,5}[\w'/#&,()-]+ ?(?::|->) (?=[A-Z])"
 )
 """A few words before a colon and a new sentence, unless that is somebody else's, or is what is wanted."""
 
-_VISIBLE = re.compile(rf"[^\s{INVISIBLE}]")
+_DECLINES, _PADDING = regex(DECLINES), regex(PADDING)
+_POLICY, _SUBSTANCE = regex(POLICY), regex(SUBSTANCE)
+_HEDGED, _PERFORMED = regex(HEDGED), regex(PERFORMED)
+_NEGATED, _REVERSED, _UNDENIED = regex(NEGATED), regex(REVERSED), regex(UNDENIED)
+_VISIBLE = regex(rf"[^\s{INVISIBLE}]")
 
 _LOWER = str.maketrans(f"{ascii_uppercase}ÃÉÓ\u0130\u0131\u017f\u212a", f"{ascii_lowercase}ãéóiisk")
 """To lower case, character for character, as far as the patterns have letters: they are read without case."""
-
-
-@functools.cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    # On first use: the patterns are long, and most texts need few of them.
-    return re.compile(pattern)
 
 
 class _Wordings:
     """Patterns by their cues, as `_praise` lists them."""
 
     def __init__(self, listed: Sequence[tuple[str, str]]) -> None:
-        self._listed = listed
+        self._patterns = [regex(pattern) for _, pattern in listed]
         self._numbers = defaultdict[str, list[int]](list)
         for number, (cues, _) in enumerate(listed):
             for cue in cues.split("|"):
@@ -63,7 +61,7 @@ class _Wordings:
     def cued(self, sentence: str) -> Iterator[re.Pattern[str]]:
         """Those that `sentence` may fit, in their order."""
         for number in sorted({n for cue, some in self._numbers.items() if cue in sentence for n in some}):
-            yield _compiled(self._listed[number][1])
+            yield self._patterns[number]
 
 
 _CONCEDED, _PRAISE = _Wordings(CONCEDED), _Wordings(PRAISE)
@@ -107,14 +105,14 @@ def _meant(sentence: str, match: re.Match[str], first: bool) -> bool:
     before, after, groups = sentence[: match.start()], sentence[match.end() :], match.groupdict()
     if groups.get("pronoun") and not (first and ":" not in before):
         return False
-    if groups.get("article") in ("a", "an") and _compiled(_RULE).match(after):
+    if groups.get("article") in ("a", "an") and _RULE.match(after):
         return False
-    if _compiled(REVERSED).match(after):
+    if _REVERSED.match(after):
         return False
-    clause = _compiled(UNDENIED).sub("", _compiled(_TURN).split(before)[-1]).strip()
-    if _compiled(HEDGED).search(_compiled(PERFORMED).sub("", clause).strip()):
+    clause = _UNDENIED.sub("", _TURN.split(before)[-1]).strip()
+    if _HEDGED.search(_PERFORMED.sub("", clause).strip()):
         return False
-    return clause.endswith(",") or not _compiled(NEGATED).search(clause)
+    return clause.endswith(",") or not _NEGATED.search(clause)
 
 
 def refusal(text: str) -> bool:
@@ -127,18 +125,18 @@ def refusal(text: str) -> bool:
     sentences = [mark.strip() for mark in _STOP.split(said.translate(_LOWER)) if mark.strip()]
     declining = [_declines(sentence) for sentence in sentences]
     return any(declining) and all(
-        declined or (_compiled(PADDING).fullmatch(sentence) and not _substantial(sentence))
+        declined or (_PADDING.fullmatch(sentence) and not _substantial(sentence))
         for declined, sentence in zip(declining, sentences, strict=True)
     )
 
 
 def _declines(sentence: str) -> bool:
-    found = _compiled(DECLINES).fullmatch(sentence)
+    found = _DECLINES.fullmatch(sentence)
     return found is not None and not _substantial(sentence[found.end("lead") :])
 
 
 def _substantial(sentence: str) -> bool:
-    return bool(_compiled(SUBSTANCE).search(sentence)) and not _compiled(POLICY).search(sentence)
+    return bool(_SUBSTANCE.search(sentence)) and not _POLICY.search(sentence)
 
 
 def silent(text: str) -> bool:

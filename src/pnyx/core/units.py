@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
+from .regex import regex
+
 __all__ = ["NONE", "Unit", "read_unit"]
 
 
@@ -128,22 +130,22 @@ NONE = Unit("", Fraction(1), ())
 """No unit was written."""
 
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
-_FACTOR = re.compile(
+_FACTOR = regex(
     r"(?:(?P<before>square|sq|cubic|cu)\b\.?\s*)?(?P<name>[^\d^]+?)"
     r"(?:\^(?P<power>[1-4])|\s+(?P<after>squared|cubed))?",
     re.IGNORECASE,
 )
-_PER = re.compile(r"\s*/\s*|\s+(?:per|each|every|an?)\s+", re.IGNORECASE)
-_PRODUCT = re.compile(r"\s*\u00d7\s*")
+_PER = regex(r"\s*/\s*|\s+(?:per|each|every|an?)\s+", re.IGNORECASE)
+_PRODUCT = regex(r"\s*\u00d7\s*")
 _WORD = r"[^\W\d_]{2,}(?:['-][^\W\d_]+)*"
-_NOUN = re.compile(rf"{_WORD}(?: {_WORD}){{0,3}}")
-_TAIL = re.compile(
+_NOUN = regex(rf"{_WORD}(?: {_WORD}){{0,3}}")
+_TAIL = regex(
     r"(?:^|\s+)(?:of|in|on|at|from|for|after|before|with|left|remaining|total|altogether|overall|combined"
     r"|together|old|tall|long|wide|high|deep|away|ago|later|earlier|more|less|fewer|longer|faster|each|apiece"
     r"|worth)(?:\s+[^\W\d_][^\W\d]*){0,4}$",
     re.IGNORECASE,
 )
-_NO_COUNT = re.compile(
+_NO_COUNT = regex(
     r"\b(?:or|and|but|nor|not|than|to|by|minus|plus|over|if|is|are|was|were|has|have|mod|modulo|pi|sqrt|root|log"
     r"|ln|sin|cos|tan|exp|squared|cubed|choose|factorial|infinity|half|halves|(?:third|quarter|fourth|fifth|sixth"
     r"|seventh|eighth|ninth|tenth|hundredth|thousandth)s?|hundred|thousand|[mb]illion|trillion|dozen|zero|one|two"

@@ -6,6 +6,7 @@ import re
 
 from .normalise import read
 from .notation import unmarked
+from .regex import regex
 
 __all__ = ["LONGEST", "SIGNS", "boxed", "credible", "definite", "value_of"]
 
@@ -55,14 +56,14 @@ def boxed(text: str) -> str:
     return ""
 
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = regex(
     r"[<\[{(]\s*(?:(?:the|your|insert|final|short|an?)\s+)*"
     r"(?:value|answer|result|letter|number|option)\b.*[>\]})]"
     r"|value|answer|[.…?!*_ -]*",
     re.IGNORECASE,
 )
 _WRAPPINGS = tuple(
-    re.compile(form)
+    regex(form)
     for form in (
         r"\$\$?((?:[^$\\]|\\.)+)\$\$?",
         r"\\\((.*)\\\)",
@@ -73,7 +74,7 @@ _WRAPPINGS = tuple(
         r"'([^']*)'",
     )
 )
-_ABBREVIATION = re.compile(r"\b\w\.\s?\w\.$")
+_ABBREVIATION = regex(r"\b\w\.\s?\w\.$")
 
 
 def _unwrapped(text: str) -> str:
@@ -89,11 +90,11 @@ def _unwrapped(text: str) -> str:
 
 
 # In small letters only: capitals may begin a title.
-_HEDGE = re.compile(
+_HEDGE = regex(
     r"(?:(?:therefore|thus|then|clearly|simply|just|indeed|actually|definitely|certainly|probably|presumably"
     r"|(?:most )?likely|it's|it is|I think)\b[,:]?\s+)+"
 )
-_CONTRAST = re.compile(
+_CONTRAST = regex(
     r"not\s+(?!only\b).{1,100}?(?:[,;.:-]?\s+but(?:\s+(?:rather|instead|actually|in fact))?"
     r"|[,;.:-]\s+(?:(?:it|that|the\s+(?:correct\s+|right\s+|real\s+)?answer)(?:\s+is|'s)|rather|instead))"
     r"[:,]?\s+(.+)",
@@ -106,26 +107,26 @@ def _contrasted(value: str) -> str:
     return match[1] if match else value
 
 
-_SAID_OF = re.compile(r"(?P<value>.{1,60}?)\s+(?:is|are)\s+(?P<rest>.{1,100})", re.IGNORECASE)
-_THERE_IS = re.compile(
+_SAID_OF = regex(r"(?P<value>.{1,60}?)\s+(?:is|are)\s+(?P<rest>.{1,100})", re.IGNORECASE)
+_THERE_IS = regex(
     r"there\s+(?:is|are)\s+(?:exactly\s+|only\s+)?(?P<value>\S.{0,60}?)"
     r"(?P<rest>(?:\s+(?:in|on|at|of|to|for|from|left|between|among|per|each|that|who)\b.{0,100})?)",
     re.IGNORECASE,
 )
-_MORE = re.compile(
+_MORE = regex(
     r"[,;:\d]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|half|and|or|then|but|so|giving|leaving"
     r"|which|making|not|no|never|neither|nor|wrong|incorrect|false|impossible|too|if|either|maybe|perhaps)\b|n't",
     re.IGNORECASE,
 )
 """What makes more of a sentence than one value and what it is of."""
-_CALLED = re.compile(r"(?:the|what|how|correct|right)\b", re.IGNORECASE)
-_COUNTED = re.compile(r"\d[\d.,]*\s+[a-z]{3,}", re.IGNORECASE)
-_SUPERLATIVE = re.compile(
+_CALLED = regex(r"(?:the|what|how|correct|right)\b", re.IGNORECASE)
+_COUNTED = regex(r"\d[\d.,]*\s+[a-z]{3,}", re.IGNORECASE)
+_SUPERLATIVE = regex(
     r"the\s+(?:\w+est|best|worst|most|least|only|winner|first|second|third|fourth|last)\b"
     r"(?!.*\b(?:\w+est|best|worst|most|least|first|second|third|fourth|last)\b).*",
     re.IGNORECASE,
 )
-_ONE_NAME = re.compile(
+_ONE_NAME = regex(
     r"(?!(?:It|This|That|These|Those|There|He|She|They|We|What|Who|Which|One|The|Nobody|Everyone|None)\b)[A-Z][a-z]+"
 )
 
@@ -151,33 +152,33 @@ def _spoken_of(value: str) -> str:
     return value
 
 
-_EVASIVE = re.compile(
+_EVASIVE = regex(
     r"(?:not|un(?:clear|known|certain|determined|decided|available|likely)|that|to|in|on|at|by|because|based"
     r"|given|found|obtained|dependent|as|below|above|simple|complex|complicated|whether|what|which|somewhere"
     r"|possibly|either|neither|none of|it|still|hard)\b",
     re.IGNORECASE,
 )
-_BREAK = re.compile(r"\s*[(\[]|[,;:.!?]\s+|\s+-+\s+|\s+(?=[a-z])")
-_CAVEAT = re.compile(
+_BREAK = regex(r"\s*[(\[]|[,;:.!?]\s+|\s+-+\s+|\s+(?=[a-z])")
+_CAVEAT = regex(
     r"(?:assuming|assumes|provided|given|unless|although|though|but|however|because|since|as long as"
     r"|depending|subject|with the caveat|rounded|rounding|not|rather|instead|if|when|where|which|note"
     r"|approximately|i\.e\.|that is|based|excluding|including|ignoring|barring|according"
     r"|at least if|under the|so)\b",
     re.IGNORECASE,
 )
-_CAVEAT_ALONE = re.compile(
+_CAVEAT_ALONE = regex(
     r"(?:assuming|provided that|given that|unless|although|because|rather than|instead of)\b", re.IGNORECASE
 )
 """Words that begin a caveat even without punctuation before them, and behind any answer."""
 
-_SENTENCE = re.compile(
+_SENTENCE = regex(
     r"(?:it|this|that|these|those|there|the|note|i|we|you|all|here|let|please|my|in|as|to|for)\b"
     r"|\S+(?:\s+\S+){2}",
     re.IGNORECASE,
 )
-_REMARK = re.compile(r"(?:it|this|that|these|those|there|note|i|we|they|he|she)\b", re.IGNORECASE)
-_CONJUNCTION = re.compile(r"(?:and|or|to)\b|&", re.IGNORECASE)
-_ITEM_END = re.compile(r"[,;(.]|\s(?:and|or)\s")
+_REMARK = regex(r"(?:it|this|that|these|those|there|note|i|we|they|he|she)\b", re.IGNORECASE)
+_CONJUNCTION = regex(r"(?:and|or|to)\b|&", re.IGNORECASE)
+_ITEM_END = regex(r"[,;(.]|\s(?:and|or)\s")
 
 
 def _before_caveat(value: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 
 from .attribution import imagined
 from .directives import Labels, Named, Unreadable, Words, said
+from .regex import regex
 from .steps import Schema
 from .structured import field, object_schema
 from .voice import Heard, hear
@@ -102,16 +103,16 @@ _PICKS = Words(
     choose=r"pick|choose|select|prefer|favou?r|endorse|vote\s+for|go\s+with",
 )
 # "My verdict:", "After weighing all three,"
-_BEFORE = re.compile(
+_BEFORE = regex(
     r"(?:(?:my|the|final)\s+){0,2}(?:verdict|judge?ment|vote|decision|conclusion)\s*:\s*|[^,:]{1,60},\s+",
     re.IGNORECASE,
 )
-_OF_OPTIONS = re.compile(r"\s(?:answer|option|choice|response|one)\Z", re.IGNORECASE)
-_GOES_TO = re.compile(
+_OF_OPTIONS = regex(r"\s(?:answer|option|choice|response|one)\Z", re.IGNORECASE)
+_GOES_TO = regex(
     r"\W{0,3}(?:\s*(?:[:=→|]|-+>?(?=\s)|\Z)|\s+(?:is|was|goes\s+to|comes\s+from|belongs\s+to)\b)",
     re.IGNORECASE,
 )
-_WINS = re.compile(
+_WINS = regex(
     rf"(?:'s\s+{_THING})?\s+(?:wins\b|(?:is|has|gives|gave|makes|offers|provides)"
     rf"(?:\s+(?:clearly|easily|by\s+far))?\s+(?:the\s+|overall\s+){{0,3}}{_BEST})\W*\Z",
     re.IGNORECASE,

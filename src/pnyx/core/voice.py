@@ -14,6 +14,7 @@ from typing import Any
 from .attribution import introduces_own, reported, speaker
 from .notation import plain
 from .quoting import Line, lines
+from .regex import regex
 from .structured import find_objects
 
 __all__ = ["Heard", "Sentence", "Unreadable", "hear"]
@@ -77,9 +78,9 @@ def hear(text: str, words: re.Pattern[str], own: str = "") -> Heard:
     )
 
 
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|~~[^~\n]+~~", re.DOTALL)
-_COPIED = re.compile(r"<(/?)(m[0-9a-f]{10}|blockquote|quote|q|cite|del|strike)\b[^<>\n]*>", re.IGNORECASE)
-_FENCE = re.compile(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
+_COMMENT = regex(r"<!--.*?(?:-->|\Z)|~~[^~\n]+~~", re.DOTALL)
+_COPIED = regex(r"<(/?)(m[0-9a-f]{10}|blockquote|quote|q|cite|del|strike)\b[^<>\n]*>", re.IGNORECASE)
+_FENCE = regex(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
 
 
 def _without_blocks(written: list[Line], own: str) -> list[str]:
@@ -127,7 +128,7 @@ def _without_copies(text: str) -> str:
     return " ".join([*kept, text[start:]])
 
 
-_LISTING = re.compile(
+_LISTING = regex(
     r"\b(?:options?|choices|examples?|format|template|instructions?|ballots?)\W*\Z", re.IGNORECASE
 )
 
@@ -155,24 +156,24 @@ def _without_reports(kept: list[str], own: str) -> Iterator[str]:
             covers = theirs or (not heading and bool(_LISTING.search(bare) or reported(bare, own=own)))
 
 
-_MARKS = re.compile(r"[\W_]*(?:(?:\d{1,2}|[ivx]{1,4})[.)]\s+)?[\W_]*", re.IGNORECASE)
-_MARKED = re.compile(r"[^\x00-\x7f]|[*_~`\\$^{]")
-_NUMBER = re.compile(r"^[\s*+#-]*(?:\d{1,2}|[ivx]{1,4})[.)]\s+", re.IGNORECASE)
-_NO_PROSE = re.compile(
+_MARKS = regex(r"[\W_]*(?:(?:\d{1,2}|[ivx]{1,4})[.)]\s+)?[\W_]*", re.IGNORECASE)
+_MARKED = regex(r"[^\x00-\x7f]|[*_~`\\$^{]")
+_NUMBER = regex(r"^[\s*+#-]*(?:\d{1,2}|[ivx]{1,4})[.)]\s+", re.IGNORECASE)
+_NO_PROSE = regex(
     r"[\s*+-]*(?:\[\s?\]|\(\s\)|[☐⬜◻○❑▢])|\s*(?:\{\s*(?:\w+\s*:\s*)?(?:[\"'“]|\Z)|[\"'“]\w+[\"'”]\s*:)"
 )
 """A box that is not ticked, or a line of an object that could not be read whole."""
 
-_TAG = re.compile(
+_TAG = regex(
     r"</?(?:vote|ballot|answer|verdict|decision|final|output|response|result|directive|approval|pick|class"
     r"|b|i|u|em|strong|code|mark|p|br|div|span|li|ul|ol|td|tr|h\d|center)\s*/?>",
     re.IGNORECASE,
 )
-_QUOTATION = re.compile(
+_QUOTATION = regex(
     r'(?<!\w)"[^"\n]{1,400}"|“[^“”\n]{1,400}”|„[^„“”\n]{1,400}[“”]|«[^«»\n]{1,400}»|「[^「」\n]{1,400}」'
     r"|『[^『』\n]{1,400}』|`[^`\n]{1,400}`|(?<!\w)'(?=\S)[^\n]{1,300}?(?<=\S)'(?!\w)|‘[^‘\n]{1,300}?’(?!\w)"
 )
-_END = re.compile(r"(?<=[.!?;。！？；])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)[\"'”’)*_]*\s+", re.IGNORECASE)
+_END = regex(r"(?<=[.!?;。！？；])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)[\"'”’)*_]*\s+", re.IGNORECASE)
 _SHORT = 200
 """Characters before a quotation that can tell whose it is."""
 

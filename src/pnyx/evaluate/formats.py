@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
 from ..core._plain import INVISIBLE
+from ..core.regex import regex
 
 __all__ = ["amount", "clip", "interval", "listed", "number", "p_value", "percent", "points", "shown", "usd"]
 
 NONE = "–"  # noqa: RUF001 (stands in a table where there is no figure)
-_HIDDEN = re.compile(f"[{INVISIBLE}]")
+_HIDDEN = regex(f"[{INVISIBLE}]")
 
 
 def shown(text: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ..core.answers import final_answer, normalise, same
 from ..core.normalise import read
 from ..core.quantities import Quantity
+from ..core.regex import regex
 from ..core.text import Material
 from ..prompts import load
 from .items import Item
@@ -17,8 +18,8 @@ from .items import Item
 __all__ = ["Ask", "Graded", "grade", "right"]
 
 JUDGE = load("evaluate/judge")
-_NUMBER = re.compile(r"(?<![\w.,/:-])[-+\u2212]?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?(?![\w/:-])")
-_OTHER_THAN = re.compile(r"n['\u2019]t\b|\b(?:not|than|at (?:least|most))\b", re.IGNORECASE)
+_NUMBER = regex(r"(?<![\w.,/:-])[-+\u2212]?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?(?![\w/:-])")
+_OTHER_THAN = regex(r"n['\u2019]t\b|\b(?:not|than|at (?:least|most))\b", re.IGNORECASE)
 """Before a number these make it no answer: `not 15`, `more than 15`."""
 
 Ask = Callable[[str], Awaitable[str]]

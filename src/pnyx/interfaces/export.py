@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.events import to_json
+from ..core.regex import regex
 from .records import Record
 from .terminal import flat, safe
 from .transcript import Entry, Transcript, money, place_name, quantity, seconds
@@ -20,8 +21,8 @@ from .transcript import Entry, Transcript, money, place_name, quantity, seconds
 __all__ = ["Markdown", "Redact", "as_json", "as_markdown", "document", "redacted"]
 
 Redact = Callable[[str], str]
-_FENCE = re.compile(r"( *)(`{3,}|~{3,})\s*(\w*)[^`]*")
-_LIVE = re.compile(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?])|!(?=\[)|\](?=[(\[:])|`{3,}|~{3,})")
+_FENCE = regex(r"( *)(`{3,}|~{3,})\s*(\w*)[^`]*")
+_LIVE = regex(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?])|!(?=\[)|\](?=[(\[:])|`{3,}|~{3,})")
 """Where Markdown begins a tag, a comment, an image, a link's address or a code block, and is not escaped."""
 
 

@@ -11,15 +11,17 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..core.regex import regex
+
 __all__ = ["ClosedPipe", "clip", "columns", "excerpt", "flat", "safe", "wrapped"]
 
-_UNSAFE = re.compile(
+_UNSAFE = regex(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and line feed, DEL, C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks, embeddings, overrides, isolates
     "\ufff9-\ufffb\U000e0000-\U000e007f"  # annotations and tags: text that is not shown
     "\ud800-\udfff]"  # halves of characters
 )
-_BREAK = re.compile("\r\n|[\u2028\u2029]")
+_BREAK = regex("\r\n|[\u2028\u2029]")
 
 
 class ClosedPipe(Exception):  # noqa: N818 (an event, named after what happened)

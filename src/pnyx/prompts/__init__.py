@@ -7,20 +7,20 @@ the variant for models that do better with fewer words (`Seat.short_prompts`). B
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
+from ..core.regex import regex
 from ..core.text import NONCE, Draft, Material, Piece
 from ..errors import PromptError
 
 __all__ = ["Template", "load"]
 
 ROOT = Path(__file__).parent
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
+_SLOT = regex(r"\{\{(\w+)\}\}")
 
 Fill: TypeAlias = "str | Draft | Material | Sequence[Material]"
 

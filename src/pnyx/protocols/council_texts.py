@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from ..core.directives import Labels, said
 from ..core.quoting import lines
+from ..core.regex import regex
 
 __all__ = ["parted", "review_of"]
 
-_NEW = re.compile(r"[\s#*_`]*new\s+proposal[\s*_`]*(?::[ \t*_`]*|$)", re.IGNORECASE)
-_KEPT = re.compile(
+_NEW = regex(r"[\s#*_`]*new\s+proposal[\s*_`]*(?::[ \t*_`]*|$)", re.IGNORECASE)
+_KEPT = regex(
     r"\W*(?:none|n/?a|unchanged|no(?:t)?(?:\s+(?:new\s+proposal|needed|necessary|changes?|changed))*)?\W*",
     re.IGNORECASE,
 )
@@ -28,7 +29,7 @@ def parted(rebuttal: str) -> tuple[str, str]:
     return rebuttal.strip(), ""
 
 
-_HEADING = re.compile(
+_HEADING = regex(
     r"\s*(?:#+|\*\*|(?=[^\n]{1,40}:?\s*$))\W*(?:reviews?(?:\s+of)?\b)?(?P<name>.{1,40})", re.IGNORECASE
 )
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..core.regex import regex
 from ..core.steps import Brief, Decision, Panel, Script, Use
 from ..core.text import Material
 from ..errors import NoSources
@@ -22,7 +23,7 @@ TOOL = "find_sources"
 """The tool that searches; its result is a JSON list of {title, url, text}."""
 QUERY = 400
 """Characters of the question that are searched for; services refuse much more."""
-_CITED = re.compile(r"(?<![\w\]])\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?![(:])")
+_CITED = regex(r"(?<![\w\]])\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?![(:])")
 
 
 def grounded(script: Script) -> Script:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..core.answers import final_answer, same
+from ..core.regex import regex
 from ..core.steps import Reply
 from ..core.verdicts import Unreadable, read_pick
 from .asking import Verdict
@@ -15,7 +16,7 @@ from .polling import Poll
 
 __all__ = ["Ruling", "settle"]
 
-_DIRECTIVE = re.compile(r"[\W_]*best\b[^:\n]{0,20}:", re.IGNORECASE)
+_DIRECTIVE = regex(r"[\W_]*best\b[^:\n]{0,20}:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..core.models import Seat, strongest
+from ..core.regex import regex
 from ..core.steps import Panel, Reply
 from ..core.text import Draft
 from ..errors import SeatAbsent
@@ -16,8 +17,8 @@ __all__ = ["Review", "ask_review", "first_review"]
 
 # A line of its own parts better than a word at the start of one, which a review may hold as well.
 _LINES = (
-    re.compile(r"^[\s*_#>]*answer[\s*_]*:[\s*_]*$\n?", re.IGNORECASE | re.MULTILINE),
-    re.compile(r"^[\s*_#>]*ANSWER[\s*_]*:[\s*_]*", re.MULTILINE),
+    regex(r"^[\s*_#>]*answer[\s*_]*:[\s*_]*$\n?", re.IGNORECASE | re.MULTILINE),
+    regex(r"^[\s*_#>]*ANSWER[\s*_]*:[\s*_]*", re.MULTILINE),
 )
 
 

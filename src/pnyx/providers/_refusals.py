@@ -9,18 +9,19 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from ..core.regex import regex
 from ..errors import ProviderError
 
 __all__ = ["plain", "refusal", "retry_after"]
 
 MAX_CHARS = 300
-_TOO_LONG = re.compile(
+_TOO_LONG = regex(
     r"context.?(length|window)|maximum context|prompt is too long|too many tokens|input token count"
     r"|number of tokens allowed|reduce the length|request_too_large|too large for model",
     re.IGNORECASE,
 )
-_EXHAUSTED = re.compile(r"insufficient_quota|billing_hard_limit|credit_balance|spend_limit", re.IGNORECASE)
-_RETRY_INFO = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
+_EXHAUSTED = regex(r"insufficient_quota|billing_hard_limit|credit_balance|spend_limit", re.IGNORECASE)
+_RETRY_INFO = regex(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 
 
 def refusal(status: int, headers: Mapping[str, str], body: str, *, billed: bool = False) -> ProviderError:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.models import Usage
+from ..core.regex import regex
 
 __all__ = ["ANTHROPIC", "GOOGLE", "MISTRAL", "OPENAI", "Meter"]
 
@@ -125,23 +126,23 @@ def _whole(number: Any) -> int:
 
 OPENAI = Meter(
     "usage",
-    re.compile(rb'"usage"\s*:\s*[^\sn]'),
+    regex(rb'"usage"\s*:\s*[^\sn]'),
     None,
     _openai,
     searched=("server_tool_use_details", "web_search_requests"),
 )
 MISTRAL = Meter(
     "usage",
-    re.compile(rb'"usage"\s*:\s*[^\sn]|"object"\s*:\s*"chat.completion"'),
+    regex(rb'"usage"\s*:\s*[^\sn]|"object"\s*:\s*"chat.completion"'),
     {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
     _openai,
 )
 ANTHROPIC = Meter(
     "usage",
-    re.compile(rb'"type"\s*:\s*"message(_start|_delta)?"'),
+    regex(rb'"type"\s*:\s*"message(_start|_delta)?"'),
     {"input_tokens": 0, "output_tokens": 0},
     _anthropic,
     within="message",
     searched=("server_tool_use", "web_search_requests"),
 )
-GOOGLE = Meter("usageMetadata", re.compile(rb'"usageMetadata"'), None, _google)
+GOOGLE = Meter("usageMetadata", regex(rb'"usageMetadata"'), None, _google)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..core.models import Usage
+from ..core.regex import regex
 from ..errors import ProviderError
 from .seam import Call, Message
 
@@ -51,7 +51,7 @@ def _message(message: Message) -> dict[str, str]:
     return {"role": role, "content": _plain(message.text)}
 
 
-_CONTROL = re.compile(r"<(?=\|\w+\|>|(?:start|end)_of_turn>|/?s>|\uff5c[^\uff5c\s]+\uff5c>)|\[(?=/?INST\])")
+_CONTROL = regex(r"<(?=\|\w+\|>|(?:start|end)_of_turn>|/?s>|\uff5c[^\uff5c\s]+\uff5c>)|\[(?=/?INST\])")
 
 
 def _plain(text: str) -> str:

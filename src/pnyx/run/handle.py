@@ -156,8 +156,11 @@ class RunHandle:
         self._cancelled = self._cancelled or not self._ending
         self.kill()
 
-    def publish(self, event: Event) -> None:
-        """Hand an event to everyone who watches; given to the journal."""
+    def publish(self, event: Event, seq: int | None = None) -> None:
+        """Hand an event to everyone who watches; given to the journal, which tells the number it got."""
+        # Most runs are watched by nobody, and a copy of an event costs more than all else of it.
+        if seq is not None and (self._watchers or isinstance(event, RunFinished)):
+            event = replace(event, run_id=self.run_id, seq=seq)
         if isinstance(event, RunFinished):
             self._last = event
         for queue in self._watchers:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection
@@ -42,8 +41,8 @@ class Journal:
 
     past: the stored events. inherited: finished calls of the run that this one was forked from.
     observe: called once with every event, past ones too, when it is certain. publish: called with
-    every new one, in order, after its commit. on_stop: called with what
-    another process asks of this run ("cancel").
+    every new one and its `seq`, in order, after its commit; None: it is not stored. on_stop: called
+    with what another process asks of this run ("cancel").
     """
 
     def __init__(
@@ -55,7 +54,7 @@ class Journal:
         past: Sequence[Event] = (),
         inherited: Mapping[str, CallFinished] | None = None,
         observe: Callable[[Event], object] = lambda event: None,
-        publish: Callable[[Event], object] = lambda event: None,
+        publish: Callable[[Event, int | None], object] = lambda event, seq: None,
         on_stop: Callable[[str], None] = lambda stop: None,
     ) -> None:
         self.database, self.run_id, self.epoch = database, run_id, epoch
@@ -167,7 +166,7 @@ class Journal:
             for event in unread:
                 self._read(event)
             for seq, event in enumerate(pending, self.seq - len(pending) + 1):
-                self._publish(replace(event, run_id=self.run_id, seq=seq))
+                self._publish(event, seq)
             if stop:
                 self._on_stop(stop)
 
@@ -175,7 +174,7 @@ class Journal:
 
     def show(self, token: Token) -> None:
         """Publish what is never stored."""
-        self._publish(token)
+        self._publish(token, None)
 
     def _read(self, event: Event) -> None:
         self._observe(event)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "cli", "main"]
 
 INTERRUPTED = 130
-YOUNG = 50_000
-"""New objects that call for a look through them for garbage; Python's own number is 700."""
+START, YOUNG = 1_500_000, 50_000
+"""New objects that call for a look through them for garbage: the first time, and then. Python has 700."""
 COMMANDS = {
     "Asking": {
         "ask": ("ask", "put one question to the panel"),
@@ -110,8 +110,7 @@ def cli() -> None:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """The console entry: runs a command and ends the process with its exit code."""
     given = list(sys.argv[1:] if args is None else args)
-    # What a start allocates is code and stays: looking through it again and again takes a tenth of the start.
-    gc.set_threshold(YOUNG)
+    _leave_garbage()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character shows its escape; that is no reason to fail.
         if hasattr(stream, "reconfigure"):
@@ -134,7 +133,22 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         if {"-v", "--verbose"} & set(given):
             sys.excepthook(type(exc), exc, exc.__traceback__)
         code = _complain(f"this is a bug in pnyx: {type(exc).__name__}: {exc} (-v shows where)", 1)
+    # What is left goes with the process; Python would look through it once more.
+    gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave_garbage() -> None:
+    """Look for garbage only once there is more than a start allocates: that is code, and stays."""
+
+    def looked(phase: str, _: object) -> None:
+        if phase == "stop":
+            gc.callbacks.remove(looked)
+            gc.freeze()
+            gc.set_threshold(YOUNG)
+
+    gc.callbacks.append(looked)
+    gc.set_threshold(START)
 
 
 def _check_text(args: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from ...core.regex import regex
 from ...errors import PnyxError
 from ...settings import ServeSettings
 from .errors import refusal, told
@@ -27,8 +28,8 @@ PUBLIC = frozenset(("/health",))
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 MOST_BYTES = 4 << 20
 """Of a request's body."""
-_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
-_BEARER = re.compile(r"bearer +(?P<key>[!-~]{1,400})", re.IGNORECASE)
+_HOST = regex(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
+_BEARER = regex(r"bearer +(?P<key>[!-~]{1,400})", re.IGNORECASE)
 
 
 class Access:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hmac
-import re
 import secrets
 import time
 from hashlib import sha256
 
+from ...core.regex import regex
 from ...errors import UsageError
 from ...store import Database
 from ...store import keys as store
@@ -18,7 +18,7 @@ LOCAL = "local"
 """Owner of runs from the command line, and of those asked with the server's own key."""
 FRESH_S = 2.0
 """How long what is known of the keys is good for: a revoked one opens nothing after that."""
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_NAME = regex(r"[a-z0-9][a-z0-9_-]{0,39}")
 _RESERVED = (LOCAL, "eval")
 
 
