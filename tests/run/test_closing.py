@@ -14,7 +14,7 @@ from pnyx.protocols import get
 from pnyx.providers.seam import Call, Completion
 from pnyx.run.limits import Limits
 from pnyx.run.spec import Spec
-from tests.support.houses import PANEL, House, ledger, spec, well_formed
+from tests.support.houses import PANEL, House, account_of, spec, well_formed
 from tests.support.panels import Host
 
 
@@ -66,7 +66,7 @@ async def test_a_vote_is_closed_over_a_seat_that_cannot_change_it(
     (failed,) = [e for e in log if isinstance(e, CallFailed)]
     assert (failed.key, failed.kind, failed.charged_usd) == (late.key, "unknown", late.reserved_usd)
     charged = sum(e.cost_usd or 0 for e in log if isinstance(e, CallFinished)) + (failed.charged_usd or 0)
-    account = await ledger(house, handle.run_id)
+    account = await account_of(house, handle.run_id)
     assert (account.spent_nusd, account.reserved_nusd) == (round(charged * 1e9), 0)
 
 

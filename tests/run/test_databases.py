@@ -11,7 +11,7 @@ from pnyx.core.events import CallFinished, CallStarted, Event
 from pnyx.errors import Fenced
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.houses import House, ledger, said, well_formed
+from tests.support.houses import House, account_of, said, well_formed
 from tests.support.panels import Host
 
 
@@ -29,7 +29,7 @@ async def test_a_run_is_paused_and_resumed(database_url: str) -> None:
     assert result.status == "decided"
     assert len(set(house.host.sent)) == len(house.host.sent) == 8
     charged = sum(e.cost_usd or 0 for e in log if isinstance(e, CallFinished))
-    account = await ledger(house, handle.run_id)
+    account = await account_of(house, handle.run_id)
     assert (account.spent_nusd, account.reserved_nusd) == (round(charged * 1e9), 0)
     await house.runner.close()
 

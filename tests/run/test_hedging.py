@@ -13,7 +13,7 @@ from pnyx.protocols import get
 from pnyx.providers.seam import Call, Completion
 from pnyx.run.hedging import ENOUGH, SAVED, SHARE, Hedging
 from pnyx.run.limits import Gate, Limits
-from tests.support.houses import House, ledger, spec, well_formed
+from tests.support.houses import House, account_of, spec, well_formed
 from tests.support.panels import Host
 
 SLOW = 30.0
@@ -68,7 +68,7 @@ async def test_the_second_request_answers_and_both_are_accounted_for(make: Calla
     assert (failed.attempt, failed.kind, failed.final) == (1, "overtaken", False)
     reserved = next(e.reserved_usd for e in log if isinstance(e, CallStarted))
     assert failed.charged_usd == reserved != 0
-    account = await ledger(house, run_id)
+    account = await account_of(house, run_id)
     charged = round(((finished.cost_usd or 0) + (failed.charged_usd or 0)) * 1e9)
     assert (account.spent_nusd, account.reserved_nusd) == (charged, 0)
 
@@ -83,7 +83,7 @@ async def test_a_first_request_that_answers_in_the_end_wins_over_a_failed_second
     assert [(e.attempt, e.kind, e.final) for e in log if isinstance(e, CallFailed)] == [
         (2, "overloaded", False)
     ]
-    assert (await ledger(house, run_id)).reserved_nusd == 0
+    assert (await account_of(house, run_id)).reserved_nusd == 0
 
 
 async def test_without_money_for_a_second_request_the_first_is_waited_for(
@@ -113,7 +113,7 @@ async def test_a_stop_while_two_are_under_way_leaves_both_as_unknown(make: Calla
         (1, "unknown"),
         (2, "unknown"),
     ]
-    assert (await ledger(house, run_id)).reserved_nusd == 0
+    assert (await account_of(house, run_id)).reserved_nusd == 0
 
 
 def test_patience_is_the_95th_percentile_once_enough_is_known() -> None:

@@ -14,7 +14,7 @@ from pnyx.core.events import (
 )
 from pnyx.errors import ConfigError
 from pnyx.run.result import exit_code
-from tests.support.houses import House, ledger, said, well_formed
+from tests.support.houses import House, account_of, said, well_formed
 from tests.support.panels import Host, seats
 
 
@@ -23,7 +23,7 @@ async def test_the_ledger_is_the_sum_of_journaled_calls(make: Callable[[Host], H
     handle = await house.start(options={"rounds": 1})
     result = await handle.result()
     charged = sum(e.cost_usd or 0 for e in await house.log(handle.run_id) if isinstance(e, CallFinished))
-    account = await ledger(house, handle.run_id)
+    account = await account_of(house, handle.run_id)
     assert account.spent_nusd == round(charged * 1e9) > 0
     assert account.reserved_nusd == 0
     assert result.usage["cost_usd"] == pytest.approx(charged)
@@ -44,7 +44,7 @@ async def test_out_of_budget_pauses_and_a_larger_budget_resumes(make: Callable[[
     log = await house.log(handle.run_id)
     well_formed(log, finished=False)
     assert [e.kind for e in log if isinstance(e, Budget)] == ["exhausted"]
-    assert (await ledger(house, handle.run_id)).spent_nusd <= cap * 1e9
+    assert (await account_of(house, handle.run_id)).spent_nusd <= cap * 1e9
     before = len(house.host.sent)
     assert 0 < before < 8
 

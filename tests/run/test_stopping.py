@@ -21,7 +21,7 @@ from pnyx.run.batch import Batch
 from pnyx.run.result import exit_code
 from pnyx.run.runner import POLL_S
 from pnyx.store import runs as store
-from tests.support.houses import House, ledger, said, spec, well_formed
+from tests.support.houses import House, account_of, said, spec, well_formed
 from tests.support.panels import Host
 
 
@@ -40,7 +40,7 @@ async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(make: Call
     failed = [e for e in await house.log(handle.run_id) if isinstance(e, CallFailed)]
     assert [(e.kind, e.final) for e in failed] == [("timeout", True)]
     assert failed[0].charged_usd
-    assert (await ledger(house, handle.run_id)).reserved_nusd == 0
+    assert (await account_of(house, handle.run_id)).reserved_nusd == 0
 
 
 async def test_the_runs_deadline_pauses_it(make: Callable[[Host], House]) -> None:
@@ -164,7 +164,7 @@ async def test_cancel_ends_a_run_here_and_settles_its_reservations(make: Callabl
     result = await handle.result()
     assert (result.status, exit_code(result)) == ("cancelled", 1)
     well_formed(await house.log(handle.run_id))
-    assert (await ledger(house, handle.run_id)).reserved_nusd == 0
+    assert (await account_of(house, handle.run_id)).reserved_nusd == 0
 
 
 async def test_cancel_reaches_a_run_of_another_process_within_a_second(make: Callable[[Host], House]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection, create_engine, inspect, text
 
 from pnyx.errors import OutOfBudget, StoreError
-from pnyx.store import Database
+from pnyx.store import Database, ledger
 from pnyx.store import runs as store
 from pnyx.store.schema import REVISION, metadata
 
@@ -135,7 +135,7 @@ async def test_writes_that_wait_together_share_a_commit(database_url: str) -> No
 
     database._backend.write = counted  # type: ignore[method-assign, assignment]
     await asyncio.gather(
-        *(database.write(lambda c, i=i: store.open_account(c, f"day:{i}", None)) for i in range(50))  # type: ignore[misc]
+        *(database.write(lambda c, i=i: ledger.open_account(c, f"day:{i}", None)) for i in range(50))  # type: ignore[misc]
     )
     assert sum(sizes) == 50
     assert len(sizes) <= 2
@@ -144,16 +144,16 @@ async def test_writes_that_wait_together_share_a_commit(database_url: str) -> No
 
 async def test_a_refused_write_fails_alone(database_url: str) -> None:
     database = await Database.open(database_url)
-    await database.write(lambda c: store.open_account(c, "run:x", 10))
+    await database.write(lambda c: ledger.open_account(c, "run:x", 10))
     results = await asyncio.gather(
-        database.write(lambda c: store.open_account(c, "run:y", None)),
-        database.write(lambda c: store.reserve(c, {"run:x": 10}, 11)),
-        database.write(lambda c: store.open_account(c, "run:z", None)),
+        database.write(lambda c: ledger.open_account(c, "run:y", None)),
+        database.write(lambda c: ledger.reserve(c, {"run:x": 10}, 11)),
+        database.write(lambda c: ledger.open_account(c, "run:z", None)),
         return_exceptions=True,
     )
     assert isinstance(results[1], OutOfBudget)
     assert results[0] is results[2] is None
-    accounts = [await database.read(lambda c, s=s: store.read_account(c, s)) for s in ("run:x", "run:z")]  # type: ignore[misc]
+    accounts = [await database.read(lambda c, s=s: ledger.read_account(c, s)) for s in ("run:x", "run:z")]  # type: ignore[misc]
     assert [a.reserved_nusd for a in accounts] == [0, 0]
     await database.close()
 
@@ -170,21 +170,21 @@ async def test_two_processes_that_wait_for_each_other_both_get_through(postgres_
     databases = [await Database.open(postgres_url) for _ in range(2)]
     scopes = ["run:a", "run:b"]
     for scope in scopes:
-        await databases[0].write(lambda c, s=scope: store.open_account(c, s, None))  # type: ignore[misc]
+        await databases[0].write(lambda c, s=scope: ledger.open_account(c, s, None))  # type: ignore[misc]
     seen: set[int] = set()
 
     def hold(i: int, order: list[str]) -> Callable[[Connection], None]:
         def work(connection: Connection) -> None:
-            store.settle(connection, order[:1], 0, 1)
+            ledger.settle(connection, order[:1], 0, 1)
             if i not in seen:  # each holds one row before it wants the other's
                 seen.add(i)
                 connection.execute(text("SELECT pg_sleep(0.3)"))
-            store.settle(connection, order[1:], 0, 1)
+            ledger.settle(connection, order[1:], 0, 1)
 
         return work
 
     await asyncio.gather(*(databases[i].write(hold(i, scopes[:: 1 - 2 * i])) for i in range(2)))
-    accounts = [await databases[0].read(lambda c, s=s: store.read_account(c, s)) for s in scopes]  # type: ignore[misc]
+    accounts = [await databases[0].read(lambda c, s=s: ledger.read_account(c, s)) for s in scopes]  # type: ignore[misc]
     assert [account.spent_nusd for account in accounts] == [2, 2]
     for database in databases:
         await database.close()
@@ -198,7 +198,7 @@ def test_a_loop_that_is_closed_over_waiting_writes_ends(database_url: str) -> No
         try:
             await asyncio.sleep(60)
         finally:
-            await database.write(lambda c: store.open_account(c, f"run:{n}", n))
+            await database.write(lambda c: ledger.open_account(c, f"run:{n}", n))
             wrote.append(n)
             if len(wrote) == 3:
                 await database.close()
@@ -207,7 +207,7 @@ def test_a_loop_that_is_closed_over_waiting_writes_ends(database_url: str) -> No
         database = await Database.open(database_url)
         for n in range(3):
             asyncio.create_task(last_words(database, n))  # noqa: RUF006
-        database.submit(lambda c: store.open_account(c, "run:x", None))
+        database.submit(lambda c: ledger.open_account(c, "run:x", None))
         await asyncio.sleep(0)
 
     ended = threading.Thread(target=lambda: asyncio.run(program()), daemon=True)

@@ -12,25 +12,24 @@ from hypothesis import strategies as st
 from pnyx.core.models import Price, Usage
 from pnyx.errors import OutOfBudget
 from pnyx.run.budget import audit
-from pnyx.store import Database
-from pnyx.store import runs as store
+from pnyx.store import Database, ledger
 
 
 async def test_reservations_from_two_processes_never_pass_the_cap(database_url: str) -> None:
     processes = [await Database.open(database_url) for _ in range(2)]
-    await processes[0].write(lambda c: store.open_account(c, "day:1", 1000))
+    await processes[0].write(lambda c: ledger.open_account(c, "day:1", 1000))
 
     async def spend(database: Database, i: int) -> int:
         caps = {"day:1": 1000, f"run:{i}": None}
         try:
-            await database.write(lambda c: store.reserve(c, caps, 90))
+            await database.write(lambda c: ledger.reserve(c, caps, 90))
         except OutOfBudget:
             return 0
-        await database.write(lambda c: store.settle(c, list(caps), 90, 60))
+        await database.write(lambda c: ledger.settle(c, list(caps), 90, 60))
         return 60
 
     spent = sum(await asyncio.gather(*(spend(processes[i % 2], i) for i in range(40))))
-    account = await processes[1].read(lambda c: store.read_account(c, "day:1"))
+    account = await processes[1].read(lambda c: ledger.read_account(c, "day:1"))
     assert account.spent_nusd == spent <= 1000
     assert account.reserved_nusd == 0
     for database in processes:
@@ -41,18 +40,18 @@ async def test_a_reservation_is_held_in_all_scopes_or_in_none(database_url: str)
     database = await Database.open(database_url)
     caps = {"run:a": 100, "day:1": 50}
     with pytest.raises(OutOfBudget, match="day:1"):
-        await database.write(lambda c: store.reserve(c, caps, 60))
-    assert (await database.read(lambda c: store.read_account(c, "run:a"))).reserved_nusd == 0
-    await database.write(lambda c: store.reserve(c, caps, 50))
-    assert (await database.read(lambda c: store.read_account(c, "run:a"))).reserved_nusd == 50
+        await database.write(lambda c: ledger.reserve(c, caps, 60))
+    assert (await database.read(lambda c: ledger.read_account(c, "run:a"))).reserved_nusd == 0
+    await database.write(lambda c: ledger.reserve(c, caps, 50))
+    assert (await database.read(lambda c: ledger.read_account(c, "run:a"))).reserved_nusd == 50
     await database.close()
 
 
 async def test_a_new_day_is_opened_with_the_cap_of_every_day(tmp_path: Path) -> None:
     database = await Database.open(tmp_path / "a.db")
     with pytest.raises(OutOfBudget):
-        await database.write(lambda c: store.reserve(c, {"day:2030-01-01": 10}, 11))
-    await database.write(lambda c: store.reserve(c, {"day:2030-01-01": 10}, 10))
+        await database.write(lambda c: ledger.reserve(c, {"day:2030-01-01": 10}, 11))
+    await database.write(lambda c: ledger.reserve(c, {"day:2030-01-01": 10}, 10))
     await database.close()
 
 

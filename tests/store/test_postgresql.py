@@ -12,8 +12,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.engine import make_url
 
 from pnyx.errors import StoreError
-from pnyx.store import Database, postgresql
-from pnyx.store import runs as store
+from pnyx.store import Database, ledger, postgresql
 from tests.support.cutting import WAYS, Cutting
 from tests.support.postgres import PostgresServer
 
@@ -23,7 +22,7 @@ def through(url: str, port: int) -> str:
 
 
 async def spent(database: Database) -> int:
-    return (await database.read(lambda c: store.read_account(c, "run:x"))).spent_nusd
+    return (await database.read(lambda c: ledger.read_account(c, "run:x"))).spent_nusd
 
 
 async def marks(database: Database) -> int:
@@ -31,7 +30,7 @@ async def marks(database: Database) -> int:
 
 
 def told(connection: Connection) -> str:
-    store.settle(connection, ["run:x"], 0, 1)
+    ledger.settle(connection, ["run:x"], 0, 1)
     return "its result"
 
 
@@ -42,7 +41,7 @@ async def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_done_twice(
     await (await Database.open(postgres_url)).close()
     async with Cutting(make_url(postgres_url).port or 0, b"COMMIT", ["", way]) as cutting:
         database = await Database.open(through(postgres_url, cutting.port))
-        await database.write(lambda c: store.open_account(c, "run:x", None))
+        await database.write(lambda c: ledger.open_account(c, "run:x", None))
         given = await database.write(told)
         assert (given, cutting.cut, await spent(database)) == ("its result", 1, 1)
         await database.close()
@@ -54,9 +53,9 @@ async def test_any_number_of_lost_connections_leaves_each_write_once(postgres_ur
     ways = [draw.choice(["", "before", "after", "late"]) for _ in range(24)]
     async with Cutting(make_url(postgres_url).port or 0, b"COMMIT", ways, late_s=0.05) as cutting:
         database = await Database.open(through(postgres_url, cutting.port))
-        await database.write(lambda c: store.open_account(c, "run:x", None))
+        await database.write(lambda c: ledger.open_account(c, "run:x", None))
         for n in range(10):
-            await database.write(lambda c: store.settle(c, ["run:x"], 0, 1))
+            await database.write(lambda c: ledger.settle(c, ["run:x"], 0, 1))
             assert await spent(database) == n + 1
         assert cutting.cut >= 8
         await database.close()
@@ -73,9 +72,9 @@ async def test_a_statement_that_is_cut_off_is_tried_again(postgres_url: str) -> 
 
 async def test_a_server_that_comes_back_is_waited_for(postgres: PostgresServer, postgres_url: str) -> None:
     database = await Database.open(postgres_url)
-    await database.write(lambda c: store.open_account(c, "run:x", None))
+    await database.write(lambda c: ledger.open_account(c, "run:x", None))
     postgres.stop(at_once=True)
-    written = database.submit(lambda c: store.settle(c, ["run:x"], 0, 1))
+    written = database.submit(lambda c: ledger.settle(c, ["run:x"], 0, 1))
     read = asyncio.create_task(spent(database))
     try:
         await asyncio.sleep(0.3)
@@ -94,12 +93,12 @@ async def test_a_server_that_stays_away_is_an_error_after_a_while(
 ) -> None:
     monkeypatch.setattr(postgresql, "AWAY_S", 0.5)
     database = await Database.open(postgres_url)
-    await database.write(lambda c: store.open_account(c, "run:x", None))
+    await database.write(lambda c: ledger.open_account(c, "run:x", None))
     postgres.stop(at_once=True)
     began = time.monotonic()
     try:
         with pytest.raises(StoreError, match="check that the server runs"):
-            await database.write(lambda c: store.settle(c, ["run:x"], 0, 1))
+            await database.write(lambda c: ledger.settle(c, ["run:x"], 0, 1))
         assert 0.5 <= time.monotonic() - began < 3
         await database.close()
     finally:
@@ -109,7 +108,7 @@ async def test_a_server_that_stays_away_is_an_error_after_a_while(
 async def test_marks_of_processes_that_ended_are_forgotten(postgres_url: str) -> None:
     database, other = await Database.open(postgres_url), await Database.open(postgres_url)
     for each in (database, other):
-        await each.write(lambda c: store.open_account(c, "run:x", None))
+        await each.write(lambda c: ledger.open_account(c, "run:x", None))
     await other.write(lambda c: c.execute(text("INSERT INTO writers VALUES ('killed', 'long ago', 0)")))
 
     assert await marks(database) == 3
@@ -120,6 +119,6 @@ async def test_marks_of_processes_that_ended_are_forgotten(postgres_url: str) ->
 
 async def test_sqlite_leaves_no_marks(tmp_path: Path) -> None:
     database = await Database.open(tmp_path / "a.db")
-    await database.write(lambda c: store.open_account(c, "run:x", None))
+    await database.write(lambda c: ledger.open_account(c, "run:x", None))
     assert await marks(database) == 0
     await database.close()

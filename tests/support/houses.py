@@ -16,7 +16,7 @@ from pnyx.run.limits import Limits
 from pnyx.run.runner import Runner
 from pnyx.run.spec import Spec
 from pnyx.settings import Settings
-from pnyx.store import Database
+from pnyx.store import Database, ledger
 from pnyx.store import runs as store
 from tests.support.panels import Host, Hosts, seats
 
@@ -67,8 +67,8 @@ def well_formed(log: list[Event], finished: bool = True) -> None:
     assert sum(isinstance(e, RunFinished) for e in log) == (1 if finished else 0)
 
 
-async def ledger(house: House, run_id: str) -> store.Account:
-    return await house.database.read(lambda c: store.read_account(c, f"run:{run_id}"))
+async def account_of(house: House, run_id: str) -> ledger.Account:
+    return await house.database.read(lambda c: ledger.read_account(c, f"run:{run_id}"))
 
 
 CONTRACT = [

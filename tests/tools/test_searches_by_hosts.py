@@ -23,6 +23,7 @@ from pnyx.run.request import build
 from pnyx.run.runner import Runner
 from pnyx.run.searching import SEARCHES
 from pnyx.settings import Settings
+from pnyx.store import ledger
 from pnyx.store import runs as store
 from tests.support.scripted import ScriptedHost
 
@@ -77,7 +78,7 @@ async def house(chosen: Settings, providers: Providers | None = None) -> AsyncIt
 async def over(runner: Runner, handle: RunHandle) -> Asked:
     result = await handle.result()
     log = await runner.database.read(lambda c: store.log(c, handle.run_id))
-    account = await runner.database.read(lambda c: store.read_account(c, f"run:{handle.run_id}"))
+    account = await runner.database.read(lambda c: ledger.read_account(c, f"run:{handle.run_id}"))
     assert account.reserved_nusd == 0
     return Asked(handle, log, result, account.spent_nusd)
 

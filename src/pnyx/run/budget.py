@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from ..core.events import Budget, CallStarted
 from ..core.models import NUSD, Price, Seat, Usage
 from ..core.text import estimate_tokens
-from ..store import runs as store
+from ..store import ledger
 
 __all__ = ["Bill", "Purse", "audit", "budget_event", "nusd", "usd"]
 
@@ -98,7 +98,7 @@ class Purse:
     def open(self, connection: Connection, time: str) -> None:
         """Make the accounts, or give those that are there their caps."""
         for scope, cap in self.accounts(time).items():
-            store.open_account(connection, scope, cap)
+            ledger.open_account(connection, scope, cap)
 
     def reserve(self, started: CallStarted) -> Callable[[Connection], None] | None:
         """The ledger's part of an intent; None for a call that costs nothing."""
@@ -106,7 +106,7 @@ class Purse:
         if not amount:
             return None
         accounts = self.accounts(started.time)
-        return lambda connection: store.reserve(connection, accounts, amount)
+        return lambda connection: ledger.reserve(connection, accounts, amount)
 
     def settle(self, started: CallStarted, charged_nusd: int) -> Callable[[Connection], None] | None:
         """The ledger's part of an outcome."""
@@ -114,7 +114,7 @@ class Purse:
         if not reserved and not charged_nusd:
             return None
         scopes = list(self.accounts(started.time))
-        return lambda connection: store.settle(connection, scopes, reserved, charged_nusd)
+        return lambda connection: ledger.settle(connection, scopes, reserved, charged_nusd)
 
     def overrun(self, started: CallStarted, charged_nusd: int, spent_nusd: int, time: str) -> Budget | None:
         """What to tell of a call that was billed beyond its reservation, else None.
@@ -125,7 +125,7 @@ class Purse:
         if over <= 0 or started.reserved_usd is None:
             return None
         cap = self.accounts(time)[self.run_scope]
-        told = budget_event("overrun", store.Account(self.run_scope, cap, spent_nusd, 0), time)
+        told = budget_event("overrun", ledger.Account(self.run_scope, cap, spent_nusd, 0), time)
         return replace(told, seat=started.seat, overrun_usd=over / NUSD)
 
     def bill(
@@ -159,7 +159,7 @@ class Purse:
         return None if self.search_price is None else searches * nusd(self.search_price)
 
 
-def budget_event(kind: str, account: store.Account, time: str) -> Budget:
+def budget_event(kind: str, account: ledger.Account, time: str) -> Budget:
     """What an account stands at: kind "exhausted" or "raised" or "warning"."""
     cap = account.cap_nusd
     return Budget(

@@ -22,7 +22,7 @@ from ..core.steps import Ask, Enter, Reply, Tell, Use
 from ..core.toolcalls import ToolCall, ToolResult
 from ..errors import DeadlinePassed, Halted, NoQuorum, SeatAbsent
 from ..providers.seam import Provider
-from ..store.runs import Account
+from ..store.ledger import Account
 from ..tools import Toolbox
 from .attempts import Attempts
 from .budget import Purse, budget_event, nusd

@@ -21,7 +21,7 @@ from ..errors import (
     SeatAbsent,
     StoreError,
 )
-from ..store import Database
+from ..store import Database, ledger
 from ..store import runs as store
 from .budget import budget_event, nusd
 from .calls import Caller
@@ -205,7 +205,7 @@ class RunHandle:
 
     async def _pause(self, why: Halted) -> Result:
         self._ending = True
-        if isinstance(why, store.Exhausted):
+        if isinstance(why, ledger.Exhausted):
             await self.caller.journal.append(budget_event("exhausted", why.account, now()))
         result = self._ended("paused", why.stop_reason, str(why))
         await self._release("paused", result=result)

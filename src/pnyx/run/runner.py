@@ -26,7 +26,7 @@ from ..errors import ConfigError, NotFound, Running, StoreError, Taken
 from ..protocols import grounding
 from ..providers.registry import Providers
 from ..settings import Settings
-from ..store import Database
+from ..store import Database, ledger
 from ..store import runs as store
 from ..tools import Toolbox
 from ..tools.open import open_tools
@@ -175,7 +175,7 @@ class Runner:
         purse = handle.caller.purse
         handle.lost.extend(handle.caller.write_off())
         if budget_usd is not None:
-            account = await self.database.read(lambda c: store.read_account(c, purse.run_scope))
+            account = await self.database.read(lambda c: ledger.read_account(c, purse.run_scope))
             await handle.caller.journal.append(
                 budget_event("raised", account, now()), columns={"spec": spec.to_json()}
             )

@@ -24,6 +24,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..errors import PnyxError, StoreError
 from .postgresql import PostgreSQL, Work
+from .prepared import driver_of
 from .schema import REVISION
 
 __all__ = ["Database"]
@@ -158,7 +159,7 @@ class _SQLite:
     def __init__(self, url: URL) -> None:
         self._engine = create_engine(url, connect_args={"timeout": BUSY_S, "check_same_thread": False})
         event.listen(self._engine, "connect", _configure)
-        event.listen(self._engine, "begin", lambda c: c.exec_driver_sql("BEGIN IMMEDIATE"))
+        event.listen(self._engine, "begin", lambda c: driver_of(c).execute("BEGIN IMMEDIATE"))
         self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writer = ThreadPoolExecutor(1, "pnyx-write")
         self._readers = ThreadPoolExecutor(4, "pnyx-read")
@@ -207,13 +208,14 @@ class _Explained:
         pass
 
     def __exit__(self, _: object, exc: BaseException | None, __: object) -> None:
-        if exc is None or isinstance(exc, PnyxError) or not isinstance(exc, SQLAlchemyError | OSError):
+        if exc is None or isinstance(exc, PnyxError) or not isinstance(exc, _DATABASE):
             return
         reason = str(exc.orig if isinstance(exc, DBAPIError) else exc).partition("\n")[0]
         hint = next((hint for sign, hint in _HINTS if sign in reason.lower()), "")
         raise StoreError(f"database {self.name}: {reason}{hint}") from exc
 
 
+_DATABASE = (SQLAlchemyError, sqlite3.Error, OSError)
 _HINTS = (
     ("locked", "; another process holds it: wait for that one, or stop it"),
     ("disk is full", "; make room, then resume the run"),

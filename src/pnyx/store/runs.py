@@ -1,38 +1,31 @@
-"""Rows of runs, events and the ledger: every statement that pnyx sends, as functions of a connection.
+"""Rows of runs and events, as functions of a connection.
 
-A write that is refused (another epoch, an exhausted cap) raises; the engine rolls it back alone.
+A write that is refused, such as one under an epoch that is over, raises; the engine rolls it back alone.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
-    CursorResult,
-    UpdateBase,
     bindparam,
     insert,
     or_,
     select,
-    text,
     update,
 )
 from sqlalchemy.exc import IntegrityError
 
 from ..core.events import Event, from_json, to_json
-from ..core.models import NUSD
-from ..errors import Fenced, NotFound, OutOfBudget, Running, Taken
-from .schema import events, ledger, runs
+from ..errors import Fenced, NotFound, Running, Taken
+from .prepared import Prepared
+from .schema import events, runs
 
 __all__ = [
-    "Account",
-    "Exhausted",
     "RunRow",
     "append",
     "beat",
@@ -41,11 +34,7 @@ __all__ = [
     "find",
     "listing",
     "log",
-    "open_account",
     "patch",
-    "read_account",
-    "reserve",
-    "settle",
     "stopped",
     "take",
 ]
@@ -108,37 +97,6 @@ class RunRow:
             forked_from=forked_from,
             conversation=spec.get("conversation"),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """What one scope of the ledger (run:ID, day:DATE, batch:ID) may spend and has spent, in nUSD."""
-
-    scope: str
-    cap_nusd: int | None
-    spent_nusd: int
-    reserved_nusd: int
-
-    def fits(self, amount: int) -> bool:
-        return self.cap_nusd is None or self.spent_nusd + self.reserved_nusd + amount <= self.cap_nusd
-
-
-_MORE = {"run": "`pnyx resume ID --budget USD` goes on with more"} | {
-    kind: f"raise budget.{kind}_usd, then `pnyx resume ID` goes on" for kind in ("day", "batch", "key")
-}
-
-
-class Exhausted(OutOfBudget):
-    """`account` has no room for `amount` nUSD."""
-
-    def __init__(self, account: Account, amount: int) -> None:
-        used, cap = account.spent_nusd + account.reserved_nusd, account.cap_nusd or 0
-        more = _MORE[account.scope.partition(":")[0]]
-        super().__init__(
-            f"the next call may cost ${amount / NUSD:.4f}, and of {account.scope}'s ${cap / NUSD:.4f} "
-            f"${used / NUSD:.4f} is spent or reserved; {more}"
-        )
-        self.account = account
 
 
 def create(connection: Connection, row: RunRow) -> None:
@@ -261,19 +219,19 @@ def append(
 
     `columns` of the run's row change with them. Raises `Fenced` when the run has another epoch.
     """
-    found = _ADVANCE(connection, {"n": len(batch), "run": run_id, "at": epoch}).first()
-    if found is None:
+    advanced = _ADVANCE(connection, {"n": len(batch), "run": run_id, "at": epoch})
+    if not advanced:
         raise Fenced(f"run {run_id} was taken over by another process; this one stops")
-    first = found.seq - len(batch) + 1
+    last, stop = advanced[0]
     rows = []
-    for seq, item in enumerate(batch, first):
+    for seq, item in enumerate(batch, last - len(batch) + 1):
         document = to_json(item) | {"run_id": run_id, "seq": seq}
         rows.append({"run_id": run_id, "seq": seq, "type": item.type, "body": json.dumps(document)})
     if rows:
         _APPEND(connection, *rows)
     if columns:
         patch(connection, run_id, columns)
-    return int(found.seq), found.stop
+    return last, stop
 
 
 def patch(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> None:
@@ -294,101 +252,13 @@ def stopped(connection: Connection, worker: str) -> list[str]:
     return list(connection.execute(select(runs.c.id).where(mine, runs.c.stop.is_not(None))).scalars())
 
 
-def open_account(connection: Connection, scope: str, cap_nusd: int | None) -> None:
-    """Make the account, or give the one that is there its current cap."""
-    connection.execute(_OPEN, {"scope": scope, "cap": cap_nusd})
-
-
-def read_account(connection: Connection, scope: str) -> Account:
-    """The account; an empty one where nothing was spent yet."""
-    row = connection.execute(select(ledger).where(ledger.c.scope == scope)).first()
-    return Account(*row) if row else Account(scope, None, 0, 0)
-
-
-def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int) -> None:
-    """Hold `amount` nUSD in every scope, or in none. caps: scope -> nUSD, for accounts still to be made.
-
-    Raises `Exhausted` with the account that is full.
-    """
-    holding = _named(caps) | {"amount": amount}
-    held = _reserving(len(caps))(connection, holding).scalars().all()
-    missing = {scope: read_account(connection, scope) for scope in sorted(caps.keys() - set(held))}
-    for account in missing.values():
-        if not account.fits(amount):
-            raise Exhausted(account, amount)
-    # What has room and was not held does not exist yet, such as the account of a new day.
-    for scope in missing:
-        open_account(connection, scope, caps[scope])
-        reserve(connection, {scope: caps[scope]}, amount)
-
-
-def settle(connection: Connection, scopes: Sequence[str], reserved: int, charged: int) -> None:
-    """Turn a reservation into what was charged, nUSD."""
-    settled = _named(scopes) | {"amount": reserved, "charged": charged}
-    _settling(len(scopes))(connection, settled)
-
-
-class _Prepared:
-    """A statement of the hot path, built and compiled once: both cost more than running it."""
-
-    def __init__(self, statement: UpdateBase) -> None:
-        self._statement = statement
-        self._compiled: dict[str, tuple[str, Sequence[str]]] = {}
-
-    def __call__(self, connection: Connection, *rows: Mapping[str, Any]) -> CursorResult[Any]:
-        database = connection.dialect.name
-        if database not in self._compiled:
-            compiled = self._statement.compile(dialect=connection.dialect)
-            self._compiled[database] = str(compiled), compiled.positiontup or ()
-        sql, names = self._compiled[database]
-        values = [tuple(row[name] for name in names) for row in rows]
-        return connection.exec_driver_sql(sql, values if len(values) > 1 else values[0])
-
-
-_ADVANCE = _Prepared(
+_ADVANCE = Prepared(
     update(runs)
     .where(runs.c.id == bindparam("run"), runs.c.epoch == bindparam("at"))
     .values(seq=runs.c.seq + bindparam("n"))
     .returning(runs.c.seq, runs.c.stop)
 )
-_APPEND = _Prepared(insert(events))
-_OPEN = text(
-    "INSERT INTO ledger (scope, cap_nusd, spent_nusd, reserved_nusd) VALUES (:scope, :cap, 0, 0) "
-    "ON CONFLICT (scope) DO UPDATE SET cap_nusd = excluded.cap_nusd"
-)
-
-
-def _named(scopes: Iterable[str]) -> dict[str, Any]:
-    return {f"scope_{n}": scope for n, scope in enumerate(scopes)}
-
-
-def _among(n: int) -> ColumnElement[bool]:
-    # A list of unknown length would be written into the statement anew each time.
-    return or_(*(ledger.c.scope == bindparam(f"scope_{i}") for i in range(n)))
-
-
-@cache
-def _reserving(n: int) -> _Prepared:
-    """Holds an amount in those of n accounts that have room for it; gives their scopes."""
-    used = ledger.c.spent_nusd + ledger.c.reserved_nusd + bindparam("amount")
-    return _Prepared(
-        update(ledger)
-        .where(_among(n), or_(ledger.c.cap_nusd.is_(None), used <= ledger.c.cap_nusd))
-        .values(reserved_nusd=ledger.c.reserved_nusd + bindparam("amount"))
-        .returning(ledger.c.scope)
-    )
-
-
-@cache
-def _settling(n: int) -> _Prepared:
-    return _Prepared(
-        update(ledger)
-        .where(_among(n))
-        .values(
-            reserved_nusd=ledger.c.reserved_nusd - bindparam("amount"),
-            spent_nusd=ledger.c.spent_nusd + bindparam("charged"),
-        )
-    )
+_APPEND = Prepared(insert(events))
 
 
 def _row(row: Any) -> RunRow:

@@ -21,7 +21,7 @@ from ...run.result import exit_code
 from ...run.runner import Runner
 from ...run.spec import Spec
 from ...settings import Settings
-from ...store import runs as store
+from ...store import ledger
 from ..batch import Line, count_lines, read_lines
 from ..opening import open_settings
 from ..transcript import money, quantity
@@ -136,7 +136,7 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
                 # The first is why the others were stopped.
                 raise several.exceptions[0] from None
         progress.close()
-        account = await runner.database.read(lambda c: store.read_account(c, f"batch:{name}"))
+        account = await runner.database.read(lambda c: ledger.read_account(c, f"batch:{name}"))
     work.output.note(f"{quantity(work.answers, 'answer')}, {money(account.spent_nusd / NUSD)} in all")
     if batch.halted is not None:
         return tell_halt(work.output, batch.halted)

@@ -31,8 +31,8 @@ from ...run.request import build
 from ...run.runner import Runner
 from ...run.spec import Spec
 from ...settings import Settings
+from ...store import ledger
 from ...store import outcomes as kept
-from ...store import runs as store
 from ..opening import open_settings
 from ..terminal import columns, flat
 from ..transcript import money, quantity
@@ -199,7 +199,7 @@ async def _run(
             found.write(log)
         if learn and batch.halted is None:
             await runner.database.write(partial(_learn, found))
-        account = await runner.database.read(partial(store.read_account, scope=f"batch:{name}"))
+        account = await runner.database.read(partial(ledger.read_account, scope=f"batch:{name}"))
     output.note(
         f"{name}: {money(account.spent_nusd / NUSD)} in all; each answer: inspect view --log-dir {folder}"
     )

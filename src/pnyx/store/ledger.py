@@ -1,0 +1,124 @@
+"""The ledger: what each scope may spend, holds and has spent, as functions of a connection.
+
+A write that is refused raises; the engine rolls it back alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, bindparam, or_, select, text, update
+
+from ..core.models import NUSD
+from ..errors import OutOfBudget
+from .prepared import Prepared
+from .schema import ledger
+
+__all__ = ["Account", "Exhausted", "open_account", "read_account", "reserve", "settle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What one scope of the ledger (run:ID, day:DATE, batch:ID) may spend and has spent, in nUSD."""
+
+    scope: str
+    cap_nusd: int | None
+    spent_nusd: int
+    reserved_nusd: int
+
+    def fits(self, amount: int) -> bool:
+        return self.cap_nusd is None or self.spent_nusd + self.reserved_nusd + amount <= self.cap_nusd
+
+
+_MORE = {"run": "`pnyx resume ID --budget USD` goes on with more"} | {
+    kind: f"raise budget.{kind}_usd, then `pnyx resume ID` goes on" for kind in ("day", "batch", "key")
+}
+
+
+class Exhausted(OutOfBudget):
+    """`account` has no room for `amount` nUSD."""
+
+    def __init__(self, account: Account, amount: int) -> None:
+        used, cap = account.spent_nusd + account.reserved_nusd, account.cap_nusd or 0
+        more = _MORE[account.scope.partition(":")[0]]
+        super().__init__(
+            f"the next call may cost ${amount / NUSD:.4f}, and of {account.scope}'s ${cap / NUSD:.4f} "
+            f"${used / NUSD:.4f} is spent or reserved; {more}"
+        )
+        self.account = account
+
+
+def open_account(connection: Connection, scope: str, cap_nusd: int | None) -> None:
+    """Make the account, or give the one that is there its current cap."""
+    connection.execute(_OPEN, {"scope": scope, "cap": cap_nusd})
+
+
+def read_account(connection: Connection, scope: str) -> Account:
+    """The account; an empty one where nothing was spent yet."""
+    row = connection.execute(select(ledger).where(ledger.c.scope == scope)).first()
+    return Account(*row) if row else Account(scope, None, 0, 0)
+
+
+def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int) -> None:
+    """Hold `amount` nUSD in every scope, or in none. caps: scope -> nUSD, for accounts still to be made.
+
+    Raises `Exhausted` with the account that is full.
+    """
+    holding = _named(caps) | {"amount": amount}
+    held = {scope for (scope,) in _reserving(len(caps))(connection, holding)}
+    missing = {scope: read_account(connection, scope) for scope in sorted(caps.keys() - held)}
+    for account in missing.values():
+        if not account.fits(amount):
+            raise Exhausted(account, amount)
+    # What has room and was not held does not exist yet, such as the account of a new day.
+    for scope in missing:
+        open_account(connection, scope, caps[scope])
+        reserve(connection, {scope: caps[scope]}, amount)
+
+
+def settle(connection: Connection, scopes: Sequence[str], reserved: int, charged: int) -> None:
+    """Turn a reservation into what was charged, nUSD."""
+    settled = _named(scopes) | {"amount": reserved, "charged": charged}
+    _settling(len(scopes))(connection, settled)
+
+
+_OPEN = text(
+    "INSERT INTO ledger (scope, cap_nusd, spent_nusd, reserved_nusd) VALUES (:scope, :cap, 0, 0) "
+    "ON CONFLICT (scope) DO UPDATE SET cap_nusd = excluded.cap_nusd"
+)
+
+
+def _named(scopes: Iterable[str]) -> dict[str, Any]:
+    return {f"scope_{n}": scope for n, scope in enumerate(scopes)}
+
+
+def _among(n: int) -> ColumnElement[bool]:
+    # A list of unknown length would be written into the statement anew each time.
+    return or_(*(ledger.c.scope == bindparam(f"scope_{i}") for i in range(n)))
+
+
+@cache
+def _reserving(n: int) -> Prepared:
+    """Holds an amount in those of n accounts that have room for it; gives their scopes."""
+    used = ledger.c.spent_nusd + ledger.c.reserved_nusd + bindparam("amount")
+    return Prepared(
+        update(ledger)
+        .where(_among(n), or_(ledger.c.cap_nusd.is_(None), used <= ledger.c.cap_nusd))
+        .values(reserved_nusd=ledger.c.reserved_nusd + bindparam("amount"))
+        .returning(ledger.c.scope)
+    )
+
+
+@cache
+def _settling(n: int) -> Prepared:
+    return Prepared(
+        update(ledger)
+        .where(_among(n))
+        .values(
+            reserved_nusd=ledger.c.reserved_nusd - bindparam("amount"),
+            spent_nusd=ledger.c.spent_nusd + bindparam("charged"),
+        )
+    )
