@@ -40,6 +40,7 @@ COMMANDS = {
         "status": ("runs", "how one run stands"),
         "show": ("runs", "read all that was said in a run"),
         "export": ("runs", "write a run as JSON or as a document"),
+        "cost": ("spent", "what was asked and paid, by model, protocol or day"),
     },
     "Judging": {
         "feedback": ("judged", "say what became of a decision"),

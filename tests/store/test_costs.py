@@ -1,0 +1,91 @@
+"""What calls cost, summed from events: the same on both databases, and what the runs say themselves."""
+
+from __future__ import annotations
+
+from pnyx.errors import ProviderError
+from pnyx.providers.seam import Call
+from pnyx.run.result import Result
+from pnyx.store import Database
+from pnyx.store.costs import Spent, spending
+from tests.support.houses import House, said
+from tests.support.panels import Host, seats
+
+
+def flaky(call: Call) -> str | Exception:
+    """The small model's answers are lost on the way, and may be billed all the same."""
+    return ProviderError("timeout", "no answer", billed=True) if call.model == "small" else said(call)
+
+
+async def spent(database: Database, since: str = "") -> list[Spent]:
+    return await database.read(lambda connection: spending(connection, since))
+
+
+def of(found: list[Spent], run_id: str) -> dict[str, float]:
+    mine = [one for one in found if one.run_id == run_id]
+    names = ("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_usd")
+    return {name: round(sum(getattr(one, name) for one in mine), 9) for name in names}
+
+
+def told(result: Result) -> dict[str, float]:
+    return {name: round(value or 0.0, 9) for name, value in result.usage.items()}
+
+
+async def test_the_sums_are_those_of_the_runs(database_url: str) -> None:
+    database = await Database.open(database_url)
+    house = House(database, Host(flaky))
+    try:
+        first = await (await house.start(options={"rounds": 2})).result()
+        second = await (await house.start(owner="phone", question="And now?")).result()
+        found = await spent(database)
+        assert of(found, first.run_id) == told(first)
+        assert of(found, second.run_id) == told(second)
+        assert told(first)["cost_usd"] > 0
+        lost = [one for one in found if one.model == "h:small" and not one.calls]
+        assert all(one.cost_usd > 0 == one.output_tokens for one in lost)
+        assert len(lost) == 2
+        assert {(one.run_id, one.owner) for one in found} == {
+            (first.run_id, "local"),
+            (second.run_id, "phone"),
+        }
+        assert {one.protocol for one in found} == {"consensus"}
+        assert sum(one.unpriced for one in found) == 0
+    finally:
+        await house.runner.close()
+
+
+async def test_a_reply_copied_into_a_fork_is_paid_once(database_url: str) -> None:
+    database = await Database.open(database_url)
+    house = House(database, Host(said))
+    try:
+        first = await (await house.start(options={"rounds": 1})).result()
+        fork = await (await house.runner.resume(first.run_id, fork=True)).result()
+        assert fork.run_id != first.run_id
+        assert of(await spent(database), fork.run_id)["cost_usd"] == 0
+        assert of(await spent(database), first.run_id) == told(first)
+    finally:
+        await house.runner.close()
+
+
+async def test_an_unknown_price_is_counted_and_not_taken_for_nothing(database_url: str) -> None:
+    database = await Database.open(database_url)
+    house = House(database, Host(said))
+    try:
+        unknown = seats("h:large", "h:mid", "h:small", price=None)
+        await (await house.start(seats=unknown, options={"rounds": 1})).result()
+        found = await spent(database)
+        assert sum(one.unpriced for one in found) == sum(one.calls for one in found) > 0
+        assert sum(one.cost_usd for one in found) == 0
+    finally:
+        await house.runner.close()
+
+
+async def test_days_before_are_left_out(database_url: str) -> None:
+    database = await Database.open(database_url)
+    house = House(database, Host(said))
+    try:
+        await (await house.start(options={"rounds": 1})).result()
+        (day,) = {one.day for one in await spent(database)}
+        assert await spent(database, day)
+        assert await spent(database, "9999-01-01") == []
+    finally:
+        await house.runner.close()
