@@ -158,6 +158,35 @@ async def test_a_refused_write_fails_alone(database_url: str) -> None:
     await database.close()
 
 
+async def test_who_reads_is_in_nobodys_way_and_sees_one_moment(database_url: str) -> None:
+    reader, writer = await Database.open(database_url), await Database.open(database_url)
+    begun, written = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def spent(connection: Connection) -> int:
+        return ledger.read_account(connection, "day:1").spent_nusd
+
+    def read(connection: Connection) -> tuple[int, bool, int]:
+        before = spent(connection)
+        loop.call_soon_threadsafe(begun.set)
+        # On PostgreSQL the loop is what writes, and it is here.
+        waited = connection.dialect.name == "postgresql" or written.wait(10)
+        return before, waited, spent(connection)
+
+    async def write() -> None:
+        await begun.wait()
+        await writer.write(lambda c: ledger.open_account(c, "day:1", None))
+        await writer.write(lambda c: ledger.settle(c, ["day:1"], 0, 7))
+        written.set()
+
+    (before, waited, after), _ = await asyncio.gather(reader.read(read), write())
+    assert waited, "a write waited for somebody who only reads"
+    assert (before, after) == (0, 0)
+    assert await reader.read(spent) == 7
+    await reader.close()
+    await writer.close()
+
+
 async def test_results_are_told_in_the_order_of_the_writes(database_url: str) -> None:
     database = await Database.open(database_url)
     told: list[int] = []

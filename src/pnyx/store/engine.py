@@ -159,8 +159,6 @@ class _SQLite:
     def __init__(self, url: URL) -> None:
         self._engine = create_engine(url, connect_args={"timeout": BUSY_S, "check_same_thread": False})
         event.listen(self._engine, "connect", _configure)
-        event.listen(self._engine, "begin", lambda c: driver_of(c).execute("BEGIN IMMEDIATE"))
-        self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writer = ThreadPoolExecutor(1, "pnyx-write")
         self._readers = ThreadPoolExecutor(4, "pnyx-read")
         self._connection: Connection | None = None
@@ -178,13 +176,16 @@ class _SQLite:
         if self._connection is None:
             self._connection = self._engine.connect()
         with self._connection.begin():
+            driver_of(self._connection).execute("BEGIN IMMEDIATE")
             return [work(self._connection) for work in works]
 
     async def read(self, work: Work) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
 
     def _read(self, work: Work) -> Any:
-        with self._reading.connect() as connection:
+        with self._engine.connect() as connection, connection.begin():
+            # Of one moment, and in nobody's way: writers go on meanwhile.
+            driver_of(connection).execute("BEGIN")
             return work(connection)
 
     async def close(self) -> None:
@@ -251,7 +252,7 @@ def _prepare_file(path: Path) -> None:
 
 
 def _configure(connection: Any, _: object) -> None:
-    # The driver's own transactions start too late for BEGIN IMMEDIATE; "begin" above starts ours.
+    # The driver's own transactions start too late for BEGIN IMMEDIATE; reading and writing start theirs.
     connection.isolation_level = None
     cursor = connection.cursor()
     # While another process makes the same change, SQLite says "locked" at once, whatever the timeout.

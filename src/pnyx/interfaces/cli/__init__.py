@@ -56,6 +56,8 @@ COMMANDS = {
         "config": ("setup", "show and check the settings"),
         "trust": ("setup", "allow what this folder's pnyx.toml sets"),
         "doctor": ("setup", "what works, what is missing, and what to do"),
+        "backup": ("backups", "write all that is stored to one file"),
+        "restore": ("backups", "put a backup into an empty database"),
     },
 }
 """Section -> command -> (module here, summary)."""

@@ -1,0 +1,154 @@
+"""Backups: all that is stored, of one moment, from either database into either."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, select
+
+from pnyx.errors import StoreError
+from pnyx.reliability.feedback import Judged
+from pnyx.store import Database, keys, outcomes
+from pnyx.store import runs as store
+from pnyx.store.copying import KEPT, backup, restore
+from pnyx.store.schema import events, runs
+from tests.support.houses import House, said
+from tests.support.panels import Host
+
+
+def everything(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
+    return {
+        table.name: [
+            tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key.columns))
+        ]
+        for table in KEPT
+    }
+
+
+def left(file: Path) -> tuple[list[str], int]:
+    """What a backup left behind under its name, and the mode of the file."""
+    hidden = list(file.parent.glob(".pnyx-*"))
+    return [path.name for path in (*file.parent.glob(f"{file.name}*"), *hidden)], file.stat().st_mode
+
+
+async def filled(url: str) -> House:
+    """A house with two finished runs, something judged and a key."""
+    house = House(await Database.open(url), Host(said))
+    for question in ("Should we? Ça va, 日本?", "And then?"):
+        result = await (await house.start(question=question, options={"rounds": 1}, budget_usd=1.0)).result()
+    await house.database.write(lambda c: keys.add(c, "phone", "0" * 64, "2026-01-01T00:00:00.000Z"))
+    judged = Judged("consensus", "success", 0.5, (("h:large", "yes"),), "yes")
+    await house.database.write(
+        lambda c: outcomes.record(c, result.run_id, "local", "2026-01-01T00:00:00.000Z", judged)
+    )
+    return house
+
+
+async def test_what_is_restored_is_what_was_stored(
+    database_url: str, sqlite_url: str, tmp_path: Path
+) -> None:
+    house = await filled(database_url)
+    told = await house.database.read(everything)
+    assert all(told.values())
+    counts = await backup(house.database, tmp_path / "all.pnyx")
+    assert counts == {name: len(rows) for name, rows in told.items()}
+    again = await Database.open(tmp_path / "again.db")
+    assert await restore(again, tmp_path / "all.pnyx") == counts
+    assert await again.read(everything) == told
+    beside, mode = await asyncio.to_thread(left, tmp_path / "all.pnyx")
+    assert (beside, mode & 0o077) == (["all.pnyx"], 0)
+    await again.close()
+    await house.runner.close()
+
+
+async def test_sqlite_is_moved_into_postgresql(postgres_url: str, tmp_path: Path) -> None:
+    house = await filled(str(tmp_path / "here.db"))
+    told = await house.database.read(everything)
+    await backup(house.database, tmp_path / "all.pnyx")
+    there = await Database.open(postgres_url)
+    await restore(there, tmp_path / "all.pnyx")
+    assert await there.read(everything) == told
+    moved = House(there, Host(said))
+    assert (await (await moved.start(options={"rounds": 1})).result()).status == "decided"
+    await moved.runner.close()
+    await house.runner.close()
+
+
+async def test_a_run_under_way_goes_on_where_it_is_restored(database_url: str, tmp_path: Path) -> None:
+    house = House(await Database.open(database_url), Host(said, pause=0.05))
+    handle = await house.start(options={"rounds": 2})
+    async for event in handle.events():
+        if event.type == "call_finished":
+            break
+    await backup(house.database, tmp_path / "all.pnyx")
+    whole = await handle.result()
+    again = House(await Database.open(tmp_path / "again.db"), Host(said))
+    await restore(again.database, tmp_path / "all.pnyx")
+
+    def stored(connection: Connection) -> tuple[int, int, str]:
+        row = store.find(connection, handle.run_id)
+        return row.seq, len(store.log(connection, row.id)), row.status
+
+    seq, logged, status = await again.database.read(stored)
+    assert (seq, status) == (logged, "paused")
+    result = await (await again.runner.resume(handle.run_id)).result()
+    assert (result.answer, result.status) == (whole.answer, whole.status)
+    await again.runner.close()
+    await house.runner.close()
+
+
+async def test_nothing_is_overwritten(database_url: str, tmp_path: Path) -> None:
+    house = await filled(database_url)
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(StoreError, match="there already"):
+        await backup(house.database, tmp_path / "taken")
+    assert (tmp_path / "taken").read_text() == "mine"
+    await backup(house.database, tmp_path / "all.pnyx")
+    told = await house.database.read(everything)
+    with pytest.raises(StoreError, match="not empty"):
+        await restore(house.database, tmp_path / "all.pnyx")
+    assert await house.database.read(everything) == told
+    with pytest.raises(StoreError, match="cannot be written"):
+        await backup(house.database, tmp_path / "nowhere" / "all.pnyx")
+    await house.runner.close()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all" * 100])
+async def test_a_file_that_is_no_backup_is_named_and_changes_nothing(content: bytes, tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "here.db")
+    if content:
+        (tmp_path / "odd").write_bytes(content)
+    with pytest.raises(StoreError, match="odd"):
+        await restore(database, tmp_path / "odd")
+    assert not any((await database.read(everything)).values())
+    await database.close()
+
+
+def last(connection: Connection) -> list[tuple[int, int]]:
+    """Of every run, the number of its last event by its row and by its events."""
+    bodies = connection.execute(select(events.c.run_id, events.c.body))
+    ends: dict[str, int] = {}
+    for id, body in bodies:
+        ends[id] = max(ends.get(id, 0), json.loads(body)["seq"])
+    return [(seq, ends.get(id, 0)) for id, seq in connection.execute(select(runs.c.id, runs.c.seq))]
+
+
+async def test_a_backup_is_of_one_moment(database_url: str, tmp_path: Path) -> None:
+    house = House(await Database.open(database_url), Host(said, pause=0.001))
+    handles = [await house.start(options={"rounds": 3}) for _ in range(8)]
+    taken = 0
+    while not all(handle._task and handle._task.done() for handle in handles):
+        await backup(house.database, tmp_path / f"{taken}.pnyx")
+        taken += 1
+    await asyncio.gather(*(handle.result() for handle in handles))
+    assert taken > 1
+    for n in range(taken):
+        copy = await Database.open(tmp_path / f"{n}.pnyx")
+
+        assert all(seq == end for seq, end in await copy.read(last))
+        await copy.close()
+    await house.runner.close()
