@@ -34,7 +34,7 @@ def test_nothing_is_written_over(lab: ScriptedHost) -> None:
     )
     done = pnyx("restore", "all.pnyx")
     assert done.code == 1
-    assert "is not empty: name a new one with PNYX_DATABASE" in done.err
+    assert "is not empty: restore into a new one, named with PNYX_DATABASE" in done.err
     assert pnyx("runs", "--json").json == [run]
 
 
