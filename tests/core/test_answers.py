@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import date
+from datetime import date, time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,7 @@ WORDS = r"""
 1 2 30 4.5 ,000 , . / - ( ) [ ] { } % $ € = + × ^ * ** _ ` ~ " ' \frac \text{ \boxed{ \sqrt ½ ² km m/s
 kW mb degrees dollars apples pounds per a an the and or not but yes No true A b. (B) Option March 5 2024 5th
 twelve hundred half thirds million e3 x pi about no. left total St. U.S. é ß ﬁ İ
+9:05 12:30 :00 am pm p.m. at
 """
 OTHERS = [" ", " ", "\u2212", "\n", "\u00a0", "\u200b", "\u0301", "\u202e", "\ud800", "Final answer: "]
 PIECES = st.sampled_from([*WORDS.split(), *OTHERS])
@@ -162,6 +163,14 @@ def test_different_numbers_are_not_the_same(a: int, b: int) -> None:
 def test_a_date_is_the_same_however_it_is_written(day: date) -> None:
     forms = ("%B %d, %Y", "%d %B %Y", "%b. %d %Y", "%A, %B %d, %Y", "the %dth of %B, %Y", "%Y/%m/%d")
     assert {normalise(day.strftime(form)) for form in ("%Y-%m-%d", *forms)} == {day.isoformat()}
+
+
+@given(st.times())
+def test_a_time_is_the_same_however_it_is_written(at: time) -> None:
+    forms = ("%H:%M", "%I:%M %p", "%I:%M%p", "at %H:%M.")
+    hour = at.strftime("%H:%M")
+    assert {normalise(at.strftime(form)) for form in forms} == {hour}
+    assert normalise(hour.removeprefix("0")) == hour
 
 
 @given(

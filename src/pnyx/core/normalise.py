@@ -1,4 +1,4 @@
-"""Canonical forms of short answers, for comparing them: numbers, dates, option letters, yes and no, text."""
+"""Canonical forms of short answers, for comparing them: numbers, dates, times, options, yes and no, text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Answer:
     label: the letter of an option whose text was given with it, as in `B. Paris`.
     """
 
-    kind: Literal["date", "number", "truth", "option", "text"]
+    kind: Literal["date", "time", "number", "truth", "option", "text"]
     text: str
     quantity: Quantity | None = None
     label: str = ""
@@ -36,7 +36,8 @@ def normalise(value: str) -> str:
 
     Numbers become exact rationals (`1,000` and `1e3`; `50%` and `1/2`, but not `50`) with the symbol of
     their unit, which is not converted; dates ISO 8601 as far as they go (`2024-03-05`, `2024-03`,
-    `--03-05`), while `03/05/2024` stays text; options capital letters. Other text loses its case, articles,
+    `--03-05`), while `03/05/2024` stays text; times of 24 hours (`9:05` and `9:05 am` are `09:05`, `9 pm` is
+    `21:00`); options capital letters. Other text loses its case, articles,
     and the punctuation that carries no meaning.
     """
     return read(value).text
@@ -60,14 +61,14 @@ def _labels(one: Answer, two: Answer) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def read(value: str) -> Answer:
-    """What `value` says, by the first reading that fits all of it: date, number, truth, option, text."""
+    """What `value` says, by the first reading that fits all of it, in the order of the kinds."""
     flat = " ".join(value.casefold().split())
     if len(flat) > LONGEST:
         return Answer("text", flat)
     text = _settled(value)
     label = match[1].upper() if (match := _LABELLED.match(text)) else ""
     while True:
-        if found := _date(text) or _number(text) or _truth(text) or _option(text):
+        if found := _date(text) or _time(text) or _number(text) or _truth(text) or _option(text):
             return found
         shorter = _settled(_words(text))
         if shorter == text:
@@ -145,6 +146,25 @@ def _calendar(year: str | None, month: str, day: str | None) -> str:
     except ValueError:
         return ""
     return (iso if year else f"-{iso[4:]}") if day else iso[:7]
+
+
+_TIME = regex(
+    r"(?:at\s+)?(?P<hour>\d{1,2})(?::(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?|(?=\s?[ap]\.?\s?m))"
+    r"(?:\s?(?P<half>[ap])\.?\s?m\.?)?",
+    re.IGNORECASE,
+)
+
+
+def _time(text: str) -> Answer | None:
+    """A time of day, or a duration that is written like one."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    hour, half = int(match["hour"]), (match["half"] or "").lower()
+    if hour > 24 or (half and not 1 <= hour <= 12):
+        return None
+    hour = hour % 12 + 12 * (half == "p") if half else hour
+    return Answer("time", ":".join((f"{hour:02}", match["minute"] or "00", *filter(None, [match["second"]]))))
 
 
 _ORDINAL = regex(r"^(?:option|choice|number|no\.|#)\s*(?=\d)", re.IGNORECASE)
