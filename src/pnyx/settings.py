@@ -91,6 +91,13 @@ def _plain_url(base_url: str | None) -> str | None:
     return base_url
 
 
+def _known_database(url: str) -> str:
+    scheme, colon, _ = url.partition("://")
+    if colon and scheme.partition("+")[0] not in ("sqlite", "postgresql"):
+        raise ValueError("must begin with sqlite:// or postgresql://, or be the path of an SQLite file")
+    return url
+
+
 BaseUrl = Annotated[str | None, AfterValidator(_plain_url)]
 
 
@@ -219,7 +226,7 @@ class BudgetSettings(_Table):
 class StorageSettings(_Table):
     """url: an SQLAlchemy URL (sqlite, postgresql) or the path of an SQLite file; None: in the data folder."""
 
-    url: Annotated[str, Field(min_length=1)] | None = None
+    url: Annotated[str, Field(min_length=1), AfterValidator(_known_database)] | None = None
 
 
 class ServeSettings(_Table):

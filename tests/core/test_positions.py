@@ -104,3 +104,8 @@ def test_a_decision_may_have_no_short_answer() -> None:
 def test_what_is_no_position_is_refused_with_what_is_wanted(text: str, says: str) -> None:
     with pytest.raises(Unreadable, match=rf"{says}.*STEELMAN, CRITIQUE and DECISION"):
         read_position(text)
+
+
+def test_the_label_of_a_final_answer_in_the_field_is_no_part_of_it() -> None:
+    said = '{"steelman": "s", "critique": "c", "decision": "It is so.", "answer": "Final answer: Paris"}'
+    assert read_position(said).answer == "Paris"

@@ -34,6 +34,23 @@ def item(target: str, **more: object) -> Item:
         ("15", "between 15 and 16", False),
         ("15", "15 of 16", False),
         ("15", "not 15", False),
+        *(
+            ("5", answer, False)
+            for answer in ("minus 5", "√5", "sqrt(5)", "log 5", "5\\pi", "5 squared", "5^n")
+        ),
+        *(
+            ("5", answer, False)
+            for answer in ("5 + 3i", "twice 5", "half of 5", "a third of 5", "5 plus ten")
+        ),
+        *(("5", answer, False) for answer in ("It cannot be 5", "never 5", "under 5", "up to 5", "5 or six")),
+        *(("5", answer, False) for answer in ("Jack received -$5", "5 to ten", "5 below zero")),
+        *(("-5", answer, True) for answer in ("minus 5", "negative 5", "\u22125", "minus $5")),
+        ("12", "The shop gives back $12", True),
+        ("10", 'There are 10 letters in the words "house" and "onion" together', True),
+        ("40 hours", "The library is open for 40 hours a week", True),
+        ("14:30", "The train arrives at 14:30", True),
+        ("14:30", "The train arrives at 2:30 pm.", True),
+        ("14:30", "The train leaves before 14:30 or at 15:00", False),
         ("15", "It isn't 15", False),
         ("15", "more than 15", False),
         ("15", "It is -15 degrees", False),

@@ -102,3 +102,27 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there_are_refused(tmp_pat
 def test_a_model_that_is_not_in_the_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no answer of gamma"):
         read_recorded(written(tmp_path, CSV, "a.csv"), ["beta", "gamma"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.csv", "id,gold,alpha,beta\n1,2,1,000,1000\n", "line 2: more cells"),
+        ("a.csv", "id,gold,alpha,beta\n1,2,1,1\n2,2,1\n", "line 3: fewer cells"),
+        ("a.csv", "id,gold,alpha,alpha\n1,2,1,1\n", "two columns are called 'alpha'"),
+        (
+            "a.jsonl",
+            '{"id": 1, "gold": 1, "answers": {"a": 1, "b": 1}}\n{"id": 2, "gold": 1, "answers": {"a": 1}}\n',
+            "line 2: no answer of b",
+        ),
+        (
+            "a.jsonl",
+            '{"id": 1, "gold": 1, "answers": {"a": 1}}\n{"id": 2, "gold": 1, "answers": {"a": 1, "b": 1}}\n',
+            "line 2: an answer of b",
+        ),
+    ],
+)
+def test_rows_that_do_not_fit_are_named(tmp_path: Path, name: str, content: str, told: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(UsageError, match=told):
+        read_recorded(tmp_path / name)

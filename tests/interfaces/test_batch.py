@@ -109,6 +109,20 @@ def test_lines_that_ask_the_same_are_asked_each_and_another_seed_asks_anew(voter
     assert len(voters.log) == 4
 
 
+def test_a_seed_of_the_settings_counts_and_without_any_hosts_are_told_none(
+    voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = put({"question": "Same?"})
+    (plain,) = pnyx("batch", file, *SINGLE).lines
+    assert "seed" not in voters.log[-1].body
+    monkeypatch.setenv("PNYX_RUN_SEED", "1")
+    (one,) = pnyx("batch", file, *SINGLE).lines
+    assert "seed" in voters.log[-1].body
+    monkeypatch.setenv("PNYX_RUN_SEED", "2")
+    (two,) = pnyx("batch", file, *SINGLE).lines
+    assert len({plain["run_id"], one["run_id"], two["run_id"]}) == 3
+
+
 def test_a_line_put_on_top_makes_the_others_no_other_questions(voters: ScriptedHost) -> None:
     file = put("a?", "b?", "b?", {"id": "x", "question": "c?"})
     before = by_id(pnyx("batch", file, *SINGLE))

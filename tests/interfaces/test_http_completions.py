@@ -97,6 +97,18 @@ async def test_a_models_name_holds_preset_and_options(client: openai.AsyncOpenAI
     assert started["seed"] == 9
 
 
+async def test_options_beside_the_name_join_those_in_it(client: openai.AsyncOpenAI, server: Served) -> None:
+    told = await client.chat.completions.create(
+        model="pnyx/consensus:rounds=1",
+        messages=[{"role": "user", "content": "Why?"}],
+        extra_body={"pnyx": {"options": {"challengers": 1}}},
+    )
+    run = (told.model_extra or {})["pnyx"]["run_id"]
+    async with server.client() as http:
+        options = (await http.get(f"/v1/runs/{run}/export")).json()["events"][0]["options"]
+    assert (options["rounds"], options["challengers"]) == (1, 1)
+
+
 async def test_models_are_listed_as_openai_lists_them(client: openai.AsyncOpenAI) -> None:
     names = [model.id async for model in await client.models.list()]
     assert "pnyx/council:quick" in names

@@ -21,12 +21,13 @@ def ask(number: int, *more: str) -> Done:
 
 @pytest.fixture
 def lab_of_one(lab: ScriptedHost) -> ScriptedHost:
-    """Only gamma is ever right when asked alone; the judge goes with the majority, which is wrong."""
+    """Only gamma is ever right, when asked alone; who judges goes with the majority, which is wrong."""
 
-    def judge(request: Request) -> str:
-        return RIGHT if "gamma" in request.model else WRONG
+    def say(request: Request) -> str:
+        judging = "Participant" in str(request.body)
+        return RIGHT if "gamma" in request.model and not judging else WRONG
 
-    lab.on("*", text=judge)
+    lab.on("*", text=say)
     return lab
 
 

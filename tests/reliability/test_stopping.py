@@ -45,7 +45,7 @@ def test_where_it_is_settled_without_the_posterior_no_answer_could_change_it(
     weights: dict[str, float], said: dict[str, str | None], heard: int
 ) -> None:
     made = Weights("", 0, weights)
-    so_far = Answered(dict(list(said.items())[:heard]))
+    so_far = Answered({model: said[model] for model in MODELS[:heard]})
     if settled(made, so_far, MODELS[heard:]) and max(posterior(made, so_far).values(), default=0) < 0.95:
         assert choose(made, Answered(said)) == choose(made, so_far)
 

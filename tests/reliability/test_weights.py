@@ -181,3 +181,10 @@ def test_who_is_not_in_the_pool_could_not_have_changed_the_answer(votes: dict[st
 def test_weights_are_plain_numbers() -> None:
     weights = learn(by_category(50), MODELS)
     assert Weights(**asdict(weights)) == weights
+
+
+def test_questions_that_none_of_the_models_answered_tell_nothing_of_them() -> None:
+    elsewhere = [Answered({"x": "1", "y": "2"}, "1") for _ in range(2 * ENOUGH_LABELS)]
+    assert learn(elsewhere, MODELS) == equal(MODELS)
+    both = [*elsewhere, *table(PEERS, 200)]
+    assert learn(both, MODELS) == learn(table(PEERS, 200), MODELS)

@@ -104,3 +104,16 @@ async def test_runs_outside_a_batch_do_not_count_against_it(make: Callable[[Host
     await (await house.start(options={"rounds": 1}, batch_usd=1e-9)).result()
     result = await (await house.start(options={"rounds": 1}, batch_usd=1e-9)).result()
     assert result.status == "decided"
+
+
+async def test_a_cap_of_a_key_that_is_set_later_holds_for_what_was_spent_before(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(said))
+    first = await (await house.start(options={"rounds": 1})).result()
+    spent = first.usage["cost_usd"]
+    assert spent > 0
+    capped = await (await house.start(options={"rounds": 1}, key_usd=spent * 1.001)).result()
+    assert (capped.status, capped.usage["calls"]) == ("paused", 0)
+    other = await (await house.start(options={"rounds": 1}, key_usd=spent * 50, owner="phone")).result()
+    assert other.status == "decided"

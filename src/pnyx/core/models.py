@@ -100,8 +100,16 @@ class Seat:
 
 
 def strongest(seats: tuple[Seat, ...]) -> tuple[Seat, ...]:
-    """Seats by strength: output price, then parameters, then the order given (a proxy for capability)."""
-    return tuple(sorted(seats, key=lambda s: (-(s.price.output if s.price else 0.0), -(s.parameters or 0.0))))
+    """Seats by strength: what their votes are known to be worth, where that is known; then proxies for it.
+
+    Those are the output price, then the parameters, then the order given.
+    """
+    return tuple(
+        sorted(
+            seats,
+            key=lambda s: (-(s.weight or 0.0), -(s.price.output if s.price else 0.0), -(s.parameters or 0.0)),
+        )
+    )
 
 
 def cheapest(seats: tuple[Seat, ...]) -> tuple[Seat, ...]:

@@ -167,11 +167,12 @@ def _time(text: str) -> Answer | None:
     return Answer("time", ":".join((f"{hour:02}", match["minute"] or "00", *filter(None, [match["second"]]))))
 
 
+_MINUS = regex(r"^(?:minus|negative)\s+(?=[$€£¥₹]?\.?\d)", re.IGNORECASE)
 _ORDINAL = regex(r"^(?:option|choice|number|no\.|#)\s*(?=\d)", re.IGNORECASE)
 
 
 def _number(text: str) -> Answer | None:
-    quantity = read_quantity(_ORDINAL.sub("", text))
+    quantity = read_quantity(_MINUS.sub("-", _ORDINAL.sub("", text)))
     canonical = str(quantity)
     # What would not read as itself is no number: a dozen May is a date, and a long text is compared as text.
     if quantity is None or len(canonical) > LONGEST or _date(canonical):

@@ -72,7 +72,11 @@ def _in_object(document: Mapping[str, Any]) -> Position | None:
     decision, answer = told("decision", "answer", "final_answer"), told("answer", "final_answer")
     if not decision:
         return None
-    return Position(told("steelman"), told("critique"), decision, answer or final_answer(decision))
+    # The label of the line is often written into the field too.
+    labelled = final_answer(answer) if _FINAL.match(answer) else None
+    return Position(
+        told("steelman"), told("critique"), decision, labelled or answer or final_answer(decision)
+    )
 
 
 @dataclass(slots=True)

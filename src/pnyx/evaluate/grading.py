@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -19,8 +18,22 @@ __all__ = ["Ask", "Graded", "grade", "right"]
 
 JUDGE = load("evaluate/judge")
 _NUMBER = regex(r"(?<![\w.,/:-])[-+\u2212]?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?(?![\w/:-])")
-_OTHER_THAN = regex(r"n['\u2019]t\b|\b(?:not|than|at (?:least|most))\b", re.IGNORECASE)
-"""Before a number these make it no answer: `not 15`, `more than 15`."""
+_CLOCK = regex(r"(?<![\w.,/:-])\d{1,2}:[0-5]\d(?::[0-5]\d)?(?:\s?[ap]\.?m\b)?(?![\w:])", re.IGNORECASE)
+_WORD = r"[\"'\u201c\u2018]?[a-z][\w'\u2019-]*[\"'\u201d\u2019]?"
+_STATED = regex(
+    rf"(?:{_WORD},?\s+(?:{_WORD},?\s+){{1,30}})?[$€£¥]?\d[\d,.:/]*%?(?:\s+{_WORD},?){{0,15}}[.!]?",
+    re.IGNORECASE,
+)
+"""Words around one number, two at least before it where there are any: it has no sign, and nothing is
+reckoned with it."""
+_OTHER = regex(
+    r"n['\u2019]t\b|\b(?:not|cannot|no|never|neither|nor|or|if|unless|except|without|between|than|least|most"
+    r"|under|over|above|below|up to|to (?=\w+\W*$)|nearly|almost|beyond|minus|negative|plus|times|squared"
+    r"|cubed|factorial|modulo|mod|root|log|divided|multiplied|percent|half|third|quarter|twice|double|triple"
+    r"|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million)\b",
+    re.IGNORECASE,
+)
+"""What makes the number of a sentence another one, or none: `not 15`, `more than 15`, `15 or six`."""
 
 Ask = Callable[[str], Awaitable[str]]
 """A prompt to the judge's reply."""
@@ -60,13 +73,13 @@ def right(item: Item, short: str) -> bool:
 
 
 def _number_in(item: Item, short: str) -> str:
-    """The number of `Each friend gets 15 apples`: where one is wanted, and the sentence affirms just one."""
-    if item.choices or read(item.target).quantity is None or read(short).quantity is not None:
+    """The number of `Each friend gets 15 apples`, or the time, where one is wanted and just one is stated."""
+    wanted = read(item.target).kind
+    if item.choices or wanted not in ("number", "time") or read(short).kind == wanted:
         return short
-    if _OTHER_THAN.search(short):
-        return short
-    numbers = set(_NUMBER.findall(short))
-    return numbers.pop() if len(numbers) == 1 else short
+    found = set((_CLOCK if wanted == "time" else _NUMBER).findall(short))
+    stated = len(found) == 1 and _STATED.fullmatch(short) and not _OTHER.search(short)
+    return found.pop() if stated else short
 
 
 def _canonical(item: Item, short: str) -> str:
@@ -80,10 +93,12 @@ def _near(item: Item, short: str) -> bool:
     said, target = read(short).quantity, read(item.target).quantity
     if said is None or target is None:
         return same(short, item.target)
-    return said.matches(target) or (
-        _comparable(said, target)
-        and math.isclose(_base(said, target), _base(target, said), rel_tol=item.tolerance)
-    )
+    if said.matches(target):
+        return True
+    wanted = _base(target, said)
+    # A few last bits beside the tolerance: 99 is within 1 % of 100, whatever binary makes of it.
+    room = item.tolerance * abs(wanted) * (1 + 1e-9)
+    return _comparable(said, target) and abs(_base(said, target) - wanted) <= room
 
 
 def _comparable(one: Quantity, two: Quantity) -> bool:

@@ -36,6 +36,7 @@ def read_recorded(
     where = where or {}
     questions: list[Answered] = []
     seen: set[str] = set()
+    panel = list(models)
     for line, row, answers in _rows(path, where):
         if any(str(_cell(row, name, line, path)) != value for name, value in where.items()):
             continue
@@ -43,7 +44,11 @@ def read_recorded(
         if id in seen:
             raise UsageError(f"{path}, line {line}: the question {id} comes a second time")
         seen.add(id)
-        panel = models or list(answers)
+        panel = panel or list(answers)
+        if not models and (more := answers.keys() - set(panel)):
+            raise UsageError(
+                f"{path}, line {line}: an answer of {min(more)}, whom the first line does not have"
+            )
         if unknown := [m for m in panel if m not in answers]:
             raise UsageError(f"{path}, line {line}: no answer of {unknown[0]}, nor {NOT_ASKED} in its place")
         if all(answers[m] != NOT_ASKED for m in panel):

@@ -23,7 +23,7 @@ def read_table(path: Path) -> Rows:
         raise UsageError(f"{path}: wanted a .csv or .jsonl file, or one of them with .gz")
     try:
         with _opened(path) as file:
-            yield from _csv_rows(file) if kind == ".csv" else _json_rows(file, path)
+            yield from _csv_rows(file, path) if kind == ".csv" else _json_rows(file, path)
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as exc:
         raise UsageError(f"cannot read {path}: {exc}") from exc
 
@@ -33,9 +33,17 @@ def _opened(path: Path) -> IO[str]:
     return opener(path, "rt", encoding="utf-8-sig", newline="")
 
 
-def _csv_rows(file: Iterable[str]) -> Rows:
-    reader = csv.DictReader(file, restval="")
+def _csv_rows(file: Iterable[str], path: Path) -> Rows:
+    reader = csv.DictReader(file)
+    names = list(filter(None, reader.fieldnames or ()))
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"{path}: two columns are called {twice[0]!r}")
     for row in reader:
+        if None in row or None in row.values():
+            wrong = (
+                "more cells than there are columns" if None in row else "fewer cells than there are columns"
+            )
+            raise UsageError(f"{path}, line {reader.line_num}: {wrong}; a comma inside a cell wants quotes")
         yield reader.line_num, {name: value for name, value in row.items() if name}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..core.decision import Given
@@ -42,18 +43,24 @@ async def votes(brief: Brief, panel: Panel, draft: Draft, early: bool) -> list[R
     """
     if brief.responses:
         return _given(brief, panel, draft)
-    ranked = sorted(strongest(panel.seats), key=lambda seat: -(seat.weight or 0.0))
+    ranked = strongest(panel.seats)
     if not early or any(seat.weight is None for seat in ranked):
         return await panel.all([panel.work(seat, draft) for seat in panel.seats])
     heard: list[Reply] = []
     asked = 0
-    while not settled(Poll.of(heard).tally.counts, asked, [s.weight or 0.0 for s in ranked[asked:]]):
+    while not settled(Poll.of(heard).tally.counts, asked, _worth(ranked[asked:], heard)):
         turn = ranked[asked : max(asked + 1, AT_LEAST)]
         asked += len(turn)
         heard += await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
     order = {seat.label: place for place, seat in enumerate(panel.seats)}
     # Nobody answered: said in the words of a parallel step.
     return sorted(heard, key=lambda reply: order[reply.seat.label]) or await panel.all([])
+
+
+def _worth(waiting: Sequence[Seat], heard: Sequence[Reply]) -> list[float]:
+    """What the votes of those who wait would count beside those heard: one each where they do."""
+    weighed = any(reply.seat.weight for reply in heard)
+    return [(seat.weight or 0.0) if weighed else 1.0 for seat in waiting]
 
 
 def judges(brief: Brief, panel: Panel, poll: Poll) -> tuple[Seat, ...]:

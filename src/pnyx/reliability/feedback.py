@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from ..core.answers import normalise, same
+from ..errors import UsageError
 from .accuracy import Answered
 from .calibration import Outcome
 
@@ -36,10 +37,18 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
     """What the result object of a run comes to once it is judged.
 
     truth: the right answer, as short as the decision's; without it a success says that the decision's
-    final answer is right, and a failure does not say what is.
+    final answer is right, and a failure does not say what is. Raises `UsageError` where it is empty.
     """
     detail = result["detail"]
-    models = {seat["seat"]: seat["model"] for seat in result["seats"]}
+    if truth is not None and not truth.strip():
+        raise UsageError("the right answer is empty; leave it out where it is not known")
+    given = dict(enumerate(detail.get("given", ())))
+    # Of an answer that was given to a seat, its model learns nothing, unless it is who gave it.
+    models = {
+        seat["seat"]: seat["model"]
+        for n, seat in enumerate(result["seats"])
+        if given.get(n, seat["model"]) == seat["model"]
+    }
     native: Mapping[str, str | None] = detail.get("native") or {}
     gold = truth or (result["final_answer"] if verdict == "success" else None)
     raw = detail.get("raw_confidence", result["confidence"])

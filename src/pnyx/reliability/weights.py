@@ -59,7 +59,11 @@ def equal(models: Iterable[str]) -> Weights:
 
 
 def learn(questions: Sequence[Answered], models: Sequence[str]) -> Weights:
-    """The weights of `models` (strongest first, as far as anyone knows) after `questions`."""
+    """The weights of `models` (strongest first, as far as anyone knows) after `questions`.
+
+    Those that none of the models answered tell nothing of them, and do not count.
+    """
+    questions = [q for q in questions if any(q.answers.get(model) is not None for model in models)]
     options = options_of(questions)
     labelled = [q for q in questions if q.gold is not None]
     if len(labelled) < ENOUGH_LABELS:

@@ -73,8 +73,11 @@ def _learn(history: list[Judged], models: tuple[str, ...]) -> tuple[Weights, Cal
 
 
 def calibrated(spec: Spec, decision: Decision) -> dict[str, Any]:
-    """The fields of the decision that history changes: its confidence, and what the result tells of both."""
-    told: dict[str, Any] = {}
+    """The fields of the decision that history changes: its confidence, and what the result tells of both.
+
+    `detail.given` tells whose answers were given, so that no seat is taken for who said them.
+    """
+    told: dict[str, Any] = {"given": [one.source for one in spec.responses]} if spec.responses else {}
     if spec.history:
         told["history"] = {**spec.history, "weights": {s.label: s.weight for s in spec.seats}}
     fields: dict[str, Any] = {}

@@ -106,7 +106,7 @@ def exit_code(result: Result, require_consensus: bool = False) -> int:
             return 130
         case "paused", _:
             return 4
-    if require_consensus and (result.degraded or result.status not in ("consensus", "majority")):
+    if require_consensus and result.status not in ("consensus", "majority"):
         return 3
     return 5 if result.degraded else 0
 

@@ -194,7 +194,10 @@ class Runner:
             await self.database.write(lambda c: store.patch(c, row.id, {"stop": "cancel"}))
         else:
             past = await self.database.read(lambda c: store.log(c, row.id))
-            handle = self._handle(row.id, Spec.from_json(row.spec), await self._take(row), past=past)
+            spent_s = (row.result or {}).get("elapsed_s")
+            handle = self._handle(
+                row.id, Spec.from_json(row.spec), await self._take(row), past=past, spent_s=spent_s
+            )
             await handle.end_cancelled()
         return row.id
 

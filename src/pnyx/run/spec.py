@@ -92,8 +92,8 @@ class Spec:
         The run's own account is the runner's to name.
         """
         batch = {f"batch:{self.batch}": self.batch_usd} if self.batch else {}
-        key = {} if self.key_usd is None else {f"key:{self.owner}": self.key_usd}
-        return {"run": self.budget_usd, "day": self.day_usd, **batch, **key}
+        # Charged whether there is a cap or not: one that is set later holds for what was spent before.
+        return {"run": self.budget_usd, "day": self.day_usd, **batch, f"key:{self.owner}": self.key_usd}
 
     def check(self) -> None:
         """Raise `UsageError` for a run that could not end well."""

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
@@ -78,8 +78,9 @@ class _Questions:
         )
         options = dict(flags.pop("options")) | ({} if rounds is None else {"rounds": rounds})
         flags["roles"] = dict(flags["roles"])
-        drawn = sha256(f"{seed or 0}/{line.mark}".encode()).digest()[:4]
-        return line.asked.spec(
+        told = seed if seed is not None else self.settings.run.seed
+        drawn = sha256(f"{told or 0}/{line.mark}".encode()).digest()[:4]
+        spec = line.asked.spec(
             self.settings,
             panel=models,
             options=options,
@@ -89,6 +90,10 @@ class _Questions:
             batch=self.name,
             **flags,
         )
+        if told is not None or line.asked.seed is not None:
+            return spec
+        # Hosts are only told a seed that somebody gave.
+        return replace(spec, limits=replace(spec.limits, seed=None))
 
 
 @dataclass

@@ -146,7 +146,9 @@ def _measure(
     items = known_set(dataset, seed=seed, limit=limit)
     if dry_run:
         return _dry_run(output, settings, panel, compared, items, limit, given["judge"])
-    name = f"eval-{sha256(json.dumps([dataset, panel, seed]).encode()).hexdigest()[:8]}"
+    # A file is the same however its path is written, and another one elsewhere is another.
+    source = str(Path(dataset).resolve()) if Path(dataset).is_file() else dataset
+    name = f"eval-{sha256(json.dumps([source, panel, seed]).encode()).hexdigest()[:8]}"
     folder = data_dir() / "eval" / name
     with alone(folder, "evaluation"):
         return asyncio.run(

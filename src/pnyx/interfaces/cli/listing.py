@@ -12,6 +12,7 @@ from ... import protocols
 from ...config import describe
 from ...core.models import Seat
 from ...core.steps import Option, Protocol
+from ...errors import ConfigError, UsageError
 from ...paths import config_dir, data_dir, models_dir
 from ...protocols.reckoning import reckon
 from ...providers.catalogue import STRONG, Catalogue, ModelInfo, parse_seats
@@ -245,7 +246,12 @@ def show_paths(output: Output, as_json: bool) -> int:
 
 
 def check_config(output: Output) -> int:
-    open_settings()
+    settings = open_settings()
+    try:
+        for ref in parse_seats(settings.panel.seats):
+            Catalogue(settings).describe(ref)
+    except UsageError as exc:
+        raise ConfigError(f"panel.seats: {exc}") from exc
     output.note("the settings are fine")
     return 0
 

@@ -92,7 +92,10 @@ class Completion(BaseModel):
         options = {key: value for key, value in arm.options.items() if key != "preset"}
         own = {"preset": arm.options["preset"]} if "preset" in arm.options else {}
         seed = {} if self.seed is None else {"seed": self.seed}
-        told = {"protocol": arm.protocol, "options": options, **own, **seed, **self.pnyx}
+        told = {"protocol": arm.protocol, **own, **seed, **self.pnyx}
+        more = self.pnyx.get("options", {})
+        # What is no object is told as such, with everything else that is wrong.
+        told["options"] = {**options, **more} if isinstance(more, Mapping) else more
         return Asked.parse({**told, "question": last.text()})
 
     def earlier(self) -> tuple[Material, ...]:
