@@ -43,6 +43,15 @@ async def test_a_name_whose_run_was_stopped_goes_on(make: Callable[[Host], House
     assert len(house.host.sent) + len(later.host.sent) <= 8 + 2
 
 
+async def test_a_name_goes_on_for_as_long_as_it_is_given_now(make: Callable[[Host], House]) -> None:
+    house = make(Host(said, pause=0.2))
+    short = spec(options={"rounds": 2}, deadline_s=0.3)
+    late = await (await house.runner.once(short, "line 7")).result()
+    assert (late.status, late.stop_reason) == ("paused", "deadline")
+    done = await (await house.runner.once(spec(options={"rounds": 2}, deadline_s=60), "line 7")).result()
+    assert (done.run_id, done.status) == (late.run_id, "decided")
+
+
 async def test_of_two_who_begin_a_name_at_once_one_runs_and_the_other_is_told(
     make: Callable[[Host], House],
 ) -> None:

@@ -116,7 +116,8 @@ class Runner:
         """The one run that its owner calls `name`: started, taken up again, or shown, where it is over.
 
         So whoever has many questions to put can be killed and begin again from the start. name: tells
-        what is asked; spec: how, if it was not begun yet. Raises as `start` and `resume` do.
+        what is asked; spec: how, if it was not begun yet, and how long it may take. Raises as `start` and
+        `resume` do.
         """
         run_id = new_id(f"{spec.owner}/{name}")
         try:
@@ -134,7 +135,8 @@ class Runner:
         row = await self.database.read(lambda c: store.find(c, run_id, spec.owner))
         if row.question != spec.question:
             raise Taken(f"run {run_id} goes by this name, and asks something else")
-        return self._handles.get(run_id) or await self.resume(run_id, owner=spec.owner)
+        here = self._handles.get(run_id)
+        return here or await self.resume(run_id, owner=spec.owner, deadline_s=spec.deadline_s)
 
     async def resume(
         self,
