@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from math import log1p
 from typing import Any
 
@@ -398,26 +397,3 @@ def test_given_answers_are_judged_by_the_strongest_seat_and_nobody_votes() -> No
 def test_of_given_answers_without_a_judge_the_leading_one_stands() -> None:
     _, decision = run(said([None] * 3, None), responses=GIVEN)
     assert (decision.final_answer, decision.stop_reason) == ("4", "no_judge")
-
-
-def test_where_votes_are_known_to_be_worth_something_who_is_right_most_judges() -> None:
-    seats = (replace(A, weight=2.9), replace(B, weight=0.1), replace(C, weight=0.1))
-
-    def say(ask: Ask) -> str:
-        return vote(4 if ask.seat.label == A.label else 5) if kind(ask) == "vote" else ruling(A, vote(4))
-
-    driven = Driven(PROTOCOL, say, seats=seats)
-    decision = driven.decide()
-    assert driven.of("judge")[0].seat.label == A.label
-    assert decision.detail["tally"]["4"] > decision.detail["tally"]["5"]
-
-
-def test_where_no_vote_is_known_to_be_worth_anything_everybody_is_asked() -> None:
-    seats = tuple(replace(seat(name, f"lab:{name}"), weight=0.0) for name in "ABCDE")
-
-    def say(ask: Ask) -> str:
-        return vote(4) if kind(ask) == "vote" else ruling(ask.seat, vote(4))
-
-    driven = Driven(PROTOCOL, say, seats=seats)
-    driven.decide()
-    assert len(driven.of("vote")) >= 3  # a third vote could still be outvoted by two others

@@ -32,6 +32,9 @@ from .output import Output, streams
 __all__ = ["serve"]
 
 T = TypeVar("T")
+KEEP_ALIVE_S = 75
+"""How long an idle connection stays open: longer than clients and proxies keep theirs, who would else send a
+request into one that is being closed, and longer than a loop under load takes to see it."""
 BACKLOG = 2048
 
 
@@ -107,6 +110,7 @@ async def _serve(output: Output, settings: Settings) -> int:
                 server_header=False,
                 proxy_headers=False,
                 timeout_graceful_shutdown=round(DRAIN_S) + 1,
+                timeout_keep_alive=KEEP_ALIVE_S,
                 backlog=BACKLOG,
             )
             await _Server(config, house).serve(sockets=[listener])
