@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Connection, text
 
 from pnyx.core.models import Price, Usage
 from pnyx.errors import OutOfBudget
@@ -93,3 +94,27 @@ def test_prices_are_usd_per_million_tokens_cached_and_reasoning_apart() -> None:
     assert price.cost(Usage(1_000_000, 1_000_000, 0, 0)) == 100_000_000
     assert price.cost(Usage(0, 0, 1_000_000, 500_000)) == 6_000_000_000
     assert price.cost(Usage(3, 0, 0, 0)) == 3_000
+
+
+async def test_who_shares_two_accounts_waits_for_nobody_who_waits_for_them(postgres_url: str) -> None:
+    """Each transaction holds many calls' accounts, as a group commit does."""
+    processes = [await Database.open(postgres_url) for _ in range(4)]
+
+    async def spend(database: Database, run: str) -> None:
+        shared = ("key:local", "day:1") if len(run) % 2 else ("day:1", "key:local")
+        scopes: dict[str, int | None] = dict.fromkeys((run, *shared))
+        for _ in range(8):
+            await database.write(lambda c: ledger.reserve(c, scopes, 5))
+            await database.write(lambda c: ledger.settle(c, list(scopes), 5, 3))
+
+    def deadlocks(connection: Connection) -> int:
+        return int(connection.execute(text("SELECT sum(deadlocks) FROM pg_stat_database")).scalar_one())
+
+    before = await processes[0].read(deadlocks)
+    await asyncio.gather(*(spend(db, f"run:{n}-{i}") for n, db in enumerate(processes) for i in range(25)))
+    for database in processes:
+        await database.close()  # which tells its statistics
+    again = await Database.open(postgres_url)
+    assert (await again.read(lambda c: ledger.read_account(c, "day:1"))).spent_nusd == 4 * 25 * 8 * 3
+    assert await again.read(deadlocks) == before
+    await again.close()
