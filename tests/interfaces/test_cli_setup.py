@@ -181,3 +181,24 @@ def test_the_doctor_reports_broken_settings(nothing: Path) -> None:
 
 def test_the_doctor_waits_no_longer_than_three_seconds_for_a_host() -> None:
     assert REACH_S == 3.0
+
+
+@pytest.mark.parametrize(("seat", "told"), [("lab", "provider:model"), ("nolab:x", "nolab")])
+def test_a_check_reads_the_panel_too(lab: ScriptedHost, seat: str, told: str) -> None:
+    assert pnyx("config", "check").code == 0
+    text = Path("lab.toml").read_text()
+    Path("lab.toml").write_text(text.replace('"lab:beta", "lab:gamma"]', f'"{seat}"]'))
+    done = pnyx("config", "check")
+    assert (done.code, done.out) == (2, "")
+    assert "panel.seats" in done.err
+    assert told in done.err
+
+
+@pytest.mark.parametrize("command", [("config", "check"), ("runs",)])
+def test_a_database_of_another_kind_is_a_mistake_in_the_settings(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("PNYX_DATABASE", "mysql://x/y")
+    done = pnyx(*command)
+    assert done.code == 2
+    assert "sqlite://" in done.err

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
 from pnyx.errors import ProviderError
 from pnyx.providers.seam import Call
 from pnyx.run.result import Result
@@ -14,6 +17,15 @@ from tests.support.panels import Host, seats
 def flaky(call: Call) -> str | Exception:
     """The small model's answers are lost on the way, and may be billed all the same."""
     return ProviderError("timeout", "no answer", billed=True) if call.model == "small" else said(call)
+
+
+@asynccontextmanager
+async def opened(url: str, rule: Callable[[Call], str | Exception]) -> AsyncIterator[House]:
+    house = House(await Database.open(url), Host(rule))
+    try:
+        yield house
+    finally:
+        await house.runner.close()
 
 
 async def spent(database: Database, since: str = "") -> list[Spent]:
@@ -31,12 +43,10 @@ def told(result: Result) -> dict[str, float]:
 
 
 async def test_the_sums_are_those_of_the_runs(database_url: str) -> None:
-    database = await Database.open(database_url)
-    house = House(database, Host(flaky))
-    try:
+    async with opened(database_url, flaky) as house:
         first = await (await house.start(options={"rounds": 2})).result()
         second = await (await house.start(owner="phone", question="And now?")).result()
-        found = await spent(database)
+        found = await spent(house.database)
         assert of(found, first.run_id) == told(first)
         assert of(found, second.run_id) == told(second)
         assert told(first)["cost_usd"] > 0
@@ -49,43 +59,29 @@ async def test_the_sums_are_those_of_the_runs(database_url: str) -> None:
         }
         assert {one.protocol for one in found} == {"consensus"}
         assert sum(one.unpriced for one in found) == 0
-    finally:
-        await house.runner.close()
 
 
 async def test_a_reply_copied_into_a_fork_is_paid_once(database_url: str) -> None:
-    database = await Database.open(database_url)
-    house = House(database, Host(said))
-    try:
+    async with opened(database_url, said) as house:
         first = await (await house.start(options={"rounds": 1})).result()
         fork = await (await house.runner.resume(first.run_id, fork=True)).result()
         assert fork.run_id != first.run_id
-        assert of(await spent(database), fork.run_id)["cost_usd"] == 0
-        assert of(await spent(database), first.run_id) == told(first)
-    finally:
-        await house.runner.close()
+        assert of(await spent(house.database), fork.run_id)["cost_usd"] == 0
+        assert of(await spent(house.database), first.run_id) == told(first)
 
 
 async def test_an_unknown_price_is_counted_and_not_taken_for_nothing(database_url: str) -> None:
-    database = await Database.open(database_url)
-    house = House(database, Host(said))
-    try:
+    async with opened(database_url, said) as house:
         unknown = seats("h:large", "h:mid", "h:small", price=None)
         await (await house.start(seats=unknown, options={"rounds": 1})).result()
-        found = await spent(database)
+        found = await spent(house.database)
         assert sum(one.unpriced for one in found) == sum(one.calls for one in found) > 0
         assert sum(one.cost_usd for one in found) == 0
-    finally:
-        await house.runner.close()
 
 
 async def test_days_before_are_left_out(database_url: str) -> None:
-    database = await Database.open(database_url)
-    house = House(database, Host(said))
-    try:
+    async with opened(database_url, said) as house:
         await (await house.start(options={"rounds": 1})).result()
-        (day,) = {one.day for one in await spent(database)}
-        assert await spent(database, day)
-        assert await spent(database, "9999-01-01") == []
-    finally:
-        await house.runner.close()
+        (day,) = {one.day for one in await spent(house.database)}
+        assert await spent(house.database, day)
+        assert await spent(house.database, "9999-01-01") == []
