@@ -187,6 +187,14 @@ def test_native_answers_stay_a_prior_of_confidence() -> None:
     assert decision.detail["pooled_tally"] == {"13": 2.0, "12": 1.75}
 
 
+def test_confidence_is_a_share_of_seats_whatever_their_votes_weigh() -> None:
+    def sure(*weights: float | None) -> float | None:
+        seats = [replace(one, weight=weight) for one, weight in zip((A, B, C), weights, strict=True)]
+        return Nested(PROTOCOL, words(A="12", B="13 12", C="13 12"), tuple(seats)).decide().confidence
+
+    assert sure(2.0, 0.1, 0.1) == sure(None, None, None) == (1 + 3 * 0.25) / (3 + 3 * 0.25)
+
+
 FREE = {"A": "Build it now.", "B": "Wait a year.", "C": "Start at once."}
 
 

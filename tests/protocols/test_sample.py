@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -194,3 +195,15 @@ def test_the_number_of_calls_is_told_beforehand() -> None:
     assert reckon(PROTOCOL, (A,), PROTOCOL.settle({})) == (4, 16)
     assert reckon(PROTOCOL, (A,), PROTOCOL.settle({"samples": 3})) == (3, 3)
     assert reckon(PROTOCOL, (A, B), PROTOCOL.settle({"adaptive": False})) == (16, 16)
+
+
+def test_a_lead_by_heads_alone_is_not_clear_where_votes_have_learned_weights() -> None:
+    seats = (replace(A, weight=3.0), replace(B, weight=0.5), replace(C, weight=0.5))
+
+    def say(ask: Ask) -> str:
+        return f"Step.\nFinal answer: {4 if ask.seat.label == A.label else 5}"
+
+    driven, decision = run(say, *seats, samples=12)
+    assert len(driven.asked) == 12  # eight heads for 5 against four for 4, which weigh more
+    assert (decision.final_answer, decision.stop_reason) == ("4", "max_samples")
+    assert decision.detail["lead_probability"] < 0.5

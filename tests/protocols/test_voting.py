@@ -281,42 +281,6 @@ def test_with_swap_one_readable_judgement_is_enough() -> None:
     assert (decision.answer, decision.detail["flipped"]) == ("No.", None)
 
 
-def test_an_unreadable_judgement_is_repaired_once_then_the_next_strongest_judges() -> None:
-    votes = ["Do it.", "Wait.", "Never."]
-    driven, decision = run(said(votes, "They all have merit.", ruling(A, "Do it now.")))
-    assert driven.kinds()[3:] == ["judge", "repair"]
-    assert "could not be read" in driven.asked[-1].prompt.text
-    assert (decision.answer, decision.detail["judge"]["seat"]) == ("Do it now.", B.label)
-    driven, decision = run(said(votes, "All good.", "Really all.", ruling(A, "Do it now.")))
-    assert [ask.seat for ask in driven.asked[3:]] == [B, B, C]
-    assert decision.detail["judge"]["seat"] == C.label
-
-
-def test_a_judge_without_a_pick_whose_answer_was_counted_has_decided() -> None:
-    driven, decision = run(said([vote(4), vote(5), vote(4)], vote(4, "Plainly.")))
-    assert len(driven.asked) == 4
-    assert (decision.answer, decision.detail["pick"]) == (vote(4, "Plainly."), None)
-    assert decision.agreement == pytest.approx(2 / 3)
-
-
-def test_a_directive_that_names_nobody_is_no_part_of_the_answer() -> None:
-    votes = [vote(4, "Low."), vote(5), vote(4, "Mid.")]
-    _, decision = run(said(votes, "BEST: Final answer: 4"))
-    assert (decision.answer, decision.final_answer) == (vote(4, "Mid."), "4")
-    _, decision = run(said(votes, "Checked.\nBest: the lower ones\n\nSums.\nFinal answer: 4"))
-    assert decision.answer == vote(4, "Sums.")
-
-
-def test_without_any_judge_the_leading_vote_is_the_decision_verbatim() -> None:
-    driven, decision = run(said([vote(4, "Low."), vote(5), vote(4, "Mid.")], None))
-    assert [ask.seat for ask in driven.of("judge")] == [B, C, A]
-    assert (decision.answer, decision.stop_reason) == (vote(4, "Mid."), "no_judge")
-    assert (decision.detail["settled_by"], decision.detail["judge"]) == ("plurality", None)
-    _, decision = run(said([vote(4), vote(5, "High."), vote(6)], None))
-    assert (decision.answer, decision.detail["settled_by"]) == (vote(5, "High."), "strongest vote")
-    assert decision.status == "plurality"
-
-
 def test_a_seat_that_did_not_vote_does_not_judge() -> None:
     driven, _ = run(said([vote(4), None, vote(5)], ruling(A, vote(4))))
     assert driven.of("judge")[0].seat == C

@@ -60,6 +60,15 @@ class ScriptedHost:
         """Script the replies of `model`, see `Fault`; where several match a call, the last given holds."""
         self._faults.append(Fault(model, **script))
 
+    @contextmanager
+    def scripted(self) -> Iterator[None]:
+        """What is scripted inside is forgotten afterwards."""
+        before = list(self._faults)
+        try:
+            yield
+        finally:
+            self._faults[:] = before
+
     def requests(self, model: str) -> list[Request]:
         return [request for request in self.log if request.model == model]
 

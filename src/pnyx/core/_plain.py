@@ -24,11 +24,11 @@ CHEERS = "\U0001f44d\U0001f44f\U0001f4af\U0001f64c"
 
 _LONGEST = 6000
 _HIDDEN = regex(rf"[\d{INVISIBLE}](?:(?<=\x1b)\[[\d;]*[a-zA-Z]|(?<=\d)\ufe0f?\u20e3|(?<!\d)[{INVISIBLE}]*)")
-_ODD = regex(r"[^\t-\r\x1c-~]")
-"""What hidden characters, and those that have another form, are among: most texts have none."""
 _SHOWN = regex(rf"\x1b|[^\s{INVISIBLE}]")
-_APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u02b9\u2032\u00b4\u0060\ua78c", "'"))
-_QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033«»‹›「」『』〝〞", '"'))
+_QUOTES = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201b\u02bc\u02b9\u2032\u00b4\u0060\ua78c", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033«»‹›「」『』〝〞", '"')
+)
 
 # `re` skips to a character that a match begins with, but tries everywhere what begins by looking behind.
 _CODE = regex(r"(`(?<!\w`)`*)(?!`)([^`\n]+)\1(?!\w)")
@@ -43,8 +43,8 @@ _LINE_MARKS = regex(
 )
 _EMPHASIS = regex(r"\*|~~+|==+|\||\\(?=\W)|_(?<![^\W_]_)_*|__*(?![^\W_])")
 _WHOLE = regex(r'"([^"]*)"')
+_RULE = "-=*_ \t"
 _WRAPPED = regex(r"\n(?<![.!?:]\n)(?=[a-z])")
-_RULE = regex(r"^[-=*_ \t]+$", re.MULTILINE)
 _BEYOND = regex(r"[^\x00-\u2000]")
 
 _KIND = (
@@ -80,14 +80,17 @@ def plain(text: str) -> str:
     # A reply that is all quotation says what is in it.
     text = "\n".join(line.text for line in read if not line.quoted).strip() or "\n".join(q.text for q in read)
     text = html.unescape(text)
-    if _ODD.search(text):
+    # Every reply comes by here, so what most of them do not have is not searched for at length.
+    if not (text.isascii() and text.replace("\n", " ").isprintable()):
         text = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
     text = _CODE.sub(r'"\2"', text)
-    text = _LINK.sub(r"\1", text)
+    text = _LINK.sub(r"\1", text) if "](" in text else text
     text = _TAG.sub(" ", text)
-    text = _TEX.sub("", text).translate(_APOSTROPHES).translate(_QUOTES)
-    text = _LINE_MARKS.sub("", _EMPHASIS.sub("", _RULE.sub("", text)))
-    text = _BEYOND.sub(lambda found: " " if _picture(found[0]) else found[0], text)
+    text = _TEX.sub("", text) if "{" in text or "}" in text else text
+    text = "\n".join(line if line.strip(_RULE) else "" for line in text.translate(_QUOTES).split("\n"))
+    text = _LINE_MARKS.sub("", _EMPHASIS.sub("", text))
+    if not text.isascii():
+        text = _BEYOND.sub(lambda found: " " if _picture(found[0]) else found[0], text)
     text = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
     text = _WRAPPED.sub(" ", text)
     whole = _WHOLE.fullmatch(text)

@@ -57,6 +57,8 @@ def lines(text: str) -> list[Line]:
 
 
 def _without_blocks(text: str) -> str:
+    if "<" not in text:
+        return text
     kept, start, inside = list[str](), 0, ""
     for tag in _BLOCK.finditer(text):
         opens, closes = (tag["opens"] or "").lower(), (tag["closes"] or "").lower()

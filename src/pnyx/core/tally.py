@@ -54,17 +54,15 @@ def weighted(votes: Sequence[str | None], weights: Sequence[float], *, live: flo
     return _tally(zip(votes, map(_exact, weights), strict=True), live)
 
 
-def by_seat(
-    votes: Sequence[str | None], seats: Sequence[Seat], shares: Sequence[float] | None = None
-) -> Tally:
-    """Votes that count what their seats' are known to be worth, times `shares`; else one each.
+def by_seat(votes: Sequence[str | None], seats: Sequence[Seat]) -> Tally:
+    """Votes that count what their seats' are known to be worth; else one each.
 
     Where nobody who voted is known to be worth anything, each counts one: a silent winner leaves no vacuum.
     """
     worth = [1.0 if seat.weight is None else seat.weight for seat in seats]
     if not any(w for w, vote in zip(worth, votes, strict=True) if vote is not None):
         worth = [1.0] * len(votes)
-    return weighted(votes, [w * s for w, s in zip(worth, shares or [1.0] * len(votes), strict=True)])
+    return weighted(votes, worth)
 
 
 def majority_of(live: int) -> int:

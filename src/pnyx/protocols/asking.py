@@ -14,13 +14,17 @@ from ..errors import SeatAbsent
 from ..prompts import load
 from .questions import question
 
-__all__ = ["Verdict", "ask_verdict", "question"]
+__all__ = ["Unread", "Verdict", "ask_verdict", "question"]
 
 REPAIR = load("repair")
 ABSTENTION = "abstention (its verdict could not be read)"
 """What the record says of a seat whose second reply cannot be read either."""
 
 T = TypeVar("T")
+
+
+class Unread(SeatAbsent):
+    """The seat spoke, and spoke again, and what it decided could not be read: it abstains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +45,8 @@ async def ask_verdict(
     """Ask `seat` and read its reply; unreadable, it is asked once more and shown why.
 
     schema: None where the verdict is a line in a text that is wanted as well.
-    Raises `SeatAbsent` when the second reply cannot be read either: the seat abstains, and the
-    record says so.
+    Raises `Unread` when the second reply cannot be read either: the seat abstains, and the record says so;
+    `SeatAbsent` when it does not reply.
     """
     reply = await panel.ask(seat, draft, schema)
     try:
@@ -55,4 +59,4 @@ async def ask_verdict(
         return Verdict(again, read(again.text))
     except Unreadable as exc:
         await panel.tell(ABSTENTION, {seat.label: 0}, abstained=[seat.label], why=str(exc))
-        raise SeatAbsent(f"{seat.label}: its verdict could not be read: {exc}") from exc
+        raise Unread(f"{seat.label}: its verdict could not be read: {exc}") from exc

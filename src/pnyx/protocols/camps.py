@@ -127,9 +127,9 @@ def leader(said: Sequence[Stated], by: Sequence[Mapping[str, float]] = ()) -> st
     return break_tie(tally(ranked).leaders, by, [one.camp for one in ranked])
 
 
-def tally(said: Sequence[Stated], shares: Sequence[float] | None = None) -> Tally:
-    """The camps by the votes for them; shares: what each vote counts of what its seat's does."""
-    return by_seat([one.camp for one in said], [one.seat for one in said], shares)
+def tally(said: Sequence[Stated]) -> Tally:
+    """The camps by the votes for them."""
+    return by_seat([one.camp for one in said], [one.seat for one in said])
 
 
 def voice(said: Sequence[Stated], camp: str) -> Stated:

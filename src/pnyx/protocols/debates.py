@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.steps import Dissent
-from ..core.tally import Tally, majority_of
+from ..core.tally import Tally, majority_of, weighted
 from .camps import Stated, leader, tally, voice
 
 __all__ = ["RULE", "Debate", "standing"]
@@ -70,13 +70,17 @@ class Debate:
         return moved
 
     def backing(self, camp: str) -> float:
-        """The share of an answer, in [0, 1]: native answers at full weight, later positions at `LATER`."""
+        """The share of an answer, in [0, 1]: native answers at full weight, later positions at `LATER`.
+
+        Seats count alike, whatever their votes weigh: a share must mean the same before and after there is a
+        history, or what it was calibrated on says nothing of it.
+        """
         return self._pooled.counts.get(camp, 0.0) / sum(self._pooled.counts.values())
 
     @property
     def _pooled(self) -> Tally:
         votes = [(one, LATER if n else 1.0) for n, said in enumerate(self.rounds) for one in said]
-        return tally([one for one, _ in votes], [share for _, share in votes])
+        return weighted([one.camp for one, _ in votes], [share for _, share in votes])
 
     def dissent(self, ballots: Sequence[Stated], camp: str) -> tuple[Dissent, ...]:
         """Who ended elsewhere: by ballot, or by the last position where there is none."""

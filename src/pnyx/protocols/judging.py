@@ -8,13 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..core.answers import final_answer, same
+from ..core.models import Seat
 from ..core.regex import regex
-from ..core.steps import Reply
+from ..core.steps import Panel, Reply
+from ..core.text import Draft
 from ..core.verdicts import Unreadable, read_pick
-from .asking import Verdict
+from ..errors import NoQuorum
+from .asking import Unread, Verdict, ask_verdict
 from .polling import Poll
 
-__all__ = ["Ruling", "settle"]
+__all__ = ["Ruling", "rulings_of", "settle"]
 
 _DIRECTIVE = regex(r"[\W_]*best\b[^:\n]{0,20}:", re.IGNORECASE)
 
@@ -37,7 +40,7 @@ class Ruling:
         """A judge's reply: its reasons, the line `BEST: <label>`, and its answer, or nothing where the vote
         that it names stands as it is.
 
-        Raises `Unreadable` when it names none and does not end on an answer that was counted either.
+        Raises `Unreadable` when it names none, unless it ends on the answer that leads the count.
         """
         labels, lines = [vote.seat.label for vote in poll.votes], text.splitlines()
         for place, line in enumerate(lines):
@@ -51,7 +54,7 @@ class Ruling:
             # A directive that names nobody is no part of the answer; nor is what stands above it.
             below = next((n for n in range(len(lines), 0, -1) if _DIRECTIVE.match(lines[n - 1])), 0)
             group = poll.find(final_answer(text))
-            if group is None:
+            if group is None or group != poll.leader:
                 raise
             answer = "\n".join(lines[below:]).strip() or poll.voice(group).text
             return cls(answer, None, final_answer(answer) or group, group)
@@ -81,6 +84,30 @@ class Ruling:
         if self.short and other.short:
             return self.group == other.group if self.group and other.group else same(self.short, other.short)
         return self.pick == other.pick
+
+
+async def rulings_of(
+    panel: Panel, poll: Poll, seats: Sequence[Seat], drafts: Sequence[Draft]
+) -> tuple[Seat | None, list[Ruling]]:
+    """The first of `seats` that gives judgements, and what they come to; None where the count decides."""
+
+    async def judged(seat: Seat, draft: Draft) -> Ruling | None:
+        try:
+            verdict = await ask_verdict(panel, seat, draft, None, lambda text: Ruling.read(text, poll))
+        except Unread:
+            return None
+        return Ruling.of(verdict, poll)
+
+    for seat in seats:
+        try:
+            rulings = await panel.all([judged(seat, draft) for draft in drafts])
+        except NoQuorum:
+            continue
+        if readable := [ruling for ruling in rulings if ruling is not None]:
+            return seat, readable
+        if poll.leader is not None:
+            break  # a weaker judge than one that cannot be read is no better than the count
+    return None, []
 
 
 def settle(rulings: Sequence[Ruling], poll: Poll) -> tuple[Ruling, str]:

@@ -54,10 +54,9 @@ class Poll:
 
     @property
     def lead(self) -> tuple[int, int]:
-        """How many votes the two most frequent answers have, 0 where there is none."""
-        counts = sorted((self.answers.count(answer) for answer in self.groups), reverse=True)
-        first, second, *_ = [*counts, 0, 0]
-        return first, second
+        """How many votes the leader has, and the most of any other answer; 0 where there is none."""
+        others = [self.answers.count(answer) for answer in self.groups if answer != self.leader]
+        return self.answers.count(self.leader) if self.groups else 0, max(others, default=0)
 
     def voice(self, answer: str | None) -> Reply:
         """The vote that stands for `answer`, or for all votes: whole before cut off, strongest seat first."""

@@ -4,10 +4,11 @@ Source of the shape: the voting protocol of the `duh` consensus engine. Where PR
 - The weight of a seat is ln(1 + x), as its share of the sum over the seats that voted; x is the output price
   in USD per million tokens where every one of them has a price above 0, else the parameters in billions where
   they are known of all; else all weigh the same. With `weighted` the count of short answers is weighted too.
-- The judge is the strongest seat that voted; when it is silent or cannot be read, the next strongest judges.
+- The judge is the strongest seat that voted; when it is silent, the next strongest judges. One that cannot be
+  read abstains, and the count decides; where nothing could be counted, the next strongest judges.
   Without any, the leading answer is the decision, verbatim. So is the vote that was picked, when the judge
   writes nothing below its pick or is cut off there.
-- A judge whose pick cannot be read, but whose final answer is one of those that were counted, has decided.
+- A judge that names no vote, but ends on the answer that leads the count, has said it in its own words.
 - With `swap`, two judgements that end on different answers (where those cannot be compared: on different
   picks) are a flip, and count as a tie: the only leader of the count decides, told by the judgement that
   agrees with it or else by its strongest vote, verbatim; without such a leader the first order's stands.
@@ -20,15 +21,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..core.answers import final_answer
-from ..core.models import Seat, strengths
+from ..core.models import strengths
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
 from ..core.stopping import AT_LEAST
 from ..core.text import Draft, Material
-from ..errors import NoQuorum
 from ..prompts import load
-from .asking import ask_verdict, question
-from .judging import Ruling, settle
+from .asking import question
+from .judging import Ruling, rulings_of, settle
 from .natives import judges
 from .natives import votes as answers
 from .polling import Poll
@@ -68,7 +68,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     order = panel.shuffle(votes, "judge")
     orders = [order, order[::-1]] if options["swap"] else [order]
     drafts = [_judgement(asked, shown, weights) for shown in orders]
-    judge, rulings = await _judge(panel, poll, judges(brief, panel, poll), drafts)
+    judge, rulings = await rulings_of(panel, poll, judges(brief, panel, poll), drafts)
     ruling, settled_by = settle(rulings, poll)
     await panel.enter("complete", 1, ruling.answer, text=ruling.answer)
     return Decision(
@@ -94,23 +94,6 @@ def _judgement(asked: str | Draft, votes: Sequence[Reply], weights: Mapping[str,
         return JUDGE(question=asked, votes=shown)
     told = "\n".join(f"{label}: {weight:.2f}" for label, weight in sorted(weights.items()))
     return WEIGH(question=asked, votes=shown, weights=told)
-
-
-async def _judge(
-    panel: Panel, poll: Poll, seats: Sequence[Seat], drafts: Sequence[Draft]
-) -> tuple[Seat | None, list[Ruling]]:
-    """The first of `seats` that gives judgements, and what they come to."""
-
-    def read(text: str) -> Ruling:
-        return Ruling.read(text, poll)
-
-    for seat in seats:
-        try:
-            verdicts = await panel.all([ask_verdict(panel, seat, draft, None, read) for draft in drafts])
-        except NoQuorum:
-            continue
-        return seat, [Ruling.of(verdict, poll) for verdict in verdicts]
-    return None, []
 
 
 def _unpicked(poll: Poll, ruling: Ruling) -> tuple[Dissent, ...]:
