@@ -25,6 +25,14 @@ def test_near_peers_do_better_together_and_asking_one_by_one_loses_little() -> N
     assert result.rules == {"labels": 4}
 
 
+def test_differences_are_those_of_the_accuracies_beside_them() -> None:
+    """Few questions in few splits, which are held out one to three times each."""
+    result = replay(PEERS[:41], splits=3)
+    for arm in (SINGLE, MAJORITY, ORACLE):
+        apart = result.accuracy(DEFAULT) - result.accuracy(arm)
+        assert result.compare(DEFAULT, arm).mean == pytest.approx(apart, abs=1e-12)
+
+
 def test_beside_a_giant_the_default_rule_holds_where_the_majority_falls() -> None:
     result = replay(table((0.8, 0.35, 0.4), 1200, options=3, copies=3), splits=4)
     assert result.accuracy(MAJORITY) < result.accuracy(SINGLE) - 0.05

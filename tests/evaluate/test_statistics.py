@@ -80,6 +80,18 @@ def test_the_smallest_difference_that_shows_is_one_that_does() -> None:
     assert minimum_detectable(4 * n, split) == pytest.approx(least / 2)
 
 
+def test_no_difference_is_larger_than_all() -> None:
+    assert minimum_detectable(3, 1.0) == 1.0
+
+
+def test_trials_of_a_question_are_drawn_together() -> None:
+    once = [1.0] * 30 + [-1.0] * 20 + [0.0] * 50
+    thrice = paired_bootstrap([3 * one for one in once], [3] * 100)
+    assert thrice == paired_bootstrap(once)
+    uneven = paired_bootstrap([3.0, 0.0], [3, 1])
+    assert (uneven.mean, uneven.low, uneven.high) == (0.75, 0.0, 1.0)
+
+
 def test_nothing_can_be_said_of_no_questions() -> None:
     with pytest.raises(ValueError, match="no question"):
         paired_bootstrap([])

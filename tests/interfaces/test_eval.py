@@ -19,6 +19,7 @@ import pytest
 
 from tests.support import warm
 from tests.support.scripted import Request, ScriptedHost
+from tests.support.votes import ruled, votes_in
 
 from .shell import Done, pnyx
 
@@ -34,8 +35,8 @@ ARMS = ("-m", "lab:alpha", "-m", "lab:beta", "-m", "lab:gamma", "--arm", "voting
 
 def reply(request: Request) -> str:
     """A vote as skilled as the model; a judgement that goes with the first answer it is shown."""
-    if shown := re.findall(r"Final answer: (-?\d+)", request.text):
-        return f"Final answer: {shown[0]}"
+    if votes := votes_in(request.text):
+        return ruled(votes, next(iter(votes.values())))
     case = re.search(r"Case (\d+)", request.text)
     assert case, request.text
     n = int(case[1])

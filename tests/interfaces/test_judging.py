@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.scripted import Request, ScriptedHost
+from tests.support.votes import ruled, votes_in
 
 from .shell import Done, pnyx
 
@@ -24,8 +25,9 @@ def lab_of_one(lab: ScriptedHost) -> ScriptedHost:
     """Only gamma is ever right, when asked alone; who judges goes with the majority, which is wrong."""
 
     def say(request: Request) -> str:
-        judging = "Participant" in str(request.body)
-        return RIGHT if "gamma" in request.model and not judging else WRONG
+        if votes := votes_in(request.text):
+            return ruled(votes, "5") if "5" in votes.values() else RIGHT
+        return RIGHT if "gamma" in request.model else WRONG
 
     lab.on("*", text=say)
     return lab

@@ -50,11 +50,14 @@ class Replay:
         return sum(self.right[arm]) / len(self.trials)
 
     def compare(self, arm: str, to: str) -> Interval:
-        """`arm` less `to`, with the bootstrap interval over questions; the trials of one count once."""
+        """The accuracy of `arm` less that of `to`, with the bootstrap interval over questions.
+
+        The trials of a question are drawn together: only questions are independent of each other.
+        """
         sums: dict[int, list[int]] = {}
         for place, ours, theirs in zip(self.trials, self.right[arm], self.right[to], strict=True):
             sums.setdefault(place, []).append(ours - theirs)
-        return paired_bootstrap([sum(each) / len(each) for each in sums.values()])
+        return paired_bootstrap([sum(each) for each in sums.values()], [len(each) for each in sums.values()])
 
     def changes(self, arm: str, to: str) -> tuple[float, float]:
         """The shares of trials that only `arm` had right (rescues), and that only `to` had (regressions)."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..pages import self_contained, table
 from .arms import ORACLE, SINGLE
 from .formats import listed
 from .plots import Bar, Dot, Line, bars, forest, lines, scatter, text
@@ -18,7 +19,6 @@ COLOURS = 8
 """Lines that can be told apart; further ones begin again, dashed."""
 
 STYLE = Path(__file__).with_name("page.css")
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 KINDS = {
     "single": "one model",
     "pool": "combined from the models",
@@ -46,28 +46,15 @@ def page(document: Mapping[str, Any]) -> str:
         body.append(f"{_table(sheet)}</section>\n")
     said = "".join(f"<li>{text(sentence)}</li>" for sentence in document["verdict"])
     title = f"pnyx eval: {document['dataset']}"
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{text(title)}</title><style>{STYLE.read_text('utf-8')}</style></head>\n"
-        f'<body><main><header><h1>{text(title)}</h1><p class="about">{text(about(document))}</p></header>'
-        f'<section class="verdict" aria-label="Verdict"><ul>{said}</ul></section>\n'
-        f"{''.join(body)}</main></body></html>\n"
-    )
+    head = f'<header><h1>{text(title)}</h1><p class="about">{text(about(document))}</p></header>'
+    verdict = f'<section class="verdict" aria-label="Verdict"><ul>{said}</ul></section>'
+    return self_contained(text(title), f"{head}{verdict}\n{''.join(body)}", STYLE)
 
 
 def _table(sheet: Sheet) -> str:
-    head = "".join(f'<th scope="col">{_name(cell)}</th>' for cell in sheet.head)
-    rows = "".join(
-        f'<tr><th scope="row">{_name(name)}</th>{"".join(f"<td>{text(cell)}</td>" for cell in figures)}</tr>'
-        for name, *figures in sheet.rows
-    )
+    rows = [[_name(name), *map(text, figures)] for name, *figures in sheet.rows]
     note = f'<p class="note">{text(sheet.note)}</p>' if sheet.note else ""
-    return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{text(sheet.title)}"><table>'
-        f"<caption>{text(sheet.title)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{note}"
-    )
+    return table(text(sheet.title), [_name(cell) for cell in sheet.head], rows) + note
 
 
 def _name(said: str) -> str:

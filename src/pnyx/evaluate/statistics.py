@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -27,26 +28,34 @@ class Interval:
 
 
 def paired_bootstrap(
-    differences: Sequence[float], *, level: float = 0.95, resamples: int = 1000, seed: int = 0
+    differences: Sequence[float],
+    trials: Sequence[int] | None = None,
+    *,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
 ) -> Interval:
     """The percentile interval of the mean of per-question differences (Efron & Tibshirani 1993).
 
-    Raises `ValueError` for no differences.
+    trials: where questions were tried more than once, how often each was; its difference is then the sum
+    over its trials, and the mean is that of all trials. Raises `ValueError` for no differences.
     """
     n = len(differences)
     if not n:
         raise ValueError("there is no question to compare on")
     # Few values come often, as of right less right there are three: draw values by how frequent they are.
-    values = sorted(set(differences))
-    counts = dict.fromkeys(values, 0)
-    for difference in differences:
-        counts[difference] += 1
-    edges = list(accumulate(counts.values()))
+    counts = Counter(zip(differences, trials or [1] * n, strict=True))
+    values = sorted(counts)
+    edges = list(accumulate(counts[value] for value in values))
     draw = random.Random(seed).choices
-    means = sorted(sum(draw(values, cum_weights=edges, k=n)) / n for _ in range(resamples))
+    means = sorted(_mean(draw(values, cum_weights=edges, k=n)) for _ in range(resamples))
     tail = (1 - level) / 2
     low, high = means[int(tail * resamples)], means[min(int((1 - tail) * resamples), resamples - 1)]
-    return Interval(sum(differences) / n, low, high)
+    return Interval(_mean(list(counts.elements())), low, high)
+
+
+def _mean(drawn: Sequence[tuple[float, int]]) -> float:
+    return sum(difference for difference, _ in drawn) / sum(trials for _, trials in drawn)
 
 
 def mcnemar(ours: int, theirs: int) -> float:
@@ -63,12 +72,13 @@ def minimum_detectable(n: int, split: float, *, level: float = 0.95, power: floa
     """The smallest difference of two accuracies that `n` paired questions show with probability `power`.
 
     split: the share of questions that exactly one of the two has right, in (0, 1]. The normal approximation
-    of McNemar's test (Connor 1987, to first order). Raises `ValueError` for no questions.
+    of McNemar's test (Connor 1987, to first order), which on a handful of questions passes 1: no difference
+    is larger than that. Raises `ValueError` for no questions.
     """
     if n < 1:
         raise ValueError("there is no question to compare on")
     z = NormalDist().inv_cdf
-    return (z((1 + level) / 2) + z(power)) * sqrt(split / n)
+    return min(1.0, (z((1 + level) / 2) + z(power)) * sqrt(split / n))
 
 
 def holm(ps: Sequence[float]) -> list[float]:
