@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
+from tests.support.browsing import Serve, Tab, chromium, serving
 from tests.support.scripted import ScriptedHost
 
 CONFIG = """
@@ -47,3 +49,43 @@ def lab(host: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PNYX_CONFIG", "lab.toml")
     monkeypatch.setenv("LAB_KEY", KEY)
     return host
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ScriptedHost, Serve]]:
+    """One server for a module, since starting one takes longer than a look at its page."""
+    with (
+        ScriptedHost() as host,
+        serving(tmp_path_factory.mktemp("serve"), CONFIG.format(url=host.openai)) as server,
+    ):
+        yield host, server
+
+
+@pytest.fixture
+def models(shared: tuple[ScriptedHost, Serve]) -> Iterator[ScriptedHost]:
+    """The host of that server; what a test scripts holds for that test."""
+    host, _ = shared
+    with host.scripted():
+        host.on("*", text="It is so.\n\nFinal answer: 42")
+        yield host
+
+
+@pytest.fixture
+def server(shared: tuple[ScriptedHost, Serve], models: ScriptedHost) -> Serve:
+    return shared[1]
+
+
+@pytest.fixture
+def tab(browser: Browser, server: Serve) -> Iterator[Tab]:
+    """Signed in. Nothing may have gone wrong in it by the end, and nobody else have been asked."""
+    with Tab.open(browser) as tab:
+        tab.page.goto(server.link)
+        tab.question.wait_for()
+        yield tab
+        tab.fine(server)

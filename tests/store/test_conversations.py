@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 
-import pnyx.store
 from pnyx.errors import NotFound
 from pnyx.store import Database
-from pnyx.store import engine as engine_module
 from pnyx.store import runs as store
 from pnyx.store.schema import REVISION
 
@@ -57,40 +52,6 @@ async def test_the_runs_of_a_conversation_come_in_order_by_its_id_or_a_runs(data
     (one,) = await database.read(lambda c: store.conversation(c, "talk2"))
     assert one.conversation == "talk2"
     await database.close()
-
-
-def first_schema(connection: Connection) -> None:
-    """Make the tables as the first release did, and put a run into them."""
-    config = Config()
-    config.set_main_option("script_location", str(Path(pnyx.store.__file__).parent / "migrations"))
-    config.attributes["connection"] = connection
-    command.upgrade(config, "0001")
-    values = {
-        "id": "old",
-        "owner": "local",
-        "epoch": 1,
-        "seq": 0,
-        "status": "paused",
-        "created_at": "2025-01-01T00:00:00.000Z",
-        "updated_at": "2025-01-01T00:00:00.000Z",
-        "protocol": "single",
-        "question": "Why?",
-        "spec": '{"question": "Why?"}',
-    }
-    names = ", ".join(values)
-    marks = ", ".join(f":{name}" for name in values)
-    connection.execute(text(f"INSERT INTO runs ({names}) VALUES ({marks})"), values)
-
-
-@pytest.fixture
-async def old_url(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A database of revision 0001."""
-    with monkeypatch.context() as patch:
-        patch.setattr(engine_module, "REVISION", None)
-        database = await Database.open(database_url)
-    await database._backend.write([first_schema], repeatable=True)
-    await database.close()
-    return database_url
 
 
 async def test_an_old_database_migrates_by_itself_and_keeps_its_runs(old_url: str) -> None:

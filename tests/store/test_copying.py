@@ -138,7 +138,7 @@ def last(connection: Connection) -> list[tuple[int, int]]:
 
 
 async def test_a_backup_is_of_one_moment(database_url: str, tmp_path: Path) -> None:
-    house = House(await Database.open(database_url), Host(said, pause=0.001))
+    house = House(await Database.open(database_url), Host(said, pause=0.05))
     handles = [await house.start(options={"rounds": 3}) for _ in range(8)]
     taken = 0
     while not all(handle._task and handle._task.done() for handle in handles):

@@ -43,7 +43,8 @@ async def test_migrations_make_the_tables_that_the_code_uses(tmp_path: Path) -> 
                 sorted((i["name"], tuple(i["column_names"])) for i in look.get_indexes(table)),
             )
             for table in look.get_table_names()
-            if table != "alembic_version"
+            # What recall stands on is FTS5's own.
+            if table != "alembic_version" and not table.startswith("recall")
         }
 
     with migrated.connect() as one, declared.connect() as other:

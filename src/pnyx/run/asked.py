@@ -13,7 +13,7 @@ from ..settings import Settings, nearest
 from .request import build
 from .spec import Spec
 
-__all__ = ["Amount", "Asked", "explained"]
+__all__ = ["Amount", "Asked", "Body", "explained"]
 
 MOST = 100
 """Entries of a list or an object: a panel holds no more, and answers are compared with each other."""
@@ -30,35 +30,12 @@ Amount = Annotated[float, Field(gt=0, le=1e9)]
 Scalar = str | int | float | bool | None
 
 
-class Asked(BaseModel):
-    """One question, and how it is to be decided; what is absent comes from the settings.
+class Body(BaseModel):
+    """What somebody outside wrote: exactly the fields that there are, each of its own type of JSON."""
 
-    models: "provider:model" or "provider:model*N". options: of the protocol. rounds: the option of that
-    name. roles: seat label or number -> text. cast: a role for every seat, "diverse" or "redteam".
-    budget_usd: USD; deadline_s: seconds. ground: search the web first. responses: answers that exist
-    already, for protocols that take such: texts, or objects of answer, reasoning and source.
-
-    Hosts, keys and files are the settings' business: there is no field for them.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-    question: Annotated[str, Field(min_length=1)]
-    protocol: str | None = None
-    models: Texts = ()
-    rounds: Annotated[Whole, Field(ge=1, le=1000)] | None = None
-    options: Mapping[str, Scalar | list[Scalar]] = Field(default_factory=dict, max_length=MOST)
-    preset: Literal["quick", "deep"] | None = None
-    roles: Mapping[str, str] = Field(default_factory=dict, max_length=MOST)
-    cast: str | None = None
-    seed: Annotated[Whole, Field(ge=0, lt=2**32)] | None = None
-    budget_usd: Amount | None = None
-    deadline_s: Amount | None = None
-    tools: bool | None = None
-    ground: bool = False
-    responses: Annotated[
-        tuple[str | Mapping[str, Scalar], ...], Field(strict=False, max_length=MOST, fail_fast=True)
-    ] = ()
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
     @classmethod
     def parse(cls, document: object) -> Self:
@@ -67,6 +44,44 @@ class Asked(BaseModel):
             return cls.model_validate(document)
         except ValidationError as exc:
             raise UsageError(explained(exc.errors(include_url=False), cls.model_fields)) from None
+
+
+class Asked(Body):
+    """One question, and how it is to be decided; what is absent comes from the settings.
+
+    Hosts, keys and files are the settings' business: there is no field for them.
+    """
+
+    question: Annotated[str, Field(min_length=1)]
+    """What the panel is to answer; it knows nothing else."""
+    protocol: str | None = None
+    """How the panel comes to an answer, such as "consensus" or "voting"."""
+    models: Texts = ()
+    """Who sits on the panel: "provider:model", or "provider:model*N" for N seats of one."""
+    rounds: Annotated[Whole, Field(ge=1, le=1000)] | None = None
+    """The protocol's option of that name: how many rounds at most."""
+    options: Mapping[str, Scalar | list[Scalar]] = Field(default_factory=dict, max_length=MOST)
+    """Other options of the protocol, by name."""
+    preset: Literal["quick", "deep"] | None = None
+    """Options that go together: fewer calls, or more scrutiny."""
+    roles: Mapping[str, str] = Field(default_factory=dict, max_length=MOST)
+    """Who a seat is to be: its label or number -> text."""
+    cast: str | None = None
+    """A role for every seat: "diverse" or "redteam"."""
+    seed: Annotated[Whole, Field(ge=0, lt=2**32)] | None = None
+    """Fixes labels and orders; told to hosts that take one."""
+    budget_usd: Amount | None = None
+    """The most that the run may cost, in USD."""
+    deadline_s: Amount | None = None
+    """The most that the run may take, in seconds."""
+    tools: bool | None = None
+    """Whether seats may search the web, read pages and files, and run Python."""
+    ground: bool = False
+    """Search the web first, and have every seat cite the same sources."""
+    responses: Annotated[
+        tuple[str | Mapping[str, Scalar], ...], Field(strict=False, max_length=MOST, fail_fast=True)
+    ] = ()
+    """Answers that exist already, where the protocol takes such: texts, or {answer, reasoning, source}."""
 
     def spec(self, settings: Settings, **more: Any) -> Spec:
         """The run, checked. more: as for `build`, where the request says nothing. Raises as `build` does."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
-from ..core.events import CallStarted, Event, RunFinished, Token
+from ..core.events import CallFailed, CallFinished, CallStarted, Event, RunFinished, Token
 from ..core.steps import Decision
 from ..errors import (
     Diverged,
@@ -58,6 +58,7 @@ class RunHandle:
     caller: Caller = field(init=False)
     summary: Summary = field(default_factory=Summary)
     _watchers: set[asyncio.Queue[Event | None]] = field(default_factory=set)
+    _arriving: dict[str, list[Token]] = field(default_factory=dict)
     _task: asyncio.Task[Result] | None = None
     _last: RunFinished | None = None
     _cancelled: bool = False
@@ -98,13 +99,16 @@ class RunHandle:
     async def events(self, after: int = 0, tokens: bool = False) -> AsyncIterator[Event]:
         """Events with a `seq` above `after`: stored ones first, then live, until the terminal one.
 
-        tokens: also the text as it arrives. Ends without a terminal event when the run cannot go
-        on; `result` then raises why.
+        tokens: also the text as it arrives, and first what has arrived of replies that are not finished.
+        Ends without a terminal event when the run cannot go on; `result` then raises why.
         """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._watchers.add(queue)
         if self._task is not None and not self._task.done():
-            self.caller.streaming = self.caller.streaming or tokens
+            if tokens:
+                self.stream_text()
+                for pieces in self._arriving.values():
+                    queue.put_nowait(replace(pieces[0], text="".join(piece.text for piece in pieces)))
         else:
             queue.put_nowait(None)
         try:
@@ -122,6 +126,10 @@ class RunHandle:
                 yield self._last
         finally:
             self._watchers.discard(queue)
+
+    def stream_text(self) -> None:
+        """Have hosts send their text as they write it, from the next call on."""
+        self.caller.streaming = True
 
     async def result(self) -> Result:
         """The result, once there is one. Raises `Diverged`, `Fenced`, `StoreError` if the run is stuck."""
@@ -161,8 +169,13 @@ class RunHandle:
         # Most runs are watched by nobody, and a copy of an event costs more than all else of it.
         if seq is not None and (self._watchers or isinstance(event, RunFinished)):
             event = replace(event, run_id=self.run_id, seq=seq)
-        if isinstance(event, RunFinished):
-            self._last = event
+        match event:
+            case RunFinished():
+                self._last = event
+            case Token():
+                self._arriving.setdefault(event.key, []).append(event)
+            case CallStarted() | CallFinished() | CallFailed():
+                self._arriving.pop(event.key, None)
         for queue in self._watchers:
             queue.put_nowait(event)
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from ..errors import ProviderError
 
@@ -34,7 +35,13 @@ def delay(tries: int, error: ProviderError) -> float | None:
 
 def now() -> str:
     """The time in UTC, ISO 8601 with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    second, rest = divmod(time.time_ns(), 1_000_000_000)
+    return f"{_second(second)}.{rest // 1_000_000:03d}Z"
+
+
+@lru_cache(maxsize=2)  # every event has its time, and many come in the same second
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat()
 
 
 @dataclass(frozen=True, slots=True)

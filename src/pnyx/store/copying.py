@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event, func,
 from sqlalchemy.engine import URL
 
 from ..errors import StoreError
+from . import search
 from .engine import Database
 from .schema import metadata, runs, writers
 
@@ -117,4 +118,5 @@ def _copy(source: Connection, target: Connection) -> Mapping[str, int]:
         for page in source.execution_options(stream_results=True).execute(ordered).partitions(AT_ONCE):
             target.execute(insert(table), [dict(row._mapping) for row in page])
             counts[table.name] += len(page)
+    search.add_all(target)
     return counts

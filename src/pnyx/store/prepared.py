@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from sqlalchemy import Connection, Select, UpdateBase
+from sqlalchemy import Connection, Select, TextClause, UpdateBase
 
 __all__ = ["Prepared", "driver_of"]
 
@@ -23,7 +23,7 @@ class Prepared:
     costs several times SQLite's own (benchmarks/README.md); PostgreSQL's errors want it.
     """
 
-    def __init__(self, statement: UpdateBase | Select[Any]) -> None:
+    def __init__(self, statement: UpdateBase | Select[Any] | TextClause) -> None:
         self._statement = statement
         self._compiled: dict[str, tuple[str, Sequence[str]]] = {}
 

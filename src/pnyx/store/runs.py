@@ -22,6 +22,7 @@ from sqlalchemy.exc import IntegrityError
 
 from ..core.events import Event, from_json, to_json
 from ..errors import Fenced, NotFound, Running, Taken
+from . import search
 from .prepared import Prepared
 from .schema import events, runs
 
@@ -35,6 +36,7 @@ __all__ = [
     "listing",
     "log",
     "patch",
+    "rows",
     "stopped",
     "take",
 ]
@@ -107,6 +109,7 @@ def create(connection: Connection, row: RunRow) -> None:
         connection.execute(insert(runs), values)
     except IntegrityError as exc:
         raise Taken(f"there is a run {row.id} already") from exc
+    search.add(connection, (row.id, row.question, row.result))
 
 
 def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRow:
@@ -140,6 +143,12 @@ def listing(
     if but is not None:
         query = query.where(runs.c.owner != but)
     return [_row(row) for row in connection.execute(query)]
+
+
+def rows(connection: Connection, ids: Sequence[str]) -> list[RunRow]:
+    """The runs of these ids, in their order."""
+    found = {row.id: _row(row) for row in connection.execute(select(runs).where(runs.c.id.in_(ids)))}
+    return [found[id] for id in ids]
 
 
 def conversation(connection: Connection, prefix: str, owner: str | None = None) -> list[RunRow]:
@@ -238,6 +247,8 @@ def patch(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> No
     """Set columns of a run's row; `result` and `spec` are given as objects."""
     values = {k: json.dumps(v) if k in ("result", "spec") else v for k, v in columns.items()}
     connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
+    if "result" in columns:
+        search.update(connection, run_id, columns["result"])
 
 
 def beat(connection: Connection, worker: str, at: float) -> None:

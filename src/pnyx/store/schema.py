@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, Me
 
 __all__ = ["REVISION", "events", "keys", "ledger", "metadata", "outcomes", "runs", "writers"]
 
-REVISION = "0005"
+REVISION = "0006"
 """The newest migration; opening a database compares it before alembic is imported at all."""
 
 metadata = MetaData()
