@@ -18,7 +18,7 @@ from .records import Record
 from .terminal import flat, safe
 from .transcript import Entry, Transcript, money, place_name, quantity, seconds
 
-__all__ = ["Markdown", "Redact", "as_json", "as_markdown", "document", "redacted"]
+__all__ = ["Markdown", "Redact", "as_json", "as_markdown", "as_summary", "document", "redacted"]
 
 Redact = Callable[[str], str]
 _FENCE = regex(r"( *)(`{3,}|~{3,})\s*(\w*)[^`]*")
@@ -59,13 +59,24 @@ def _document(record: Record, page: Markdown) -> Iterator[str]:
     result, view = record.result.to_json(), Transcript()
     entries = [entry for event in record.events if (entry := view.add(event)) is not None]
     yield from (f"# Run {result['run_id']}", "", "## Question", "", *page.quoted(result["question"]), "")
+    yield from _decision(record, page)
+    yield from (*page.costs(view), "## What was said", "")
+    for entry in entries:
+        yield from page.said(entry, "###")
+
+
+def as_summary(record: Record, redact: Redact = str) -> str:
+    """The run in short: answer, how it was decided, what it cost, dissent."""
+    page = Markdown(redact)
+    return "\n".join([f"# Run {record.row.id}", "", *_decision(record, page)]).rstrip() + "\n"
+
+
+def _decision(record: Record, page: Markdown) -> Iterator[str]:
+    result = record.result.to_json()
     if result["answer"]:
         yield from ("## Answer", "", *page.quoted(result["answer"]), "")
     yield from ("## How it was decided", "", *page.facts(result, record.row.created_at), "")
     yield from page.dissent(result)
-    yield from (*page.costs(view), "## What was said", "")
-    for entry in entries:
-        yield from page.said(entry, "###")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,31 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
 from ..config import database_url
 from ..core.events import Event
+from ..core.words import Snippet
 from ..run.lease import alive
 from ..run.result import Result, Summary
 from ..settings import Settings
 from ..store import Database
 from ..store import runs as store
+from ..store.search import search
 
-__all__ = ["Record", "find_run", "list_runs", "read_run", "read_runs", "read_turns"]
+__all__ = [
+    "Recalled",
+    "Record",
+    "find_run",
+    "list_runs",
+    "read_recalled",
+    "read_run",
+    "read_runs",
+    "read_turns",
+    "recall_runs",
+]
 
 T = TypeVar("T")
 OPEN = ("running", "paused")
@@ -32,6 +44,24 @@ class Record:
     row: store.RunRow
     result: Result
     events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Runs that were looked for, best first, each with where that stands in it.
+
+    every: whether they have all that was looked for; else each has some of it, for none has all.
+    """
+
+    hits: tuple[tuple[Record, Snippet], ...]
+    every: bool
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Result objects, each with its `snippet`."""
+        return [
+            record.result.to_json() | {"snippet": "".join(piece for piece, _ in snippet)}
+            for record, snippet in self.hits
+        ]
 
 
 def find_run(settings: Settings, prefix: str) -> Record:
@@ -76,6 +106,21 @@ def read_turns(connection: Connection, prefix: str, owner: str | None = None) ->
     Raises `NotFound`.
     """
     return [Record(row, _listed(connection, row)) for row in store.conversation(connection, prefix, owner)]
+
+
+def recall_runs(settings: Settings, text: str, limit: int, but: str | None = None) -> Recalled:
+    """The runs that have the words of `text`, without their events. Raises `UsageError` where it has none."""
+    return _read(settings, lambda connection: read_recalled(connection, text, limit, but=but))
+
+
+def read_recalled(
+    connection: Connection, text: str, limit: int, owner: str | None = None, but: str | None = None
+) -> Recalled:
+    """The same on a connection; owner: whose they must be."""
+    hits, every = search(connection, text, limit, owner, but)
+    rows = store.rows(connection, [hit.run_id for hit in hits])
+    records = [Record(row, _listed(connection, row)) for row in rows]
+    return Recalled(tuple(zip(records, (hit.snippet for hit in hits), strict=True)), every)
 
 
 def _read(settings: Settings, work: Callable[[Connection], T]) -> T:

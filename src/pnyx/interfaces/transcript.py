@@ -28,7 +28,7 @@ from ..core.events import (
 )
 from ..run.result import Summary
 
-__all__ = ["Entry", "Place", "Transcript", "money", "place_name", "quantity", "seconds"]
+__all__ = ["Entry", "Place", "Transcript", "money", "place_name", "quantity", "seconds", "whereabouts"]
 
 TAIL_CHARS = 400
 """How much of the text that is arriving is kept for the screen."""
@@ -256,10 +256,15 @@ class Transcript:
 
     def _title(self, event: Event, model: str) -> str:
         who = place_name(event.seat, self._place(event, model).model) if event.seat else ""
-        return " · ".join(filter(None, [_where(event.round or 0, event.phase or ""), who]))
+        return " · ".join(filter(None, [whereabouts(event), who]))
 
     def _place(self, event: Event, model: str) -> Place:
         return self.places.setdefault(event.seat or "", Place(event.seat or "", model))
+
+
+def whereabouts(event: Event) -> str:
+    """Where in its run an event happened, as its entry's title begins: "Round 1 · challenge"."""
+    return _where(event.round or 0, event.phase or "")
 
 
 def _where(round: int, phase: str) -> str:

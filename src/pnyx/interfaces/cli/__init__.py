@@ -37,6 +37,7 @@ COMMANDS = {
     },
     "Runs": {
         "runs": ("runs", "list the runs, newest first"),
+        "recall": ("runs", "find earlier runs by what was asked and said"),
         "status": ("runs", "how one run stands"),
         "show": ("runs", "read all that was said in a run"),
         "export": ("runs", "write a run as JSON or as a document"),
@@ -49,6 +50,7 @@ COMMANDS = {
     },
     "Serving": {
         "serve": ("serve", "serve runs over HTTP, each key its own"),
+        "mcp": ("mcp", "give an assistant tools to ask the panel"),
     },
     "Setting up": {
         "models": ("models", "which models there are; fetch embedded ones"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .options import AMOUNT, panel_options
+from .options import AMOUNT, panel_options, preset_options
 from .output import streams
 
 __all__ = ["chat"]
@@ -15,8 +15,7 @@ __all__ = ["chat"]
 @click.command()
 @panel_options
 @click.option("--rounds", type=click.IntRange(min=1), metavar="N", help="At most N rounds a question.")
-@click.option("--quick", "preset", flag_value="quick", help="The protocol's options for a fast answer.")
-@click.option("--deep", "preset", flag_value="deep", help="The protocol's options for a thorough answer.")
+@preset_options
 @click.option("--budget", type=AMOUNT, metavar="USD", help="Pause a question before it costs more.")
 @click.option("--tools/--no-tools", default=None, help="Let seats use tools, or not; see docs/tools.md.")
 @click.option("--resume", metavar="ID", help="Go on with a conversation, by its id or that of a run of it.")

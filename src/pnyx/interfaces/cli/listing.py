@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
 from ... import protocols
 from ...config import describe
-from ...core.models import Seat
 from ...core.steps import Option, Protocol
 from ...errors import ConfigError, UsageError
 from ...paths import config_dir, data_dir, models_dir
-from ...protocols.reckoning import reckon
-from ...providers.catalogue import STRONG, Catalogue, ModelInfo, parse_seats
+from ...providers.catalogue import Catalogue, ModelInfo, parse_seats
 from ...providers.weights_table import KNOWN
 from ...settings import Settings
 from ...trust import PROJECT_FILE
 from ...trust import trust as trust_here
+from ..offered import calls_of_three, described, models_by_name
 from ..opening import open_settings
 from ..terminal import clip, columns, flat
 from ..transcript import quantity
@@ -43,10 +42,8 @@ def list_models(output: Output, as_json: bool) -> int:
 
     here = set(installed())
     panel = parse_seats(settings.panel.seats)
-    refs = [*panel, *settings.models, *_by_default(settings)]
-    refs += [f"embedded:{name}" for name in (*KNOWN, *here)]
     catalogue = Catalogue(settings)
-    infos = [catalogue.describe(ref) for ref in dict.fromkeys(refs)]
+    infos = [catalogue.describe(ref) for ref in models_by_name(settings, here)]
     if as_json:
         output.json([_model(info, panel, settings, here) for info in infos])
         return 0
@@ -68,15 +65,7 @@ def list_models(output: Output, as_json: bool) -> int:
     return 0
 
 
-def _by_default(settings: Settings) -> Iterator[str]:
-    """The models that are asked when no panel is configured, of providers whose key is set."""
-    for kind, models in STRONG.items():
-        variables = settings.provider(kind).key_variables
-        if any(os.environ.get(variable) for variable in variables):
-            yield from (f"{kind}:{model}" for model in models)
-
-
-def _state(info: ModelInfo, settings: Settings, here: set[str]) -> str:
+def _state(info: ModelInfo, settings: Settings, here: Set[str]) -> str:
     if info.kind == "embedded":
         known = f"pnyx models pull {info.model}" if info.model in KNOWN else "a file"
         return "installed" if info.model in here else f"not installed: {known}"
@@ -87,7 +76,7 @@ def _state(info: ModelInfo, settings: Settings, here: set[str]) -> str:
     return f"key in ${found}" if found else f"no key: set {' or '.join(f'${v}' for v in variables)}"
 
 
-def _model(info: ModelInfo, panel: tuple[str, ...], settings: Settings, here: set[str]) -> dict[str, Any]:
+def _model(info: ModelInfo, panel: tuple[str, ...], settings: Settings, here: Set[str]) -> dict[str, Any]:
     price = info.price
     return {
         "model": info.ref,
@@ -152,7 +141,7 @@ class _Bar:
 def list_protocols(output: Output, as_json: bool) -> int:
     pages = [protocols.get(name) for name in protocols.names()]
     if as_json:
-        output.json([_protocol(page) for page in pages])
+        output.json([described(page) for page in pages])
         return 0
     for page in pages:
         output.out.line(f"{page.name}: {page.summary}", "bold")
@@ -179,39 +168,10 @@ def _bounds(option: Option) -> str:
 
 def _calls(page: Protocol) -> str:
     seats = quantity(page.quorum, "seat")
-    if (calls := _three(page)) is None:
+    if (calls := calls_of_three(page)) is None:
         return f"needs {seats}"
     least, most = calls
     return f"needs {seats}; with three, {least}{f' to {most}' if most != least else ''} calls"
-
-
-def _three(page: Protocol) -> tuple[int, int] | None:
-    """The calls of a panel of three, each seat of a model of its own."""
-    if page.calls is None:
-        return None
-    seats = tuple(Seat(f"Participant {letter}", f"{letter}:{letter}") for letter in "ABC")
-    return reckon(page, seats, page.settle({}))
-
-
-def _protocol(page: Protocol) -> dict[str, Any]:
-    calls = _three(page)
-    return {
-        "name": page.name,
-        "summary": page.summary,
-        "quorum": page.quorum,
-        "options": {
-            name: {
-                "default": option.default,
-                "help": option.help,
-                "low": option.low,
-                "high": option.high,
-                "choices": list(option.choices),
-            }
-            for name, option in page.options.items()
-        },
-        "presets": {name: dict(values) for name, values in page.presets.items()},
-        "calls_with_three_seats": calls and dict(zip(("least", "most"), calls, strict=True)),
-    }
 
 
 def show_config(output: Output, as_json: bool) -> int:

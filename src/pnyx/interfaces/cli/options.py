@@ -20,6 +20,7 @@ __all__ = [
     "json_option",
     "output_options",
     "panel_options",
+    "preset_options",
     "run_id",
     "run_options",
 ]
@@ -103,6 +104,26 @@ def panel_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def preset_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--quick or --deep, as `preset`."""
+    for name, told in (("deep", "a thorough"), ("quick", "a fast")):
+        command = click.option(
+            f"--{name}",
+            is_flag=True,
+            expose_value=False,
+            callback=_preset,
+            help=f"The protocol's options for {told} answer.",
+        )(command)
+    return command
+
+
+def _preset(context: click.Context, flag: click.Parameter, given: bool) -> None:
+    # Two flags for one name would leave it to the last of them.
+    if given and context.params.get("preset"):
+        raise click.UsageError("--quick and --deep are two ways to ask; give one of them")
+    context.params["preset"] = flag.name if given else context.params.get("preset")
+
+
 _RUN = (
     click.option("--rounds", type=click.IntRange(min=1), metavar="N", help="At most N rounds."),
     click.option(
@@ -113,8 +134,7 @@ _RUN = (
         metavar="KEY=VALUE",
         help="Any option of the protocol; repeat it for more.",
     ),
-    click.option("--quick", "preset", flag_value="quick", help="The protocol's options for a fast answer."),
-    click.option("--deep", "preset", flag_value="deep", help="The protocol's options for a thorough answer."),
+    preset_options,
     click.option(
         "--roles",
         "cast",

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.events import Event
+from ..outcome import UNDECIDED, taken
 from ..terminal import clip, excerpt, flat, safe, wrapped
-from ..transcript import Entry, Transcript, money, place_name, quantity, seconds
+from ..transcript import Entry, Transcript, place_name, quantity
 from .output import Output, Stream
 
-__all__ = ["UNDECIDED", "Progress", "answer_lines", "end_lines", "entry_lines", "headline", "taken", "why"]
+__all__ = ["Progress", "answer_lines", "end_lines", "entry_lines"]
 
 INDENT = "    "
 LOOKS = dict.fromkeys(("silence", "retry", "unknown", "budget", "cut"), ("yellow",)) | {"dropped": ("red",)}
-UNDECIDED = ("failed", "paused", "cancelled", "running")
 WIDE = 1_000_000
 """Columns of a stream that nobody looks at: lines are not broken there."""
 
@@ -77,30 +77,9 @@ def _told(stream: Stream, text: str, *styles: str) -> Iterator[str]:
         yield stream.paint(line, *styles)
 
 
-def headline(result: Mapping[str, Any]) -> str:
-    """What kind of answer it is, in a line: "decided after 3 rounds, not converged"."""
-    rounds = quantity(result["rounds"], "round")
-    if result["status"] in UNDECIDED:
-        return f"the best answer so far; nothing was decided in {rounds}"
-    if result["status"] == "single":
-        return "one model's answer, which nobody challenged"
-    converged = {True: ", converged", False: ", not converged", None: ""}[result["converged"]]
-    return f"{result['status']} after {rounds}{converged}"
-
-
 def answer_lines(stream: Stream, answer: str) -> Iterator[str]:
     """All of the answer: on a screen broken between words, else as it is."""
     return wrapped(safe(answer).strip("\n"), stream.width or WIDE)
-
-
-def why(result: Mapping[str, Any]) -> str:
-    """Why there is no decision, and how to go on: "paused (budget): …; `pnyx resume 4xk… --budget USD` …"."""
-    status, reason = result["status"], result["stop_reason"]
-    message = str(result["detail"].get("message") or "")
-    message = message.replace("pnyx resume ID", f"pnyx resume {result['run_id']}")
-    if status == "paused" and "pnyx resume" not in message:
-        message += f"; `pnyx resume {result['run_id']}` goes on"
-    return f"{status} ({reason}): {message}" if message and reason != status else status
 
 
 def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry] = ()) -> Iterator[str]:
@@ -158,18 +137,3 @@ def _praise(result: Mapping[str, Any]) -> str:
     if not flagged:
         return ""
     return f" ({flagged} of {quantity(len(challenges), 'challenge')} praised instead of disagreeing)"
-
-
-def taken(result: Mapping[str, Any]) -> str:
-    """What the run took: seats, calls, tokens, money, time."""
-    usage = result["usage"]
-    cached = f" ({usage['cached_tokens']:,} cached)" if usage["cached_tokens"] else ""
-    return " · ".join(
-        [
-            quantity(len(result["seats"]), "seat"),
-            quantity(usage["calls"], "call"),
-            f"{usage['input_tokens']:,} tokens in{cached}, {usage['output_tokens']:,} out",
-            money(usage["cost_usd"]),
-            seconds(result["elapsed_s"]),
-        ]
-    )

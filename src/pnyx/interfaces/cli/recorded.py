@@ -1,11 +1,13 @@
-"""What `pnyx runs`, `status`, `show`, `export` and `cancel` do."""
+"""What `pnyx runs`, `recall`, `status`, `show`, `export` and `cancel` do."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...core.words import Snippet
 from ...errors import UsageError
 from ...evaluate.learning import OWNER
 from ...providers.registry import Providers
@@ -15,23 +17,14 @@ from ..export import Redact, as_json, as_markdown
 from ..export import document as whole
 from ..folder import Folder
 from ..opening import open_settings
-from ..records import Record, find_run, list_runs
+from ..outcome import UNDECIDED, headline, taken, why
+from ..records import Recalled, Record, find_run, list_runs, recall_runs
 from ..terminal import clip, columns, safe, wrapped
 from ..transcript import Transcript, money
 from .output import Stream, streams
-from .plain import (
-    INDENT,
-    UNDECIDED,
-    WIDE,
-    answer_lines,
-    end_lines,
-    entry_lines,
-    headline,
-    taken,
-    why,
-)
+from .plain import INDENT, WIDE, answer_lines, end_lines, entry_lines
 
-__all__ = ["cancel", "export", "runs", "show", "status"]
+__all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
 
 def runs(status: str | None, limit: int, evaluations: bool, as_json: bool) -> int:
@@ -46,6 +39,10 @@ def runs(status: str | None, limit: int, evaluations: bool, as_json: bool) -> in
     return 0
 
 
+def _when(record: Record) -> str:
+    return record.row.created_at[:16].replace("T", " ")
+
+
 def _table(records: list[Record], stream: Stream) -> Iterator[str]:
     rows = [["run", "when (UTC)", "status", "protocol", "calls", "cost", "question"]]
     for record in records:
@@ -53,7 +50,7 @@ def _table(records: list[Record], stream: Stream) -> Iterator[str]:
         rows.append(
             [
                 result.run_id,
-                record.row.created_at[:16].replace("T", " "),
+                _when(record),
                 result.status,
                 result.protocol,
                 f"{result.usage['calls']}",
@@ -63,6 +60,49 @@ def _table(records: list[Record], stream: Stream) -> Iterator[str]:
         )
     for i, line in enumerate(columns(rows, right=(4, 5))):
         yield stream.paint(clip_end(line, stream.width), *(("bold",) if i == 0 else ()))
+
+
+def recall(text: str, limit: int, evaluations: bool, plain: bool, as_json: bool) -> int:
+    output = streams(plain=plain)
+    found = recall_runs(open_settings(), text, limit, but=None if evaluations else OWNER)
+    if not found.hits:
+        output.note("no run has any of that")
+    elif not found.every:
+        output.note("no run has all of that; these have some of it")
+    if as_json:
+        output.json(found.to_json())
+    elif found.hits:
+        output.out.lines(_found(found, output.out))
+    return 0
+
+
+def _found(found: Recalled, stream: Stream) -> Iterator[str]:
+    """The runs as `pnyx runs` has them, each with where it says what was looked for."""
+    rows = [["run", "when (UTC)", "status", "protocol", "question"]]
+    for record, _ in found.hits:
+        result = record.result
+        rows.append(
+            [result.run_id, _when(record), result.status, result.protocol, clip(result.question, 1000)]
+        )
+    head, *lines = columns(rows)
+    yield stream.paint(clip_end(head, stream.width), "bold")
+    for line, (_, snippet) in zip(lines, found.hits, strict=True):
+        yield clip_end(line, stream.width)
+        yield from _emphasised(snippet, stream)
+
+
+def _emphasised(snippet: Snippet, stream: Stream) -> Iterator[str]:
+    # These two are in no text that was made safe.
+    begin, end, inside = "\x02", "\x03", False
+    text = "".join(f"{begin}{safe(piece)}{end}" if hit else safe(piece) for piece, hit in snippet)
+    for line in wrapped(text, stream.width or WIDE, INDENT):
+        painted = []
+        for piece in re.split(f"([{begin}{end}])", line):
+            if piece in (begin, end):
+                inside = piece == begin
+            else:
+                painted.append(stream.paint(piece, *(("bold", "yellow") if inside else ())))
+        yield "".join(painted)
 
 
 def clip_end(line: str, width: int | None) -> str:
@@ -124,7 +164,13 @@ def export(run_id: str, form: str, out: str | None) -> int:
     redact = Providers(settings).redact
     if form == "folder":
         return _folder(record, redact, Path(out or f"pnyx-{record.row.id}"))
-    text = as_json(record, redact) if form == "json" else as_markdown(record, redact)
+    if form == "html":
+        # Only a page wants a reader of Markdown.
+        from ..webpage import as_html
+
+        text = as_html(record, redact)
+    else:
+        text = as_json(record, redact) if form == "json" else as_markdown(record, redact)
     if out is None:
         streams().out.write(text)
         return 0

@@ -17,10 +17,11 @@ __all__ = ["serve"]
 @click.option("--keys", "list_keys", is_flag=True, help="List whose keys there are, and end.")
 @click.option("-q", "--quiet", is_flag=True, help="Only errors.")
 def serve(**given: Any) -> int:
-    """Serve runs over HTTP: REST with server-sent events, and OpenAI's chat completions.
+    """Serve runs over HTTP: a page, REST with server-sent events, and OpenAI's chat completions.
 
     Every request needs a key; without a named one, a key is made for as long as the server runs, and printed
-    on stderr. The runs of a key are its own. Ctrl-C or SIGTERM stops within 10 seconds, runs saved.
+    on stderr, also as a link that opens the page. The runs of a key are its own. Ctrl-C or SIGTERM stops
+    within 10 seconds, runs saved.
     """
     # Help and completion need not wait for what a server imports.
     from .serving import serve

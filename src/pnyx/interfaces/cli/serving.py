@@ -22,7 +22,7 @@ from ...run.runner import Runner
 from ...settings import Settings
 from ...store import Database
 from ...store import keys as store
-from ..http.app import create_app
+from ..http.app import open_app
 from ..http.following import DRAIN_S
 from ..http.house import House
 from ..http.keys import Keys, check_name, hashed, new_key
@@ -93,27 +93,30 @@ async def _serve(output: Output, settings: Settings) -> int:
                 f"{settings.serve.host} can be reached from elsewhere, so keys must be made first: "
                 "pnyx serve --new-key NAME"
             )
+        keys = Keys(runner.database, own)
         with _listening(settings) as listener:
-            app, house = create_app(runner, Keys(runner.database, own).owner)
-            address, port = listener.getsockname()[:2]
-            shown = f"[{address}]" if ":" in address else address
-            output.note(f"serving http://{shown}:{port} · GET /openapi.json tells what there is")
-            if own is not None:
-                output.note(f"key, as long as this server runs: {own}")
-            config = uvicorn.Config(
-                app,
-                http="h11",
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_graceful_shutdown=round(DRAIN_S) + 1,
-                timeout_keep_alive=KEEP_ALIVE_S,
-                backlog=BACKLOG,
-            )
-            await _Server(config, house).serve(sockets=[listener])
+            async with open_app(runner, keys.owner) as (app, house):
+                address, port = listener.getsockname()[:2]
+                shown = f"[{address}]" if ":" in address else address
+                output.note(f"serving http://{shown}:{port} · GET /openapi.json tells what there is")
+                if own is not None:
+                    output.note(f"key, as long as this server runs: {own}")
+                # What follows the # stays in the browser: it is in no request and in no log.
+                output.note(f"the page: http://{shown}:{port}/{f'#key={own}' if own else ''}")
+                config = uvicorn.Config(
+                    app,
+                    http="h11",
+                    ws="none",
+                    lifespan="off",
+                    log_config=None,
+                    access_log=False,
+                    server_header=False,
+                    proxy_headers=False,
+                    timeout_graceful_shutdown=round(DRAIN_S) + 1,
+                    timeout_keep_alive=KEEP_ALIVE_S,
+                    backlog=BACKLOG,
+                )
+                await _Server(config, house).serve(sockets=[listener])
     output.note("stopped; `pnyx runs --status paused` lists what can be resumed")
     return 0
 
@@ -144,6 +147,8 @@ def _listening(settings: Settings) -> contextlib.closing[socket.socket]:
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        # Whoever reads the address as soon as it is told is kept waiting, not refused.
+        listener.listen(BACKLOG)
     except (OSError, UnicodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc
         raise UsageError(f"cannot listen on {host[:80]} port {port}: {why}") from exc

@@ -17,10 +17,11 @@ from ...run.handle import RunHandle
 from ...run.result import Result, exit_code
 from ...run.runner import Runner
 from ...settings import Settings
+from ..outcome import UNDECIDED, headline, why
 from ..terminal import ClosedPipe
 from ..transcript import Transcript
 from .output import Output
-from .plain import UNDECIDED, Progress, answer_lines, end_lines, headline, why
+from .plain import Progress, answer_lines, end_lines
 
 __all__ = ["SIGNALS", "Heard", "alone", "attend", "follow", "note_embedded", "obeyed", "tell_halt"]
 

@@ -1,12 +1,12 @@
 """What a request must bring before any route is looked at: a known host, no foreign page, a key, JSON.
 
-All is refused that is not allowed: of the paths, only `PUBLIC` are served without a key.
+All is refused that is not allowed: of the paths, only those it is given are served without a key.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Set
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -15,7 +15,7 @@ from ...errors import PnyxError
 from ...settings import ServeSettings
 from .errors import refusal, told
 
-__all__ = ["MOST_BYTES", "PUBLIC", "Access", "Owner"]
+__all__ = ["MOST_BYTES", "Access", "Message", "Owner", "Receive", "Send", "TooLongError"]
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -24,7 +24,6 @@ App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 Owner: TypeAlias = Callable[[str], Awaitable[str | None]]
 """A key -> whose it is; None for one that opens nothing."""
 
-PUBLIC = frozenset(("/health",))
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 MOST_BYTES = 4 << 20
 """Of a request's body."""
@@ -32,11 +31,18 @@ _HOST = regex(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?
 _BEARER = regex(r"bearer +(?P<key>[!-~]{1,400})", re.IGNORECASE)
 
 
-class Access:
-    """ASGI around an app, which finds the owner of the key in `scope["state"]["owner"]`."""
+class TooLongError(ValueError):
+    """Met by whoever reads a body that is; `Access` answers it."""
 
-    def __init__(self, app: App, settings: ServeSettings, owner: Owner) -> None:
-        self.inner, self._settings, self._owner = app, settings, owner
+
+class Access:
+    """ASGI around an app, which finds the owner of the key in `scope["state"]["owner"]`.
+
+    public: the paths, as exact texts, that need no key.
+    """
+
+    def __init__(self, app: App, settings: ServeSettings, owner: Owner, public: Set[str]) -> None:
+        self.inner, self._settings, self._owner, self._public = app, settings, owner, public
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -63,7 +69,7 @@ class Access:
         origin = headers.one("origin")
         if headers.many("origin") and not self._own_page(origin, scope):
             return refusal(403, "a page from elsewhere may not ask this server")
-        if scope["path"] not in PUBLIC:
+        if scope["path"] not in self._public:
             owner = await self._known_owner(headers.one("authorization"))
             if owner is None:
                 return refusal(
@@ -140,7 +146,7 @@ class _Body:
         self._bytes += len(message.get("body", b""))
         if self._bytes > MOST_BYTES:
             self.excessive = True
-            raise ValueError("the body is too long")
+            raise TooLongError("the body is too long")
         return message
 
     async def send(self, message: Message) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,11 +15,13 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Route
 
 from ... import __version__
 from ...errors import PnyxError, StoreError
 from ...run.asked import explained
 from ...run.runner import Runner
+from ..mcp.http import Door
 from .access import Access, Owner
 from .bodies import Begin, Feedback, Health, Resume
 from .completions import ROUTER as COMPLETIONS
@@ -24,9 +29,10 @@ from .completions import Completion
 from .errors import Error, Exact, refusal, told
 from .house import House, house_of
 from .listing import ROUTER as LISTING
+from .page import read_page
 from .runs import ROUTER as RUNS
 
-__all__ = ["create_app"]
+__all__ = ["open_app"]
 
 LOG = logging.getLogger("pnyx.http")
 HEALTH_S = 10.0
@@ -39,10 +45,11 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def create_app(runner: Runner, owner: Owner) -> tuple[Access, House]:
+@asynccontextmanager
+async def open_app(runner: Runner, owner: Owner) -> AsyncIterator[tuple[Access, House]]:
     """The whole server as ASGI, on a runner that the caller opens and closes; and what its routes share.
 
-    owner: tells whose a key is.
+    owner: tells whose a key is. On leaving, sessions of MCP end.
     """
     hidden: dict[str, Any] = dict.fromkeys(("openapi_url", "docs_url", "redoc_url"))
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
@@ -51,12 +58,18 @@ def create_app(runner: Runner, owner: Owner) -> tuple[Access, House]:
         app.include_router(router)
     app.add_api_route("/health", health, response_model=Health, tags=["server"])
     app.add_api_route("/openapi.json", described, tags=["server"])
+    page = read_page()
+    for path, file in page.items():
+        app.add_route(path, partial(_file, file), include_in_schema=False)
     app.add_exception_handler(PnyxError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _bug)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
-    return Access(app, runner.settings.serve, owner), house
+    door = Door(house)
+    app.router.routes.append(Route("/mcp", endpoint=door))
+    async with door.sessions.run():
+        yield Access(app, runner.settings.serve, owner, {"/health", *page}), house
 
 
 async def health(request: Request) -> Response:
@@ -77,6 +90,10 @@ async def described(request: Request) -> Response:
     return Exact(request.app.openapi())
 
 
+async def _file(file: Response, request: Request) -> Response:
+    return file
+
+
 async def _ours(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, PnyxError)
     return told(exc, house_of(request).redact(str(exc)))
@@ -90,7 +107,10 @@ async def _invalid(request: Request, exc: Exception) -> Response:
 async def _http(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, HTTPException)
     if exc.status_code == 405:
-        allowed = sorted(map(str.upper, _openapi(request.app)["paths"][request.scope["route"].path]))
+        # Files of the page are in no description; their route says by itself what it takes.
+        route, told = request.scope.get("route"), (exc.headers or {}).get("Allow", "")
+        known = _openapi(request.app)["paths"][route.path] if route else told.split(", ")
+        allowed = sorted(map(str.upper, known))
         return refusal(405, f"this takes {' and '.join(allowed)}", {"Allow": ", ".join(allowed)})
     nothing = "there is nothing here; GET /openapi.json tells what there is"
     return refusal(exc.status_code, nothing if exc.status_code == 404 else str(exc.detail), exc.headers)

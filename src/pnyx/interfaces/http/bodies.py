@@ -4,48 +4,65 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from ...run.asked import Amount, Asked
+from ...run.asked import Amount, Asked, Body
 
-__all__ = ["Begin", "Exported", "Feedback", "Follow", "Health", "Judgement", "ResultBody", "Resume"]
+__all__ = [
+    "Begin",
+    "Defaults",
+    "Exported",
+    "Feedback",
+    "Follow",
+    "GoOn",
+    "Health",
+    "Judgement",
+    "Listed",
+    "ProtocolBody",
+    "Recalled",
+    "ResultBody",
+    "Resume",
+]
 
 
-class Follow(BaseModel):
-    """How the one who asks waits. stream: events as they happen. wait: until there is a result.
-
-    on_disconnect: what becomes of the run when they leave before its end.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+class Follow(Body):
+    """How the one who asks waits."""
 
     stream: bool = False
+    """Events as they happen."""
     wait: bool = False
+    """Until there is a result."""
+    tokens: bool = False
+    """The text of replies too, from the first call on, in this stream or for whoever follows the run."""
     on_disconnect: Literal["continue", "cancel"] = "continue"
+    """What becomes of the run when the client leaves before its end."""
 
 
 class Begin(Follow, Asked):
     """A run to begin."""
 
 
-class Resume(Follow):
-    """How to go on with a run. budget_usd: the new cap of all of it, in USD. deadline_s: seconds from now on.
-
-    fork: a new run, which keeps every reply whose question is still the same.
-    """
+class GoOn(Body):
+    """How to go on with a run."""
 
     budget_usd: Amount | None = None
+    """The new cap of all of the run, in USD."""
     deadline_s: Amount | None = None
+    """Seconds from now on."""
     fork: bool = False
+    """A new run, which keeps every reply whose question is still the same."""
 
 
-class Feedback(BaseModel):
-    """What became of a decision. answer: the right one, where it is short and known."""
+class Resume(Follow, GoOn):
+    """How to go on with a run, and how to wait for it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+class Feedback(Body):
+    """What became of a decision."""
 
     result: Literal["success", "partial", "failure"]
     answer: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    """The right one, where it is short and known."""
 
 
 class Judgement(BaseModel):
@@ -83,6 +100,35 @@ class ResultBody(BaseModel):
     detail: dict[str, Any]
 
 
+class Recalled(ResultBody):
+    """A run that was looked for. snippet: where its texts have what was, on one line."""
+
+    snippet: str
+
+
+class ProtocolBody(BaseModel):
+    """A way to an answer. quorum: the seats it needs. options: each with its default, bounds and help.
+
+    phases: its transitions, in order, which begin at "idle". calls_with_three_seats: the least and the most,
+    null where nobody can know.
+    """
+
+    name: str
+    summary: str
+    quorum: int
+    takes_responses: bool
+    options: dict[str, dict[str, Any]]
+    presets: dict[str, dict[str, Any]]
+    phases: list[dict[str, str]]
+    calls_with_three_seats: dict[str, int] | None
+
+
+class Listed(ResultBody):
+    """A run among others. created_at: when it was begun, in UTC."""
+
+    created_at: str
+
+
 class Exported(BaseModel):
     """A run with all its events."""
 
@@ -96,3 +142,21 @@ class Health(BaseModel):
     status: Literal["ok", "draining", "unavailable"]
     version: str
     runs: int
+
+
+class Defaults(BaseModel):
+    """What holds where a request says nothing. missing: why there is nobody to ask, where `seats` is empty.
+
+    options: those configured, by protocol. budget_usd: also the most that a request may say. models: names
+    for a panel, the configured ones first; others are asked too, where their provider is known.
+    """
+
+    protocol: str
+    preset: str | None
+    seats: tuple[str, ...]
+    missing: str | None
+    models: tuple[str, ...]
+    options: dict[str, dict[str, Any]]
+    budget_usd: float | None
+    deadline_s: float
+    tools: bool

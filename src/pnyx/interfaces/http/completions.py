@@ -21,7 +21,7 @@ from ...run.result import Result
 from .errors import Exact, refusal
 from .following import event_source, outcome, settled
 from .house import House, house_of
-from .runs import LEFT, spec_of
+from .runs import LEFT
 
 __all__ = ["ROUTER", "Completion"]
 
@@ -110,8 +110,7 @@ async def complete(request: Request, asked: Completion) -> Response:
     """
     house = house_of(request)
     wanted = asked.asked()
-    house.check_budget(wanted.budget_usd)
-    spec = spec_of(house.settings, wanted, house.owner(request), context=asked.earlier())
+    spec = house.spec(wanted, house.owner(request), context=asked.earlier())
     with house.room():
         run_id = (await house.runner.start(spec)).run_id
     if asked.stream:

@@ -1,4 +1,4 @@
-"""What the routes share: the runner, the settings, and what this server allows."""
+"""What the routes and the tools of MCP share: the runner, the settings, and what this server allows."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from starlette.requests import Request
 
 from ...errors import Full, UsageError
+from ...run.asked import Asked
 from ...run.runner import Runner
+from ...run.spec import Spec
 from ...settings import Settings
 from ...store import runs as store
 
@@ -55,6 +58,21 @@ class House:
         most = self.settings.budget.run_usd
         if budget_usd is not None and most is not None and budget_usd > most:
             raise UsageError(f"a run may cost ${most:g} on this server, not ${budget_usd:g}")
+
+    def spec(self, asked: Asked, owner: str, **more: Any) -> Spec:
+        """The run, within what the settings allow whoever asks from outside. more: as for `Asked.spec`.
+
+        Raises `UsageError`, `NotFound`, `ConfigError`.
+        """
+        self.check_budget(asked.budget_usd)
+        for ref in asked.models:
+            provider, _, model = ref.partition(":")
+            # A file's path would tell what there is on this machine, and have anything loaded.
+            if "/" in model and self.settings.provider(provider).kind == "embedded":
+                raise UsageError(f"{ref[:80]!r}: models of this server go by name, not by path")
+        if asked.tools and not self.settings.tools.enabled:
+            raise UsageError("tools are off on this server; [tools] enabled turns them on")
+        return asked.spec(self.settings, owner=owner, **more)
 
     async def find(self, prefix: str, owner: str) -> store.RunRow:
         """Raises `NotFound`."""

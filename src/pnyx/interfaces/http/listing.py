@@ -1,24 +1,70 @@
-"""What can be asked for: protocols, and the panels that go as models of OpenAI's interface."""
+"""What can be asked for: earlier runs, protocols, what holds unless told otherwise, panels as models."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from functools import partial
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from ... import protocols
+from ...errors import ConfigError
+from ...providers.catalogue import DefaultPanel, default_panel, parse_seats
+from ...providers.weights import installed
+from ..offered import described, models_by_name
+from ..records import read_recalled
+from .bodies import Defaults, ProtocolBody, Recalled
 from .errors import Exact
+from .house import house_of
 
 __all__ = ["ROUTER"]
 
 ROUTER = APIRouter(prefix="/v1", tags=["server"])
 
 
-@ROUTER.get("/protocols")
+@ROUTER.get("/recall", response_model=list[Recalled], tags=["runs"])
+async def recall(
+    request: Request,
+    text: Annotated[str, Query(max_length=1000)],
+    limit: Annotated[int, Query(ge=1, le=1000)] = 10,
+) -> Response:
+    """Runs whose question, answer or dissent has all the words of `text`, or else some; best first."""
+    house = house_of(request)
+    work = partial(read_recalled, text=text, limit=limit, owner=house.owner(request))
+    return Exact((await house.runner.database.read(work)).to_json())
+
+
+@ROUTER.get("/protocols", response_model=list[ProtocolBody])
 async def list_protocols() -> Response:
-    """The protocols with their options, presets and quorum."""
-    return Exact([_protocol(name) for name in protocols.names()])
+    """The protocols with their options, presets, phases and quorum."""
+    return Exact([described(protocols.get(name)) for name in protocols.names()])
+
+
+@ROUTER.get("/settings", response_model=Defaults)
+async def read_settings(request: Request) -> Response:
+    """What a run is to be where its request does not say, and models that it may name."""
+    settings = house_of(request).settings
+    panel, missing = DefaultPanel(parse_seats(settings.panel.seats)), None
+    if not panel.refs:
+        try:
+            panel = await asyncio.to_thread(default_panel, settings)
+        except ConfigError as exc:
+            missing = str(exc)
+    here = set(await asyncio.to_thread(installed))
+    told = Defaults(
+        protocol=settings.run.protocol,
+        preset=panel.preset,
+        seats=panel.refs,
+        missing=missing,
+        models=models_by_name(settings, here),
+        options={name: dict(options) for name, options in settings.protocols.items()},
+        budget_usd=settings.budget.run_usd,
+        deadline_s=settings.run.deadline_s,
+        tools=settings.tools.enabled,
+    )
+    return Exact(told.model_dump(mode="json"))
 
 
 @ROUTER.get("/models")
@@ -29,15 +75,3 @@ async def list_models() -> Response:
         names += [f"pnyx/{name}", *(f"pnyx/{name}:{preset}" for preset in protocols.get(name).presets)]
     data = [{"id": name, "object": "model", "created": 0, "owned_by": "pnyx"} for name in names]
     return Exact({"object": "list", "data": data})
-
-
-def _protocol(name: str) -> dict[str, Any]:
-    page = protocols.get(name)
-    return {
-        "name": name,
-        "summary": page.summary,
-        "quorum": page.quorum,
-        "takes_responses": page.quorum_given is not None,
-        "options": {key: option.default for key, option in page.options.items()},
-        "presets": {key: dict(options) for key, options in page.presets.items()},
-    }

@@ -8,24 +8,25 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from ...errors import Running, UsageError
-from ...run.asked import Asked
+from ...errors import Running
 from ...run.handle import FINAL
 from ...run.spec import Spec
-from ...settings import Settings
 from ..export import as_markdown, document
 from ..feedback import keep_feedback
 from ..records import read_run, read_runs
-from .bodies import Begin, Exported, Feedback, Follow, Judgement, ResultBody, Resume
+from ..webpage import as_html
+from .bodies import Begin, Exported, Feedback, Follow, Judgement, Listed, ResultBody, Resume
 from .errors import Exact
 from .following import as_stream, outcome
 from .house import House, house_of
 
-__all__ = ["ROUTER", "spec_of"]
+__all__ = ["ROUTER"]
 
 ROUTER = APIRouter(prefix="/v1/runs", tags=["runs"])
 AT_ONCE: dict[int | str, dict[str, Any]] = {200: {"model": ResultBody, "content": {"text/event-stream": {}}}}
 """The result of whoever waits, the events of whoever streams; a run that is over is there already."""
+DOCUMENTS = {"md": ("text/markdown", as_markdown), "html": ("text/html", as_html)}
+EXPORTS: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind, _ in DOCUMENTS.values()}}}
 LEFT = 499
 """The status for a client that did not wait; nobody reads it."""
 Seq = Annotated[int, Query(ge=0, le=2**31 - 1)]
@@ -42,8 +43,7 @@ async def begin(
     The same `Idempotency-Key` again gives the run that it began, and sends nothing twice.
     """
     house = house_of(request)
-    house.check_budget(asked.budget_usd)
-    spec = spec_of(house.settings, asked, house.owner(request))
+    spec = house.spec(asked, house.owner(request))
     with house.room():
         if idempotency_key is None:
             run_id = (await house.runner.start(spec)).run_id
@@ -52,7 +52,7 @@ async def begin(
     return await _reply(request, house, run_id, asked)
 
 
-@ROUTER.get("", response_model=list[ResultBody])
+@ROUTER.get("", response_model=list[Listed])
 async def listing(
     request: Request,
     status: Annotated[str | None, Query(max_length=40)] = None,
@@ -62,7 +62,7 @@ async def listing(
     house = house_of(request)
     work = partial(read_runs, status=status, limit=limit, owner=house.owner(request))
     records = await house.runner.database.read(work)
-    return Exact([record.result.to_json() for record in records])
+    return Exact([{**record.result.to_json(), "created_at": record.row.created_at} for record in records])
 
 
 @ROUTER.get("/{run_id}", response_model=ResultBody)
@@ -128,27 +128,15 @@ async def feedback(request: Request, run_id: str, said: Feedback) -> Response:
     return Exact({"run_id": found, "result": said.result, "gold": judged.gold, "answers": answers})
 
 
-@ROUTER.get("/{run_id}/export", response_model=Exported, responses={200: {"content": {"text/markdown": {}}}})
-async def export(request: Request, run_id: str, format: Literal["json", "md"] = "json") -> Response:
-    """A run with all that was said, as JSON or as a document in Markdown."""
+@ROUTER.get("/{run_id}/export", response_model=Exported, responses=EXPORTS)
+async def export(request: Request, run_id: str, format: Literal["json", "md", "html"] = "json") -> Response:
+    """A run with all that was said: as JSON, as a document in Markdown, or as a page of HTML."""
     house = house_of(request)
     record = await house.runner.database.read(partial(read_run, prefix=run_id, owner=house.owner(request)))
-    if format == "md":
-        page = as_markdown(record, house.redact).encode("utf-8", "replace")
-        return Response(page, media_type="text/markdown")
-    return Exact(document(record, house.redact))
-
-
-def spec_of(settings: Settings, asked: Asked, owner: str, **more: Any) -> Spec:
-    """The run, within what the server's settings allow whoever asks from outside."""
-    for ref in asked.models:
-        provider, _, model = ref.partition(":")
-        # A file's path would tell what there is on this machine, and have anything loaded.
-        if "/" in model and settings.provider(provider).kind == "embedded":
-            raise UsageError(f"{ref[:80]!r}: models of this server go by name, not by path")
-    if asked.tools and not settings.tools.enabled:
-        raise UsageError("tools are off on this server; [tools] enabled turns them on")
-    return asked.spec(settings, owner=owner, **more)
+    if format == "json":
+        return Exact(document(record, house.redact))
+    kind, write = DOCUMENTS[format]
+    return Response(write(record, house.redact).encode("utf-8", "replace"), media_type=kind)
 
 
 async def _once(house: House, spec: Spec, name: str) -> str:
@@ -161,9 +149,12 @@ async def _once(house: House, spec: Spec, name: str) -> str:
 
 async def _reply(request: Request, house: House, run_id: str, how: Follow) -> Response:
     cancel = how.on_disconnect == "cancel"
+    if how.tokens and (handle := house.runner.find(run_id)) is not None:
+        # Nothing has been awaited since the run began, so that its first call is still to come.
+        handle.stream_text()
     where = {"Location": f"/v1/runs/{run_id}", "X-Run-Id": run_id}
     if how.stream:
-        return as_stream(house.runner, run_id, cancel=cancel)
+        return as_stream(house.runner, run_id, tokens=how.tokens, cancel=cancel)
     if how.wait:
         result = await outcome(house.runner, run_id, request, cancel=cancel)
         return Response(status_code=LEFT) if result is None else Exact(result.to_json(), 200, where)

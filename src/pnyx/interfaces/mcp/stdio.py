@@ -1,0 +1,123 @@
+"""The server on stdin and stdout of this process: for one client, who started it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, cast
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from ...errors import UsageError
+from ...run.runner import Runner
+from ...settings import Settings
+from ..http.house import House
+from .server import create_server
+
+__all__ = ["serve_stdio"]
+
+MOST_BYTES = 16 << 20
+"""Of one message."""
+LAST_S = 1.0
+"""How long the last words may take to a client that has closed its side."""
+
+
+async def serve_stdio(settings: Settings) -> None:
+    """Serve until stdin ends, the reader of stdout leaves, or a signal comes; runs are then saved, paused.
+
+    Raises `UsageError` where stdin or stdout is closed.
+    """
+    # It would print exceptions as they are, with any secret in them; ours are redacted.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    given, taken = _claimed()
+    async with Runner.open(settings) as runner:
+        server = create_server(House(runner, settings, runner.providers.redact))
+        loop = asyncio.get_running_loop()
+        with anyio.CancelScope() as scope:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, scope.cancel)
+            wire = _Reader(given), _Writer(taken, scope)
+            # Both have the two methods of a file that it uses.
+            async with stdio_server(*cast(Any, wire)) as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+                scope.deadline = anyio.current_time() + LAST_S
+
+
+def _claimed() -> tuple[int, int]:
+    """Descriptors of what stdin and stdout were. What is printed by mistake goes to stderr from now on, and
+    what children read is empty: neither is a message.
+    """
+    # A number that was closed at the start may by now be another file's.
+    if sys.stdin is None or sys.stdout is None:
+        raise UsageError("this speaks on stdin and stdout, and one of them is closed")
+    own = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null if sys.stderr is None else 2, 1)
+    os.close(null)
+    return own
+
+
+# A thread that waits for a pipe cannot be stopped. These two end with the process, and hold up nothing.
+
+
+class _Reader:
+    """Lines as they come."""
+
+    def __init__(self, fd: int) -> None:
+        self._lines = asyncio.StreamReader(limit=MOST_BYTES)
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._read, args=(fd,), daemon=True).start()
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while line := await self._lines.readline():
+            yield line.decode("utf-8", "replace")
+
+    def _read(self, fd: int) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            with suppress(OSError):
+                while chunk := os.read(fd, 1 << 16):
+                    self._loop.call_soon_threadsafe(self._lines.feed_data, chunk)
+            self._loop.call_soon_threadsafe(self._lines.feed_eof)
+
+
+class _Writer:
+    """scope: is cancelled when nobody reads any more."""
+
+    def __init__(self, fd: int, scope: anyio.CancelScope) -> None:
+        self._fd, self._scope = fd, scope
+        self._waiting = queue.SimpleQueue[tuple[bytes, Future[None]]]()
+        threading.Thread(target=self._write, daemon=True).start()
+
+    async def write(self, text: str) -> None:
+        written: Future[None] = Future()
+        self._waiting.put((text.encode("utf-8", "replace"), written))
+        try:
+            await asyncio.wrap_future(written)
+        except OSError:
+            self._scope.cancel()
+
+    async def flush(self) -> None:
+        pass
+
+    def _write(self) -> None:
+        while True:
+            data, written = self._waiting.get()
+            if not written.set_running_or_notify_cancel():
+                continue
+            try:
+                while data:
+                    data = data[os.write(self._fd, data) :]
+            except OSError as exc:
+                written.set_exception(exc)
+            else:
+                written.set_result(None)

@@ -1,0 +1,48 @@
+"""What came of a run in a line each: how it was decided, why it was not, what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .transcript import money, quantity, seconds
+
+__all__ = ["UNDECIDED", "headline", "taken", "why"]
+
+UNDECIDED = ("failed", "paused", "cancelled", "running")
+
+
+def headline(result: Mapping[str, Any]) -> str:
+    """What kind of answer it is, in a line: "decided after 3 rounds, not converged"."""
+    rounds = quantity(result["rounds"], "round")
+    if result["status"] in UNDECIDED:
+        return f"the best answer so far; nothing was decided in {rounds}"
+    if result["status"] == "single":
+        return "one model's answer, which nobody challenged"
+    converged = {True: ", converged", False: ", not converged", None: ""}[result["converged"]]
+    return f"{result['status']} after {rounds}{converged}"
+
+
+def why(result: Mapping[str, Any]) -> str:
+    """Why there is no decision, and how to go on: "paused (budget): …; `pnyx resume 4xk… --budget USD` …"."""
+    status, reason = result["status"], result["stop_reason"]
+    message = str(result["detail"].get("message") or "")
+    message = message.replace("pnyx resume ID", f"pnyx resume {result['run_id']}")
+    if status == "paused" and "pnyx resume" not in message:
+        message += f"; `pnyx resume {result['run_id']}` goes on"
+    return f"{status} ({reason}): {message}" if message and reason != status else status
+
+
+def taken(result: Mapping[str, Any]) -> str:
+    """What the run took: seats, calls, tokens, money, time."""
+    usage = result["usage"]
+    cached = f" ({usage['cached_tokens']:,} cached)" if usage["cached_tokens"] else ""
+    return " · ".join(
+        [
+            quantity(len(result["seats"]), "seat"),
+            quantity(usage["calls"], "call"),
+            f"{usage['input_tokens']:,} tokens in{cached}, {usage['output_tokens']:,} out",
+            money(usage["cost_usd"]),
+            seconds(result["elapsed_s"]),
+        ]
+    )

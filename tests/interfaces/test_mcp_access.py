@@ -1,0 +1,122 @@
+"""/mcp of the server: its keys, names, owners and limits are those of every other path."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from pnyx.interfaces.http.access import MOST_BYTES
+from tests.support.assistants import HELLO, over_http, text_of
+from tests.support.scripted import ScriptedHost
+from tests.support.serving import OWN, Served, served
+
+VOTE = {"question": "Why?", "protocol": "voting"}
+MODERN = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
+
+
+async def sent(
+    server: Served, message: Any = HELLO, *, key: str | None = OWN, method: str = "POST", **headers: str
+) -> httpx2.Response:
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    accept = {"Accept": "application/json, text/event-stream"}
+    async with server.client(key) as client:
+        body = json.dumps(message) if message is not None else None
+        kind = {"Content-Type": "application/json"} if message is not None else {}
+        return await client.request(method, "/mcp", content=body, headers={**accept, **kind, **given})
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "rebound.example"}, 421),
+        ({"Host": "127.0.0.1:1"}, 421),
+        ({"Origin": "https://rebound.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Content_Type": "text/plain"}, 415),
+        ({"key": None}, 401),
+        ({"key": "pnyx_wrong"}, 401),
+    ],
+)
+@pytest.mark.parametrize("era", ["2025-06-18", "2026-07-28"])
+async def test_a_page_that_rebinds_a_name_or_brings_no_key_is_refused_before_any_message_is_read(
+    lab: ScriptedHost, headers: dict[str, Any], status: int, era: str
+) -> None:
+    message = HELLO if era == "2025-06-18" else MODERN
+    async with served() as server:
+        answer = await sent(server, message, MCP_Protocol_Version=era, **headers)
+        if status != 200 or era == "2025-06-18":
+            assert answer.status_code == status
+        else:
+            assert answer.status_code in (200, 400)  # the message lacks its envelope; it was read
+        if status != 200:
+            assert answer.json()["error"]["message"]
+
+
+async def test_a_body_that_is_too_long_is_refused_also_without_its_length(lab: ScriptedHost) -> None:
+    async def pieces() -> Any:
+        for _ in range((MOST_BYTES >> 20) + 1):
+            yield b" " * (1 << 20)
+
+    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    async with served() as server, server.client() as client:
+        answer = await client.post("/mcp", content=pieces(), headers=headers)
+    assert answer.status_code == 413
+
+
+async def test_another_owner_s_run_is_not_found(lab: ScriptedHost) -> None:
+    async with served() as server:
+        key = await server.key("ada")
+        async with over_http(server) as mine:
+            run_id = (await mine.call_tool("ask", VOTE)).structured_content["run_id"]
+        async with over_http(server, key) as hers:
+            for tool in ("show", "resume", "cancel"):
+                refused = await hers.call_tool(tool, {"run_id": run_id})
+                assert refused.is_error
+                assert "no run" in text_of(refused)
+            assert (await hers.call_tool("runs", {})).structured_content == {"runs": []}
+            own = (await hers.call_tool("ask", VOTE)).structured_content["run_id"]
+            async with server.client(key) as client:
+                assert (await client.get(f"/v1/runs/{own}")).status_code == 200
+        async with server.client() as client:
+            assert (await client.get(f"/v1/runs/{own}")).status_code == 404
+
+
+async def test_another_owner_cannot_use_a_session(lab: ScriptedHost) -> None:
+    async with served() as server:
+        key = await server.key("ada")
+        opened = await sent(server)
+        session = {"Mcp_Session_Id": opened.headers["mcp-session-id"]}
+        assert (await sent(server, None, key=key, method="DELETE", **session)).status_code == 404
+        assert (await sent(server, None, method="DELETE", **session)).status_code == 200
+
+
+async def test_the_server_s_room_holds_here_too(lab: ScriptedHost) -> None:
+    lab.on("*", hang=True)
+    async with served(runs=1) as server, over_http(server) as client:
+        first = await client.call_tool("ask", {**VOTE, "wait": False})
+        second = await client.call_tool("ask", VOTE)
+        assert second.is_error
+        assert "[serve] runs" in text_of(second)
+        await client.call_tool("cancel", {"run_id": first.structured_content["run_id"]})
+
+
+async def test_a_client_that_hangs_up_pays_no_more(lab: ScriptedHost) -> None:
+    lab.on("alpha", hang=True)
+    async with served() as server:
+        async with over_http(server) as client:
+            with pytest.raises(Exception, match=r"[Tt]imed? ?out"):
+                await client.call_tool("ask", VOTE, read_timeout_seconds=1.5)
+            (run,) = (await client.call_tool("runs", {})).structured_content["runs"]
+        assert run["status"] in ("paused", "running")
+        handle = server.runner.find(run["run_id"])
+        if handle is not None:
+            await handle.wait()
+        async with server.client() as rest:
+            stand = (await rest.get(f"/v1/runs/{run['run_id']}")).json()
+        assert (stand["status"], stand["stop_reason"]) == ("paused", "interrupted")
+        await lab.settled()
+        assert len(lab.log) == 3

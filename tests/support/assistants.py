@@ -1,0 +1,72 @@
+"""Assistants: clients of the Model Context Protocol's own package, at either door and of either era."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import httpx2
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult, TextContent
+
+from .serving import OWN, Served
+
+__all__ = ["HELLO", "Era", "Heard", "at_home", "over_http", "text_of"]
+
+Era = Literal["auto", "legacy"]
+HELLO: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+"""How a client of 2025 begins."""
+
+
+@dataclass
+class Heard:
+    """Progress as it comes."""
+
+    steps: list[float] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        self.steps.append(progress)
+        self.messages.append(message or "")
+
+    @property
+    def run_id(self) -> str:
+        return self.messages[0].split()[1]
+
+
+@asynccontextmanager
+async def at_home(mode: Era = "auto") -> AsyncIterator[Client]:
+    """A client of `pnyx mcp` as a process of its own, with this test's environment."""
+    process = StdioServerParameters(command=sys.executable, args=["-m", "pnyx", "mcp"], env=dict(os.environ))
+    async with Client(process, mode=mode) as client:
+        yield client
+
+
+@asynccontextmanager
+async def over_http(server: Served, key: str = OWN, mode: Era = "auto") -> AsyncIterator[Client]:
+    async with httpx2.AsyncClient(
+        headers={"Authorization": f"Bearer {key}"}, timeout=60, trust_env=False
+    ) as http:
+        transport = streamable_http_client(f"{server.url}/mcp", http_client=http)
+        async with Client(transport, mode=mode) as client:
+            yield client
+
+
+def text_of(result: CallToolResult) -> str:
+    block: Any = result.content[0]
+    assert isinstance(block, TextContent)
+    return block.text
