@@ -211,7 +211,7 @@ async def test_a_cancelled_call_frees_its_slot_within_two_seconds(fresh: Embedde
     for task in calls:
         task.cancel()
     ended = await asyncio.gather(*calls, return_exceptions=True)
-    assert time.perf_counter() - start < 0.5
+    assert time.perf_counter() - start < 2
     assert all(isinstance(error, asyncio.CancelledError) for error in ended)
     await fresh.complete(call("Hi", 1))
     # Seconds of its processor time, whatever else the machine is doing.

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,13 @@ class Attempt:
         """Whether what it cost is known, and not only reserved for it."""
         done = self.outcome
         return done is not None and done["type"] == "call_finished" and done["usage_flag"] is None
+
+    @property
+    def seconds(self) -> float:
+        """From its intent to its outcome, by the journal's clock; how long it was at its host is less."""
+        assert self.outcome is not None
+        begun, ended = (datetime.fromisoformat(event["time"]) for event in (self.started, self.outcome))
+        return (ended - begun).total_seconds()
 
     @property
     def charged(self) -> int:

@@ -106,7 +106,8 @@ async def stalls() -> AsyncIterator[list[float]]:
     await asyncio.sleep(0)
     try:
         yield spells
-        await asyncio.sleep(0)
+        # The spell that is on when the work ends counts as well, and may be the only one.
+        await asyncio.sleep(0.002)
     finally:
         task.cancel()
         gc.unfreeze()

@@ -215,7 +215,7 @@ async def test_a_hang_ends_when_the_client_leaves_and_the_log_says_when(host: Sc
         assert host.log[0].left is None
     await host.settled()
     assert host.log[0].left is not None
-    assert 0.1 < host.log[0].left - began < 1
+    assert 0.1 < host.log[0].left - began < 5
     assert host.log[0].usage is None
 
 
