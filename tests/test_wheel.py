@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -12,22 +13,19 @@ import pytest
 import pnyx
 from tests.support.sources import PACKAGE, ROOT
 
+# By the backend that is installed, without asking the network.
+BUILD = [
+    *(sys.executable, "-m", "pip", "wheel", "--quiet"),
+    "--no-deps",
+    "--no-index",
+    "--no-build-isolation",
+]
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """Built by the backend that is installed, without asking the network."""
     folder = tmp_path_factory.mktemp("wheel")
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-        "--no-build-isolation",
-    ]
-    subprocess.run([*command, f"--wheel-dir={folder}", str(ROOT)], check=True, timeout=120)
+    subprocess.run([*BUILD, f"--wheel-dir={folder}", str(ROOT)], check=True, timeout=120)
     (built,) = folder.iterdir()
     return zipfile.ZipFile(built)
 
@@ -42,8 +40,14 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: zipfile.ZipFile) -> No
     assert packed == files
 
 
-@pytest.mark.parametrize("kind", ["py.typed", "prompts/*/*.md", "store/migrations/versions/*.py"])
-def test_types_prompts_and_migrations_are_in_the_wheel(wheel: zipfile.ZipFile, kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("py.typed", "prompts/*/*.md", "store/migrations/versions/*.py"),
+        *("interfaces/web/index.html", "interfaces/web/assets/*.js", "interfaces/web/assets/*.css"),
+    ],
+)
+def test_types_prompts_migrations_and_the_page_are_in_the_wheel(wheel: zipfile.ZipFile, kind: str) -> None:
     assert [name for name in wheel.namelist() if Path(name).match(f"pnyx/{kind}")]
 
 
@@ -52,3 +56,15 @@ def test_the_wheel_brings_the_command_and_the_protocols(wheel: zipfile.ZipFile) 
     told = wheel.read(name).decode()
     assert "pnyx = pnyx.interfaces.cli:main" in told
     assert "consensus = pnyx.protocols.consensus:PROTOCOL" in told
+
+
+def test_without_the_page_no_wheel_is_built_and_the_error_says_what_to_do(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(PACKAGE, source / "src" / "pnyx", ignore=shutil.ignore_patterns("web", "__pycache__"))
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    command = [*BUILD, f"--wheel-dir={tmp_path}", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode != 0
+    assert "the page is not built; run: make web" in done.stderr
+    assert not list(tmp_path.glob("*.whl"))

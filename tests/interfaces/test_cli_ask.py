@@ -214,6 +214,8 @@ def test_quick_and_deep_are_the_presets_of_the_protocol(lab: ScriptedHost) -> No
     plans = {flag: pnyx("ask", "--dry-run", "--json", "Why?", flag).json for flag in ("--quick", "--deep")}
     assert plans["--quick"]["options"]["rounds"] == 1
     assert plans["--deep"]["options"]["rounds"] == 6
+    both = pnyx("ask", "--dry-run", "Why?", "--quick", "--deep")
+    assert (both.code, "--quick and --deep" in both.err) == (2, True)
 
 
 def test_a_stall_timeout_gives_up_on_a_call_that_hangs(lab: ScriptedHost) -> None:

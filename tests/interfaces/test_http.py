@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -78,7 +79,9 @@ async def test_without_waiting_the_run_is_told_as_it_stands_and_read_later(
 
         now = await until(over)
         assert now["answer"]
-        assert (await client.get("/v1/runs", params={"limit": 5})).json() == [now]
+        (listed,) = (await client.get("/v1/runs", params={"limit": 5})).json()
+        assert datetime.fromisoformat(listed.pop("created_at")).tzinfo is not None
+        assert listed == now
         assert (await client.get("/v1/runs", params={"status": "failed"})).json() == []
 
 

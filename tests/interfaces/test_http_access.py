@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from pnyx.errors import StoreError
-from pnyx.interfaces.http.access import MOST_BYTES, PUBLIC
+from pnyx.interfaces.http.access import MOST_BYTES
 from pnyx.interfaces.http.keys import FRESH_S
 from pnyx.store import keys as store
 from tests.support.scripted import ScriptedHost
@@ -69,13 +69,14 @@ async def test_every_path_but_the_public_ones_wants_a_key(server: Served) -> Non
     async with server.client(None) as client:
         for method, path in known:
             answer = await client.request(method, path.replace("{run_id}", "x"))
-            assert (answer.status_code == 200) is (path in PUBLIC), (method, path)
-            if path not in PUBLIC:
+            assert (answer.status_code == 200) is (path == "/health"), (method, path)
+            if path != "/health":
                 assert answer.status_code == 401
                 assert answer.headers["www-authenticate"].startswith("Bearer")
         for path in (
-            "/",
             "/docs",
+            "/index.html",
+            "/assets/",
             "/nothing",
             "/health/",
             "//health",

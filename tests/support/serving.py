@@ -14,7 +14,7 @@ import httpx2
 import uvicorn
 from fastapi import FastAPI
 
-from pnyx.interfaces.http.app import create_app
+from pnyx.interfaces.http.app import open_app
 from pnyx.interfaces.http.house import House
 from pnyx.interfaces.http.keys import Keys, hashed
 from pnyx.interfaces.opening import open_settings
@@ -54,9 +54,33 @@ class Served:
 @asynccontextmanager
 async def served(**serve: Any) -> AsyncIterator[Served]:
     """A server with the settings in force; serve: of its table."""
+    opened: asyncio.Future[Served] = asyncio.get_running_loop().create_future()
+    over = asyncio.Event()
+
+    async def hold() -> None:
+        async with _served(serve) as server:
+            opened.set_result(server)
+            await over.wait()
+
+    # A fixture ends in another task than it began in, and sessions of MCP must end in theirs.
+    task = asyncio.create_task(hold())
+    await asyncio.wait((task, opened), return_when=asyncio.FIRST_COMPLETED)
+    if not opened.done():
+        await task
+    try:
+        yield opened.result()
+    finally:
+        over.set()
+        await task
+
+
+@asynccontextmanager
+async def _served(serve: dict[str, Any]) -> AsyncIterator[Served]:
     settings = open_settings({"serve": serve})
-    async with Runner.open(settings) as runner:
-        app, house = create_app(runner, Keys(runner.database, OWN).owner)
+    async with (
+        Runner.open(settings) as runner,
+        open_app(runner, Keys(runner.database, OWN).owner) as (app, house),
+    ):
         assert isinstance(app.inner, FastAPI)
         listener = socket.create_server(("127.0.0.1", 0))
         config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)

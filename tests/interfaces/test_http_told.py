@@ -1,0 +1,89 @@
+"""What can be read before a run is asked for, and its text from the first call on, whoever joins when."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.scripted import ScriptedHost
+from tests.support.serving import Served, events_of, served
+
+SAID = "It is so, as was said before by others.\nFinal answer: 42"
+
+
+@pytest.fixture
+async def server(lab: ScriptedHost) -> AsyncIterator[Served]:
+    lab.on("*", text=SAID)
+    async with served() as server:
+        yield server
+
+
+async def test_text_can_be_followed_from_the_first_call_on(server: Served) -> None:
+    async with server.client() as client:
+        asked = {"question": "Why?", "protocol": "consensus", "tokens": True}
+        run = (await client.post("/v1/runs", json=asked)).json()["run_id"]
+        events = await followed(client, run)
+    assert said(events, "/1") == SAID
+
+
+async def test_whoever_joins_late_gets_what_was_written_already(server: Served, lab: ScriptedHost) -> None:
+    lab.on("alpha", text=SAID, drip=(120, 0.15))
+    async with server.client() as client:
+        asked = {"question": "Why?", "protocol": "consensus", "tokens": True}
+        run = (await client.post("/v1/runs", json=asked)).json()["run_id"]
+        async with client.stream("GET", f"/v1/runs/{run}/events?tokens=true") as response:
+            async for event in events_of(response):
+                if event["type"] == "token" and "said" in event["text"]:
+                    break
+        again = asyncio.create_task(followed(client, run))
+        last = asyncio.create_task(followed(client, run, after=3))
+        events, rest = await again, await last
+    assert said(events, "/1") == said(rest, "/1") == SAID
+    first = next(event for event in events if event["type"] == "token")
+    assert first["text"].startswith("It is so, as was")
+
+
+async def test_what_holds_when_nothing_is_said_can_be_read(server: Served) -> None:
+    async with server.client() as client:
+        told = (await client.get("/v1/settings")).json()
+        pages = {page["name"]: page for page in (await client.get("/v1/protocols")).json()}
+    assert told["seats"] == ["lab:alpha", "lab:beta", "lab:gamma"]
+    assert told["models"][:3] == told["seats"]
+    assert (told["protocol"], told["options"]["consensus"], told["missing"]) == (
+        "consensus",
+        {"rounds": 1},
+        None,
+    )
+    assert pages["consensus"]["options"]["rounds"] == {
+        "default": 3,
+        "help": "the most rounds",
+        "low": 1,
+        "high": 20,
+        "choices": [],
+    }
+    phases = [step["target"] for step in pages["consensus"]["phases"]]
+    assert phases == ["propose", "challenge", "revise", "commit", "propose", "complete"]
+
+
+async def test_with_nobody_to_ask_the_server_says_what_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PNYX_MODELS", str(tmp_path))
+    async with served() as server, server.client() as client:
+        told = (await client.get("/v1/settings")).json()
+    assert told["seats"] == []
+    assert "pnyx models pull" in told["missing"]
+
+
+async def followed(client: Any, run: str, after: int = 0) -> list[dict[str, Any]]:
+    async with client.stream("GET", f"/v1/runs/{run}/events?tokens=true&after={after}") as response:
+        return [event async for event in events_of(response)]
+
+
+def said(events: list[dict[str, Any]], key: str) -> str:
+    return "".join(event["text"] for event in events if event["type"] == "token" and event["key"] == key)

@@ -1,0 +1,225 @@
+"""The page as a person uses it, in Chromium, on a real server: asked, watched, decided, judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browsing import Serve, Tab
+from tests.support.scripted import ScriptedHost
+
+UNKNOWN = "the server responded with a status of 401"
+
+
+def test_the_link_signs_in_and_its_key_leaves_the_address(tab: Tab, server: Serve) -> None:
+    page = tab.page
+    assert server.key
+    assert page.url == f"{server.url}/#/"
+    assert page.evaluate("Object.values(sessionStorage)") == [server.key]
+    assert page.evaluate("localStorage.length + document.cookie.length") == 0
+    assert page.evaluate("history.length") <= 2
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Your key")).to_be_visible()
+    assert page.evaluate("sessionStorage.length") == 0
+
+
+def test_without_a_key_the_page_asks_for_it_and_a_wrong_one_opens_nothing(
+    browser: Browser, server: Serve
+) -> None:
+    with Tab.open(browser) as tab:
+        tab.expected.append(UNKNOWN)
+        tab.page.goto(f"{server.url}/#/runs")
+        for key in ("pnyx_wrong", server.key):
+            tab.page.get_by_label("Your key").fill(key)
+            tab.page.get_by_label("Your key").press("Enter")
+            if key != server.key:
+                expect(tab.page.get_by_role("alert")).to_contain_text("does not know this key")
+                assert tab.page.evaluate("sessionStorage.length") == 0
+        expect(tab.page.get_by_role("heading", name="Runs")).to_be_visible()
+        tab.fine(server)
+
+
+def test_a_question_is_watched_in_columns_and_ends_in_a_verdict(
+    tab: Tab, server: Serve, models: ScriptedHost
+) -> None:
+    said = "**It is so**, for three reasons that are given here.\n\nFinal answer: 42"
+    models.on("*", text=said, drip=(300, 0.15))
+    run = tab.ask("Why is it so?", "voting")
+    page = tab.page
+    seats = page.get_by_role("group", name="The seats").get_by_role("region")
+    expect(seats).to_have_count(3)
+    writing = page.locator(".turn.writing")
+    expect(writing).to_have_count(3)
+    expect(writing.first.locator("strong")).to_have_text("It is so")
+    assert "Final answer" not in writing.first.inner_text()
+    expect(page.locator('[aria-current="step"]')).to_contain_text("vote")
+    expect(tab.verdict).to_be_visible(timeout=30_000)
+    result = server.get(f"/v1/runs/{run}")
+    expect(tab.verdict.get_by_role("heading", name="Consensus")).to_be_visible()
+    expect(tab.verdict.locator(".final")).to_contain_text("42")
+    facts = dict(
+        zip(*(tab.verdict.locator(f".facts {part}").all_inner_texts() for part in ("dt", "dd")), strict=True)
+    )
+    assert facts["Confidence"].startswith("100 %")
+    assert result["confidence_rule"] in facts["Confidence"]
+    assert (result["rigor"], facts["Rigor"]) == (None, "not measured")
+    assert f"{result['usage']['output_tokens']} out" in facts["Tokens"]
+    assert f"{result['usage']['calls']} calls" in facts["Cost"]
+    assert page.locator(".turn").count() == result["usage"]["calls"]
+
+
+def test_what_is_chosen_is_what_is_asked(tab: Tab, server: Serve) -> None:
+    page = tab.page
+    page.get_by_label("Protocol").select_option("consensus")
+    page.get_by_role("radio", name="deep").check()
+    page.get_by_label("one seat more for lab:beta").click()
+    page.get_by_label("one seat less for lab:gamma").click()
+    page.get_by_label("Add a model").fill("lab:alpha")
+    page.get_by_label("Add a model").press("Enter")
+    page.get_by_text("Limits and options").click()
+    page.get_by_label("Rounds").fill("1")
+    page.get_by_label("Budget").fill("0.5")
+    page.get_by_label("Deadline").fill("90")
+    began = server.events(tab.ask())[0]
+    assert sorted(seat["model"] for seat in began["seats"]) == ["lab:alpha"] * 2 + ["lab:beta"] * 2
+    assert (began["options"]["rounds"], began["options"]["challengers"]) == (1, 4)
+    assert (began["budget_usd"], began["deadline_s"]) == (0.5, 90)
+
+
+def test_what_the_server_refuses_is_said_and_the_question_is_kept(tab: Tab) -> None:
+    tab.expected.append("status of 400")
+    tab.page.get_by_label("Add a model").fill("nowhere:model")
+    tab.page.get_by_role("button", name="Add", exact=True).click()
+    tab.question.fill("Why?")
+    tab.page.get_by_role("button", name="Ask the panel").click()
+    expect(tab.page.get_by_role("alert")).to_contain_text("no provider 'nowhere'")
+    expect(tab.question).to_have_value("Why?")
+
+
+def test_out_of_budget_a_run_pauses_and_goes_on_with_a_larger_one(tab: Tab, server: Serve) -> None:
+    page = tab.page
+    page.get_by_text("Limits and options").click()
+    page.get_by_label("Budget").fill("0.0178")
+    run = tab.ask()
+    expect(page.get_by_role("heading", name="Paused: the budget was used up")).to_be_visible()
+    before = len(server.events(run))
+    page.get_by_label("New budget").fill("1")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_role("heading", name="Decided")).to_be_visible()
+    assert len(server.events(run)) > before
+    keys = [event["key"] for event in server.events(run) if event["type"] == "call_finished"]
+    assert page.locator(".turn.answered").count() == len(keys) == len(set(keys))
+
+
+def test_a_run_can_be_cancelled(tab: Tab, server: Serve, models: ScriptedHost) -> None:
+    models.on("*", text="Never.", delay=60)
+    run = tab.ask()
+    tab.page.get_by_role("button", name="Cancel").click()
+    expect(tab.page.get_by_role("heading", name="Cancelled")).to_be_visible()
+    assert server.get(f"/v1/runs/{run}")["status"] == "cancelled"
+
+
+def test_what_became_of_it_is_kept(tab: Tab, server: Serve) -> None:
+    run = tab.ask(protocol="voting")
+    tab.page.get_by_label("The right answer, if it is known").fill("41")
+    tab.page.get_by_role("button", name="It was wrong").click()
+    expect(tab.verdict).to_contain_text("Kept: failure, the right answer is 41.")
+    expect(tab.page.get_by_role("button", name="It was wrong")).to_have_attribute("aria-pressed", "true")
+    assert run in json.dumps(server.get("/v1/runs"))
+
+
+def test_the_answer_is_copied_and_the_record_exported(tab: Tab, server: Serve, tmp_path: Path) -> None:
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
+    run = tab.ask(protocol="voting")
+    tab.page.get_by_role("button", name="Copy the answer").click()
+    expect(tab.verdict.get_by_text("Copied")).to_be_visible()
+    result = server.get(f"/v1/runs/{run}")
+    assert tab.page.evaluate("navigator.clipboard.readText()") == result["answer"]
+    for name, end in (("Export page", "html"), ("Export JSON", "json"), ("Export Markdown", "md")):
+        with tab.page.expect_download() as download:
+            tab.page.get_by_role("button", name=name).click()
+        assert download.value.suggested_filename == f"{run}.{end}"
+        download.value.save_as(tmp_path / end)
+        assert (tmp_path / end).read_bytes() == server.raw(f"/v1/runs/{run}/export?format={end}")
+
+
+def test_seats_that_fail_and_runs_that_do_say_why(tab: Tab, models: ScriptedHost, server: Serve) -> None:
+    models.on("beta", status=400, message="no such model")
+    tab.ask(protocol="voting")
+    expect(tab.verdict.get_by_text("degraded")).to_be_visible()
+    gone = tab.page.locator(".seat.gone")
+    expect(gone).to_have_count(1)
+    expect(gone).to_contain_text("HTTP 400: no such model")
+    models.on("gamma", status=400, message="nor this one")
+    tab.page.get_by_role("button", name="Ask again").click()
+    expect(tab.question).to_have_value("Why?")
+    tab.ask(protocol="council")
+    expect(tab.page.get_by_role("heading", name="Failed")).to_be_visible()
+    expect(tab.verdict).to_contain_text("1 of 3 answered, 2 needed")
+
+
+def test_runs_are_listed_newest_first_filtered_and_opened_at_their_own_address(
+    tab: Tab, server: Serve
+) -> None:
+    page = tab.page
+    for question in ("Why the first?", "Why the second?"):
+        page.goto(f"{server.url}/#/")
+        last = tab.ask(question, "voting")
+        expect(tab.verdict).to_be_visible()
+    page.get_by_role("link", name="Runs").click()
+    rows = page.locator(".list li")
+    expect(rows.first).to_contain_text("Why the second?")
+    expect(rows.nth(1)).to_contain_text("Why the first?")
+    page.get_by_label("Find in questions and answers").fill("FIRST why")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Why the first?")
+    page.get_by_label("Find in questions and answers").fill("")
+    page.get_by_label("Status").select_option("deadlock")
+    expect(page.get_by_text("Nothing here fits.")).to_be_visible()
+    page.get_by_role("button", name="Show all runs").click()
+    rows.first.click()
+    expect(page.get_by_role("heading", name="Why the second?")).to_be_visible()
+    assert page.url == f"{server.url}/#/runs/{last}"
+    page.go_back()
+    expect(rows.first).to_be_visible()
+
+
+def test_an_address_of_no_run_says_so(tab: Tab, server: Serve) -> None:
+    tab.expected.append("status of 404")
+    tab.page.goto(f"{server.url}/#/runs/nothing")
+    expect(tab.page.get_by_role("alert")).to_contain_text("nothing")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_text_stands_out_from_what_is_behind_it(browser: Browser, server: Serve, dark: bool) -> None:
+    with Tab.open(browser, dark=dark) as tab:
+        tab.page.goto(server.link)
+        tab.question.wait_for()
+        for front, back in (
+            *((front, back) for front in ("ink", "soft", "accent") for back in ("paper", "sheet", "sunk")),
+            *((tone, f"{tone}-wash") for tone in ("good", "warn", "bad")),
+            *((f"h{n}", back) for n in range(6) for back in ("paper", "sheet")),
+            ("accent-ink", "accent"),
+            ("accent", "wash"),
+        ):
+            assert contrast(tab.page, front, back) >= 4.5, (front, back)
+
+
+PROBE = """(name) => {
+    const probe = document.body.appendChild(document.createElement("i"));
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color.match(/[0-9.]+/g).map(Number);
+}"""
+
+
+def contrast(page: Page, front: str, back: str) -> float:
+    """The contrast of two of the page's colours as WCAG 2 reckons it, 1 to 21."""
+    lights = []
+    for name in (front, back):
+        parts = [part / 255 for part in page.evaluate(PROBE, name)]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        lights.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(lights) + 0.05) / (min(lights) + 0.05)

@@ -1,0 +1,187 @@
+"""`pnyx serve` as a process of its own, and a Chromium that looks at its page and goes nowhere else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
+
+__all__ = ["CHROMIUM", "Serve", "Tab", "chromium", "serving"]
+
+CHROMIUM = "/usr/bin/chromium"
+# A machine that does much else at once still gets there.
+expect.set_options(timeout=30_000)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+
+
+@dataclass
+class Serve:
+    """A running server. link: what it prints for a browser, where the key is its own."""
+
+    process: subprocess.Popen[str]
+    url: str
+    key: str
+
+    @property
+    def link(self) -> str:
+        return f"{self.url}/#key={self.key}"
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def get(self, path: str) -> Any:
+        """What the server answers, as a program asks it."""
+        return json.loads(self.raw(path))
+
+    def raw(self, path: str) -> bytes:
+        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {self.key}"})
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            said: bytes = reply.read()
+        return said
+
+    def events(self, run: str) -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = self.get(f"/v1/runs/{run}/export?format=json")["events"]
+        return events
+
+    def kill(self) -> None:
+        """As a power failure would."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(30)
+
+
+@contextmanager
+def serving(home: Path, config: str, port: int = 0, key: str = "", named: str = "") -> Iterator[Serve]:
+    """A server that knows nothing of this machine but `home`; ended with the block.
+
+    config: its settings. named: makes a key of that name first. key: one that was made before, which it
+    does not print.
+    """
+    (home / "lab.toml").write_text(config)
+    environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    environment |= {"HOME": str(home), "PNYX_CONFIG": str(home / "lab.toml"), "LAB_KEY": "sk-planted"}
+    command = [sys.executable, "-m", "pnyx", "serve"]
+    if named:
+        made = [*command, "--new-key", named]
+        key = subprocess.check_output(made, cwd=home, env=environment, stderr=subprocess.PIPE, text=True)
+    command += ["--port", str(port)]
+    with subprocess.Popen(command, cwd=home, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            told = ""
+            for line in process.stderr:
+                told += line
+                if match := re.fullmatch(r"the page: (http://\S+)/(?:#key=(\S+))?\n", line):
+                    break
+            else:
+                raise AssertionError(f"the server ended: {told}")
+            yield Serve(process, match[1], match[2] or key.strip())
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Fails where there is none: what a person sees is not shown by a test that did not look."""
+    assert Path(CHROMIUM).exists(), "the tests of the page need Debian's chromium: apt-get install chromium"
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
+        environment: dict[str, str | float | bool] = {"HOME": home, "XDG_CONFIG_HOME": home}
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, env=environment)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Tab:
+    """A page in a profile of its own. wrong: what went wrong in it; asked: addresses it asked for."""
+
+    page: Page
+    context: BrowserContext
+    wrong: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls, browser: Browser, width: int = 1280, height: int = 900, dark: bool = False, still: bool = False
+    ) -> Iterator[Tab]:
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce" if still else "no-preference",
+        )
+        tab = cls(context.new_page(), context)
+        tab.page.on("console", tab._said)
+        tab.page.on("pageerror", lambda error: tab.wrong.append(f"error: {error}"))
+        context.on("request", tab._asked)
+        try:
+            yield tab
+        finally:
+            context.close()
+
+    @property
+    def question(self) -> Locator:
+        return self.page.get_by_label("What should the panel decide?")
+
+    @property
+    def verdict(self) -> Locator:
+        return self.page.locator("section.verdict")
+
+    def ask(self, question: str = "Why?", protocol: str | None = None) -> str:
+        """Ask with the keyboard's shortcut, from the first view. The run's id."""
+        self.question.fill(question)
+        if protocol is not None:
+            self.page.get_by_label("Protocol").select_option(protocol)
+        self.question.press("Control+Enter")
+        self.page.wait_for_url("**/#/runs/*")
+        return self.page.url.rpartition("/")[2]
+
+    def fine(self, server: Serve) -> None:
+        """Nothing went wrong in it, and it asked nobody but the server."""
+        assert not self.wrong
+        assert not [url for url in self.asked if not url.startswith((f"{server.url}/", "blob:", "data:"))]
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not any(e in message.text for e in self.expected):
+            self.wrong.append(f"{message.type}: {message.text}")
+
+    def _asked(self, request: Request) -> None:
+        self.asked.append(request.url)
+
+    def scrolls_sideways(self) -> bool:
+        wide: bool = self.page.evaluate(
+            "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+        )
+        return wide

@@ -1,0 +1,28 @@
+/** Server-sent events read by hand: `EventSource` cannot bring a key. */
+
+/** The data of every message. alive: called with every piece that arrives, comments too. */
+export async function* messages(body: ReadableStream<Uint8Array>, alive: () => void): AsyncGenerator<string> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  let data: string[] = [];
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      alive();
+      // A carriage return at the end may be half of a line's end: it waits for what follows.
+      const lines = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/);
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
+        else if (line === "" && data.length) {
+          yield data.join("\n");
+          data = [];
+        }
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}

@@ -1,0 +1,356 @@
+/**
+ * A run as the page shows it, made of its events and of nothing else: `events.reduce(fold, EMPTY)`.
+ *
+ * Everything on the page renders a `View`. `fold` is pure: what an event does not touch stays the same
+ * object, so that only what has changed is drawn again.
+ */
+import type * as E from "./events.ts";
+import { money } from "./format.ts";
+import type { Note, Seat, SeatState, Stage, Turn, View } from "./model.ts";
+
+export const EMPTY: View = {
+  seq: 0,
+  run_id: "",
+  question: "",
+  protocol: "",
+  began: "",
+  last: "",
+  budget_usd: null,
+  options: {},
+  seats: [],
+  stages: [],
+  visited: [],
+  phase: "",
+  round: 0,
+  inner: null,
+  usage: { calls: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0, cost_usd: 0 },
+  status: "running",
+  result: null,
+};
+
+export const OPEN: readonly string[] = ["running", "paused"];
+
+/** The view after one more event. Events that were seen already change nothing. */
+export function fold(view: View, event: E.Event): View {
+  if (event.type === "token") return heard(view, event);
+  if (event.seq !== null && event.seq <= view.seq) return view;
+  const next = { ...view, seq: event.seq ?? view.seq, last: event.time };
+  if (event.type === "run_finished") return finished(next, event);
+  return taken({ ...next, status: "running", result: null }, event);
+}
+
+/** The view when the connection is made anew: what had arrived of open replies is sent again. */
+export function rejoined(view: View): View {
+  const unheard = (turn: Turn): Turn =>
+    turn.state === "writing" ? { ...turn, state: "asked", text: "", tokens: 0 } : turn;
+  return { ...view, stages: view.stages.map((stage) => ({ ...stage, turns: stage.turns.map(unheard) })) };
+}
+
+/** Neighbouring tokens of one call as one: a frame of the screen may bring hundreds. */
+export function joined(events: readonly E.Event[]): E.Event[] {
+  const out: E.Event[] = [];
+  const at = new Map<string, number>();
+  for (const event of events) {
+    const before = event.type === "token" ? at.get(event.key) : undefined;
+    const piece = before === undefined ? undefined : out[before];
+    if (event.type === "token" && before !== undefined && piece?.type === "token") {
+      out[before] = { ...piece, text: piece.text + event.text };
+    } else {
+      if (event.type === "token") at.set(event.key, out.length);
+      else at.delete(event.key);
+      out.push(event);
+    }
+  }
+  return out;
+}
+
+function taken(view: View, event: Exclude<E.Event, E.Token | E.RunFinished>): View {
+  switch (event.type) {
+    case "run_started":
+      return started(view, event);
+    case "phase_entered":
+      return entered(view, event);
+    case "call_started":
+      return asked(view, event);
+    case "call_finished":
+      return answered(view, event);
+    case "call_failed":
+      return failed(view, event);
+    case "tool_called":
+      return tooled(view, event);
+    case "seat_dropped":
+      return seated(view, event.seat, event.model, { state: "dropped", dropped: event.reason, open: {} });
+    case "vote_tallied": {
+      const tally = Object.entries(event.tally).map(([name, votes]) => ({ name, votes, won: name === event.winner }));
+      return noted(view, event, { id: `${event.seq}`, kind: "tally", text: event.rule, tally });
+    }
+    case "budget": {
+      const raised = event.kind === "raised" && event.scope.startsWith("run");
+      const out = raised ? { ...view, budget_usd: event.cap_usd } : view;
+      return noted(out, event, { id: `${event.seq}`, kind: "budget", text: budgeted(event) });
+    }
+  }
+}
+
+function started(view: View, event: E.RunStarted): View {
+  const seats = event.seats.map((row) => newSeat(row.seat, row.model, row.role));
+  const { run_id, question, protocol, budget_usd, options } = event;
+  return { ...view, run_id, question, protocol, budget_usd, options, seats, began: event.time };
+}
+
+/** The scope of a step's key: "/3/1.2/consensus/4" belongs to "/3/1.2/consensus", and "/4" to "". */
+export function scopeOf(key: string): string {
+  const parts = key.split("/");
+  while (parts.length > 1 && !/[a-z]/i.test(parts.at(-1) ?? "")) parts.pop();
+  return parts.join("/");
+}
+
+function entered(view: View, event: E.PhaseEntered): View {
+  const phase = event.phase ?? "";
+  const round = event.round ?? 0;
+  const scope = scopeOf(event.key);
+  if (scope) {
+    const out = { ...view, inner: { protocol: event.protocol, phase, round } };
+    return staged(out, scope, round, phase, event.protocol)[0];
+  }
+  const visited = view.visited.includes(phase) ? view.visited : [...view.visited, phase];
+  return staged({ ...view, phase, round, visited, inner: null }, "", round, phase, event.protocol)[0];
+}
+
+/** The view in which there is a stage for that scope and round, and its place. */
+function staged(view: View, scope: string, round: number, phase: string, protocol = ""): [View, number] {
+  const id = `${scope}#${round}`;
+  const at = view.stages.findIndex((stage) => stage.id === id);
+  const found = view.stages[at];
+  if (!found) {
+    const nested = scope !== "";
+    const part = /\.(\d+)[^.]*$/.exec(scope)?.[1];
+    const name = `${protocol || scope.split("/").at(-1)}${part ? `, part ${part}` : ""}`;
+    const title = nested ? `${name}: round ${round}` : `Round ${round}`;
+    const stage: Stage = { id, title, round, nested, phases: [phase], turns: [], notes: [] };
+    return [{ ...view, stages: [...view.stages, stage] }, view.stages.length];
+  }
+  if (found.phases.includes(phase)) return [view, at];
+  return [{ ...view, stages: view.stages.with(at, { ...found, phases: [...found.phases, phase] }) }, at];
+}
+
+function asked(view: View, event: E.CallStarted): View {
+  const usage = { ...view.usage, calls: view.usage.calls + 1 };
+  const facts = event.cut ? [`shown ${event.cut.toLocaleString("en")} characters less, to fit its window`] : [];
+  const turn: Turn = {
+    ...newTurn(event, "call", event.phase ?? ""),
+    facts,
+    ...(turnOf(view, event.key) ? { failures: turnOf(view, event.key)?.failures ?? [] } : {}),
+    attempts: event.attempt,
+  };
+  const seat = seatOf(view, event.seat);
+  const out = seated({ ...view, usage }, event.seat, event.model, {
+    state: "asked",
+    phase: event.phase ?? "",
+    calls: (seat?.calls ?? 0) + 1,
+    open: { ...seat?.open, [event.key]: event.time },
+  });
+  return turned(out, event, turn);
+}
+
+function heard(view: View, event: E.Token): View {
+  const turn = turnOf(view, event.key);
+  if (!turn || (turn.state !== "asked" && turn.state !== "writing")) return view;
+  const text = turn.text + event.text;
+  const out = seatOf(view, event.seat)?.state === "asked" ? seated(view, event.seat, "", { state: "writing" }) : view;
+  return turned(out, event, { ...turn, state: "writing", text });
+}
+
+function answered(view: View, event: E.CallFinished): View {
+  const { usage } = view;
+  const charged = event.copied ? usage : { ...usage, cost_usd: plus(usage.cost_usd, event.cost_usd) };
+  if (!event.copied) {
+    for (const name of ["input_tokens", "cached_tokens", "output_tokens"] as const) charged[name] += event[name];
+  }
+  const silent = event.absent !== null;
+  const seat = seatOf(view, event.seat);
+  const out = seated({ ...view, usage: charged }, event.seat, event.model, {
+    ...closed(seat, event.key, event.elapsed_s, silent ? "silent" : "answered"),
+    ...(event.copied
+      ? {}
+      : {
+          input_tokens: (seat?.input_tokens ?? 0) + event.input_tokens,
+          output_tokens: (seat?.output_tokens ?? 0) + event.output_tokens,
+          cost_usd: plus(seat?.cost_usd ?? 0, event.cost_usd),
+        }),
+  });
+  const turn = turnOf(view, event.key) ?? newTurn(event, "call", event.phase ?? "");
+  return turned(out, event, {
+    ...turn,
+    state: silent ? "silent" : "answered",
+    text: event.text,
+    note: silent ? `abstained: ${event.absent === "empty" ? "said nothing" : event.absent}` : "",
+    tokens: event.output_tokens,
+    cost_usd: event.copied ? 0 : event.cost_usd,
+    elapsed_s: event.elapsed_s,
+    facts: [...turn.facts, ...factsOf(event)],
+    sources: event.sources,
+  });
+}
+
+function failed(view: View, event: E.CallFailed): View {
+  const usage = { ...view.usage, cost_usd: plus(view.usage.cost_usd, event.charged_usd) };
+  const seat = seatOf(view, event.seat);
+  const state = event.retry_in_s === null ? "waiting" : "retrying";
+  const out = seated({ ...view, usage }, event.seat, event.model, {
+    ...closed(seat, event.key, event.elapsed_s, state),
+    cost_usd: plus(seat?.cost_usd ?? 0, event.charged_usd),
+  });
+  const turn = turnOf(view, event.key) ?? newTurn(event, "call", event.phase ?? "");
+  // A second request beside a late one fails when the first has answered, which stays as it is.
+  if (turn.state === "answered" || turn.state === "silent") return out;
+  const failure = { attempt: event.attempt, message: event.message, retry_in_s: event.retry_in_s };
+  return turned(out, event, {
+    ...turn,
+    state: event.final ? "failed" : "retrying",
+    text: "",
+    note: event.final ? event.message : "",
+    failures: [...turn.failures, failure],
+  });
+}
+
+function tooled(view: View, event: E.ToolCalled): View {
+  const given = Object.entries(event.arguments).map(([name, value]) => `${name}=${shown(value)}`);
+  return turned(view, event, {
+    ...newTurn(event, "tool", `${event.tool}(${given.join(", ")})`),
+    id: `${event.key}@${event.seq}`,
+    state: event.ok ? "answered" : "failed",
+    text: event.outcome,
+    elapsed_s: event.elapsed_s,
+  });
+}
+
+function finished(view: View, event: E.RunFinished): View {
+  const result = "run_id" in event.result ? (event.result as E.Result) : null;
+  const seats = view.seats.map((seat) => ({
+    ...seat,
+    open: {},
+    state: seat.state === "dropped" || seat.state === "silent" ? seat.state : settled(seat),
+  }));
+  const ended = { ...view, status: event.status, result, seats };
+  return result ? flagged(ended, result) : ended;
+}
+
+function settled(seat: Seat): SeatState {
+  return seat.calls > Object.keys(seat.open).length ? "answered" : "waiting";
+}
+
+/** Challenges that were flagged are told with the result, for its last round. */
+function flagged(view: View, result: E.Result): View {
+  const told = result.detail["challenges"];
+  if (!Array.isArray(told)) return view;
+  const why = new Map<string, string>();
+  for (const { seat, flagged } of told) if (typeof flagged === "string") why.set(seat, flagged);
+  const last = view.stages.findLast((stage) => stage.phases.includes("challenge"));
+  if (!last || why.size === 0) return view;
+  const turns = last.turns.map((turn) =>
+    turn.phase === "challenge" && turn.kind === "call" ? { ...turn, flagged: why.get(turn.seat) ?? null } : turn,
+  );
+  return { ...view, stages: view.stages.map((stage) => (stage === last ? { ...stage, turns } : stage)) };
+}
+
+function newSeat(label: string, model: string, role = ""): Seat {
+  const none = { calls: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, busy_s: 0 };
+  return { label, model, role, state: "waiting", phase: "", ...none, open: {}, dropped: null };
+}
+
+function newTurn(event: E.Event, kind: Turn["kind"], title: string): Turn {
+  return {
+    id: event.key,
+    kind,
+    stage: `${scopeOf(event.key)}#${event.round ?? 0}`,
+    phase: event.phase ?? "",
+    seat: event.seat ?? "",
+    state: "asked",
+    title,
+    text: "",
+    note: "",
+    began: event.time,
+    tokens: 0,
+    cost_usd: 0,
+    elapsed_s: null,
+    attempts: 1,
+    failures: [],
+    facts: [],
+    sources: [],
+    flagged: null,
+  };
+}
+
+function turnOf(view: View, id: string): Turn | undefined {
+  for (let i = view.stages.length - 1; i >= 0; i--) {
+    const found = view.stages[i]?.turns.find((turn) => turn.id === id);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function turned(view: View, event: E.Event, turn: Turn): View {
+  const found = view.stages.findIndex((stage) => stage.id === turn.stage);
+  const [out, at] =
+    found >= 0 ? [view, found] : staged(view, scopeOf(event.key), event.round ?? 0, event.phase ?? "");
+  const stage = out.stages[at] as Stage;
+  const place = stage.turns.findIndex((other) => other.id === turn.id);
+  const turns = place < 0 ? [...stage.turns, turn] : stage.turns.with(place, turn);
+  return { ...out, stages: out.stages.with(at, { ...stage, turns }) };
+}
+
+function noted(view: View, event: E.Event, note: Note): View {
+  const [out, at] = event.key
+    ? staged(view, scopeOf(event.key), event.round ?? view.round, event.phase ?? view.phase)
+    : view.stages.length
+      ? ([view, view.stages.length - 1] as const)
+      : staged(view, "", 1, view.phase);
+  const stage = out.stages[at] as Stage;
+  return { ...out, stages: out.stages.with(at, { ...stage, notes: [...stage.notes, note] }) };
+}
+
+function seatOf(view: View, label: string | null): Seat | undefined {
+  return view.seats.find((seat) => seat.label === label);
+}
+
+function seated(view: View, label: string | null, model: string, change: Partial<Seat>): View {
+  const at = view.seats.findIndex((seat) => seat.label === label);
+  const seat = view.seats[at] ?? newSeat(label ?? "", model);
+  const next = { ...seat, ...change };
+  return { ...view, seats: at < 0 ? [...view.seats, next] : view.seats.with(at, next) };
+}
+
+function closed(seat: Seat | undefined, key: string, elapsed_s: number, state: SeatState): Partial<Seat> {
+  const { [key]: _, ...open } = seat?.open ?? {};
+  // Others of its calls may still be under way, where branches run side by side.
+  const busy = Object.keys(open).length > 0 && seat ? seat.state : state;
+  return { open, busy_s: (seat?.busy_s ?? 0) + elapsed_s, state: seat?.state === "dropped" ? "dropped" : busy };
+}
+
+/** An unknown price makes the sum unknown; it is never counted as nothing. */
+function plus(total: number | null, amount: number | null): number | null {
+  return total === null || amount === null ? null : Math.round((total + amount) * 1e9) / 1e9;
+}
+
+function factsOf(event: E.CallFinished): string[] {
+  const facts: string[] = [];
+  if (event.copied) facts.push("taken from the forked run");
+  if (event.finish_reason === "length") facts.push("cut at the token limit");
+  if (event.searches) facts.push(`searched ${event.searches === 1 ? "once" : `${event.searches} times`}`);
+  if (event.usage_flag) facts.push(`usage ${event.usage_flag}, charged at the reservation`);
+  const wanted = event.tool_calls.map((call) => call.name).filter(Boolean);
+  if (wanted.length) facts.push(`asks for ${wanted.join(", ")}`);
+  return facts;
+}
+
+function budgeted(event: E.Budget): string {
+  const of = event.scope.startsWith("run") ? "this run" : event.scope;
+  const cap = event.cap_usd === null ? "" : ` of ${money(event.cap_usd)}`;
+  const over = event.overrun_usd ? `; ${money(event.overrun_usd)} more than was reserved` : "";
+  return `budget of ${of} ${event.kind}: ${money(event.spent_usd)}${cap} spent, ${money(event.reserved_usd)} reserved${over}`;
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
