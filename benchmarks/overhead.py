@@ -237,11 +237,14 @@ def main() -> None:
         path, growth = asyncio.run(critical_path(folder, given.latency))
         alone_ms, alone_more = asyncio.run(per_call(folder, given.calls, 1))
         eight_ms, eight_more = asyncio.run(per_call(folder, given.calls, 8))
+        many_ms, many_more = asyncio.run(per_call(folder, given.calls, 100))
         bare_s, provider_s, ask_s, help_s = start_up(folder)
         memory = memory_of_100_runs(folder)
     figures = {
         "wall / critical path, 3 rounds": (path, 1.05),
         "engine time, 3 rounds, ms": (engine * 1e3, 30),
+        "CPU of a bare direct call, 100 at once, ms": (many_ms, None),
+        "of a call in 100 debates at once, above it": (many_more, 1),
         "CPU of a bare direct call, eight at once, ms": (eight_ms, None),
         "of a call in eight debates at once, above it": (eight_more, 1),
         "CPU of a bare direct call, one by one, ms": (alone_ms, None),
