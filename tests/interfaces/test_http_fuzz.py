@@ -32,4 +32,4 @@ async def test_no_request_breaks_the_server_or_its_description(lab: ScriptedHost
         async with server.client() as client:
             assert (await client.get("/health")).status_code == 200
     assert process.returncode == 0, out.decode()[-8000:]
-    assert b"14 selected / 14 total" in out
+    assert b"15 selected / 15 total" in out

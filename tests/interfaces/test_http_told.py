@@ -12,6 +12,8 @@ import pytest
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import Served, events_of, served
 
+from .shell import pnyx
+
 SAID = "It is so, as was said before by others.\nFinal answer: 42"
 
 
@@ -67,6 +69,26 @@ async def test_what_holds_when_nothing_is_said_can_be_read(server: Served) -> No
     }
     phases = [step["target"] for step in pages["consensus"]["phases"]]
     assert phases == ["propose", "challenge", "revise", "commit", "propose", "complete"]
+
+
+async def test_what_a_run_would_take_can_be_asked_and_sends_nothing(
+    server: Served, lab: ScriptedHost
+) -> None:
+    asked = {"question": "Why?", "rounds": 3, "budget_usd": 0.5}
+    async with server.client() as client:
+        told = (await client.post("/v1/plan", json=asked)).json()
+        quick = (await client.post("/v1/plan", json={"question": "Why?", "preset": "quick"})).json()
+        odd = (await client.post("/v1/plan", json={"question": "Why?", "models": ["lab:odd*3"]})).json()
+        wrong = await client.post("/v1/plan", json={"question": "Why?", "models": ["nowhere:model"]})
+        assert (await client.get("/v1/runs")).json() == []
+    same = pnyx("ask", "--dry-run", "--json", "Why?", "--rounds", "3", "--budget", "0.5").json
+    for plan in (told, same):
+        assert {seat.pop("seat") for seat in plan["seats"]} == {f"Participant {one}" for one in "ABC"}
+    assert told == same
+    assert quick["calls"] == {"least": 4, "most": 4}
+    assert odd["at_most"]["cost_usd"] is None
+    assert (wrong.status_code, lab.log) == (400, [])
+    assert "no provider 'nowhere'" in wrong.json()["error"]["message"]
 
 
 async def test_with_nobody_to_ask_the_server_says_what_helps(

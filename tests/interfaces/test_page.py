@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,23 @@ def test_what_is_chosen_is_what_is_asked(tab: Tab, server: Serve) -> None:
     assert sorted(seat["model"] for seat in began["seats"]) == ["lab:alpha"] * 2 + ["lab:beta"] * 2
     assert (began["options"]["rounds"], began["options"]["challengers"]) == (1, 4)
     assert (began["budget_usd"], began["deadline_s"]) == (0.5, 90)
+
+
+def test_what_a_run_would_take_is_told_before_it_is_asked(tab: Tab, server: Serve) -> None:
+    page, takes = tab.page, tab.page.locator(".takes")
+    page.get_by_label("Protocol").select_option("consensus")
+    expect(takes).to_have_text(re.compile(r"^4 calls, at most \$0\.\d+$"))
+    page.get_by_role("radio", name="deep").check()
+    expect(takes).to_have_text(re.compile(r"^\d+ to \d+ calls, at most \$\d+\.\d+$"))
+    page.get_by_role("radio", name="quick").check()
+    expect(takes).to_have_text(re.compile(r"^4 calls, at most \$0\.\d+$"))
+    page.get_by_label("Add a model").fill("lab:odd")
+    page.get_by_label("Add a model").press("Enter")
+    expect(takes).to_have_text("4 calls, cost unknown")
+    page.get_by_label("one seat less for lab:odd").click()
+    expect(takes).to_contain_text("at most")
+    usage = server.get(f"/v1/runs/{tab.ask()}?")["usage"]
+    assert usage["calls"] <= 4
 
 
 def test_what_the_server_refuses_is_said_and_the_question_is_kept(tab: Tab) -> None:
@@ -176,6 +194,11 @@ def test_runs_are_listed_newest_first_filtered_and_opened_at_their_own_address(
     page.get_by_label("Find in questions and answers").fill("FIRST why")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Why the first?")
+    # Neither word is in what the list shows: the server finds them, whatever their form.
+    page.get_by_label("Find in questions and answers").fill("deciding seconds")
+    expect(page.get_by_text("No run has all of these words")).to_be_visible()
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Why the second?")
     page.get_by_label("Find in questions and answers").fill("")
     page.get_by_label("Status").select_option("deadlock")
     expect(page.get_by_text("Nothing here fits.")).to_be_visible()

@@ -44,7 +44,9 @@ def test_a_run_is_found_and_shown_as_runs_shows_it(run: Any, lab: ScriptedHost) 
 
 def test_for_programs_it_is_a_list_of_result_objects_with_snippets(run: Any) -> None:
     (found,) = pnyx("recall", "renting", "--json").json
-    snippet = found.pop("snippet")
+    snippet, began = found.pop("snippet"), found.pop("created_at")
+    assert began == pnyx("export", run["run_id"], "--format", "json").json["events"][0]["time"]
+    assert found.pop("all_words") is True
     assert found == run
     assert snippet.startswith("\x1b[2J Renting is \u202echeaper [bold]today")
 
@@ -133,6 +135,7 @@ async def test_over_http_every_key_finds_its_own(lab: ScriptedHost) -> None:
             mine = (await ada.post("/v1/runs", json=once)).json()
             (found,) = (await ada.get("/v1/recall", params={"text": "renting buy"})).json()
             assert found.pop("snippet").startswith("\x1b[2J Renting is")
+            assert (found.pop("created_at")[:2], found.pop("all_words")) == ("20", True)
             assert found == mine
             assert (await ben.get("/v1/recall", params={"text": "renting"})).json() == []
             await ada.post("/v1/runs", json=once)

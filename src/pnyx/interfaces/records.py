@@ -57,9 +57,11 @@ class Recalled:
     every: bool
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Result objects, each with its `snippet`."""
+        """Result objects, each with its `snippet`, when it was begun, and whether it has all the words."""
         return [
-            record.result.to_json() | {"snippet": "".join(piece for piece, _ in snippet)}
+            record.result.to_json()
+            | {"created_at": record.row.created_at, "all_words": self.every}
+            | {"snippet": "".join(piece for piece, _ in snippet)}
             for record, snippet in self.hits
         ]
 

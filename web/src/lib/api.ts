@@ -32,6 +32,13 @@ export interface Defaults {
 }
 
 export type Listed = Result & { created_at: string };
+export type Recalled = Listed & { snippet: string; all_words: boolean };
+
+/** What a run would take; null is unknown. */
+export interface Plan {
+  calls: { least: number; most: number } | null;
+  at_most: { cost_usd: number | null };
+}
 
 export interface Question {
   question: string;
@@ -102,6 +109,9 @@ export class Api {
   defaults = (): Promise<Defaults> => this.get("/v1/settings");
   runs = (status: string, limit: number): Promise<Listed[]> =>
     this.get(`/v1/runs?limit=${limit}${status ? `&status=${encodeURIComponent(status)}` : ""}`);
+  recall = (text: string, limit: number): Promise<Recalled[]> =>
+    this.get(`/v1/recall?limit=${limit}&text=${encodeURIComponent(text)}`);
+  plan = (question: Question): Promise<Plan> => this.post("/v1/plan", question);
   ask = (question: Question): Promise<Result> => this.post("/v1/runs", { ...question, tokens: true });
   resume = (id: string, how: { budget_usd?: number; deadline_s?: number }): Promise<Result> =>
     this.post(`${runPath(id)}/resume`, { ...how, tokens: true });

@@ -209,7 +209,7 @@ def _written(out: Path, file: Path) -> Iterator[Stream]:
 
 def _dry_run(output: Output, questions: _Questions, lines: Iterator[Line]) -> int:
     # Only this needs it.
-    from .dryrun import Plan, plan
+    from ..planning import Plan, plan
 
     plans: list[Plan] = []
     bad = 0

@@ -34,9 +34,9 @@ from ...settings import Settings
 from ...store import ledger
 from ...store import outcomes as kept
 from ..opening import open_settings
+from ..planning import Plan, plan
 from ..terminal import columns, flat
 from ..transcript import money, quantity
-from .dryrun import Plan, plan
 from .output import Output, streams
 from .progress import Progress
 from .session import alone, obeyed, tell_halt

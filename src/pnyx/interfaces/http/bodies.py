@@ -18,6 +18,7 @@ __all__ = [
     "Health",
     "Judgement",
     "Listed",
+    "Planned",
     "ProtocolBody",
     "Recalled",
     "ResultBody",
@@ -100,12 +101,6 @@ class ResultBody(BaseModel):
     detail: dict[str, Any]
 
 
-class Recalled(ResultBody):
-    """A run that was looked for. snippet: where its texts have what was, on one line."""
-
-    snippet: str
-
-
 class ProtocolBody(BaseModel):
     """A way to an answer. quorum: the seats it needs. options: each with its default, bounds and help.
 
@@ -127,6 +122,31 @@ class Listed(ResultBody):
     """A run among others. created_at: when it was begun, in UTC."""
 
     created_at: str
+
+
+class Recalled(Listed):
+    """A run that was looked for. snippet: where its texts have what was, on one line.
+
+    all_words: whether it has all the words; where no run has, those with some are told.
+    """
+
+    snippet: str
+    all_words: bool
+
+
+class Planned(BaseModel):
+    """What a run would take when no call is retried. calls: the least and the most; at_most: input_tokens,
+    output_tokens, cost_usd. Null is unknown. seats: with their models' prices, USD per million tokens."""
+
+    dry_run: Literal[True]
+    question: str
+    protocol: str
+    options: dict[str, Any]
+    seats: list[dict[str, Any]]
+    calls: dict[str, int] | None
+    at_most: dict[str, float | None]
+    budget_usd: float | None
+    deadline_s: float
 
 
 class Exported(BaseModel):

@@ -13,9 +13,11 @@ from ... import protocols
 from ...errors import ConfigError
 from ...providers.catalogue import DefaultPanel, default_panel, parse_seats
 from ...providers.weights import installed
+from ...run.asked import Asked
 from ..offered import described, models_by_name
+from ..planning import as_json, plan
 from ..records import read_recalled
-from .bodies import Defaults, ProtocolBody, Recalled
+from .bodies import Defaults, Planned, ProtocolBody, Recalled
 from .errors import Exact
 from .house import house_of
 
@@ -34,6 +36,14 @@ async def recall(
     house = house_of(request)
     work = partial(read_recalled, text=text, limit=limit, owner=house.owner(request))
     return Exact((await house.runner.database.read(work)).to_json())
+
+
+@ROUTER.post("/plan", response_model=Planned, tags=["runs"])
+async def reckon(request: Request, asked: Asked) -> Response:
+    """What a run would take, as `pnyx ask --dry-run --json` tells it; nothing is sent, nothing is kept."""
+    house = house_of(request)
+    spec = house.spec(asked, house.owner(request))
+    return Exact(as_json(spec, plan(spec)))
 
 
 @ROUTER.get("/protocols", response_model=list[ProtocolBody])
