@@ -82,6 +82,7 @@ def _states(
         page.goto("about:blank")
         page.goto(server.link)
         page.get_by_label("What should the panel decide?").wait_for()
+        page.locator(".takes", has_text="call").wait_for()
         take("ask", False)
         page.get_by_text("Limits and options").click()
         take("options")
