@@ -173,7 +173,7 @@ async def test_a_model_that_repeats_itself_is_stopped(provider: EmbeddedProvider
     assert done.usage
     assert 50 < done.usage.input_tokens < 60
     assert 50 < done.usage.output_tokens < 120
-    free = await asyncio.wait_for(provider.complete(call("Hello.", 1)), 5)
+    free = await asyncio.wait_for(provider.complete(call("Hello.", 1)), 10)
     assert free.usage
 
 

@@ -72,7 +72,7 @@ class ScriptedHost:
     def requests(self, model: str) -> list[Request]:
         return [request for request in self.log if request.model == model]
 
-    async def settled(self, within: float = 1.0) -> None:
+    async def settled(self, within: float = 10.0) -> None:
         """Return when no request is open any more; fails after `within` seconds."""
         for _ in range(int(within / 0.01)):
             if all(request.done for request in self.log):
