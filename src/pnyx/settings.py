@@ -43,6 +43,7 @@ __all__ = [
     "Settings",
     "StorageSettings",
     "ToolsSettings",
+    "WorkerSettings",
     "nearest",
 ]
 
@@ -233,13 +234,21 @@ class ServeSettings(_Table):
     """Of `pnyx serve`. host, port: where it listens; port 0 takes a free one.
 
     hosts: names, beside those of this machine, that requests may call the server by (`Host`). runs: under way
-    at once, at most.
+    at once, at most. queue: whether runs are put into the queue that `pnyx worker` takes them from, instead
+    of being run by the server.
     """
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8642
     hosts: Annotated[tuple[str, ...], Field(strict=False)] = ()
     runs: Annotated[int, Field(ge=1, le=100_000)] = 2000
+    queue: bool = False
+
+
+class WorkerSettings(_Table):
+    """Of `pnyx worker`. concurrency: runs under way at once, at most."""
+
+    concurrency: Annotated[int, Field(ge=1, le=10_000)] = 16
 
 
 class SearchSettings(_Table):
@@ -302,6 +311,7 @@ class Settings(_Table):
     storage: StorageSettings = StorageSettings()
     tools: ToolsSettings = ToolsSettings()
     serve: ServeSettings = ServeSettings()
+    worker: WorkerSettings = WorkerSettings()
     protocols: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     _origins: Mapping[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
@@ -336,6 +346,7 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("tools", "code_execution"): CodeSettings,
     ("tools", "file_read"): FileSettings,
     ("serve",): ServeSettings,
+    ("worker",): WorkerSettings,
 }
 """What each table of a settings file holds; "*" stands for a name the user gives."""
 

@@ -158,7 +158,7 @@ def test_a_host_that_is_down_keeps_only_the_first_runs_of_a_process_waiting(tria
 
     async def runs() -> list[pnyx.Result]:
         async with Runner.open(open_settings()) as runner:
-            runner.circuits = Circuits(lambda: clock[0])
+            runner.workshop.circuits = Circuits(lambda: clock[0])
             results = [await run(runner) for _ in range(RUNS + 1)]
             results.append(await run(runner, rounds=2, budget_usd=0.0175))
             trial.host.on("beta")

@@ -170,7 +170,7 @@ async def test_a_server_told_to_stop_saves_its_runs_within_10_s_and_tells_who_fo
     trial.host.latency = 0.0
     for run in paused:
         # Beside this loop, as the command has its own.
-        done = await asyncio.to_thread(_resumed, trial, run)
+        done = await asyncio.to_thread(resumed, trial, run)
         assert done == 0
     verdict = await asyncio.to_thread(
         trial.check, f"stopped after {took:.1f} s; {len(paused)} paused, resumed"
@@ -178,7 +178,7 @@ async def test_a_server_told_to_stop_saves_its_runs_within_10_s_and_tells_who_fo
     assert verdict.uncertain == 0
 
 
-def _resumed(trial: Trial, run: str) -> int:
+def resumed(trial: Trial, run: str) -> int:
     with trial.spawned("resume", run, "--json") as process:
         return trial.ended(process).code
 

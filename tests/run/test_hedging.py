@@ -47,7 +47,7 @@ async def asked(make: Callable[[Host], House], host: Slow, **changes: object) ->
     """A run of `single`, of a model whose calls take next to no time."""
     house = make(host)
     for _ in range(120):
-        house.runner._hedging.took("h:large", 0.02)
+        house.runner.workshop.hedging.took("h:large", 0.02)
     limits = Limits(call_deadline_s=60.0, max_output_tokens=200, retries=0, hedge=True)
     wanted = replace(spec(**changes), protocol="single", options=get("single").settle({}), limits=limits)
     handle = await house.runner.start(wanted)
@@ -140,7 +140,7 @@ async def test_a_second_request_that_the_rate_held_back_is_not_sent_once_the_fir
 
     def slowly(host: Host) -> House:
         house = make(host)
-        house.runner._gates["h"] = Gate(8, per_minute=60)
+        house.runner.workshop.gates["h"] = Gate(8, per_minute=60)
         return house
 
     house, run_id = await asked(slowly, host)

@@ -161,7 +161,7 @@ async def test_a_run_has_its_own_tools_and_none_that_another_run_opened(
     make: Callable[[Host], House],
 ) -> None:
     house = make(Host(said))
-    house.runner._toolbox = Toolbox({"read_file": object()})  # type: ignore[dict-item]
+    house.runner.workshop.toolbox = Toolbox({"read_file": object()})  # type: ignore[dict-item]
     handle = await house.start(options={"rounds": 1})
     assert dict(handle.caller.toolbox.tools) == {}
     await handle.result()

@@ -9,7 +9,7 @@ from .transcript import money, quantity, seconds
 
 __all__ = ["UNDECIDED", "headline", "taken", "why"]
 
-UNDECIDED = ("failed", "paused", "cancelled", "running")
+UNDECIDED = ("failed", "paused", "cancelled", "running", "waiting")
 
 
 def headline(result: Mapping[str, Any]) -> str:
@@ -30,7 +30,9 @@ def why(result: Mapping[str, Any]) -> str:
     message = message.replace("pnyx resume ID", f"pnyx resume {result['run_id']}")
     if status == "paused" and "pnyx resume" not in message:
         message += f"; `pnyx resume {result['run_id']}` goes on"
-    return f"{status} ({reason}): {message}" if message and reason != status else status
+    if not message or reason == status:
+        return str(status)
+    return f"{status} ({reason}): {message}" if reason else f"{status}: {message}"
 
 
 def taken(result: Mapping[str, Any]) -> str:

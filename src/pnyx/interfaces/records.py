@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from ..config import database_url
 from ..core.events import Event
 from ..core.words import Snippet
-from ..run.lease import alive
+from ..run.lease import alive, waiting
 from ..run.result import Result, Summary
 from ..settings import Settings
 from ..store import Database
@@ -34,7 +34,13 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-OPEN = ("running", "paused")
+STORED: Mapping[str, Sequence[tuple[str, bool | None]]] = {
+    "waiting": (("running", None),),
+    "running": (("running", True),),
+    "paused": (("running", True), ("paused", None)),
+}
+"""How runs that are not over are stored: the status, and whether a process has taken them up. One whose
+process is gone is stored as running, and is in truth paused, or waiting where that was a worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +99,11 @@ def read_runs(
     but: str | None = None,
 ) -> list[Record]:
     """The same on a connection; owner: whose they must be."""
-    # A run whose process is gone is stored as running, and is in truth paused.
-    stored = OPEN if status == "paused" else (status,)
-    whose = {"owner": owner, "but": but}
-    rows = [row for s in stored for row in store.listing(connection, status=s, limit=limit, **whose)]
+    rows = [
+        row
+        for stored, taken in STORED.get(status or "", ((status, None),))
+        for row in store.listing(connection, status=stored, limit=limit, owner=owner, but=but, taken=taken)
+    ]
     rows.sort(key=lambda row: row.created_at, reverse=True)
     records = [Record(row, _listed(connection, row)) for row in rows]
     return [r for r in records if status is None or r.result.status == status][:limit]
@@ -150,11 +157,11 @@ def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
     summary = Summary()
     for event in events:
         summary.add(event)
-    running = alive(row.worker, row.heartbeat_at, time.time())
+    status, stop_reason, message = _state(row)
     return Result(
         run_id=row.id,
-        status="running" if running else "paused",
-        stop_reason="" if running else "interrupted",
+        status=status,
+        stop_reason=stop_reason,
         protocol=row.protocol,
         question=row.question,
         answer=summary.answer or "",
@@ -164,8 +171,17 @@ def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
         degraded=bool(summary.dropped),
         usage=dict(summary.usage),
         elapsed_s=_span(events),
-        detail={} if running else {"message": "the process that ran it is gone"},
+        detail={"message": message} if message else {},
     )
+
+
+def _state(row: store.RunRow) -> tuple[str, str, str]:
+    """The status of a run that is not over, why it stopped, and what there is to say of that."""
+    if waiting(row, time.time()):
+        return "waiting", "", "a `pnyx worker` takes it up"
+    if alive(row.worker, row.heartbeat_at, time.time()):
+        return "running", "", ""
+    return "paused", "interrupted", "the process that ran it is gone"
 
 
 def _span(events: Sequence[Event]) -> float:

@@ -36,7 +36,7 @@ __all__ = ["FINAL", "RunHandle"]
 FINAL = frozenset(
     ("consensus", "majority", "plurality", "decided", "deadlock", "single", "failed", "cancelled")
 )
-"""Statuses of runs that are over; the others are "running" and "paused"."""
+"""Statuses of runs that are over; the others are "paused" and "running", which waiting ones are stored as."""
 
 
 @dataclass(eq=False)
@@ -44,8 +44,9 @@ class RunHandle:
     """What a door holds of a run.
 
     past: events stored before this process took the run up. notes: what a person should know before it
-    begins, such as why a tool is off. lost: requests of an earlier process
-    whose outcome is unknown. spent_s: seconds that earlier processes worked on it.
+    begins, such as why a tool is off. lost: requests of an earlier process whose outcome is unknown. spent_s:
+    seconds that earlier processes worked on it. gives_back: whether it waits for another worker, and is not
+    paused, when this process stops.
     """
 
     database: Database
@@ -53,6 +54,7 @@ class RunHandle:
     spec: Spec
     past: Sequence[Event] = ()
     spent_s: float = 0.0
+    gives_back: bool = False
     notes: tuple[str, ...] = ()
     lost: list[CallStarted] = field(default_factory=list)
     caller: Caller = field(init=False)
@@ -164,6 +166,14 @@ class RunHandle:
         self._cancelled = self._cancelled or not self._ending
         self.kill()
 
+    def stop(self, how: str) -> None:
+        """What another process asks: "cancel", or "pause": stop at once, and leave it to its owner."""
+        if how == "cancel":
+            self.cancel()
+        else:
+            self.gives_back = False
+            self.kill()
+
     def publish(self, event: Event, seq: int | None = None) -> None:
         """Hand an event to everyone who watches; given to the journal, which tells the number it got."""
         # Most runs are watched by nobody, and a copy of an event costs more than all else of it.
@@ -221,7 +231,8 @@ class RunHandle:
         if isinstance(why, ledger.Exhausted):
             await self.caller.journal.append(budget_event("exhausted", why.account, now()))
         result = self._ended("paused", why.stop_reason, str(why))
-        await self._release("paused", result=result)
+        waits = self.gives_back and isinstance(why, Interrupted)
+        await self._release("running" if waits else "paused", result=result)
         seq = self.caller.journal.seq + 1
         self.publish(
             RunFinished(

@@ -42,7 +42,7 @@ class Journal:
     past: the stored events. inherited: finished calls of the run that this one was forked from.
     observe: called once with every event, past ones too, when it is certain. publish: called with
     every new one and its `seq`, in order, after its commit; None: it is not stored. on_stop: called
-    with what another process asks of this run ("cancel").
+    with what another process asks of this run ("cancel" or "pause").
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Which process writes a run, and whether that process still lives."""
+"""Which process writes a run, whether that process still lives, and whether the run waits for one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import socket
 from functools import cache
 from pathlib import Path
 
-__all__ = ["BEAT_S", "LEASE_S", "alive", "this_worker"]
+from ..store.runs import WORKER, RunRow
+
+__all__ = ["BEAT_S", "LEASE_S", "alive", "taken_by_worker", "this_worker", "waiting"]
 
 BEAT_S = 5.0
 LEASE_S = 30.0
@@ -24,7 +26,7 @@ def alive(worker: str | None, heartbeat_at: float | None, now: float) -> bool:
     """Whether `worker` can be presumed to go on: its lease holds and, on this host, its process exists."""
     if worker is None or heartbeat_at is None or now - heartbeat_at > LEASE_S:
         return False
-    host, pid, start = worker.rsplit(":", 2)
+    host, pid, start = worker.removeprefix(WORKER).rsplit(":", 2)
     if host != socket.gethostname():
         return True
     try:
@@ -34,6 +36,18 @@ def alive(worker: str | None, heartbeat_at: float | None, now: float) -> bool:
     except PermissionError:
         pass
     return _started(int(pid)) == start
+
+
+def taken_by_worker(row: RunRow) -> bool:
+    """Whether who writes the run is a `pnyx worker`: when it is gone, the run is another worker's."""
+    return row.worker is not None and row.worker.startswith(WORKER)
+
+
+def waiting(row: RunRow, now: float) -> bool:
+    """Whether any worker may take the run up: nobody has yet, or a worker had that is gone."""
+    if row.status != "running":
+        return False
+    return row.worker is None or (taken_by_worker(row) and not alive(row.worker, row.heartbeat_at, now))
 
 
 def _started(pid: int) -> str:

@@ -7,46 +7,37 @@ A `Runner` owns the database and the providers of a process. Each run is a task 
 from __future__ import annotations
 
 import asyncio
-import os
-import secrets
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from hashlib import sha256
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection
 
-from .. import __version__
 from ..config import database_url
-from ..core.events import CallFinished, Event, RunStarted
+from ..core.events import CallFinished, Event
 from ..errors import ConfigError, NotFound, Running, StoreError, Taken
-from ..protocols import grounding
 from ..providers.registry import Providers
 from ..settings import Settings
 from ..store import Database, ledger
 from ..store import runs as store
-from ..tools import Toolbox
-from ..tools.open import open_tools
+from ..store.runs import WORKER
+from .beginning import Resumable, inherits, new_id, new_row, resumable, run_started
 from .budget import Purse, budget_event
-from .calls import Caller
-from .circuit import Circuits
 from .experience import Experience
 from .handle import FINAL, RunHandle
-from .hedging import Hedging
 from .journal import Journal
-from .lease import BEAT_S, alive, this_worker
-from .limits import Deadline, Gate, now
+from .lease import BEAT_S, alive, this_worker, waiting
+from .limits import now
 from .request import shared_caps
-from .searching import TOOL as SEARCH
-from .searching import note, searchless
 from .spec import Spec
+from .workshop import Workshop
 
-__all__ = ["Runner", "new_id"]
+__all__ = ["Runner"]
 
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+T = TypeVar("T")
 STARTS = 8
 """Runs that begin together: each writes its first prompts at once, and all else waits for those."""
 POLL_S = 0.5
@@ -54,28 +45,34 @@ POLL_S = 0.5
 
 
 class Runner:
-    """All runs of this process. Use as `async with Runner.open(settings) as runner`."""
+    """All runs of this process. Use as `async with Runner.open(settings) as runner`.
 
-    def __init__(self, settings: Settings, database: Database, providers: Providers) -> None:
+    worker: whether it is a `pnyx worker`, whose runs wait for another one when it stops.
+    """
+
+    def __init__(
+        self, settings: Settings, database: Database, providers: Providers, worker: bool = False
+    ) -> None:
         self.settings, self.database, self.providers = settings, database, providers
+        self.worker = worker
+        self._name = f"{WORKER}{this_worker()}" if worker else this_worker()
         self._handles: dict[str, RunHandle] = {}
-        self._gates = _Gates(settings)
+        self.workshop = Workshop(settings, providers)
         self._keeper: asyncio.Task[None] | None = None
-        self._hedging = Hedging()
-        self.circuits = Circuits()
         self._experience = Experience(database)
-        self._toolbox = Toolbox()
         self._starting = asyncio.Semaphore(STARTS)
         self.stopping = False
         self._stranded: dict[str, int] = {}
-        self._forgotten: set[asyncio.Task[str]] = set()
+        self._forgotten: set[asyncio.Task[object]] = set()
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, settings: Settings, providers: Providers | None = None) -> AsyncIterator[Self]:
+    async def open(
+        cls, settings: Settings, providers: Providers | None = None, *, worker: bool = False
+    ) -> AsyncIterator[Self]:
         """A runner on the configured database; on leaving, its runs are interrupted and saved."""
         database = await Database.open(database_url(settings))
-        runner = cls(settings, database, providers or Providers(settings))
+        runner = cls(settings, database, providers or Providers(settings), worker)
         try:
             yield runner
         finally:
@@ -119,24 +116,79 @@ class Runner:
         what is asked; spec: how, if it was not begun yet, and how long it may take. Raises as `start` and
         `resume` do.
         """
+
+        async def again(run_id: str) -> RunHandle:
+            here = self._handles.get(run_id)
+            return here or await self.resume(run_id, owner=spec.owner, deadline_s=spec.deadline_s)
+
+        return await self._once(spec, name, again, self._begin)
+
+    async def _once(
+        self,
+        spec: Spec,
+        name: str,
+        again: Callable[[str], Awaitable[T]],
+        begin: Callable[..., Awaitable[T]],
+    ) -> T:
+        """What `again` makes of the run of that name, if it asks the same, or `begin` where there is none."""
         run_id = new_id(f"{spec.owner}/{name}")
+
+        async def found() -> T:
+            row = await self.database.read(lambda c: store.find(c, run_id, spec.owner))
+            if row.question != spec.question:
+                raise Taken(f"run {run_id} goes by this name, and asks something else")
+            return await again(run_id)
+
         try:
-            return await self._again(run_id, spec)
+            return await found()
         except NotFound:
             spec.check()
         try:
-            return await self._begin(spec, run_id=run_id)
+            return await begin(spec, run_id=run_id)
         except Taken:
             # Somebody began it in between: it is under way, or over.
-            return await self._again(run_id, spec)
+            return await found()
 
-    async def _again(self, run_id: str, spec: Spec) -> RunHandle:
-        """The run of that id, if it asks the same."""
-        row = await self.database.read(lambda c: store.find(c, run_id, spec.owner))
-        if row.question != spec.question:
-            raise Taken(f"run {run_id} goes by this name, and asks something else")
-        here = self._handles.get(run_id)
-        return here or await self.resume(run_id, owner=spec.owner, deadline_s=spec.deadline_s)
+    async def enqueue(self, spec: Spec, name: str | None = None) -> str:
+        """Record a new run for a worker to carry out; its id. name: as for `once`. Raises as `start` does."""
+
+        async def again(run_id: str) -> str:
+            return await self.requeue(run_id, owner=spec.owner, deadline_s=spec.deadline_s)
+
+        if name is not None:
+            return await self._once(spec, name, again, self._record)
+        spec.check()
+        return await self._record(spec)
+
+    async def requeue(
+        self,
+        prefix: str,
+        *,
+        budget_usd: float | None = None,
+        deadline_s: float | None = None,
+        fork: bool = False,
+        owner: str | None = None,
+    ) -> str:
+        """`resume`, left to the first worker that takes the run up; its id. Raises as that does."""
+        run = await self._found(prefix, owner, budget_usd=budget_usd, deadline_s=deadline_s)
+        row, spec = run.row, run.spec
+        if fork:
+            spec.check()
+            return await self._record(spec, forked_from=row.id)
+        if row.status in FINAL or (waiting(row, time.time()) and budget_usd is None):
+            return row.id
+        await self._check_resumable(run)
+        purse = Purse(row.id, spec.caps)
+
+        def put(connection: Connection) -> None:
+            epoch = store.take(connection, row.id, None, now(), time.time(), row.epoch)
+            purse.open(connection, now())
+            account = ledger.read_account(connection, purse.run_scope)
+            raised = [] if budget_usd is None else [budget_event("raised", account, now())]
+            store.append(connection, row.id, epoch, raised, {"spec": spec.to_json()})
+
+        await self.database.write(put)
+        return row.id
 
     async def resume(
         self,
@@ -152,28 +204,19 @@ class Runner:
         budget_usd: the new cap of the whole run. fork: a new run that keeps every recorded reply
         whose question is still the same. Raises `NotFound`, and `Running`.
         """
-        row = await self.database.read(lambda c: store.find(c, prefix, owner))
-        past = await self.database.read(lambda c: store.log(c, row.id))
-        changes: dict[str, Any] = {"budget_usd": budget_usd, "deadline_s": deadline_s}
-        given = {k: v for k, v in changes.items() if v is not None} | shared_caps(self.settings.budget)
-        spec = replace(Spec.from_json(row.spec), **given)
+        run = await self._found(prefix, owner, budget_usd=budget_usd, deadline_s=deadline_s)
+        row, past, spec = run
         if fork:
             spec.check()
-            inherited = {e.key: e for e in past if isinstance(e, CallFinished)}
-            return await self._begin(spec, forked_from=row.id, inherited=inherited)
+            return await self._begin(spec, forked_from=row.id)
         if row.status in FINAL:
             return RunHandle(self.database, row.id, spec, past=past)
-        if alive(row.worker, row.heartbeat_at, time.time()):
-            raise Running(
-                row.id, f"run {row.id} is still running ({row.worker}); `pnyx cancel {row.id}` stops it"
-            )
-        spec.check()
-        notes = await self._prepare(spec)
-        if self._off(spec):
-            raise ConfigError(f"run {row.id} uses tools that are off now: {'; '.join(notes)}")
+        await self._check_resumable(run)
+        inherited = await self.database.read(partial(inherits, forked_from=row.forked_from))
         # In one commit: what fails between the two would leave a run that nobody is running.
         epoch = await self._take(row, Purse(row.id, spec.caps))
-        handle = self._handle(row.id, spec, epoch, past=past, spent_s=(row.result or {}).get("elapsed_s"))
+        spent_s = (row.result or {}).get("elapsed_s")
+        handle = self._handle(row.id, spec, epoch, past=past, inherited=inherited, spent_s=spent_s)
         purse = handle.caller.purse
         handle.lost.extend(handle.caller.write_off())
         if budget_usd is not None:
@@ -182,6 +225,23 @@ class Runner:
                 budget_event("raised", account, now()), columns={"spec": spec.to_json()}
             )
         return self._launch(handle)
+
+    async def _found(self, prefix: str, owner: str | None, **changes: float | None) -> Resumable:
+        told = {name: value for name, value in changes.items() if value is not None}
+        told |= shared_caps(self.settings.budget)
+        return await self.database.read(partial(resumable, prefix=prefix, owner=owner, changes=told))
+
+    async def _check_resumable(self, run: Resumable) -> None:
+        """Raises `Running`, and what keeps the run from going on here."""
+        row = run.row
+        if alive(row.worker, row.heartbeat_at, time.time()):
+            raise Running(
+                row.id, f"run {row.id} is still running ({row.worker}); `pnyx cancel {row.id}` stops it"
+            )
+        run.spec.check()
+        notes = await self.workshop.prepare(run.spec)
+        if self.workshop.off(run.spec):
+            raise ConfigError(f"run {row.id} uses tools that are off now: {'; '.join(notes)}")
 
     async def cancel(self, prefix: str, owner: str | None = None) -> str:
         """End a run for good, here or in another process. Returns its id. A finished one stays as it is."""
@@ -197,11 +257,23 @@ class Runner:
         else:
             past = await self.database.read(lambda c: store.log(c, row.id))
             spent_s = (row.result or {}).get("elapsed_s")
-            handle = self._handle(
-                row.id, Spec.from_json(row.spec), await self._take(row), past=past, spent_s=spent_s
-            )
+            try:
+                epoch = await self._take(row)
+            except Running:
+                return await self.cancel(row.id)  # a worker was faster
+            handle = self._handle(row.id, Spec.from_json(row.spec), epoch, past=past, spent_s=spent_s)
             await handle.end_cancelled()
         return row.id
+
+    async def pause(self, run_id: str) -> None:
+        """Have a run stop at once where it is, for its owner to go on with, here or in another process."""
+        if (local := self._handles.get(run_id)) is not None:
+            return local.kill()
+        row = await self.database.read(lambda c: store.find(c, run_id))
+        if alive(row.worker, row.heartbeat_at, time.time()):
+            await self.database.write(lambda c: store.patch(c, run_id, {"stop": "pause"}))
+        else:
+            await self.database.write(lambda c: store.release(c, run_id, row.epoch, now()))
 
     async def _take(self, row: store.RunRow, purse: Purse | None = None) -> int:
         """The run's new epoch. Raises `Running` where somebody took it up since it was looked at.
@@ -210,16 +282,17 @@ class Runner:
         """
 
         def take(connection: Connection) -> int:
-            epoch = store.take(connection, row.id, this_worker(), now(), time.time(), row.epoch)
+            epoch = store.take(connection, row.id, self._name, now(), time.time(), row.epoch)
             if purse is not None:
                 purse.open(connection, now())
             return epoch
 
         return await self.database.write(take)
 
-    def forget(self, run_id: str) -> None:
-        """Cancel a run that nobody waits for any more, without waiting either."""
-        task = asyncio.create_task(self.cancel(run_id))
+    def forget(self, run_id: str, pause: bool = False) -> None:
+        """Cancel, or pause, a run that nobody waits for any more, without waiting either."""
+        ending: Coroutine[Any, Any, object] = self.pause(run_id) if pause else self.cancel(run_id)
+        task = asyncio.create_task(ending)
         self._forgotten.add(task)
         task.add_done_callback(self._forgotten.discard)
 
@@ -228,17 +301,26 @@ class Runner:
         return self._handles.get(run_id)
 
     async def _begin(
-        self,
-        spec: Spec,
-        forked_from: str | None = None,
-        inherited: Mapping[str, CallFinished] | None = None,
-        run_id: str | None = None,
+        self, spec: Spec, forked_from: str | None = None, run_id: str | None = None
     ) -> RunHandle:
-        notes = await self._prepare(spec)
+        async with self._beginning(spec, forked_from, run_id, self._name) as handle:
+            return self._launch(handle)
+
+    async def _record(self, spec: Spec, forked_from: str | None = None, run_id: str | None = None) -> str:
+        async with self._beginning(spec, forked_from, run_id, None) as handle:
+            return handle.run_id
+
+    @asynccontextmanager
+    async def _beginning(
+        self, spec: Spec, forked_from: str | None, run_id: str | None, worker: str | None
+    ) -> AsyncIterator[RunHandle]:
+        """A new run, recorded. worker: who runs it; None: the first one that takes it up."""
+        notes = await self.workshop.prepare(spec)
         spec = await self._experience.applied(spec)
-        off = self._off(spec)
+        off = self.workshop.off(spec)
         spec = replace(spec, tools=tuple(name for name in spec.tools if name not in off))
-        row = _row(run_id or new_id(), spec, forked_from)
+        row = new_row(run_id or new_id(), spec, forked_from, worker)
+        inherited = await self.database.read(partial(inherits, forked_from=forked_from))
         handle = self._handle(row.id, spec, row.epoch, inherited=inherited)
         handle.notes = notes
 
@@ -247,32 +329,8 @@ class Runner:
             handle.caller.purse.open(connection, row.created_at)
 
         async with self._starting:
-            await handle.caller.journal.append(_started(spec, forked_from), ledger=create)
-            return self._launch(handle)
-
-    async def _prepare(self, spec: Spec) -> tuple[str, ...]:
-        """Open the run's tools and say which are off, and why.
-
-        Raises now what a seat's provider lacks, such as its key, or the search that the run is to be
-        grounded on: not after others were paid.
-        """
-        for seat in spec.seats:
-            self.providers.get(seat.provider)
-        lacking = await searchless(spec.seats, self.providers.get) if spec.searches else ()
-        needed = (*spec.tools, grounding.TOOL) if spec.ground else spec.tools
-        if spec.searches and not lacking:
-            needed = tuple(name for name in needed if name != SEARCH)
-        notes: tuple[str, ...] = ()
-        if missing := [name for name in needed if name not in self._toolbox.tools]:
-            opened, notes = await asyncio.to_thread(open_tools, self.settings.tools, os.environ, missing)
-            self._toolbox = Toolbox({**self._toolbox.tools, **opened.tools})
-        if spec.ground and grounding.TOOL not in self._toolbox.tools:
-            raise ConfigError(f"--ground needs a search service; {notes[-1]}")
-        return (*notes, note(lacking, SEARCH in self._toolbox.tools)) if lacking else notes
-
-    def _off(self, spec: Spec) -> set[str]:
-        """Tools of the run that cannot be had here; a search is, where seats' hosts make it."""
-        return set(spec.tools) - self._toolbox.tools.keys() - ({SEARCH} if spec.searches else set())
+            await handle.caller.journal.append(run_started(spec, forked_from), ledger=create)
+            yield handle
 
     def _handle(
         self,
@@ -284,34 +342,20 @@ class Runner:
         inherited: Mapping[str, CallFinished] | None = None,
         spent_s: float | None = None,
     ) -> RunHandle:
-        handle = RunHandle(self.database, run_id, spec, past=past, spent_s=spent_s or 0.0)
-        handle.caller = Caller(
-            journal=Journal(
-                self.database,
-                run_id,
-                epoch,
-                past=past,
-                inherited=inherited,
-                observe=handle.summary.add,
-                publish=handle.publish,
-                on_stop=lambda stop: handle.cancel(),
-            ),
-            purse=Purse(run_id, spec.caps, spec.search_price),
-            seats=spec.seats,
-            quorum=spec.quorum,
-            limits=spec.limits,
-            deadline=Deadline.after(spec.deadline_s),
-            gates=self._gates,
-            open_provider=self.providers.get,
-            # What was opened for another run is not for this one, whatever its models ask for.
-            toolbox=self._toolbox.only((*spec.tools, grounding.TOOL) if spec.ground else spec.tools),
-            hedging=self._hedging,
-            circuits=self.circuits,
-            redact=self.providers.redact,
-            searches=spec.searches,
-            warn_usd=spec.warn_usd,
-            spent_nusd=handle.spent_nusd,
+        handle = RunHandle(
+            self.database, run_id, spec, past=past, spent_s=spent_s or 0.0, gives_back=self.worker
         )
+        journal = Journal(
+            self.database,
+            run_id,
+            epoch,
+            past=past,
+            inherited=inherited,
+            observe=handle.summary.add,
+            publish=handle.publish,
+            on_stop=handle.stop,
+        )
+        handle.caller = self.workshop.caller(run_id, spec, journal, handle.spent_nusd)
         return handle
 
     def _launch(self, handle: RunHandle) -> RunHandle:
@@ -335,65 +379,17 @@ class Runner:
         while True:
             await asyncio.sleep(POLL_S)
             with suppress(StoreError):  # a database that is away comes back, or the next write says so
+                status = "running" if self.worker else "paused"
                 for run_id, epoch in list(self._stranded.items()):
-                    await self.database.write(partial(store.release, run_id=run_id, epoch=epoch, now=now()))
+                    release = partial(store.release, run_id=run_id, epoch=epoch, now=now(), status=status)
+                    await self.database.write(release)
                     del self._stranded[run_id]
                 if not self._handles:
                     continue
                 if time.monotonic() - beat > BEAT_S:
                     beat = time.monotonic()
-                    await self.database.write(lambda c: store.beat(c, this_worker(), time.time()))
-                for run_id in await self.database.read(lambda c: store.stopped(c, this_worker())):
+                    await self.database.write(lambda c: store.beat(c, self._name, time.time()))
+                stopped = await self.database.read(lambda c: store.stopped(c, self._name))
+                for run_id, how in stopped.items():
                     if run_id in self._handles:
-                        self._handles[run_id].cancel()
-
-
-class _Gates(dict[str, Gate]):
-    """One gate per provider, made when it is first needed."""
-
-    def __init__(self, settings: Settings) -> None:
-        super().__init__()
-        self._settings = settings
-
-    def __missing__(self, name: str) -> Gate:
-        provider = self._settings.provider(name)
-        self[name] = Gate(provider.concurrency, provider.requests_per_minute)
-        return self[name]
-
-
-def _started(spec: Spec, forked_from: str | None) -> RunStarted:
-    return RunStarted(
-        time=now(),
-        question=spec.question,
-        protocol=spec.protocol,
-        seats=tuple({"seat": s.label, "model": s.model, "role": s.role} for s in spec.seats),
-        options=spec.options,
-        seed=spec.seed,
-        budget_usd=spec.budget_usd,
-        deadline_s=spec.deadline_s,
-        version=__version__,
-        forked_from=forked_from,
-    )
-
-
-def _row(run_id: str, spec: Spec, forked_from: str | None) -> store.RunRow:
-    return store.RunRow.new(
-        run_id,
-        spec.owner,
-        now(),
-        spec.protocol,
-        spec.question,
-        spec.to_json(),
-        worker=this_worker(),
-        heartbeat_at=time.time(),
-        forked_from=forked_from,
-    )
-
-
-def new_id(name: str | None = None) -> str:
-    """For a run or a conversation: twelve letters and digits, random so that a short prefix is unique.
-
-    name: gives the same id each time, as unlike others as a random one.
-    """
-    drawn = secrets.token_bytes(12) if name is None else sha256(name.encode()).digest()[:12]
-    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in drawn)
+                        self._handles[run_id].stop(how)

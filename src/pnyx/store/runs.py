@@ -27,6 +27,7 @@ from .prepared import Prepared
 from .schema import events, runs
 
 __all__ = [
+    "WORKER",
     "RunRow",
     "append",
     "beat",
@@ -39,13 +40,18 @@ __all__ = [
     "rows",
     "stopped",
     "take",
+    "unattended",
 ]
+
+WORKER = "worker@"
+"""How the name of a process begins that is a `pnyx worker`, where a run says who writes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """A run's row. spec and result are the parsed JSON; heartbeat_at is in seconds since 1970.
 
+    worker: who writes it. None where the status is "running": whichever worker takes it up.
     conversation: the id of the conversation it is a turn of, as its spec says.
     """
 
@@ -133,8 +139,9 @@ def listing(
     limit: int = 20,
     owner: str | None = None,
     but: str | None = None,
+    taken: bool | None = None,
 ) -> list[RunRow]:
-    """Runs, newest first. owner: only theirs; but: not theirs."""
+    """Runs, newest first. owner: only theirs; but: not theirs. taken: whether a process has taken it up."""
     query = select(runs).order_by(runs.c.created_at.desc(), runs.c.id).limit(limit)
     if status is not None:
         query = query.where(runs.c.status == status)
@@ -142,6 +149,8 @@ def listing(
         query = query.where(runs.c.owner == owner)
     if but is not None:
         query = query.where(runs.c.owner != but)
+    if taken is not None:
+        query = query.where(runs.c.worker.is_not(None) if taken else runs.c.worker.is_(None))
     return [_row(row) for row in connection.execute(query)]
 
 
@@ -185,11 +194,24 @@ def log(connection: Connection, run_id: str, after: int = 0) -> list[Event]:
     return [from_json(json.loads(body)) for (body,) in connection.execute(query)]
 
 
+def unattended(connection: Connection, limit: int) -> list[RunRow]:
+    """Runs under way that nobody has taken up, or a worker has, oldest first."""
+    whose = runs.c.worker.is_(None) | runs.c.worker.startswith(WORKER)
+    query = select(runs).where(runs.c.status == "running", whose).order_by(runs.c.created_at).limit(limit)
+    return [_row(row) for row in connection.execute(query)]
+
+
 def take(
-    connection: Connection, run_id: str, worker: str, now: str, beat_at: float, seen: int | None = None
+    connection: Connection,
+    run_id: str,
+    worker: str | None,
+    now: str,
+    beat_at: float,
+    seen: int | None = None,
 ) -> int:
     """Make `worker` the run's only writer: raises its epoch, which refuses every earlier writer.
 
+    worker: None leaves it to the first worker that takes it up.
     seen: the epoch that the run had when it was found to be free. Raises `Running` where another was faster.
     """
     statement = (
@@ -211,10 +233,10 @@ def take(
     return int(epoch)
 
 
-def release(connection: Connection, run_id: str, epoch: int, now: str) -> None:
+def release(connection: Connection, run_id: str, epoch: int, now: str, status: str = "paused") -> None:
     """Let go of a run that its worker could not end, unless another has taken it up."""
     mine = (runs.c.id == run_id) & (runs.c.epoch == epoch) & (runs.c.status == "running")
-    connection.execute(update(runs).where(mine).values(status="paused", worker=None, updated_at=now))
+    connection.execute(update(runs).where(mine).values(status=status, worker=None, updated_at=now))
 
 
 def append(
@@ -257,10 +279,11 @@ def beat(connection: Connection, worker: str, at: float) -> None:
     connection.execute(update(runs).where(mine).values(heartbeat_at=at))
 
 
-def stopped(connection: Connection, worker: str) -> list[str]:
-    """Runs of `worker` that another process wants stopped."""
+def stopped(connection: Connection, worker: str) -> dict[str, str]:
+    """Runs of `worker` that another process wants stopped, and how: "cancel" or "pause"."""
     mine = (runs.c.worker == worker) & (runs.c.status == "running")
-    return list(connection.execute(select(runs.c.id).where(mine, runs.c.stop.is_not(None))).scalars())
+    query = select(runs.c.id, runs.c.stop).where(mine, runs.c.stop.is_not(None))
+    return {row.id: row.stop for row in connection.execute(query)}
 
 
 _ADVANCE = Prepared(

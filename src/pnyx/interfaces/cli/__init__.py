@@ -50,6 +50,7 @@ COMMANDS = {
     },
     "Serving": {
         "serve": ("serve", "serve runs over HTTP, each key its own"),
+        "worker": ("worker", "carry out the runs that a server puts into its queue"),
         "mcp": ("mcp", "give an assistant tools to ask the panel"),
     },
     "Setting up": {

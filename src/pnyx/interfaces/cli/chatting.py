@@ -18,9 +18,10 @@ from ... import protocols
 from ...core.text import Material
 from ...errors import Interrupted, NotFound, PnyxError, UsageError
 from ...paths import data_dir
+from ...run.beginning import new_id
 from ...run.handle import RunHandle
 from ...run.request import build
-from ...run.runner import Runner, new_id
+from ...run.runner import Runner
 from ...run.spec import Spec
 from ...settings import Settings
 from ..conversation import as_page, cost, earlier

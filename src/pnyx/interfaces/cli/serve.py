@@ -12,6 +12,7 @@ __all__ = ["serve"]
 @click.command()
 @click.option("--host", metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1, this machine only.")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="0 takes a free one. Default: 8642.")
+@click.option("--queue", is_flag=True, default=None, help="Leave runs to `pnyx worker`; needs PostgreSQL.")
 @click.option("--new-key", "key_for", metavar="NAME", help="Make a key for NAME, print it once, and end.")
 @click.option("--revoke-key", metavar="NAME", help="Let NAME's key open nothing any more, and end.")
 @click.option("--keys", "list_keys", is_flag=True, help="List whose keys there are, and end.")

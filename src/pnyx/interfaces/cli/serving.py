@@ -22,6 +22,7 @@ from ...run.runner import Runner
 from ...settings import Settings
 from ...store import Database
 from ...store import keys as store
+from ...store.queue import open_queue
 from ..http.app import open_app
 from ..http.following import DRAIN_S
 from ..http.house import House
@@ -41,13 +42,14 @@ BACKLOG = 2048
 def serve(
     host: str | None,
     port: int | None,
+    queue: bool | None,
     key_for: str | None,
     revoke_key: str | None,
     list_keys: bool,
     quiet: bool,
 ) -> int:
     output = streams(quiet=quiet)
-    settings = open_settings({"serve": {"host": host, "port": port}})
+    settings = open_settings({"serve": {"host": host, "port": port, "queue": queue}})
     if sum((key_for is not None, revoke_key is not None, list_keys)) > 1:
         raise UsageError("--new-key, --revoke-key and --keys are three things to do; give one")
     if key_for is not None:
@@ -85,7 +87,10 @@ def _with_database(settings: Settings, work: Callable[[Connection], T]) -> T:
 async def _serve(output: Output, settings: Settings) -> int:
     # It would print exceptions as they are, with any secret in them; ours are redacted.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    async with Runner.open(settings) as runner:
+    async with (
+        open_queue(database_url(settings)) if settings.serve.queue else contextlib.nullcontext() as queue,
+        Runner.open(settings) as runner,
+    ):
         named = await runner.database.read(store.hashes)
         own = None if named else new_key()
         if own is not None and not _loopback(settings.serve.host):
@@ -95,10 +100,12 @@ async def _serve(output: Output, settings: Settings) -> int:
             )
         keys = Keys(runner.database, own)
         with _listening(settings) as listener:
-            async with open_app(runner, keys.owner) as (app, house):
+            async with open_app(runner, keys.owner, queue) as (app, house):
                 address, port = listener.getsockname()[:2]
                 shown = f"[{address}]" if ":" in address else address
                 output.note(f"serving http://{shown}:{port} · GET /openapi.json tells what there is")
+                if queue is not None:
+                    output.note("runs wait in the queue for `pnyx worker`")
                 if own is not None:
                     output.note(f"key, as long as this server runs: {own}")
                 # What follows the # stays in the browser: it is in no request and in no log.
@@ -117,7 +124,10 @@ async def _serve(output: Output, settings: Settings) -> int:
                     backlog=BACKLOG,
                 )
                 await _Server(config, house).serve(sockets=[listener])
-    output.note("stopped; `pnyx runs --status paused` lists what can be resumed")
+    if queue is None:
+        output.note("stopped; `pnyx runs --status paused` lists what can be resumed")
+    else:
+        output.note("stopped; workers go on with the runs")
     return 0
 
 

@@ -21,6 +21,7 @@ from ... import __version__
 from ...errors import PnyxError, StoreError
 from ...run.asked import explained
 from ...run.runner import Runner
+from ...store.queue import Queue
 from ..mcp.http import Door
 from .access import Access, Owner
 from .bodies import Begin, Feedback, Health, Resume
@@ -46,14 +47,17 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 @asynccontextmanager
-async def open_app(runner: Runner, owner: Owner) -> AsyncIterator[tuple[Access, House]]:
+async def open_app(
+    runner: Runner, owner: Owner, queue: Queue | None = None
+) -> AsyncIterator[tuple[Access, House]]:
     """The whole server as ASGI, on a runner that the caller opens and closes; and what its routes share.
 
-    owner: tells whose a key is. On leaving, sessions of MCP end.
+    owner: tells whose a key is. queue: where runs are put, if not run here. On leaving, sessions of MCP
+    end.
     """
     hidden: dict[str, Any] = dict.fromkeys(("openapi_url", "docs_url", "redoc_url"))
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
-    house = app.state.house = House(runner, runner.settings, runner.providers.redact)
+    house = app.state.house = House(runner, runner.settings, runner.providers.redact, queue)
     for router in (RUNS, COMPLETIONS, LISTING):
         app.include_router(router)
     app.add_api_route("/health", health, response_model=Health, tags=["server"])

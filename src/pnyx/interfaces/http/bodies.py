@@ -76,7 +76,7 @@ class Judgement(BaseModel):
 
 
 class ResultBody(BaseModel):
-    """A run. status: running, paused, cancelled, failed, or how it was decided. Absent is null."""
+    """A run. status: waiting, running, paused, cancelled, failed, or how it was decided. Absent is null."""
 
     run_id: str
     status: str

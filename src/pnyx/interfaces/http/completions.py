@@ -111,8 +111,7 @@ async def complete(request: Request, asked: Completion) -> Response:
     house = house_of(request)
     wanted = asked.asked()
     spec = house.spec(wanted, house.owner(request), context=asked.earlier())
-    with house.room():
-        run_id = (await house.runner.start(spec)).run_id
+    run_id = await house.begin(spec)
     if asked.stream:
         return _streamed(house, run_id, asked)
     result = await outcome(house.runner, run_id, request, cancel=True)

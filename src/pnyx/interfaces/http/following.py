@@ -14,15 +14,15 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
 
 from ...core.events import Event, RunFinished, Token, to_json
-from ...errors import StoreError
+from ...errors import Full, StoreError
 from ...run.handle import FINAL
-from ...run.lease import alive
+from ...run.lease import alive, waiting
 from ...run.limits import now
 from ...run.result import Result
 from ...run.runner import Runner
 from ...store import runs as store
 
-__all__ = ["DRAIN_S", "as_stream", "event_source", "outcome", "settled", "watched"]
+__all__ = ["DRAIN_S", "as_stream", "event_source", "followed", "outcome", "settled", "watched"]
 
 Events: TypeAlias = AsyncGenerator[Event, None]
 POLL_S = 0.5
@@ -38,7 +38,8 @@ async def followed(runner: Runner, run_id: str, after: int = 0, tokens: bool = F
 
     Whoever comes back with the last `seq` they have seen misses nothing. The last event is a
     `run_finished`; that of a paused run is not stored and has no `seq`. Raises `StoreError` where the
-    run cannot go on, since the database cannot be written.
+    run cannot go on, since the database cannot be written. Ends without a last event where this server
+    stops and the run goes on elsewhere.
     """
     handle = runner.find(run_id)
     if handle is not None:
@@ -56,7 +57,9 @@ async def followed(runner: Runner, run_id: str, after: int = 0, tokens: bool = F
             yield event
         if row.status in FINAL:
             return
-        if not alive(row.worker, row.heartbeat_at, time.time()):
+        if runner.stopping:
+            return
+        if not (waiting(row, time.time()) or alive(row.worker, row.heartbeat_at, time.time())):
             yield RunFinished(run_id=run_id, time=now(), status="paused", result=row.result or {})
             return
         await asyncio.sleep(POLL_S)
@@ -105,11 +108,13 @@ async def outcome(runner: Runner, run_id: str, request: Request, *, cancel: bool
 
 
 async def settled(runner: Runner, run_id: str, *, cancel: bool = False) -> Result:
-    """The result, once there is one. cancel: as for `watched`. Raises `StoreError` where none will be."""
+    """The result, once there is one. cancel: as for `watched`. Raises `StoreError`, `Full` if none comes."""
     last: Event | None = None
     async with aclosing(watched(runner, run_id, cancel=cancel)) as events:
         async for event in events:
             last = event
+    if not isinstance(last, RunFinished) and runner.stopping:
+        raise Full(f"the server is stopping, and run {run_id} goes on: ask for it when the server is back")
     if not isinstance(last, RunFinished) or not last.result:
         raise StoreError(f"run {run_id} stopped without a result; `pnyx resume {run_id}` goes on")
     return Result.from_json(last.result)

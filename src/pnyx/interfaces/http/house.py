@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 
-from ...errors import Full, UsageError
+from ...errors import Full, Running, StoreError, UsageError
 from ...run.asked import Asked
 from ...run.runner import Runner
 from ...run.spec import Spec
 from ...settings import Settings
 from ...store import runs as store
+from ...store.queue import Queue
 
 __all__ = ["House", "house_of"]
 
 
 @dataclass(eq=False)
 class House:
-    """redact: masks the secrets of the settings in a text."""
+    """redact: masks the secrets of the settings in a text. queue: what runs are put into for workers."""
 
     runner: Runner
     settings: Settings
     redact: Callable[[str], str]
+    queue: Queue | None = None
     _beginning: int = 0
 
     @property
@@ -43,7 +45,8 @@ class House:
         """Where a run is begun, which takes a place of those that `[serve] runs` allows. Raises `Full`."""
         if self.draining:
             raise Full("the server is stopping; ask again when it is back")
-        if self.runner.active + self._beginning >= self.settings.serve.runs:
+        # Those in the queue take no place here: they wait.
+        if self.queue is None and self.runner.active + self._beginning >= self.settings.serve.runs:
             raise Full(
                 f"{self.settings.serve.runs} runs are under way, all that [serve] runs allows; ask later"
             )
@@ -52,6 +55,33 @@ class House:
             yield
         finally:
             self._beginning -= 1
+
+    async def begin(self, spec: Spec, name: str | None = None) -> str:
+        """Begin a run, or leave it to a worker; its id. name, errors: as for `Runner.once`, and `Full`."""
+        with self.room():
+            try:
+                if self.queue is not None:
+                    return await self._told(self.queue, await self.runner.enqueue(spec, name))
+                if name is not None:
+                    return (await self.runner.once(spec, name)).run_id
+                return (await self.runner.start(spec)).run_id
+            except Running as exc:
+                if name is None:
+                    raise
+                return exc.run_id  # under way, wherever that is
+
+    async def resume(self, prefix: str, owner: str, **how: Any) -> str:
+        """Go on with a run, or leave it to a worker; its id. how, and errors: as for `Runner.resume`."""
+        with self.room():
+            if self.queue is not None:
+                return await self._told(self.queue, await self.runner.requeue(prefix, owner=owner, **how))
+            return (await self.runner.resume(prefix, owner=owner, **how)).run_id
+
+    async def _told(self, queue: Queue, run_id: str) -> str:
+        # What nobody was told of is found by the workers, a little later.
+        with suppress(StoreError):
+            await queue.defer(run_id)
+        return run_id
 
     def check_budget(self, budget_usd: float | None) -> None:
         """Raises `UsageError` for more than the settings allow a run, whoever asks."""

@@ -8,9 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from ...errors import Running
 from ...run.handle import FINAL
-from ...run.spec import Spec
 from ..export import as_markdown, document
 from ..feedback import keep_feedback
 from ..records import read_run, read_runs
@@ -44,11 +42,7 @@ async def begin(
     """
     house = house_of(request)
     spec = house.spec(asked, house.owner(request))
-    with house.room():
-        if idempotency_key is None:
-            run_id = (await house.runner.start(spec)).run_id
-        else:
-            run_id = await _once(house, spec, f"http/{idempotency_key}")
+    run_id = await house.begin(spec, None if idempotency_key is None else f"http/{idempotency_key}")
     return await _reply(request, house, run_id, asked)
 
 
@@ -97,15 +91,11 @@ async def resume(request: Request, run_id: str, how: Resume) -> Response:
     """Go on with a run that was stopped. No call whose reply is recorded is sent again."""
     house = house_of(request)
     house.check_budget(how.budget_usd)
-    with house.room():
-        handle = await house.runner.resume(
-            run_id,
-            budget_usd=how.budget_usd,
-            deadline_s=how.deadline_s,
-            fork=how.fork,
-            owner=house.owner(request),
-        )
-    return await _reply(request, house, handle.run_id, how)
+    owner = house.owner(request)
+    found = await house.resume(
+        run_id, owner, budget_usd=how.budget_usd, deadline_s=how.deadline_s, fork=how.fork
+    )
+    return await _reply(request, house, found, how)
 
 
 @ROUTER.post("/{run_id}/cancel", response_model=ResultBody)
@@ -137,14 +127,6 @@ async def export(request: Request, run_id: str, format: Literal["json", "md", "h
         return Exact(document(record, house.redact))
     kind, write = DOCUMENTS[format]
     return Response(write(record, house.redact).encode("utf-8", "replace"), media_type=kind)
-
-
-async def _once(house: House, spec: Spec, name: str) -> str:
-    """The run that goes by this name: begun, taken up, or found under way, wherever that is."""
-    try:
-        return (await house.runner.once(spec, name)).run_id
-    except Running as exc:
-        return exc.run_id
 
 
 async def _reply(request: Request, house: House, run_id: str, how: Follow) -> Response:

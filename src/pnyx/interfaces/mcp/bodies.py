@@ -51,7 +51,7 @@ class Listing(Body):
     """Which runs."""
 
     status: Annotated[str, Field(max_length=40)] | None = None
-    """Only such, as "paused", "running", "consensus" or "failed"."""
+    """Only such, as "paused", "running", "waiting", "consensus" or "failed"."""
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     """At most so many, the newest."""
 

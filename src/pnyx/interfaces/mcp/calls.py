@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,8 +16,8 @@ from ... import protocols as known
 from ...core.events import CallFailed, CallFinished, Event, PhaseEntered
 from ...core.text import Material
 from ...run.batch import failure
-from ...run.handle import RunHandle
 from ..export import Markdown, as_markdown, as_summary
+from ..http.following import followed
 from ..http.house import House
 from ..offered import described
 from ..records import Record, read_recalled, read_run, read_runs
@@ -43,22 +44,24 @@ class Caller:
     owner: str
     report: Callable[[float, None, str], Awaitable[None]]
 
-    async def outcome(self, begin: Callable[[], Awaitable[RunHandle]], wait: bool) -> Told:
+    async def outcome(self, begin: Awaitable[str], wait: bool, seen: int = 0) -> Told:
         """The run's result, or with no `wait` how it stands. Raises as `begin` and `RunHandle.result` do.
+
+        begin: gives the run's id. seen: the `seq` of its last event before that.
 
         A caller who gives up, times out or leaves pauses the run at once: nothing more is paid, and what
         was is not lost.
         """
-        with self.house.room(), anyio.CancelScope(shield=True):
+        with anyio.CancelScope(shield=True):
             # Cut off halfway, it would leave a run that nobody is running.
-            handle = await begin()
+            run_id = await begin
         try:
             if wait:
-                await self._followed(handle)
-            record = await self._read(handle.run_id)
+                await self._followed(run_id, seen)
+            record = await self._read(run_id)
         except asyncio.CancelledError:
             if wait:
-                handle.kill()
+                self.house.runner.forget(run_id, pause=True)
             raise
         why = failure(record.result) if wait else None
         return _told(record, as_summary(record, self.house.redact), why and self.house.redact(why))
@@ -69,17 +72,17 @@ class Caller:
         write = as_markdown if transcript else as_summary
         return _told(record, write(record, self.house.redact))
 
-    async def _followed(self, handle: RunHandle) -> None:
-        seen = (handle.past[-1].seq or 0) if handle.past else 0
-        begun = f"run {handle.run_id}"
+    async def _followed(self, run_id: str, seen: int) -> None:
+        begun = f"run {run_id}"
         await self.report(0, None, f"{begun} has begun; `show` reads it, `resume` goes on with it")
         where, calls, count = "", 0, 0
-        async for event in handle.events(after=seen):
-            where, calls = _further(event, where, calls)
-            if isinstance(event, PhaseEntered | CallFinished | CallFailed):
-                count += 1
-                await self.report(count, None, f"{begun} · {where} · {quantity(calls, 'reply', 'replies')}")
-        await handle.result()
+        async with aclosing(followed(self.house.runner, run_id, seen)) as events:
+            async for event in events:
+                where, calls = _further(event, where, calls)
+                if isinstance(event, PhaseEntered | CallFinished | CallFailed):
+                    count += 1
+                    told = f"{begun} · {where} · {quantity(calls, 'reply', 'replies')}"
+                    await self.report(count, None, told)
 
     async def _read(self, run_id: str) -> Record:
         return await self.house.runner.database.read(partial(read_run, prefix=run_id, owner=self.owner))
@@ -89,21 +92,17 @@ async def ask(caller: Caller, asked: Ask) -> Told:
     """Begin a run. Raises `UsageError`, `NotFound`, `ConfigError`, `Full`, `StoreError`."""
     context = (Material("Context", asked.context),) if asked.context else ()
     spec = caller.house.spec(asked, caller.owner, context=context)
-    return await caller.outcome(partial(caller.house.runner.start, spec), asked.wait)
+    return await caller.outcome(caller.house.begin(spec), asked.wait)
 
 
 async def resume(caller: Caller, how: Resume) -> Told:
     """Go on with a run. Raises `NotFound`, `Running`, `UsageError`, `Full`, `Diverged`, `StoreError`."""
     caller.house.check_budget(how.budget_usd)
-    begin = partial(
-        caller.house.runner.resume,
-        how.run_id,
-        budget_usd=how.budget_usd,
-        deadline_s=how.deadline_s,
-        fork=how.fork,
-        owner=caller.owner,
+    seen = 0 if how.fork else (await caller.house.find(how.run_id, caller.owner)).seq
+    begin = caller.house.resume(
+        how.run_id, caller.owner, budget_usd=how.budget_usd, deadline_s=how.deadline_s, fork=how.fork
     )
-    return await caller.outcome(begin, how.wait)
+    return await caller.outcome(begin, how.wait, seen)
 
 
 async def show(caller: Caller, which: Show) -> Told:
@@ -173,8 +172,9 @@ def _told(record: Record, page: str, why: str | None = None) -> Told:
             f"\n`resume` with run_id {run.run_id} goes on, with a larger budget_usd or deadline_s where that "
         )
         more += "is what it lacks; what is recorded is not paid again.\n"
-    elif run.status == "running":
-        more = f"\nIt is under way; `show` with run_id {run.run_id} tells how it stands.\n"
+    elif run.status in ("running", "waiting"):
+        how = "under way" if run.status == "running" else "in the queue"
+        more = f"\nIt is {how}; `show` with run_id {run.run_id} tells how it stands.\n"
     head = "" if why is None else f"run {run.run_id} {why}\n\n"
     return Told(_text([head + page + more]), _data(run.to_json()), why is not None)
 

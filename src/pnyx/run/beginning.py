@@ -1,0 +1,83 @@
+"""What is written when a run begins, and what is read of it when it goes on."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection
+
+from .. import __version__
+from ..core.events import CallFinished, Event, RunStarted
+from ..store import runs as store
+from .limits import now
+from .spec import Spec
+
+__all__ = ["Resumable", "inherits", "new_id", "new_row", "resumable", "run_started"]
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def new_id(name: str | None = None) -> str:
+    """For a run or a conversation: twelve letters and digits, random so that a short prefix is unique.
+
+    name: gives the same id each time, as unlike others as a random one.
+    """
+    drawn = secrets.token_bytes(12) if name is None else sha256(name.encode()).digest()[:12]
+    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in drawn)
+
+
+def new_row(run_id: str, spec: Spec, forked_from: str | None, worker: str | None) -> store.RunRow:
+    """worker: the process that runs it; None: the first worker that takes it up."""
+    return store.RunRow.new(
+        run_id,
+        spec.owner,
+        now(),
+        spec.protocol,
+        spec.question,
+        spec.to_json(),
+        worker=worker,
+        heartbeat_at=None if worker is None else time.time(),
+        forked_from=forked_from,
+    )
+
+
+def run_started(spec: Spec, forked_from: str | None) -> RunStarted:
+    return RunStarted(
+        time=now(),
+        question=spec.question,
+        protocol=spec.protocol,
+        seats=tuple({"seat": s.label, "model": s.model, "role": s.role} for s in spec.seats),
+        options=spec.options,
+        seed=spec.seed,
+        budget_usd=spec.budget_usd,
+        deadline_s=spec.deadline_s,
+        version=__version__,
+        forked_from=forked_from,
+    )
+
+
+class Resumable(NamedTuple):
+    """past: its stored events. spec: as it is to go on."""
+
+    row: store.RunRow
+    past: Sequence[Event]
+    spec: Spec
+
+
+def resumable(
+    connection: Connection, prefix: str, owner: str | None, changes: Mapping[str, Any]
+) -> Resumable:
+    """The run whose id begins with `prefix`. changes: to its spec. Raises `NotFound`."""
+    row = store.find(connection, prefix, owner)
+    return Resumable(row, store.log(connection, row.id), replace(Spec.from_json(row.spec), **changes))
+
+
+def inherits(connection: Connection, forked_from: str | None) -> dict[str, CallFinished]:
+    """Finished calls, by key, of the run that another is a fork of."""
+    past = [] if forked_from is None else store.log(connection, forked_from)
+    return {event.key: event for event in past if isinstance(event, CallFinished)}

@@ -1,0 +1,405 @@
+"""Workers that share a queue: killed, frozen, told to stop, cut off from their database; the books hold each time.
+
+A server and its workers are processes of their own, as they are for a user.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.books import Books, Run
+from tests.support.hasty import LEASE_S
+from tests.support.postgres import PostgresServer
+from tests.support.serving import events_of
+from tests.support.sources import ROOT
+
+from .test_processes import stopped
+from .test_server import Server, resumed, until
+from .trial import Trial, soon
+
+ASK = {"question": "Why?", "protocol": "consensus"}
+CALLS = 4
+"""Of a run of that, with the panel of the trial."""
+
+
+class Worker:
+    """A `pnyx worker` in a process of its own; said: what it wrote to stderr so far."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self.said = ""
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+        self.wait_for("taking runs from")
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.said += line.decode()
+
+    def wait_for(self, text: str, within: float = 60.0) -> None:
+        soon(lambda: text in self.said or self.process.poll() is not None, within)
+        assert text in self.said, self.said
+
+    @property
+    def busy(self) -> bool:
+        return self.said.count(" · begun") + self.said.count(" · taken up") > 0
+
+    def end(self, number: int = signal.SIGTERM) -> float:
+        """Send a signal; the seconds until the process had ended."""
+        begun = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(30)
+        self._reading.join(30)
+        return time.monotonic() - begun
+
+
+class Site:
+    """A server with a queue, and workers on the same database."""
+
+    def __init__(self, trial: Trial, stack: ExitStack) -> None:
+        self.trial, self._stack = trial, stack
+        self.server = stack.enter_context(_serving(trial))
+        self.workers: list[Worker] = []
+
+    def worker(self, *args: str, **environment: str) -> Worker:
+        process = self._stack.enter_context(_hasty("worker", *args, **environment))
+        self.workers.append(Worker(process))
+        return self.workers[-1]
+
+    async def begin(self, **more: Any) -> str:
+        async with self.server.client() as client:
+            told = await client.post("/v1/runs", json={**ASK, **more})
+        assert told.status_code in (200, 202), told.text
+        return str(told.json()["run_id"])
+
+    async def over(self, *runs: str, within: float = 60.0) -> list[dict[str, Any]]:
+        """The runs once they are neither waiting nor running."""
+        async with self.server.client() as client:
+
+            async def ended() -> Any:
+                told = [(await client.get(f"/v1/runs/{run}")).json() for run in runs]
+                return all(one["status"] not in ("waiting", "running") for one in told) and told
+
+            return list(await until(ended, within))
+
+    async def status(self, run: str) -> str:
+        async with self.server.client() as client:
+            return str((await client.get(f"/v1/runs/{run}")).json()["status"])
+
+    def check(self, happened: str) -> Any:
+        self.trial.told += [worker.said for worker in self.workers]
+        return self.trial.check(happened)
+
+
+@contextmanager
+def _hasty(*args: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])} | environment
+    command = [sys.executable, "-m", "tests.support.hasty", *args]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def _serving(trial: Trial) -> Iterator[Server]:
+    with _hasty("serve", "--port", "0", "--queue") as process:
+        assert process.stderr is not None
+        url = re.search(rb"http://\S+", line := process.stderr.readline())
+        assert url, line + process.stderr.read()
+        assert b"`pnyx worker`" in process.stderr.readline()
+        key = re.search(rb"pnyx_\S+", process.stderr.readline())
+        assert key
+        yield Server(process, url[0].decode(), key[0].decode())
+
+
+@pytest.fixture
+def site(postgres_trial: Trial) -> Iterator[Site]:
+    postgres_trial.settle(call_deadline_s=120)
+    with ExitStack() as stack:
+        yield Site(postgres_trial, stack)
+
+
+def run_of(trial: Trial) -> Run:
+    (run,) = Books.read(trial.url).runs.values()
+    return run
+
+
+async def test_a_run_waits_is_told_as_such_and_is_streamed_once_a_worker_takes_it(site: Site) -> None:
+    trial = site.trial
+    async with site.server.client() as client:
+        async with client.stream("POST", "/v1/runs", json={**ASK, "stream": True}) as response:
+            run = response.headers["x-run-id"]
+            events = events_of(response)
+            seen = [await anext(events)]
+            listed = (await client.get("/v1/runs", params={"status": "waiting"})).json()
+            running = (await client.get("/v1/runs", params={"status": "running"})).json()
+            told = await asyncio.to_thread(trial.pnyx, "status", run)
+            shown = await asyncio.to_thread(trial.pnyx, "show", run)
+            assert [one["run_id"] for one in listed] == [run]
+            assert (running, trial.host.log) == ([], [])
+            await asyncio.to_thread(site.worker)
+            seen += [event async for event in events]
+    assert told.out.startswith(f"{run}  waiting: a `pnyx worker` takes it up")
+    assert "waiting" in shown.out
+    assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
+    assert (seen[0]["type"], seen[-1]["type"], seen[-1]["status"]) == (
+        "run_started",
+        "run_finished",
+        "decided",
+    )
+    assert f"run {run} · begun" in site.workers[0].said
+    verdict = await asyncio.to_thread(site.check, "waited, then streamed")
+    assert (verdict.uncertain, verdict.run.epoch, len(trial.host.log)) == (0, 2, CALLS)
+
+
+async def test_two_workers_share_20_runs(site: Site) -> None:
+    trial = site.trial
+    trial.host.latency = 0.1
+    workers = await asyncio.gather(*(asyncio.to_thread(site.worker, "--concurrency", "3") for _ in range(2)))
+    runs = await asyncio.gather(*(site.begin(seed=n) for n in range(20)))
+    results = await site.over(*runs)
+    assert {one["status"] for one in results} == {"decided"}
+    shares = [worker.said.count(" · begun") for worker in workers]
+    assert (sum(shares), min(shares) > 0) == (20, True)
+    verdict = await asyncio.to_thread(site.check, f"20 decided, {shares[0]} here and {shares[1]} there")
+    assert (verdict.uncertain, len(trial.host.log)) == (0, 20 * CALLS)
+    assert verdict.bill_nusd == verdict.ledger_nusd
+    assert {run.epoch for run in verdict.books.runs.values()} == {2}
+
+
+async def test_a_worker_killed_is_relieved_by_another_and_only_what_was_in_flight_is_paid_again(
+    site: Site,
+) -> None:
+    trial = site.trial
+    trial.host.latency = 0.3
+    first = await asyncio.to_thread(site.worker)
+    runs = await asyncio.gather(*(site.begin(seed=n) for n in range(4)))
+    await until(lambda: len(trial.host.log) >= 14)
+    first.process.kill()
+    first.process.wait()
+    kept = await asyncio.to_thread(Books.read, trial.url)
+    told = [await site.status(run) for run in runs if not kept.runs[run].over]
+    in_flight = sum(a.outcome is None for run in kept.runs.values() for a in run.attempts)
+    trial.host.latency = 0.0
+    await asyncio.to_thread(site.worker)
+    results = await site.over(*runs)
+    assert {one["status"] for one in results} == {"decided"}
+    assert told
+    assert set(told) == {"waiting"}
+    verdict = await asyncio.to_thread(site.check, f"killed; {in_flight} in flight, 4 decided")
+    assert verdict.uncertain == in_flight > 0
+    assert len(trial.host.log) <= 4 * CALLS + in_flight
+
+
+async def test_a_worker_frozen_past_its_lease_writes_nothing_when_it_wakes_and_takes_other_runs(
+    site: Site,
+) -> None:
+    trial = site.trial
+    trial.host.on("beta", call=1, after=LEASE_S + 8)
+    first = await asyncio.to_thread(site.worker)
+    run = await site.begin()
+    await until(lambda: trial.host.requests("beta"))
+    await until(lambda: asyncio.to_thread(_waits_for_one, trial))
+    await asyncio.to_thread(_freeze, trial, first)
+    second = await asyncio.to_thread(site.worker)
+    (result,) = await site.over(run)
+    assert result["status"] == "decided"
+    finished = await asyncio.to_thread(Books.read, trial.url)
+    assert stopped(first.process)
+    await until(lambda: all(sent.done for sent in trial.host.log))
+    first.process.send_signal(signal.SIGCONT)
+    await asyncio.to_thread(first.wait_for, "was taken over by another process")
+    assert await asyncio.to_thread(Books.read, trial.url) == finished
+    await asyncio.to_thread(second.end)
+    other = await site.begin()
+    (result,) = await site.over(other)
+    assert result["status"] == "decided"
+    assert f"run {other} · decided" in first.said
+    verdict = await asyncio.to_thread(site.check, "its late writes were refused; it took the next run")
+    assert verdict.books.runs[run].epoch == 3
+    assert verdict.uncertain == 1
+
+
+def _waits_for_one(trial: Trial) -> bool:
+    return [attempt.kind for attempt in run_of(trial).attempts].count("open") == 1
+
+
+def _freeze(trial: Trial, worker: Worker) -> None:
+    """Stop the process where it holds no lock."""
+    from .test_processes import silent
+
+    while True:
+        worker.process.send_signal(signal.SIGSTOP)
+        soon(lambda: stopped(worker.process))
+        if silent(trial, 0):
+            return
+        worker.process.send_signal(signal.SIGCONT)
+        soon(lambda: not stopped(worker.process))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
+async def test_a_worker_told_to_stop_puts_its_runs_back_within_10_s(site: Site, number: int) -> None:
+    trial = site.trial
+    trial.host.latency = 0.6
+    first = await asyncio.to_thread(site.worker)
+    runs = await asyncio.gather(*(site.begin(seed=n) for n in range(3)))
+    await until(lambda: len(trial.host.log) >= 6)
+    took = await asyncio.to_thread(first.end, number)
+    assert (first.process.returncode, took < 10) == (0, True)
+    assert [await site.status(run) for run in runs] == ["waiting"] * 3
+    assert all(f"run {run} · put back" in first.said for run in runs)
+    trial.host.latency = 0.0
+    await asyncio.to_thread(site.worker)
+    results = await site.over(*runs)
+    assert {one["status"] for one in results} == {"decided"}
+    verdict = await asyncio.to_thread(site.check, f"stopped after {took:.1f} s; 3 put back, decided elsewhere")
+    assert (verdict.uncertain, len(trial.host.log)) == (0, 3 * CALLS)
+
+
+async def test_waiting_and_running_runs_are_cancelled_and_paused_ones_left_to_their_owner(site: Site) -> None:
+    trial = site.trial
+    waiting = await site.begin()
+    done = await asyncio.to_thread(trial.pnyx, "cancel", waiting)
+    assert f"run {waiting} is cancelled" in done.err
+    own = await site.begin()
+    # Beside this loop, as the command has its own.
+    assert await asyncio.to_thread(resumed, trial, own) == 0
+    sent = len(trial.host.log)
+    worker = await asyncio.to_thread(site.worker)
+    trial.host.latency = 30.0
+    running = await site.begin(seed=2)
+    await until(lambda: len(trial.host.log) > sent)
+    assert await site.status(running) == "running"
+    async with site.server.client() as client:
+        await client.post(f"/v1/runs/{running}/cancel")
+    (result,) = await site.over(running, within=10)
+    assert result["status"] == "cancelled"
+    trial.host.latency = 0.0
+    poor = await site.begin(seed=3, budget_usd=0.0000001)
+    (result,) = await site.over(poor)
+    assert (result["status"], result["stop_reason"]) == ("paused", "budget")
+    async with site.server.client() as client:
+        told = await client.post(f"/v1/runs/{poor}/resume", json={"budget_usd": 1.0, "wait": True})
+    assert (told.status_code, told.json()["status"]) == (200, "decided")
+    assert worker.said.count(f"run {poor}") == 4
+    assert f"run {waiting}" not in worker.said
+    await asyncio.to_thread(site.check, "cancelled, paused, resumed")
+
+
+async def test_an_idempotency_key_is_one_run_and_chat_completions_and_mcp_go_through_the_queue(
+    site: Site,
+) -> None:
+    trial = site.trial
+    async with site.server.client() as client:
+        asked = [
+            client.post("/v1/runs", json=ASK, headers={"Idempotency-Key": "order 7"}) for _ in range(5)
+        ]
+        told = await asyncio.gather(*asked)
+        (run,) = {one.json()["run_id"] for one in told}
+        worker = await asyncio.to_thread(site.worker)
+        await site.over(run)
+        again = await client.post("/v1/runs", json=ASK, headers={"Idempotency-Key": "order 7"})
+        assert (again.status_code, again.json()["run_id"]) == (200, run)
+        assert len(trial.host.log) == CALLS
+        body = {"model": "pnyx/consensus", "messages": [{"role": "user", "content": "Why not?"}]}
+        answer = (await client.post("/v1/chat/completions", json=body)).json()
+        assert answer["choices"][0]["message"]["content"] == answer["pnyx"]["answer"]
+        call = {"name": "ask", "arguments": {"question": "Who?", "protocol": "consensus"}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        headers = {"Accept": "application/json, text/event-stream"}
+        mcp = await client.post("/mcp", json=message, headers=headers)
+    assert '"status":"decided"' in mcp.text.replace(" ", ""), mcp.text
+    assert worker.said.count(" · begun") == 3
+    await asyncio.to_thread(site.check, "one run for five begins; 3 runs, all by the worker")
+
+
+async def test_postgresql_restarted_under_workers_loses_and_repeats_nothing(
+    site: Site, postgres: PostgresServer
+) -> None:
+    trial = site.trial
+    trial.host.latency = 0.3
+    workers = await asyncio.gather(*(asyncio.to_thread(site.worker, "--concurrency", "3") for _ in range(2)))
+    runs = await asyncio.gather(*(site.begin(seed=n) for n in range(12)))
+    for _ in range(2):
+        await asyncio.sleep(0.5)
+        postgres.stop(at_once=True)
+        await asyncio.sleep(1.5)
+        await asyncio.to_thread(postgres.start)
+    results = await site.over(*runs)
+    assert {one["status"] for one in results} == {"decided"}
+    assert [worker.process.poll() for worker in workers] == [None, None]
+    last = await site.begin(seed=99)
+    (result,) = await site.over(last)
+    assert result["status"] == "decided"
+    verdict = await asyncio.to_thread(site.check, "2 crashes, 13 decided")
+    assert (verdict.uncertain, len(trial.host.log)) == (0, 13 * CALLS)
+    assert not any("Traceback" in worker.said for worker in workers)
+
+
+async def test_a_run_that_cannot_go_on_here_is_told_once_and_left_to_a_worker_that_can(site: Site) -> None:
+    trial = site.trial
+    poor = await asyncio.to_thread(site.worker, LAB_KEY="")
+    run = await site.begin()
+    await asyncio.to_thread(poor.wait_for, "cannot go on here")
+    assert "LAB_KEY" in poor.said
+    await asyncio.to_thread(site.worker)
+    (result,) = await site.over(run)
+    assert result["status"] == "decided"
+    assert poor.said.count("cannot go on here") == 1
+    await asyncio.to_thread(site.check, "told, and decided by the other one")
+
+
+async def test_a_run_that_no_job_names_is_found(site: Site) -> None:
+    run = await site.begin()
+    await asyncio.to_thread(_emptied, site.trial.url)
+    await asyncio.to_thread(site.worker)
+    (result,) = await site.over(run)
+    assert result["status"] == "decided"
+    await asyncio.to_thread(site.check, "found without a job")
+
+
+def _emptied(url: str) -> None:
+    from sqlalchemy import text
+    from sqlalchemy.ext.asyncio import create_async_engine
+
+    async def empty() -> None:
+        engine = create_async_engine(url)
+        try:
+            async with engine.begin() as connection:
+                found = await connection.execute(
+                    text("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pnyx_queue%'")
+                )
+                for (schema,) in found.all():
+                    await connection.execute(text(f"SET search_path TO {schema}"))
+                    gone = await connection.execute(text("DELETE FROM procrastinate_jobs"))
+                    assert gone.rowcount == 1
+        finally:
+            await engine.dispose()
+
+    asyncio.run(empty())
+
+
+def test_a_queue_in_sqlite_is_refused_with_what_to_do(trial: Trial, tmp_path: Path) -> None:
+    for command in (("worker",), ("serve", "--queue", "--port", "0")):
+        with trial.spawned(*command) as process:
+            done = trial.ended(process)
+        assert (done.code, done.out) == (2, "")
+        assert 'set [storage] url = "postgresql://' in done.err
+    assert not (tmp_path / "pnyx.db").exists()
+    trial.check("refused")
