@@ -268,7 +268,9 @@ async def test_a_worker_told_to_stop_puts_its_runs_back_within_10_s(site: Site, 
     await asyncio.to_thread(site.worker)
     results = await site.over(*runs)
     assert {one["status"] for one in results} == {"decided"}
-    verdict = await asyncio.to_thread(site.check, f"stopped after {took:.1f} s; 3 put back, decided elsewhere")
+    verdict = await asyncio.to_thread(
+        site.check, f"stopped after {took:.1f} s; 3 put back, decided elsewhere"
+    )
     assert (verdict.uncertain, len(trial.host.log)) == (0, 3 * CALLS)
 
 
@@ -307,9 +309,7 @@ async def test_an_idempotency_key_is_one_run_and_chat_completions_and_mcp_go_thr
 ) -> None:
     trial = site.trial
     async with site.server.client() as client:
-        asked = [
-            client.post("/v1/runs", json=ASK, headers={"Idempotency-Key": "order 7"}) for _ in range(5)
-        ]
+        asked = [client.post("/v1/runs", json=ASK, headers={"Idempotency-Key": "order 7"}) for _ in range(5)]
         told = await asyncio.gather(*asked)
         (run,) = {one.json()["run_id"] for one in told}
         worker = await asyncio.to_thread(site.worker)

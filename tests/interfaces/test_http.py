@@ -178,6 +178,9 @@ async def test_the_same_idempotency_key_is_one_run_for_its_owner(server: Served,
         assert len(lab.log) == calls
         other = await client.post("/v1/runs", json={**VOTE, "question": "Else?"}, headers=once)
         assert (other.status_code, other.json()["error"]["type"]) == (409, "taken")
+        for change in ({"protocol": "single"}, {"models": ["lab:alpha*3"]}, {"roles": {"1": "a skeptic"}}):
+            other = await client.post("/v1/runs", json={**VOTE, **change}, headers=once)
+            assert (other.status_code, other.json()["error"]["type"]) == (409, "taken")
     async with server.client(ada) as client:
         await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=once)
     assert len(lab.log) == 2 * calls
@@ -275,6 +278,8 @@ async def test_a_run_out_of_budget_is_paused_and_a_larger_one_goes_on(
         done = (await client.post(f"/v1/runs/{paused['run_id']}/resume", json=more)).json()
         assert done["status"] not in ("paused", "failed")
         assert len(lab.log) == done["usage"]["calls"] > sent
+        again = await client.post(f"/v1/runs/{paused['run_id']}/resume")
+        assert (again.status_code, again.json()) == (200, done)
         after = {"after": int(events[-2]["id"])}
         async with client.stream("GET", f"/v1/runs/{paused['run_id']}/events", params=after) as response:
             rest = [event["seq"] async for event in events_of(response)]

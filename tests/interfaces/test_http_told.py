@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from pnyx.interfaces.cli.runs import STATUSES
+from pnyx.interfaces.http.bodies import Status
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import Served, events_of, served
 
@@ -89,6 +91,16 @@ async def test_what_a_run_would_take_can_be_asked_and_sends_nothing(
     assert odd["at_most"]["cost_usd"] is None
     assert (wrong.status_code, lab.log) == (400, [])
     assert "no provider 'nowhere'" in wrong.json()["error"]["message"]
+
+
+async def test_runs_are_listed_by_the_statuses_that_there_are(server: Served) -> None:
+    assert set(get_args(Status)) == set(STATUSES)
+    async with server.client() as client:
+        for status in STATUSES:
+            assert (await client.get("/v1/runs", params={"status": status})).json() == []
+        wrong = await client.get("/v1/runs", params={"status": "bogus"})
+    assert wrong.status_code == 422
+    assert "status must be one of 'consensus'" in wrong.json()["error"]["message"]
 
 
 async def test_with_nobody_to_ask_the_server_says_what_helps(

@@ -109,19 +109,20 @@ class Runner:
         spec.check()
         return await self._begin(spec)
 
-    async def once(self, spec: Spec, name: str) -> RunHandle:
+    async def once(self, spec: Spec, name: str, exactly: bool = False) -> RunHandle:
         """The one run that its owner calls `name`: started, taken up again, or shown, where it is over.
 
         So whoever has many questions to put can be killed and begin again from the start. name: tells
-        what is asked; spec: how, if it was not begun yet, and how long it may take. Raises as `start` and
-        `resume` do.
+        what is asked; spec: how, if it was not begun yet, and how long it may take. exactly: refuse one that
+        was begun with another panel, protocol or options, not with another question alone. Raises `Taken`
+        then, else as `start` and `resume` do.
         """
 
         async def again(run_id: str) -> RunHandle:
             here = self._handles.get(run_id)
             return here or await self.resume(run_id, owner=spec.owner, deadline_s=spec.deadline_s)
 
-        return await self._once(spec, name, again, self._begin)
+        return await self._once(spec, name, again, self._begin, exactly)
 
     async def _once(
         self,
@@ -129,13 +130,15 @@ class Runner:
         name: str,
         again: Callable[[str], Awaitable[T]],
         begin: Callable[..., Awaitable[T]],
+        exactly: bool,
     ) -> T:
         """What `again` makes of the run of that name, if it asks the same, or `begin` where there is none."""
         run_id = new_id(f"{spec.owner}/{name}")
 
         async def found() -> T:
             row = await self.database.read(lambda c: store.find(c, run_id, spec.owner))
-            if row.question != spec.question:
+            known = Spec.from_json(row.spec)
+            if known.question != spec.question or (exactly and not known.same_request(spec)):
                 raise Taken(f"run {run_id} goes by this name, and asks something else")
             return await again(run_id)
 
@@ -150,13 +153,13 @@ class Runner:
             return await found()
 
     async def enqueue(self, spec: Spec, name: str | None = None) -> str:
-        """Record a new run for a worker to carry out; its id. name: as for `once`. Raises as `start` does."""
+        """Record a new run for a worker to carry out; its id. name: as for `once`, exactly so. Errors too."""
 
         async def again(run_id: str) -> str:
             return await self.requeue(run_id, owner=spec.owner, deadline_s=spec.deadline_s)
 
         if name is not None:
-            return await self._once(spec, name, again, self._record)
+            return await self._once(spec, name, again, self._record, True)
         spec.check()
         return await self._record(spec)
 

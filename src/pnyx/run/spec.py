@@ -95,6 +95,22 @@ class Spec:
         # Charged whether there is a cap or not: one that is set later holds for what was spent before.
         return {"run": self.budget_usd, "day": self.day_usd, **batch, f"key:{self.owner}": self.key_usd}
 
+    def same_request(self, other: Spec) -> bool:
+        """Whether both ask the same of the same panel, however chance has seated it; caps may differ."""
+        return self._request() == other._request()
+
+    def _request(self) -> tuple[Any, ...]:
+        seats = sorted((seat.model, seat.role) for seat in self.seats)
+        return (
+            self.question,
+            self.protocol,
+            dict(self.options),
+            self.context,
+            self.responses,
+            self.ground,
+            seats,
+        )
+
     def check(self) -> None:
         """Raise `UsageError` for a run that could not end well."""
         if not self.question.strip():

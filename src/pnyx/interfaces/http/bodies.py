@@ -23,7 +23,23 @@ __all__ = [
     "Recalled",
     "ResultBody",
     "Resume",
+    "Status",
 ]
+
+Status = Literal[
+    "consensus",
+    "majority",
+    "plurality",
+    "decided",
+    "deadlock",
+    "single",
+    "failed",
+    "cancelled",
+    "paused",
+    "waiting",
+    "running",
+]
+"""How a run stands, or was decided."""
 
 
 class Follow(Body):

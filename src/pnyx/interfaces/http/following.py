@@ -21,6 +21,7 @@ from ...run.limits import now
 from ...run.result import Result
 from ...run.runner import Runner
 from ...store import runs as store
+from ..records import read_run
 
 __all__ = ["DRAIN_S", "as_stream", "event_source", "followed", "outcome", "settled", "watched"]
 
@@ -60,7 +61,8 @@ async def followed(runner: Runner, run_id: str, after: int = 0, tokens: bool = F
         if runner.stopping:
             return
         if not (waiting(row, time.time()) or alive(row.worker, row.heartbeat_at, time.time())):
-            yield RunFinished(run_id=run_id, time=now(), status="paused", result=row.result or {})
+            record = await runner.database.read(partial(read_run, prefix=run_id))
+            yield RunFinished(run_id=run_id, time=now(), status="paused", result=record.result.to_json())
             return
         await asyncio.sleep(POLL_S)
 

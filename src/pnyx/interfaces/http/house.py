@@ -63,7 +63,7 @@ class House:
                 if self.queue is not None:
                     return await self._told(self.queue, await self.runner.enqueue(spec, name))
                 if name is not None:
-                    return (await self.runner.once(spec, name)).run_id
+                    return (await self.runner.once(spec, name, exactly=True)).run_id
                 return (await self.runner.start(spec)).run_id
             except Running as exc:
                 if name is None:

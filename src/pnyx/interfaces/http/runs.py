@@ -13,7 +13,7 @@ from ..export import as_markdown, document
 from ..feedback import keep_feedback
 from ..records import read_run, read_runs
 from ..webpage import as_html
-from .bodies import Begin, Exported, Feedback, Follow, Judgement, Listed, ResultBody, Resume
+from .bodies import Begin, Exported, Feedback, Follow, Judgement, Listed, ResultBody, Resume, Status
 from .errors import Exact
 from .following import as_stream, outcome
 from .house import House, house_of
@@ -25,6 +25,7 @@ AT_ONCE: dict[int | str, dict[str, Any]] = {200: {"model": ResultBody, "content"
 """The result of whoever waits, the events of whoever streams; a run that is over is there already."""
 DOCUMENTS = {"md": ("text/markdown", as_markdown), "html": ("text/html", as_html)}
 EXPORTS: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind, _ in DOCUMENTS.values()}}}
+GO_ON = Resume()
 LEFT = 499
 """The status for a client that did not wait; nobody reads it."""
 Seq = Annotated[int, Query(ge=0, le=2**31 - 1)]
@@ -49,7 +50,7 @@ async def begin(
 @ROUTER.get("", response_model=list[Listed])
 async def listing(
     request: Request,
-    status: Annotated[str | None, Query(max_length=40)] = None,
+    status: Status | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> Response:
     """Runs, newest first."""
@@ -87,7 +88,7 @@ async def events(
 
 
 @ROUTER.post("/{run_id}/resume", status_code=202, response_model=ResultBody, responses=AT_ONCE)
-async def resume(request: Request, run_id: str, how: Resume) -> Response:
+async def resume(request: Request, run_id: str, how: Resume = GO_ON) -> Response:
     """Go on with a run that was stopped. No call whose reply is recorded is sent again."""
     house = house_of(request)
     house.check_budget(how.budget_usd)

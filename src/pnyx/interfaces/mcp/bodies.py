@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from ...run.asked import Asked, Body
-from ..http.bodies import GoOn, ProtocolBody, Recalled, ResultBody
+from ..http.bodies import GoOn, ProtocolBody, Recalled, ResultBody, Status
 
 __all__ = ["Ask", "Found", "Listing", "Named", "Nothing", "Protocols", "Resume", "Runs", "Show", "Sought"]
 
@@ -50,8 +50,8 @@ class Resume(GoOn, Named, Waiting):
 class Listing(Body):
     """Which runs."""
 
-    status: Annotated[str, Field(max_length=40)] | None = None
-    """Only such, as "paused", "running", "waiting", "consensus" or "failed"."""
+    status: Status | None = None
+    """Only such."""
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     """At most so many, the newest."""
 
