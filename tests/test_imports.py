@@ -49,6 +49,7 @@ OUTSIDE = {
 HEAVY = {
     *("pydantic", "pydantic_ai", "openai", "anthropic", "google.genai", "mistralai", "genai_prices"),
     *("httpx", "aiohttp", "sqlalchemy", "alembic", "asyncpg", "rich", "xllamacpp"),
+    *("procrastinate", "psycopg"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Workers that share a queue: killed, frozen, told to stop, cut off from their database; the books hold each time.
+"""Workers that share a queue: killed, frozen, told to stop, cut off from their database; the books hold.
 
 A server and its workers are processes of their own, as they are for a user.
 """
@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.assistants import over_http
 from tests.support.books import Books, Run
-from tests.support.hasty import LEASE_S
 from tests.support.postgres import PostgresServer
 from tests.support.serving import events_of
 from tests.support.sources import ROOT
@@ -142,19 +142,22 @@ def run_of(trial: Trial) -> Run:
 
 async def test_a_run_waits_is_told_as_such_and_is_streamed_once_a_worker_takes_it(site: Site) -> None:
     trial = site.trial
-    async with site.server.client() as client:
-        async with client.stream("POST", "/v1/runs", json={**ASK, "stream": True}) as response:
-            run = response.headers["x-run-id"]
-            events = events_of(response)
-            seen = [await anext(events)]
-            listed = (await client.get("/v1/runs", params={"status": "waiting"})).json()
-            running = (await client.get("/v1/runs", params={"status": "running"})).json()
-            told = await asyncio.to_thread(trial.pnyx, "status", run)
-            shown = await asyncio.to_thread(trial.pnyx, "show", run)
-            assert [one["run_id"] for one in listed] == [run]
-            assert (running, trial.host.log) == ([], [])
-            await asyncio.to_thread(site.worker)
-            seen += [event async for event in events]
+    streamed = {**ASK, "stream": True}
+    async with (
+        site.server.client() as client,
+        client.stream("POST", "/v1/runs", json=streamed) as response,
+    ):
+        run = response.headers["x-run-id"]
+        events = events_of(response)
+        seen = [await anext(events)]
+        listed = (await client.get("/v1/runs", params={"status": "waiting"})).json()
+        running = (await client.get("/v1/runs", params={"status": "running"})).json()
+        told = await asyncio.to_thread(trial.pnyx, "status", run)
+        shown = await asyncio.to_thread(trial.pnyx, "show", run)
+        assert [one["run_id"] for one in listed] == [run]
+        assert (running, trial.host.log) == ([], [])
+        await asyncio.to_thread(site.worker)
+        seen += [event async for event in events]
     assert told.out.startswith(f"{run}  waiting: a `pnyx worker` takes it up")
     assert "waiting" in shown.out
     assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
@@ -211,7 +214,7 @@ async def test_a_worker_frozen_past_its_lease_writes_nothing_when_it_wakes_and_t
     site: Site,
 ) -> None:
     trial = site.trial
-    trial.host.on("beta", call=1, after=LEASE_S + 8)
+    trial.host.on("beta", call=1, after=4)
     first = await asyncio.to_thread(site.worker)
     run = await site.begin()
     await until(lambda: trial.host.requests("beta"))
@@ -320,11 +323,11 @@ async def test_an_idempotency_key_is_one_run_and_chat_completions_and_mcp_go_thr
         body = {"model": "pnyx/consensus", "messages": [{"role": "user", "content": "Why not?"}]}
         answer = (await client.post("/v1/chat/completions", json=body)).json()
         assert answer["choices"][0]["message"]["content"] == answer["pnyx"]["answer"]
-        call = {"name": "ask", "arguments": {"question": "Who?", "protocol": "consensus"}}
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-        headers = {"Accept": "application/json, text/event-stream"}
-        mcp = await client.post("/mcp", json=message, headers=headers)
-    assert '"status":"decided"' in mcp.text.replace(" ", ""), mcp.text
+    assistant: Any = site.server
+    async with over_http(assistant, site.server.key) as mcp:
+        told_it = await mcp.call_tool("ask", {"question": "Who?", "protocol": "consensus"})
+    assert told_it.structured_content is not None
+    assert told_it.structured_content["status"] == "decided"
     assert worker.said.count(" · begun") == 3
     await asyncio.to_thread(site.check, "one run for five begins; 3 runs, all by the worker")
 
@@ -353,7 +356,6 @@ async def test_postgresql_restarted_under_workers_loses_and_repeats_nothing(
 
 
 async def test_a_run_that_cannot_go_on_here_is_told_once_and_left_to_a_worker_that_can(site: Site) -> None:
-    trial = site.trial
     poor = await asyncio.to_thread(site.worker, LAB_KEY="")
     run = await site.begin()
     await asyncio.to_thread(poor.wait_for, "cannot go on here")

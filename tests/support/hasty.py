@@ -1,7 +1,7 @@
 """`python -m tests.support.hasty ARGUMENTS …`: the pnyx command, for whom seconds of silence are shorter.
 
-A worker counts as gone after 3 seconds without a word instead of 30, and the queue is looked through every half
-second instead of every five, so that a test need not wait half a minute for what a person may wait for.
+A worker counts as gone after 3 seconds without a word instead of 30, and the queue is looked through every
+half second instead of every five, so that a test need not wait half a minute for what a person may wait for.
 """
 
 from __future__ import annotations
@@ -15,9 +15,14 @@ __all__ = ["BEAT_S", "LEASE_S"]
 
 BEAT_S, LEASE_S, SWEEP_S = 0.3, 3.0, 0.5
 
-lease.LEASE_S = worker.LEASE_S = LEASE_S
-runner.BEAT_S = worker.BEAT_S = BEAT_S
-worker.SWEEP_S = SWEEP_S
+for module, name, seconds in (
+    (lease, "LEASE_S", LEASE_S),
+    (worker, "LEASE_S", LEASE_S),
+    (runner, "BEAT_S", BEAT_S),
+    (worker, "BEAT_S", BEAT_S),
+    (worker, "SWEEP_S", SWEEP_S),
+):
+    setattr(module, name, seconds)
 
 if __name__ == "__main__":
     main(sys.argv[1:])

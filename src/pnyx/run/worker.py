@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from enum import Enum, auto
 from functools import partial
 
 from ..errors import Diverged, Fenced, NotFound, PnyxError, Running, StoreError
@@ -28,12 +29,22 @@ SWEEP_S = 5.0
 """Between two looks for jobs that are due and runs that no job names, in seconds."""
 AWAY_S = 1.0
 """Between two tries while the database is away, in seconds."""
-REFUSED_S = (5.0, 60.0)
-"""How long a run that cannot go on here is left to other workers: the first time, and at most, in seconds."""
+LEFT_S = 20.0
+"""How often a worker that cannot go on with some runs looks at those that others have left, in seconds."""
 AT_ONCE = 1000
 """Runs that are looked through in one sweep."""
 SETTLE_S = 1.5
 """How long jobs may take to be put back once the runs have stopped, in seconds."""
+
+
+class End(Enum):
+    """What becomes of a job: nothing more, another look at the run now or later, one by other workers."""
+
+    OVER = auto()
+    WAITS = auto()
+    LATER = auto()
+    LEFT = auto()
+    LEFT_AGAIN = auto()
 
 
 class Worker:
@@ -53,6 +64,7 @@ class Worker:
         self._news = asyncio.Event()
         self._fetching = asyncio.Lock()
         self._refused: set[str] = set()
+        self._looked = 0.0
         self._away = False
         self._grace_s = 0.0
 
@@ -111,13 +123,20 @@ class Worker:
         """Begin with the next job; False where there is none that is due, or the database is away."""
         async with self._fetching:
             try:
-                job = await self.queue.fetch()
+                job = await self.queue.fetch(left=self._looks_at_left())
             except StoreError:
                 return False  # the parts that run beside this one tell
             if job is not None:
                 task = self._jobs[job.id] = asyncio.create_task(self._carried_out(job))
                 task.add_done_callback(partial(self._over, job.id))
         return job is not None
+
+    def _looks_at_left(self) -> bool:
+        """Whoever cannot go on with a run must not be faster than those who can."""
+        if self._refused and time.monotonic() - self._looked < LEFT_S:
+            return False
+        self._looked = time.monotonic()
+        return True
 
     def _over(self, job_id: int, task: asyncio.Task[None]) -> None:
         del self._jobs[job_id]
@@ -126,82 +145,81 @@ class Worker:
             self._problem(f"this is a bug in pnyx: {self._redacted(exc)}")
 
     async def _carried_out(self, job: Job) -> None:
-        again_s: float | None
         try:
-            again_s = await self._run(job)
+            end = await self._run(job.run_id)
         except Fenced as exc:
             self._problem(str(exc))
-            again_s = 0.0
+            end = End.OVER
         except StoreError as exc:
             self._problem(f"run {job.run_id}: {exc}")
-            again_s = SWEEP_S
+            end = End.LATER
         while True:
             with suppress(StoreError):
-                return await self._put_away(job, again_s)
+                return await self._put_away(job, end)
             await asyncio.sleep(AWAY_S)
 
-    async def _put_away(self, job: Job, again_s: float | None) -> None:
-        """again_s: in how many seconds somebody should look at the run again; None: nobody need."""
+    async def _put_away(self, job: Job, end: End) -> None:
         if not await self.queue.owns(job):
             return  # whoever took it while this process was silent sees to it
-        if again_s is None:
-            await self.queue.finish(job)
-        elif again_s:
-            await self.queue.again(job, again_s)
-        else:
-            # A new job is heard of at once, one that is put back is not.
-            await self.queue.finish(job)
-            await self.queue.defer(job.run_id)
+        match end:
+            case End.OVER:
+                await self.queue.finish(job)
+            case End.WAITS:
+                # A new job is heard of at once, one that is put back is not.
+                await self.queue.finish(job)
+                await self.queue.defer(job.run_id)
+            case End.LATER:
+                await self.queue.again(job, SWEEP_S)
+            case End.LEFT:
+                await self.queue.again(job, left=True)
+            case End.LEFT_AGAIN:
+                await self.queue.again(job, LEFT_S, left=True)
 
-    async def _run(self, job: Job) -> float | None:
-        """Go on with the run that a job names, if it waits; what `_put_away` is to do with the job.
-
-        Raises `Fenced`, `StoreError`.
-        """
-        run_id = job.run_id
+    async def _run(self, run_id: str) -> End:
+        """Go on with the run that a job names, if it waits. Raises `Fenced`, `StoreError`."""
         try:
             row = await self.runner.database.read(partial(store.find, prefix=run_id))
         except NotFound:
-            return None
+            return End.OVER
         if not waiting(row, time.time()) or self.runner.find(run_id) is not None:
-            return None  # over, paused, or taken up: whoever has it sees to it
+            return End.OVER  # or paused, or taken up: whoever has it sees to it
         if row.stop == "cancel":
             # It was asked of a worker that did not live to hear it.
             await self.runner.cancel(run_id)
-            return None
+            return End.OVER
         if row.stop is not None:
             await self.runner.pause(run_id)
-            return None
-        left_s: float = min(REFUSED_S[0] * 2 ** min(job.tries, 10), REFUSED_S[1])
+            return End.OVER
         if run_id in self._refused:
-            return left_s
+            return End.LEFT_AGAIN
         try:
             handle = await self.runner.resume(run_id)
         except Running:
-            return None
+            return End.OVER
         except StoreError:
             raise
         except Exception as exc:
             self._refused.add(run_id)
+            self._looked = time.monotonic()
             self._problem(
                 f"run {run_id} cannot go on here, and is left to other workers: {self._redacted(exc)}; start "
                 f"this worker again once that is mended, or `pnyx cancel {run_id}`"
             )
-            return left_s
+            return End.LEFT
         self._tell(f"run {run_id} · {'taken up' if row.epoch > 1 else 'begun'}")
         try:
             result = await handle.result()
         except Diverged as exc:
             self._problem(str(exc))
-            return None
+            return End.OVER
         return self._ended(result, handle.gives_back)
 
-    def _ended(self, result: Result, gives_back: bool) -> float | None:
+    def _ended(self, result: Result, gives_back: bool) -> End:
         if result.status not in FINAL and gives_back and result.stop_reason == "interrupted":
             self._tell(f"run {result.run_id} · put back")
-            return 0.0
+            return End.WAITS
         self._tell(f"run {result.run_id} · {result.status}")
-        return None
+        return End.OVER
 
     def _redacted(self, exc: BaseException) -> str:
         told = str(exc) if isinstance(exc, PnyxError) else f"{type(exc).__name__}: {exc}"

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "Queue", "open_queue"]
 
-TASK = QUEUE = "pnyx"
+TASK = "pnyx"
+QUEUE, LEFT = "pnyx", "pnyx left"
+"""For any worker, and for others than one that has left the run to them."""
 SCHEMA = "pnyx_queue"
 """How the names of PostgreSQL schemas begin that hold queues. What follows stands for procrastinate's tables,
 which differ between its releases: each has its own, and what waits is found in the rows of runs."""
@@ -97,13 +99,16 @@ class Queue:
         with _explained(self.name), suppress(AlreadyEnqueued):
             await task.defer_async(run_id=run_id)
 
-    async def fetch(self) -> Job | None:
-        """The next job, which is this process's from now on; None: there is none that is due."""
+    async def fetch(self, left: bool = True) -> Job | None:
+        """The next job, which is this process's from now on; None: there is none that is due.
+
+        left: whether it may be one that a worker has left to others.
+        """
         with _explained(self.name):
             try:
                 if self._self is None:
                     self._self = await self._manager.register_worker()
-                job = await self._manager.fetch_job([QUEUE], self._self)
+                job = await self._manager.fetch_job([QUEUE, LEFT] if left else [QUEUE], self._self)
             except Exception as exc:
                 # Forgotten, as whoever says nothing for long: we are another one from now on.
                 if type(exc.__cause__).__name__ == "ForeignKeyViolation":
@@ -119,15 +124,15 @@ class Queue:
         with _explained(self.name), _already_over():
             await self._manager.finish_job_by_id_async(job.id, Status.SUCCEEDED, delete_job=True)
 
-    async def again(self, job: Job, after_s: float = 0.0) -> None:
-        """Put the job back for any worker, to be due in `after_s` seconds."""
+    async def again(self, job: Job, after_s: float = 0.0, left: bool = False) -> None:
+        """Put the job back for any worker, due in `after_s` seconds. left: to others, as for `fetch`."""
         # Only an installed extra can have made this queue.
         from procrastinate.exceptions import UniqueViolation
 
         due = datetime.now(UTC) + timedelta(seconds=after_s)
         try:
             with _explained(self.name, UniqueViolation), _already_over():
-                await self._manager.retry_job_by_id_async(job.id, due)
+                await self._manager.retry_job_by_id_async(job.id, due, queue=LEFT if left else None)
         except UniqueViolation:
             await self.finish(job)  # another job that names the run waits already
 
@@ -142,7 +147,7 @@ class Queue:
         with _explained(self.name):
             if self._self is not None:
                 await self._manager.update_heartbeat(self._self)
-            stalled = await self._manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=lease_s)
+            stalled = await self._manager.get_stalled_jobs(task_name=TASK, seconds_since_heartbeat=lease_s)
         for job in stalled:
             await self.again(_job(job))
         with _explained(self.name):
@@ -153,7 +158,7 @@ class Queue:
         if self._self is None:
             return
         with _explained(self.name):
-            mine = await self._manager.list_jobs_async(queue=QUEUE, worker_id=self._self, status="doing")
+            mine = await self._manager.list_jobs_async(task=TASK, worker_id=self._self, status="doing")
         for job in mine:
             if job.id not in known:
                 await self.again(_job(job))
@@ -161,7 +166,7 @@ class Queue:
     async def named(self) -> dict[str, bool]:
         """The runs that jobs name: whether each one's job waits, or is somebody's."""
         with _explained(self.name):
-            jobs = await self._manager.list_jobs_async(queue=QUEUE)
+            jobs = await self._manager.list_jobs_async(task=TASK)
         named: dict[str, bool] = {}
         for job in jobs:
             run_id = _job(job).run_id
