@@ -28,7 +28,7 @@ export const EMPTY: View = {
   result: null,
 };
 
-export const OPEN: readonly string[] = ["running", "paused"];
+export const OPEN: readonly string[] = ["waiting", "running", "paused"];
 
 /** The view after one more event. Events that were seen already change nothing. */
 export function fold(view: View, event: E.Event): View {

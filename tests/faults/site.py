@@ -1,0 +1,118 @@
+"""A server with a queue and its workers, processes of their own as they are for a user."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from tests.support.sources import ROOT
+
+from .test_server import Server, until
+from .trial import Trial, soon
+
+__all__ = ["ASK", "CALLS", "Site", "Worker", "serving"]
+
+ASK = {"question": "Why?", "protocol": "consensus"}
+CALLS = 4
+"""Of a run of that, with the panel of the trial."""
+
+
+class Worker:
+    """A `pnyx worker` in a process of its own; said: what it wrote to stderr so far."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self.said = ""
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+        self.wait_for("taking runs from")
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.said += line.decode()
+
+    def wait_for(self, text: str, within: float = 60.0) -> None:
+        soon(lambda: text in self.said or self.process.poll() is not None, within)
+        assert text in self.said, self.said
+
+    @property
+    def busy(self) -> bool:
+        return self.said.count(" · begun") + self.said.count(" · taken up") > 0
+
+    def end(self, number: int = signal.SIGTERM) -> float:
+        """Send a signal; the seconds until the process had ended."""
+        begun = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(30)
+        self._reading.join(30)
+        return time.monotonic() - begun
+
+
+class Site:
+    """A server with a queue, and workers on the same database."""
+
+    def __init__(self, trial: Trial, stack: ExitStack) -> None:
+        self.trial, self._stack = trial, stack
+        self.server = stack.enter_context(serving(trial))
+        self.workers: list[Worker] = []
+
+    def worker(self, *args: str, **environment: str) -> Worker:
+        process = self._stack.enter_context(_hasty("worker", *args, **environment))
+        self.workers.append(Worker(process))
+        return self.workers[-1]
+
+    async def begin(self, **more: Any) -> str:
+        async with self.server.client() as client:
+            told = await client.post("/v1/runs", json={**ASK, **more})
+        assert told.status_code in (200, 202), told.text
+        return str(told.json()["run_id"])
+
+    async def over(self, *runs: str, within: float = 60.0) -> list[dict[str, Any]]:
+        """The runs once they are neither waiting nor running."""
+        async with self.server.client() as client:
+
+            async def ended() -> Any:
+                told = [(await client.get(f"/v1/runs/{run}")).json() for run in runs]
+                return all(one["status"] not in ("waiting", "running") for one in told) and told
+
+            return list(await until(ended, within))
+
+    async def status(self, run: str) -> str:
+        async with self.server.client() as client:
+            return str((await client.get(f"/v1/runs/{run}")).json()["status"])
+
+    def check(self, happened: str) -> Any:
+        self.trial.told += [worker.said for worker in self.workers]
+        return self.trial.check(happened)
+
+
+@contextmanager
+def _hasty(*args: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])} | environment
+    command = [sys.executable, "-m", "tests.support.hasty", *args]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def serving(trial: Trial) -> Iterator[Server]:
+    with _hasty("serve", "--port", "0", "--queue") as process:
+        assert process.stderr is not None
+        url = re.search(rb"http://\S+", line := process.stderr.readline())
+        assert url, line + process.stderr.read()
+        assert b"`pnyx worker`" in process.stderr.readline()
+        key = re.search(rb"pnyx_\S+", process.stderr.readline())
+        assert key
+        yield Server(process, url[0].decode(), key[0].decode())
