@@ -6,6 +6,10 @@ QUESTION := Should a two-person startup self-host PostgreSQL?
 EVALUATED := $(addprefix -m embedded:,qwen2.5-coder-1.5b qwen2.5-coder-0.5b smollm2-135m) \
 	$(addprefix --arm ,voting voting:aggregation=weighted deliberate consensus council:quick)
 
+# What the models have said so far, as `pnyx backup` writes it: with RECORD= they are asked everything anew.
+RECORD := benchmarks/evaluation.backup.xz
+EVALUATING = PNYX_CONFIG=benchmarks/evaluation.toml XDG_DATA_HOME="$(CURDIR)/.demo" $(BIN)/pnyx
+
 # Many tests wait, for deadlines, signals and other processes: three share two cores well.
 SHARED := -n 3 --dist worksteal
 
@@ -48,9 +52,11 @@ demo-protocols: setup ## every protocol on three questions, with the embedded mo
 		|| echo "Qwen2.5-Coder-0.5B could not be had; the panel sits without it."
 	@$(BIN)/python -m benchmarks.protocols
 
-demo-eval: setup ## what a panel of three embedded models gains, on 200 questions (hours; run again, it goes on)
+demo-eval: setup ## what a panel of three embedded models gains, on 200 questions (hours; goes on from RECORD, and when run again)
 	@for model in qwen2.5-coder-1.5b qwen2.5-coder-0.5b smollm2-135m; do $(BIN)/pnyx models pull $$model; done
-	@PNYX_CONFIG=benchmarks/evaluation.toml XDG_DATA_HOME="$(CURDIR)/.demo" $(BIN)/pnyx eval small \
+	@test -e .demo/pnyx/pnyx.db || test -z "$(RECORD)" || { mkdir -p .demo && $(BIN)/python -c "import lzma, shutil; \
+		shutil.copyfileobj(lzma.open('$(RECORD)'), open('.demo/record.backup', 'wb'))" && $(EVALUATING) restore .demo/record.backup; }
+	@$(EVALUATING) eval small \
 		--limit 200 --concurrency 16 --no-learn $(EVALUATED) --log .demo/small.jsonl --html .demo/small.html
 
 test: lint types web ## all checks: lint, types, the page, tests
