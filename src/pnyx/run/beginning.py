@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -13,11 +14,12 @@ from sqlalchemy import Connection
 
 from .. import __version__
 from ..core.events import CallFinished, Event, RunStarted
+from ..store import Database
 from ..store import runs as store
 from .limits import now
 from .spec import Spec
 
-__all__ = ["Resumable", "inherits", "new_id", "new_row", "resumable", "run_started"]
+__all__ = ["Resumable", "inherited_calls", "new_id", "new_row", "resumable", "run_started"]
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -77,7 +79,7 @@ def resumable(
     return Resumable(row, store.log(connection, row.id), replace(Spec.from_json(row.spec), **changes))
 
 
-def inherits(connection: Connection, forked_from: str | None) -> dict[str, CallFinished]:
-    """Finished calls, by key, of the run that another is a fork of."""
-    past = [] if forked_from is None else store.log(connection, forked_from)
+async def inherited_calls(database: Database, forked_from: str | None) -> dict[str, CallFinished]:
+    """Finished calls, by key, of the run that another is a fork of; most are of none."""
+    past = [] if forked_from is None else await database.read(partial(store.log, run_id=forked_from))
     return {event.key: event for event in past if isinstance(event, CallFinished)}

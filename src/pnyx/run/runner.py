@@ -24,7 +24,7 @@ from ..settings import Settings
 from ..store import Database, ledger
 from ..store import runs as store
 from ..store.runs import WORKER
-from .beginning import Resumable, inherits, new_id, new_row, resumable, run_started
+from .beginning import Resumable, inherited_calls, new_id, new_row, resumable, run_started
 from .budget import Purse, budget_event
 from .experience import Experience
 from .handle import FINAL, RunHandle
@@ -215,7 +215,7 @@ class Runner:
         if row.status in FINAL:
             return RunHandle(self.database, row.id, spec, past=past)
         await self._check_resumable(run)
-        inherited = await self.database.read(partial(inherits, forked_from=row.forked_from))
+        inherited = await inherited_calls(self.database, row.forked_from)
         # In one commit: what fails between the two would leave a run that nobody is running.
         epoch = await self._take(row, Purse(row.id, spec.caps))
         spent_s = (row.result or {}).get("elapsed_s")
@@ -323,7 +323,7 @@ class Runner:
         off = self.workshop.off(spec)
         spec = replace(spec, tools=tuple(name for name in spec.tools if name not in off))
         row = new_row(run_id or new_id(), spec, forked_from, worker)
-        inherited = await self.database.read(partial(inherits, forked_from=forked_from))
+        inherited = await inherited_calls(self.database, forked_from)
         handle = self._handle(row.id, spec, row.epoch, inherited=inherited)
         handle.notes = notes
 
