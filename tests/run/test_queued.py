@@ -1,0 +1,94 @@
+"""Runs left to workers: recorded and not run, taken up once, put back, paused and cancelled elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from pnyx.errors import Running
+from pnyx.run.lease import waiting
+from pnyx.run.runner import Runner
+from pnyx.store import runs as store
+from tests.support.houses import House, account_of, said, spec, well_formed
+from tests.support.panels import Host
+
+
+def worker_of(house: House) -> House:
+    """Another process on the same database, a worker."""
+    other = house.again(house.host)
+    other.runner = Runner(other.runner.settings, other.database, other.runner.providers, worker=True)
+    return other
+
+
+async def row_of(house: House, run_id: str) -> store.RunRow:
+    return await house.database.read(lambda c: store.find(c, run_id))
+
+
+async def test_an_enqueued_run_is_recorded_as_a_begun_one_and_waits(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    begun = await house.start(options={"rounds": 2}, budget_usd=1.0)
+    await begun.result()
+    run_id = await house.runner.enqueue(spec(options={"rounds": 2}, budget_usd=1.0))
+    row, log = await row_of(house, run_id), await house.log(run_id)
+    assert (waiting(row, time.time()), row.worker, row.status) == (True, None, "running")
+    assert [event.type for event in log] == ["run_started"]
+    assert (await account_of(house, run_id)).cap_nusd == (await account_of(house, begun.run_id)).cap_nusd
+    worker = worker_of(house)
+    assert (await (await worker.runner.resume(run_id)).result()).status == "decided"
+    well_formed(await house.log(run_id))
+
+
+async def test_a_worker_that_stops_puts_its_runs_back_and_one_asked_to_pause_does_not(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(said, pause=30.0))
+    ids = [await house.runner.enqueue(spec(options={"rounds": 2})) for _ in range(2)]
+    worker = worker_of(house)
+    handles = [await worker.runner.resume(run_id) for run_id in ids]
+    while len(house.host.sent) < 2:  # noqa: ASYNC110 (the host has no event for it)
+        await asyncio.sleep(0.01)
+    with pytest.raises(Running):
+        await house.runner.requeue(ids[0])
+    await house.runner.pause(ids[0])
+    await asyncio.wait_for(handles[0].wait(), 10)
+    await worker.stop()
+    rows = [await row_of(house, run_id) for run_id in ids]
+    assert [row.status for row in rows] == ["paused", "running"]
+    assert [waiting(row, time.time()) for row in rows] == [False, True]
+    await house.runner.pause(ids[1])
+    assert (await row_of(house, ids[1])).status == "paused"
+    assert await house.runner.requeue(ids[0], budget_usd=2.0) == ids[0]
+    assert waiting(await row_of(house, ids[0]), time.time())
+    assert (await house.log(ids[0]))[-1].type == "budget"
+    await house.runner.cancel(ids[0])
+    well_formed(await house.log(ids[0]))
+    if worker.runner._keeper is not None:
+        worker.runner._keeper.cancel()
+
+
+async def test_a_fork_left_to_a_worker_takes_its_parents_replies(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    first = await house.start(options={"rounds": 2})
+    decided = await first.result()
+    sent = len(house.host.sent)
+    fork = await house.runner.requeue(first.run_id, fork=True)
+    result = await (await worker_of(house).runner.resume(fork)).result()
+    assert (result.answer, len(house.host.sent)) == (decided.answer, sent)
+
+
+async def test_a_dead_workers_run_waits_and_a_dead_commands_does_not(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    run_id = await house.runner.enqueue(spec(options={"rounds": 2}))
+    for name, waits in (("worker@elsewhere:1:1", True), ("elsewhere:1:1", False)):
+        gone = {"worker": name, "heartbeat_at": time.time() - 60}
+        await house.database.write(partial(store.patch, run_id=run_id, columns=gone))
+        assert waiting(await row_of(house, run_id), time.time()) is waits
+        found = await house.database.read(lambda c: store.unattended(c, 10))
+        assert [row.id for row in found] == ([run_id] if waits else [])
+    fresh = {"worker": "worker@elsewhere:1:1", "heartbeat_at": time.time()}
+    await house.database.write(lambda c: store.patch(c, run_id, fresh))
+    assert not waiting(await row_of(house, run_id), time.time())
