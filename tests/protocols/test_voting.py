@@ -217,6 +217,25 @@ def test_weighted_votes_can_beat_more_of_less_weight() -> None:
     assert decision.status == "plurality"
 
 
+def test_a_synthesis_does_not_overrule_the_weights_that_were_stated() -> None:
+    votes = [vote(4), vote(5), vote(4, "Four.")]  # 4 outweighs 5: ln 3 + ln 5 > ln 10
+    for end in (ruling(B, vote(5)), ruling(A, vote("4.5"))):
+        for swap in (False, True):
+            _, decision = run(said(votes, end), aggregation="weighted", swap=swap)
+            assert (decision.answer, decision.final_answer) == (vote(4, "Four."), "4")
+            assert (decision.detail["pick"], decision.detail["settled_by"]) == (C.label, "plurality")
+            assert [d.seat for d in decision.dissent] == [B.label]
+    _, picked = run(said(votes, ruling(B, vote(5))))
+    assert (picked.final_answer, picked.detail["settled_by"]) == ("5", "judge")
+
+
+def test_a_synthesis_stands_where_the_weights_cannot_say() -> None:
+    _, agreed = run(said([vote(4), vote(5), vote(4)], ruling(A, vote(4, "Both."))), aggregation="weighted")
+    assert (agreed.answer, agreed.detail["settled_by"]) == (vote(4, "Both."), "judge")
+    _, free = run(said(["Do it.", "Wait.", "Never."], ruling(B, "Wait a day.")), aggregation="weighted")
+    assert (free.answer, free.detail["settled_by"]) == ("Wait a day.", "judge")
+
+
 def test_strength_is_the_output_price_then_the_parameters_then_equal() -> None:
     assert strengths(SEATS)[B.label] > strengths(SEATS)[C.label] > strengths(SEATS)[A.label]
     assert sum(strengths(SEATS).values()) == pytest.approx(1)

@@ -111,12 +111,18 @@ async def rulings_of(
 
 
 def settle(rulings: Sequence[Ruling], poll: Poll) -> tuple[Ruling, str]:
-    """The ruling that stands, and what made it stand; without any, the leading vote does."""
+    """The ruling that stands, and what made it stand; without any, the leading vote does.
+
+    Where the count is weighted, a ruling that ends on another answer than its only leader does not stand.
+    """
     winner = poll.tally.winner
     if not rulings:
         return Ruling.verbatim(poll.voice(poll.leader), poll), "plurality" if winner else "strongest vote"
     first = rulings[0]
-    if all(first.agrees(other) for other in rulings):
+    # Who states weights has said who decides; a judge of 1.5 billion parameters that could overrule them
+    # lost 6.5 points (docs/evaluation.md).
+    outweighed = poll.weights is not None and None not in (winner, first.short) and first.group != winner
+    if not outweighed and all(first.agrees(other) for other in rulings):
         return first, "judge"
     if winner is None:
         return first, "first order"

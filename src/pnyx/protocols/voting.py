@@ -3,7 +3,9 @@
 Source of the shape: the voting protocol of the `duh` consensus engine. Where PROTOCOLS.md is silent:
 - The weight of a seat is ln(1 + x), as its share of the sum over the seats that voted; x is the output price
   in USD per million tokens where every one of them has a price above 0, else the parameters in billions where
-  they are known of all; else all weigh the same. With `weighted` the count of short answers is weighted too.
+  they are known of all; else all weigh the same. With `weighted` the count of short answers is weighted too,
+  and decides where it has one leader: a synthesis that ends elsewhere gives way to that answer's strongest
+  vote, verbatim.
 - The judge is the strongest seat that voted; when it is silent, the next strongest judges. One that cannot be
   read abstains, and the count decides; where nothing could be counted, the next strongest judges.
   Without any, the leading answer is the decision, verbatim. So is the vote that was picked, when the judge
