@@ -140,20 +140,26 @@ async def timed(work: Callable[[], Awaitable[int]], at_once: int) -> float:
     return (cpu() - began) / calls * 1e3
 
 
+def peak_mib() -> float:
+    """MiB that this process had at most. `ru_maxrss` would begin with what its parent had when it forked."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
 def memory_of_100_runs(folder: Path) -> float:
     """MiB at the peak of 100 debates at once, above what the imports take; in a process of its own."""
     program = f"""
-import asyncio, resource, sys
-from benchmarks.overhead import debate, settings
+import asyncio, sys
+from benchmarks.overhead import debate, peak_mib, settings
 from pnyx.run.runner import Runner
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 async def main():
     async with Runner.open(settings(sys.argv[1], {str(folder / "many.db")!r})) as runner:
         await debate(runner, 1)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = peak_mib()
         await asyncio.gather(*(debate(runner) for _ in range(100)))
-        print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+        print(peak_mib() - before)
 asyncio.run(main())
 """
     with spawn(latency=0.2) as host:
