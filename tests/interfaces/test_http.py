@@ -347,6 +347,25 @@ async def test_a_server_that_is_full_says_so_and_takes_the_next_when_there_is_ro
         assert (await client.post("/v1/runs", json=VOTE)).status_code == 202
 
 
+async def test_what_is_over_or_under_way_takes_no_place(lab: ScriptedHost) -> None:
+    async with served(runs=1) as server, server.client() as client:
+        keys = [{"Idempotency-Key": key} for key in "ab"]
+        over = await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=keys[0])
+        run = over.json()["run_id"]
+        lab.latency = 5
+        assert (await client.post("/v1/runs", json=VOTE, headers=keys[1])).status_code == 202
+        assert (await client.post("/v1/runs", json=VOTE)).status_code == 503
+        for again in (
+            await client.post("/v1/runs", json=VOTE, headers=keys[0]),
+            await client.post(f"/v1/runs/{run}/resume"),
+        ):
+            assert (again.status_code, again.json()) == (200, over.json())
+        assert (await client.post("/v1/runs", json=VOTE, headers=keys[1])).status_code == 202
+        assert (await client.post(f"/v1/runs/{run}/resume", json={"fork": True})).status_code == 503
+        other = {**VOTE, "question": "Something else?"}
+        assert (await client.post("/v1/runs", json=other, headers=keys[0])).status_code == 409
+
+
 async def test_half_characters_arrive_as_they_were(server: Served, lab: ScriptedHost) -> None:
     lab.on("*", text="It is \ud83d half.\nFinal answer: \ud83d")
     async with server.client() as client:

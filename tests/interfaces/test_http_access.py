@@ -131,6 +131,26 @@ async def test_a_key_is_stored_as_its_hash_shown_once_and_opens_until_it_is_revo
     assert "there is no key 'ada'" in gone.err
 
 
+async def test_an_answer_that_is_still_coming_ends_once_its_key_is_revoked(
+    server: Served, lab: ScriptedHost
+) -> None:
+    lab.on("*", text="So it is, and so it was. " * 40, drip=(20, 0.2))
+    key = await server.key("ada")
+    asked = {**json.loads(ASK), "stream": True, "tokens": True, "on_disconnect": "cancel"}
+    async with server.client(key) as client, client.stream("POST", "/v1/runs", json=asked) as answer:
+        chunks = aiter(answer.aiter_text())
+        assert "run_started" in await anext(chunks)
+        await server.runner.database.write(lambda c: store.remove(c, "ada"))
+        rest = "".join([chunk async for chunk in chunks])
+    assert answer.status_code == 200
+    assert "run_finished" not in rest
+    run = await server.house.find(answer.headers["x-run-id"], "ada")
+    async with asyncio.timeout(10):
+        while run.status != "cancelled":
+            await asyncio.sleep(0.05)
+            run = await server.house.find(run.id, "ada")
+
+
 @pytest.mark.parametrize("name", ["local", "eval", "", "Ada", "a b", "../x", "x" * 41])
 def test_a_key_has_a_name_that_can_own_runs(lab: ScriptedHost, name: str) -> None:
     done = pnyx("serve", "--new-key", name)

@@ -64,6 +64,12 @@ async def test_a_worker_that_stops_puts_its_runs_back_and_one_asked_to_pause_doe
     assert await house.runner.requeue(ids[0], budget_usd=2.0) == ids[0]
     assert waiting(await row_of(house, ids[0]), time.time())
     assert (await house.log(ids[0]))[-1].type == "budget"
+    # Of a run that waits already, its caps may still be changed; nothing is written where they are not.
+    await house.runner.requeue(ids[0], deadline_s=77.0)
+    row = await row_of(house, ids[0])
+    assert row.spec["deadline_s"] == 77.0
+    await house.runner.requeue(ids[0], deadline_s=77.0)
+    assert await row_of(house, ids[0]) == row
     await house.runner.cancel(ids[0])
     well_formed(await house.log(ids[0]))
     if worker.runner._keeper is not None:

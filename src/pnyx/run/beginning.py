@@ -19,17 +19,22 @@ from ..store import runs as store
 from .limits import now
 from .spec import Spec
 
-__all__ = ["Resumable", "inherited_calls", "new_id", "new_row", "resumable", "run_started"]
+__all__ = ["Resumable", "inherited_calls", "named_id", "new_id", "new_row", "resumable", "run_started"]
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
-def new_id(name: str | None = None) -> str:
-    """For a run or a conversation: twelve letters and digits, random so that a short prefix is unique.
+def new_id() -> str:
+    """For a run or a conversation: twelve letters and digits, random so that a short prefix is unique."""
+    return _spelt(secrets.token_bytes(12))
 
-    name: gives the same id each time, as unlike others as a random one.
-    """
-    drawn = secrets.token_bytes(12) if name is None else sha256(name.encode()).digest()[:12]
+
+def named_id(owner: str, name: str) -> str:
+    """The id of the run that its owner calls `name`: the same each time, as unlike others as a random one."""
+    return _spelt(sha256(f"{owner}/{name}".encode()).digest()[:12])
+
+
+def _spelt(drawn: bytes) -> str:
     return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in drawn)
 
 

@@ -24,7 +24,7 @@ from ..settings import Settings
 from ..store import Database, ledger
 from ..store import runs as store
 from ..store.runs import WORKER
-from .beginning import Resumable, inherited_calls, new_id, new_row, resumable, run_started
+from .beginning import Resumable, inherited_calls, named_id, new_id, new_row, resumable, run_started
 from .budget import Purse, budget_event
 from .experience import Experience
 from .handle import FINAL, RunHandle
@@ -133,24 +133,24 @@ class Runner:
         exactly: bool,
     ) -> T:
         """What `again` makes of the run of that name, if it asks the same, or `begin` where there is none."""
-        run_id = new_id(f"{spec.owner}/{name}")
-
-        async def found() -> T:
-            row = await self.database.read(lambda c: store.find(c, run_id, spec.owner))
-            known = Spec.from_json(row.spec)
-            if known.question != spec.question or (exactly and not known.same_request(spec)):
-                raise Taken(f"run {run_id} goes by this name, and asks something else")
-            return await again(run_id)
-
         try:
-            return await found()
+            return await again((await self.named(spec, name, exactly)).id)
         except NotFound:
             spec.check()
         try:
-            return await begin(spec, run_id=run_id)
+            return await begin(spec, run_id=named_id(spec.owner, name))
         except Taken:
             # Somebody began it in between: it is under way, or over.
-            return await found()
+            return await again((await self.named(spec, name, exactly)).id)
+
+    async def named(self, spec: Spec, name: str, exactly: bool = False) -> store.RunRow:
+        """The run that the owner of `spec` calls `name`. Raises `NotFound`, and `Taken` as `once` does."""
+        run_id = named_id(spec.owner, name)
+        row = await self.database.read(lambda c: store.find(c, run_id, spec.owner))
+        known = Spec.from_json(row.spec)
+        if known.question != spec.question or (exactly and not known.same_request(spec)):
+            raise Taken(f"run {run_id} goes by this name, and asks something else")
+        return row
 
     async def enqueue(self, spec: Spec, name: str | None = None) -> str:
         """Record a new run for a worker to carry out; its id. name: as for `once`, exactly so. Errors too."""
@@ -178,7 +178,7 @@ class Runner:
         if fork:
             spec.check()
             return await self._record(spec, forked_from=row.id)
-        if row.status in FINAL or (waiting(row, time.time()) and budget_usd is None):
+        if row.status in FINAL or (waiting(row, time.time()) and spec == Spec.from_json(row.spec)):
             return row.id
         await self._check_resumable(run)
         purse = Purse(row.id, spec.caps)

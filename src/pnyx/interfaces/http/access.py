@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, MutableMapping, Set
+from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -56,7 +57,7 @@ class Access:
         if refused is not None:
             await refused(scope, receive, send)
             return
-        body = _Body(receive, send)
+        body = _Body(receive, send, partial(self._still, scope))
         await self.inner(scope, body.receive, body.send)
         if body.excessive:
             await _too_large()(scope, receive, send)
@@ -79,6 +80,14 @@ class Access:
                 )
             scope.setdefault("state", {})["owner"] = owner
         return _wrong_body(headers)
+
+    async def _still(self, scope: Message) -> bool:
+        """Whether the key that the request came with still opens what it did."""
+        try:
+            owner = await self._known_owner(_Headers(scope).one("authorization"))
+        except PnyxError:  # a database that is away revokes nothing
+            return True
+        return scope["path"] in self._public or owner == scope["state"]["owner"]
 
     async def _known_owner(self, given: str | None) -> str | None:
         match = _BEARER.fullmatch(given or "")
@@ -134,12 +143,16 @@ def _too_large() -> Any:
 
 
 class _Body:
-    """The messages of a body as they come, until they are too many bytes; then nothing of it is answered."""
+    """The messages of a body as they come, until they are too many bytes; then nothing of it is answered.
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    still: whether an answer may go on. Where it may not, it ends, and its client counts as gone.
+    """
+
+    def __init__(self, receive: Receive, send: Send, still: Callable[[], Awaitable[bool]]) -> None:
         self.excessive = False
-        self._receive, self._send = receive, send
+        self._receive, self._send, self._still = receive, send, still
         self._bytes = 0
+        self._over = False
 
     async def receive(self) -> Message:
         message = await self._receive()
@@ -150,5 +163,8 @@ class _Body:
         return message
 
     async def send(self, message: Message) -> None:
-        if not self.excessive:
-            await self._send(message)
+        if self.excessive or self._over:
+            return
+        if message.get("more_body") and not await self._still():
+            self._over, message = True, {"type": "http.response.body", "body": b"", "more_body": False}
+        await self._send(message)

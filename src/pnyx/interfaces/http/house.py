@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -10,8 +11,10 @@ from typing import Any
 
 from starlette.requests import Request
 
-from ...errors import Full, Running, StoreError, UsageError
+from ...errors import Full, NotFound, Running, StoreError, UsageError
 from ...run.asked import Asked
+from ...run.handle import FINAL
+from ...run.lease import alive
 from ...run.runner import Runner
 from ...run.spec import Spec
 from ...settings import Settings
@@ -58,6 +61,11 @@ class House:
 
     async def begin(self, spec: Spec, name: str | None = None) -> str:
         """Begin a run, or leave it to a worker; its id. name, errors: as for `Runner.once`, and `Full`."""
+        if name is not None:
+            with suppress(NotFound):
+                row = await self.runner.named(spec, name, exactly=True)
+                if row.status in FINAL or alive(row.worker, row.heartbeat_at, time.time()):
+                    return row.id  # which takes no place
         with self.room():
             try:
                 if self.queue is not None:
@@ -72,6 +80,9 @@ class House:
 
     async def resume(self, prefix: str, owner: str, **how: Any) -> str:
         """Go on with a run, or leave it to a worker; its id. how, and errors: as for `Runner.resume`."""
+        row = await self.find(prefix, owner)
+        if row.status in FINAL and not how.get("fork"):
+            return row.id
         with self.room():
             if self.queue is not None:
                 return await self._told(self.queue, await self.runner.requeue(prefix, owner=owner, **how))
