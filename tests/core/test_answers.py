@@ -56,6 +56,7 @@ WORDS = r"""
 kW mb degrees dollars apples pounds per a an the and or not but yes No true A b. (B) Option March 5 2024 5th
 twelve hundred half thirds million e3 x pi about no. left total St. U.S. é ß ﬁ İ
 9:05 12:30 :00 am pm p.m. at
+h min ft in lb oz 1h 30m Mon Sun {2,3} [1,2,3]
 """
 OTHERS = [" ", " ", "\u2212", "\n", "\u00a0", "\u200b", "\u0301", "\u202e", "\ud800", "Final answer: "]
 PIECES = st.sampled_from([*WORDS.split(), *OTHERS])

@@ -52,7 +52,12 @@ def same(a: str, b: str) -> bool:
     one, two = read(a), read(b)
     if one.quantity and two.quantity:
         return one.quantity.matches(two.quantity)
-    return one.text == two.text or _labels(one, two) or _labels(two, one)
+    return _spelt(one) == _spelt(two) or _labels(one, two) or _labels(two, one)
+
+
+def _spelt(answer: Answer) -> str:
+    # Not in the canonical text, where the sun would become a day.
+    return _WEEKDAYS.get(answer.text, answer.text)
 
 
 def _labels(one: Answer, two: Answer) -> bool:
@@ -76,6 +81,11 @@ def read(value: str) -> Answer:
         text = shorter
 
 
+_WEEKDAYS = {
+    short: f"{day}day"
+    for day in ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
+    for short in (day, day[:3], day[:4], f"on {day}day")
+}
 _LABELLED = regex(r"([A-Za-z])(?:[.:]| -)\s+\S")
 _EDGES = regex(r"""^[\s"'.,;:!?]+(?<![.,](?=\d))|[\s"'.,;:!?]+$""")
 _WRAPPED = regex(r"\(([^(),]*)\)|\[([^\[\],]*)\]|\{([^{},]*)\}|<([^<>,]*)>")
@@ -215,6 +225,10 @@ _INITIALS = regex(r"\b(?:[^\W\d_]\.\s?)+[^\W\d_]\b\.?")
 _REWRITES = tuple(
     (regex(pattern), new)
     for pattern, new in (
+        # Lists: of three or more a bracket says nothing, of two it may be an interval.
+        (r"^(?:\{([^{}]*,[^{}]*)\}|\[([^\[\]]*,[^\[\]]*,[^\[\]]*)\]|\(([^()]*,[^()]*,[^()]*)\))$", r"\1\2\3"),
+        (r"(?<=\d)\s+(?:and|&)\s+(?=[+-]?\d)", ", "),
+        (r"(,[^,]*[^\s,])(?:\s*,)?\s+(?:and|&)\s+(?=[^,]+$)", r"\1, "),
         (r'"|(?<!\w)\'|\'(?!\w)', ""),
         ("∞", "infinity"),
         (r"\s*([+×/^=<>≤≥≠≈±|→])\s*", r"\1"),

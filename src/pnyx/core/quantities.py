@@ -1,10 +1,11 @@
-"""Numbers as people write them, exactly: `1,000`, `1.5e3`, `3/4`, `50%`, `$1.2 million`, `twelve eggs`."""
+"""Numbers as people write them, exactly: `1,000`, `3/4`, `50%`, `$1.2 million`, `twelve eggs`, `1 h 30 min`."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from .regex import regex
 from .units import NONE, Unit, read_unit
@@ -101,8 +102,38 @@ _AND_A_HALF = regex(r"\s+and\s+(?:a|one)[ -]half\b", re.IGNORECASE)
 def read_quantity(text: str) -> Quantity | None:
     """The number that all of `text` states, with its unit; None when it states anything else.
 
-    text: plain notation (see `notation.plain`), at most a few hundred characters.
+    text: plain notation (see `notation.plain`), at most a few hundred characters. `5 ft 3 in` is 63 in.
     """
+    return _single(text) or _compound(text)
+
+
+_PIECE = regex(r"(?:(?:\s*,\s*|\s+)(?:and\s+)?|(?<=[a-z])(?=\d))?(\d[\d.,/]*\s*[a-z]+)\.?", re.IGNORECASE)
+_MINUTES = regex(r"(?<=h)(\s*\d+)\s*m(?=$|\s*\d)", re.IGNORECASE)
+
+
+def _compound(text: str) -> Quantity | None:
+    """Numbers of ever smaller units that convert, as one number of the smallest."""
+    lead, end, parts = _LEAD.match(text), 0, list[Quantity]()
+    text = _MINUTES.sub(r"\1 min", text[lead.end() :] if lead else text)
+    while match := _PIECE.match(text, end):
+        part, end = _single(match[1]), match.end()
+        if part is None or not part.unit.dimensions:
+            return None
+        parts.append(part)
+    return _summed(parts) if parts and end == len(text) else None
+
+
+def _summed(parts: list[Quantity]) -> Quantity | None:
+    for first in parts[0].unit.meanings:
+        kind = first.dimensions
+        units = [next((m for m in p.unit.meanings if m.dimensions == kind), NONE) for p in parts]
+        if all(unit is not NONE for unit in units) and all(a.factor > b.factor for a, b in pairwise(units)):
+            total = sum(p.value * unit.factor for p, unit in zip(parts, units, strict=True))
+            return Quantity(total / units[-1].factor, units[-1])
+    return None
+
+
+def _single(text: str) -> Quantity | None:
     left, equals, right = text.rpartition("=")
     if equals and not _SAID.search(left):
         text = right.strip()
