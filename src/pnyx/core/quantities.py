@@ -1,4 +1,4 @@
-"""Numbers as people write them, exactly: `1,000`, `3/4`, `50%`, `$1.2 million`, `twelve eggs`, `1 h 30 min`."""
+"""Numbers as people write them, exactly: `1,000`, `3/4`, `50%`, `$1.2 million`, `twelve`, `1 h 30 min`."""
 
 from __future__ import annotations
 
