@@ -251,3 +251,12 @@ def test_spaces_and_dashes_of_every_kind_hide_no_name() -> None:
     assert len(joins) > 20
     for join in joins:
         assert "participant" in mask(f"as gpt{join}9x said", ("lab:gpt-9x",)).lower(), ascii(join)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"), [("zephyr-7b-beta", "Zephyr"), ("vicuna-13b", "Vicuna"), ("yi-34b", "Yi")]
+)
+def test_a_name_without_its_size_is_masked_where_a_model_names_itself(model: str, name: str) -> None:
+    models = (f"lab:{model}", "lab:other")
+    assert name not in mask(f"As {name}, I would wait.", models)
+    assert mask(f"The {name.lower()} blew all day.", models) == f"The {name.lower()} blew all day."

@@ -82,11 +82,11 @@ def test_what_is_no_plan_is_refused_with_what_is_wanted(text: str, says: str) ->
         ((COSTS,), None),
         (tuple(Subtask(str(n), "x") for n in range(7)), None),
         (tuple(Subtask(str(n), "x") for n in range(9)), "the plan has 9 subtasks; it may have 1 to 7"),
-        ((COSTS, COSTS), "the label 'a' is given to more than one subtask"),
-        ((COSTS, Subtask("b", "x", ("c",))), "'b' needs 'c', which is no subtask's label"),
-        ((Subtask("a", "x", ("a",)),), "subtasks need each other in a circle: a <- a"),
-        ((Subtask("a", "", ()),), "a subtask needs a label and a question: a"),
-        ((Subtask("", "x", ()),), "a subtask needs a label and a question: x"),
+        ((COSTS, COSTS), "subtasks 1 and 2 have the same label"),
+        ((COSTS, Subtask("b", "x", ("c",))), "subtask 2 needs what is no subtask's label"),
+        ((Subtask("a", "x", ("a",)),), "subtasks need each other in a circle: 1 <- 1"),
+        ((Subtask("a", "", ()),), "a subtask needs a label and a question, which subtask 1 has not"),
+        ((Subtask("", "x", ()),), "a subtask needs a label and a question, which subtask 1 has not"),
     ],
 )
 def test_a_plan_is_checked_before_it_is_scheduled(plan: tuple[Subtask, ...], problem: str | None) -> None:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.tally import Tally, borda, break_tie, majority_of, plurality, weighted
+from pnyx.core.models import Seat
+from pnyx.core.tally import Tally, borda, break_tie, by_seat, majority_of, plurality, weighted
 
 LABELS = ("A", "B", "C", "D")
 labels = st.sampled_from(LABELS)
@@ -245,3 +246,8 @@ def test_the_order_of_the_leaders_decides_nothing(
     points = [borda(given_rankings, LABELS)]
     assert break_tie(mixed, points, order) == break_tie(sorted(leaders), points, order)
     assert break_tie(mixed, points, order) in leaders
+
+
+def test_weights_count_only_where_all_are_known() -> None:
+    seats = [Seat("Participant A", "a:a", weight=3.0), *(Seat(f"Participant {x}", "b:b") for x in "BC")]
+    assert by_seat(["5", "4", "4"], seats).counts == {"4": 2.0, "5": 1.0}

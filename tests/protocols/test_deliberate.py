@@ -375,3 +375,22 @@ def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
     assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({})) == (3, 28)
     with pytest.raises(UsageError, match="between 1 and 20"):
         PROTOCOL.settle({"rounds": 0})
+
+
+def test_agreement_counts_a_live_seat_whose_position_could_not_be_read() -> None:
+    def say(ask: Ask) -> str:
+        if ask.seat == A and kind(ask) in ("position", "repair"):
+            return "Hmm."
+        return position("13") if kind(ask) == "position" else native("12" if ask.seat == A else "13")
+
+    decision = debate(say).decide()
+    assert (decision.stop_reason, decision.status) == ("consensus", "majority")
+    assert decision.agreement == pytest.approx(2 / 3)
+    assert decision.detail["tally"] == {"13": 2.0}
+
+
+def test_a_position_that_ends_on_another_answer_than_it_names_is_repaired() -> None:
+    torn = json.dumps({"decision": "I hold 5.\nFinal answer: 5", "answer": "4"})
+    run = debate(lambda ask: torn if kind(ask) == "position" else native(ask.seat.label[-1]), rounds=1)
+    run.decide()
+    assert len(run.of("repair")) == 3

@@ -207,3 +207,12 @@ def test_a_lead_by_heads_alone_is_not_clear_where_votes_have_learned_weights() -
     assert len(driven.asked) == 12  # eight heads for 5 against four for 4, which weigh more
     assert (decision.final_answer, decision.stop_reason) == ("4", "max_samples")
     assert decision.detail["lead_probability"] < 0.5
+
+
+def test_seats_that_answer_are_asked_where_all_of_the_first_batch_are_silent() -> None:
+    gone = tuple(seat(label, "two:gone", 9.0) for label in "BCDE")
+    driven, decision = run(lambda ask: "Final answer: 4" if ask.seat == A else None, *gone, A)
+    assert (decision.final_answer, decision.stop_reason) == ("4", "clear_lead")
+    assert driven.entered == [("sample", 1), ("complete", 1)]
+    with pytest.raises(NoQuorum, match="none of 4 asks"):
+        run(lambda ask: None, *gone)

@@ -380,3 +380,9 @@ def test_given_answers_are_judged_by_the_strongest_seat_and_nobody_votes() -> No
 def test_of_given_answers_without_a_judge_the_leading_one_stands() -> None:
     _, decision = run(said([None] * 3, None), responses=GIVEN)
     assert (decision.final_answer, decision.stop_reason) == ("4", "no_judge")
+
+
+def test_an_answer_that_cannot_be_counted_dissents_beside_those_that_can() -> None:
+    _, decision = run(said([vote(4), "The premise is broken.", vote(4)], ruling(A, vote(4))))
+    assert [d.seat for d in decision.dissent] == [B.label]
+    assert decision.agreement == pytest.approx(2 / 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pnyx.core.decision import Given
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask
 from pnyx.protocols.voting import PROTOCOL
@@ -40,3 +41,11 @@ def test_where_no_vote_is_known_to_be_worth_anything_everybody_is_asked() -> Non
     driven = Driven(PROTOCOL, say, seats=seats)
     driven.decide()
     assert len(driven.of("vote")) >= 3  # a third vote could still be outvoted by two others
+
+
+def test_answers_of_others_do_not_weigh_what_the_seats_models_do() -> None:
+    seats = tuple(replace(seat(x, f"lab:{x}"), weight=w) for x, w in zip("ABC", (3.0, 0.2, 0.2), strict=True))
+    given = tuple(Given(answer, source=f"x:zebra-{n}b") for n, answer in enumerate("544", 1))
+    driven = Driven(PROTOCOL, lambda ask: None, seats=seats, responses=given)
+    decision = driven.decide()
+    assert (decision.final_answer, decision.detail["tally"]) == ("4", {"4": 2.0, "5": 1.0})

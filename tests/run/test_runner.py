@@ -17,8 +17,9 @@ from pnyx.core.events import (
 )
 from pnyx.core.steps import Protocol
 from pnyx.errors import NotFound, ProviderError, UsageError
+from pnyx.interfaces.outcome import headline
 from pnyx.protocols import get
-from pnyx.providers.seam import Call
+from pnyx.providers.seam import Call, Completion
 from pnyx.run.result import Result, exit_code
 from pnyx.store import runs as store
 from pnyx.tools import Toolbox
@@ -109,6 +110,34 @@ async def test_below_quorum_the_run_fails_with_no_confidence(make: Callable[[Hos
     assert exit_code(result) == 3
     assert result.confidence is None
     well_formed(await house.log(result.run_id))
+
+
+@pytest.mark.parametrize("protocol", ["consensus", "deliberate", "moa"])
+async def test_below_quorum_on_the_way_the_run_fails_too(
+    make: Callable[[Host], House], protocol: str
+) -> None:
+    answered = set[str]()
+
+    def rule(call: Call) -> str | Exception:
+        if call.model != "large" and (protocol == "consensus" or call.model in answered):
+            return ProviderError("auth", "no key")
+        answered.add(call.model)
+        return f"As it stands.\nFinal answer: {call.model}"
+
+    house = make(Host(rule))
+    result = await (await house.start(protocol=protocol)).result()
+    assert (result.status, result.stop_reason) == ("failed", "no_quorum")
+
+
+async def test_an_answer_that_ended_at_its_limit_of_tokens_says_so(make: Callable[[Host], House]) -> None:
+    class Cut(Host):
+        async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+            return replace(await super().complete(call, on_text), finish_reason="length")
+
+    house = make(Cut(lambda call: "The answer is 4, becau"))
+    result = await (await house.start(options={"rounds": 1})).result()
+    assert result.detail["truncated"] is True
+    assert "cut off" in headline(result.to_json())
 
 
 @pytest.mark.parametrize("nothing", ["", " \n\u200b", "I'm sorry, but I can't help with that."])

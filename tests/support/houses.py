@@ -57,7 +57,7 @@ class House:
 
 def spec(**changes: Any) -> Spec:
     limits = Limits(changes.pop("call_deadline_s", 30.0), 200, changes.pop("retries", 0))
-    options = get("consensus").settle(changes.pop("options", {}))
+    options = get(changes.get("protocol", "consensus")).settle(changes.pop("options", {}))
     given: dict[str, Any] = {"question": "Should we?", "protocol": "consensus", "seats": PANEL, **changes}
     return Spec(limits=limits, options=options, **given)
 

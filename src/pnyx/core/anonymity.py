@@ -44,6 +44,8 @@ _QUALIFIERS = regex(
 )
 """Dates, formats and stages at the end of a model's name, which it is also called without."""
 
+_BEFORE_SIZE = regex(r"[^\W\d_]{2,}?(?:[-_ ][^\W\d_]{2,}?)*(?=[-_ ]?v?\d)", re.IGNORECASE)
+
 
 def _compile(pattern: str) -> re.Pattern[str]:
     return regex(pattern, re.IGNORECASE)
@@ -193,6 +195,8 @@ def _spelled(models: tuple[str, ...]) -> tuple[set[str], set[str]]:
         owners, name = _located(model)
         tagless = name.partition(":")[0]
         sure |= {model, name, tagless, _QUALIFIERS.sub("", tagless)}
+        # "As Zephyr, I ..." of zephyr-7b-beta; elsewhere it may be a word like others.
+        unsure |= {short[0] for short in [_BEFORE_SIZE.match(tagless)] if short}
         for owner in (provider, *owners):
             (unsure if owner.casefold() in ORDINARY | HOUSEHOLD else sure).add(owner)
         if provider in unsure or _vague(name):

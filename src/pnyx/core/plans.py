@@ -87,27 +87,26 @@ _WANTED = 'give one JSON object {"subtasks": [{"label": "a", "question": "...", 
 
 
 def check_plan(plan: Sequence[Subtask], most: int) -> str | None:
-    """Why `plan` cannot be done, in words; None when it can.
+    """Why `plan` cannot be done, in words that are not the planner's; None when it can.
 
     It has 1 to `most` subtasks, each with a label of its own and a question, and no circle of needs.
     """
     if not 1 <= len(plan) <= most:
         return f"the plan has {len(plan)} subtasks; it may have 1 to {most}"
     labels = [task.label for task in plan]
-    for task in plan:
+    for n, task in enumerate(plan, 1):
         if not task.label or not task.question:
-            return (
-                f"a subtask needs a label and a question: {task.label or task.question or 'one has neither'}"
-            )
+            return f"a subtask needs a label and a question, which subtask {n} has not"
         if labels.count(task.label) > 1:
-            return f"the label {task.label!r} is given to more than one subtask"
-        for need in task.needs:
-            if need not in labels:
-                return f"{task.label!r} needs {need!r}, which is no subtask's label"
+            same = [str(at) for at, label in enumerate(labels, 1) if label == task.label]
+            return f"subtasks {' and '.join(same)} have the same label"
+        if any(need not in labels for need in task.needs):
+            return f"subtask {n} needs what is no subtask's label"
     try:
         graphlib.TopologicalSorter({task.label: task.needs for task in plan}).prepare()
     except graphlib.CycleError as exc:
-        return f"subtasks need each other in a circle: {' <- '.join(exc.args[1])}"
+        circle = " <- ".join(str(labels.index(label) + 1) for label in exc.args[1])
+        return f"subtasks need each other in a circle: {circle}"
     return None
 
 

@@ -74,9 +74,11 @@ def _in_object(document: Mapping[str, Any]) -> Position | None:
         return None
     # The label of the line is often written into the field too.
     labelled = final_answer(answer) if _FINAL.match(answer) else None
-    return Position(
-        told("steelman"), told("critique"), decision, labelled or answer or final_answer(decision)
-    )
+    ends = final_answer(decision)
+    concludes = any(_FINAL.match(line) for line in decision.splitlines())
+    if concludes and ends and answer not in ("", decision) and not same(ends, labelled or answer):
+        raise Unreadable(f"its decision ends on another answer than the one it names: {_WANTED}")
+    return Position(told("steelman"), told("critique"), decision, labelled or answer or ends)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from .notation import punctuation
 from .regex import regex
 
-__all__ = ["Line", "lines"]
+__all__ = ["Line", "lines", "unthought"]
 
 
 class Line(NamedTuple):
@@ -54,6 +54,17 @@ def lines(text: str) -> list[Line]:
             if '"' in line:
                 in_quotation = _quoting_after(line, in_quotation)
     return found
+
+
+def unthought(text: str) -> str:
+    """`text` after a closing tag of thinking aloud whose opening tag stood at the end of the prompt."""
+    start, inside = 0, ""
+    for tag in _BLOCK.finditer(text):
+        opens, closes = (tag["opens"] or "").lower(), (tag["closes"] or "").lower()
+        if not inside and closes in _THINKING:
+            start = tag.end()
+        inside = opens if opens and not inside else "" if closes == inside else inside
+    return text[start:]
 
 
 def _without_blocks(text: str) -> str:

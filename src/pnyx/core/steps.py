@@ -205,6 +205,7 @@ class Panel:
     seed: the run's seed, the only source of order. salt: the run's secret, from which fence nonces
     come. frame: makes what a seat's role adds to the end of its prompts. tools: offered to seats in
     phases that allow them. tool_turns: of the model, at most, for one such call; the last has no tools.
+    authors: the models that given answers are of; what they are called is masked as the seats' names are.
     """
 
     seats: tuple[Seat, ...]
@@ -213,6 +214,7 @@ class Panel:
     frame: Callable[[str], Draft] | None = None
     tools: tuple[str, ...] = ()
     tool_turns: int = 5
+    authors: tuple[str, ...] = ()
 
     @property
     def strongest(self) -> Seat:
@@ -232,7 +234,7 @@ class Panel:
         """The ask of a seat, in the variant and with the role that are the seat's."""
         if seat.role and self.frame is not None:
             draft = Draft("", "", (draft, "\n", self.frame(seat.role)))
-        names = tuple(s.model for s in self.seats)
+        names = (*(s.model for s in self.seats), *self.authors)
         return Ask(seat, draft.render(salt=self.salt, short=seat.short_prompts, names=names), schema)
 
     async def work(self, seat: Seat, draft: Draft) -> Reply:

@@ -57,10 +57,12 @@ def weighted(votes: Sequence[str | None], weights: Sequence[float], *, live: flo
 def by_seat(votes: Sequence[str | None], seats: Sequence[Seat]) -> Tally:
     """Votes that count what their seats' are known to be worth; else one each.
 
-    Where nobody who voted is known to be worth anything, each counts one: a silent winner leaves no vacuum.
+    Where one's worth is not known, and where nobody who voted is worth anything, each counts one: weights are
+    comparable with each other only, and a silent winner leaves no vacuum.
     """
-    worth = [1.0 if seat.weight is None else seat.weight for seat in seats]
-    if not any(w for w, vote in zip(worth, votes, strict=True) if vote is not None):
+    worth = [seat.weight for seat in seats if seat.weight is not None]
+    known = len(worth) == len(seats)
+    if not (known and any(w for w, vote in zip(worth, votes, strict=True) if vote is not None)):
         worth = [1.0] * len(votes)
     return weighted(votes, worth)
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from .attribution import introduces_own, reported, speaker
 from .notation import plain
-from .quoting import Line, lines
+from .quoting import Line, lines, unthought
 from .regex import regex
 from .structured import find_objects
 
-__all__ = ["Heard", "Sentence", "Unreadable", "hear"]
+__all__ = ["Heard", "Sentence", "Unreadable", "hear", "own_lines"]
 
 LONGEST = 100_000
 """Characters of a reply that is read for a verdict, which stands in a few lines."""
@@ -76,6 +76,20 @@ def hear(text: str, words: re.Pattern[str], own: str = "") -> Heard:
         _sentences(kept, words, own),
         tuple(objects),
     )
+
+
+def own_lines(text: str, form: re.Pattern[str]) -> list[int]:
+    """Which of `text.splitlines()` begin with `form` and are its writer's own. Raises as `hear` does."""
+    written = text.splitlines()
+    # What stands below a line cannot make it a quotation, but for the end of thinking aloud.
+    thought = text[: len(text) - len(unthought(text))].count("\n")
+    return [
+        place
+        for place, line in enumerate(written)
+        if place >= thought
+        and form.match(line)
+        and hear("\n".join(written[: place + 1]), form).lines[-1].strip()
+    ]
 
 
 _COMMENT = regex(r"<!--.*?(?:-->|\Z)|~~[^~\n]+~~", re.DOTALL)

@@ -15,12 +15,13 @@ UNDECIDED = ("failed", "paused", "cancelled", "running", "waiting")
 def headline(result: Mapping[str, Any]) -> str:
     """What kind of answer it is, in a line: "decided after 3 rounds, not converged"."""
     rounds = quantity(result["rounds"], "round")
+    cut = ", cut off at its limit of tokens" if result["detail"].get("truncated") else ""
     if result["status"] in UNDECIDED:
         return f"the best answer so far; nothing was decided in {rounds}"
     if result["status"] == "single":
-        return "one model's answer, which nobody challenged"
+        return f"one model's answer, which nobody challenged{cut}"
     converged = {True: ", converged", False: ", not converged", None: ""}[result["converged"]]
-    return f"{result['status']} after {rounds}{converged}"
+    return f"{result['status']} after {rounds}{converged}{cut}"
 
 
 def why(result: Mapping[str, Any]) -> str:

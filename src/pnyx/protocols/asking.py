@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -10,17 +10,34 @@ from ..core.models import Seat
 from ..core.steps import Panel, Reply, Schema
 from ..core.text import Draft, Material
 from ..core.verdicts import Unreadable
-from ..errors import SeatAbsent
+from ..errors import NoQuorum, SeatAbsent
 from ..prompts import load
 from .questions import question
 
-__all__ = ["Unread", "Verdict", "ask_verdict", "question"]
+__all__ = ["Unread", "Verdict", "ask_each", "ask_verdict", "question"]
 
 REPAIR = load("repair")
 ABSTENTION = "abstention (its verdict could not be read)"
 """What the record says of a seat whose second reply cannot be read either."""
 
 T = TypeVar("T")
+
+
+async def ask_each(panel: Panel, seats: Sequence[Seat], drafts: Sequence[Draft]) -> list[Reply]:
+    """A reply to each draft, by the first seats in parallel; in place of a silent one the next is asked.
+
+    Fewer where seats run out. Raises `NoQuorum` when nobody answers.
+    """
+    waiting, left, replies = list(seats), list(drafts), list[Reply]()
+    while waiting and left:
+        turn, waiting = waiting[: len(left)], waiting[len(left) :]
+        pairs = list(zip(turn, left, strict=False))
+        heard = await panel.all([panel.work(seat, draft) for seat, draft in pairs], quorum=0)
+        replies, spoke = [*replies, *heard], {reply.seat for reply in heard}
+        left = [draft for seat, draft in pairs if seat not in spoke]
+    if not replies:
+        raise NoQuorum(f"none of {len(seats)} seats answered, 1 needed")
+    return replies
 
 
 class Unread(SeatAbsent):

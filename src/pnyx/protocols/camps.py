@@ -29,7 +29,7 @@ class Stated:
     """An answer and its author.
 
     short: None where it has no short answer. camp: the answer it amounts to. critique: what its author says
-    against other answers, which is for the others and not for the asker.
+    against other answers, which is for the others and not for the asker. held: not said anew in its round.
     """
 
     seat: Seat
@@ -37,6 +37,7 @@ class Stated:
     short: str | None
     camp: str = ""
     critique: str = ""
+    held: bool = False
 
     @classmethod
     def of(cls, reply: Reply) -> Stated:

@@ -1,9 +1,9 @@
 """consensus: propose, challenge from fixed angles, revise, commit, until the challenges repeat.
 
 Source of the shape: the `duh` consensus engine (phases, framings, rigor, convergence). Where its
-documentation is silent: a proposer that falls silent is replaced by the next strongest seat; a
-panel too small for `challengers` lets the proposer's own seat challenge last; the decision's rigor
-and dissent are those of the last round.
+documentation is silent: a proposer that falls silent is replaced by the next strongest seat, a challenger by
+the next in rank that did not propose; a panel too small for `challengers` lets the proposer's own seat
+challenge last; the decision's rigor and dissent are those of the last round.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Repl
 from ..core.sycophancy import flatters
 from ..core.text import Material
 from ..prompts import load
-from .questions import question
+from .asking import ask_each, question
 
 PROPOSE, PROPOSE_AGAIN = load("consensus/propose"), load("consensus/propose-again")
 CHALLENGE, REVISE = load("consensus/challenge"), load("consensus/revise")
@@ -44,7 +44,8 @@ def _over(facts: Mapping[str, Any]) -> bool:
 
 async def consensus(brief: Brief, panel: Panel) -> Decision:
     asked, rounds = question(brief), brief.options["rounds"]
-    seats = strongest(tuple(s for s in panel.seats if s.proposer_eligible) or panel.seats)
+    # Whoever may not propose stands in where all others are silent.
+    seats = tuple(sorted(strongest(panel.seats), key=lambda seat: not seat.proposer_eligible))
     answer, converged, challenges, overlaps = "", False, list[Reply](), list[float]()
     for n in range(1, rounds + 1):
         over = {"converged": converged, "committed": n - 1, "rounds": rounds}
@@ -59,12 +60,14 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         proposed = Material("Proposal", proposal.text)
 
         await panel.enter("challenge", n, answer or proposal.text, proposal=proposal.text)
-        before, chosen = challenges, challengers(panel.seats, proposal.seat, brief.options["challengers"])
+        before, count = challenges, min(brief.options["challengers"], len(panel.seats))
         framed = [
             CHALLENGE(question=asked, proposal=proposed, framing=FRAMINGS[i % len(FRAMINGS)]())
-            for i in range(len(chosen))
+            for i in range(count)
         ]
-        challenges = await panel.all([panel.work(s, d) for s, d in zip(chosen, framed, strict=True)])
+        ranked = challengers(panel.seats, proposal.seat)
+        instead = [seat for seat in ranked[count:] if seat != proposal.seat]
+        challenges = await ask_each(panel, [*ranked[:count], *instead], framed)
 
         await panel.enter("revise", n, answer or proposal.text, challenges=challenges)
         authors = tuple(dict.fromkeys((proposal.seat, *seats)))
@@ -99,7 +102,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
     )
 
 
-def challengers(seats: Sequence[Seat], proposer: Seat, count: int) -> list[Seat]:
+def challengers(seats: Sequence[Seat], proposer: Seat) -> list[Seat]:
     """Who challenges: other providers first, one of each; then other models; then the proposer's own."""
     rank: dict[Seat, tuple[int, bool]] = {}
     met = {proposer.provider}
@@ -107,7 +110,7 @@ def challengers(seats: Sequence[Seat], proposer: Seat, count: int) -> list[Seat]
         place = 0 if seat.provider not in met else 1 if seat.model != proposer.model else 2
         met.add(seat.provider)
         rank[seat] = (place, seat == proposer)
-    return sorted(seats, key=rank.__getitem__)[:count]
+    return sorted(seats, key=rank.__getitem__)
 
 
 def _shown(challenges: Sequence[Reply]) -> list[Material]:

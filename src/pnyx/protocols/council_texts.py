@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ..core.directives import Labels, said
-from ..core.quoting import lines
 from ..core.regex import regex
+from ..core.voice import Unreadable, own_lines
 
 __all__ = ["parted", "review_of"]
 
@@ -20,13 +21,14 @@ _KEPT = regex(
 
 def parted(rebuttal: str) -> tuple[str, str]:
     """A rebuttal, and the new proposal below its line `NEW PROPOSAL:`; "" where the old one is to stand."""
-    own = any(_NEW.match(line.text) for line in lines(rebuttal) if not line.quoted)
-    written = rebuttal.splitlines()
-    for place in range(len(written) - 1 if own else -1, -1, -1):
-        if head := _NEW.match(written[place]):
-            new = "\n".join([written[place][head.end() :], *written[place + 1 :]]).strip()
-            return "\n".join(written[:place]).strip(), "" if _KEPT.fullmatch(new) else new
-    return rebuttal.strip(), ""
+    written, heads = rebuttal.splitlines(), list[int]()
+    with suppress(Unreadable):  # nobody's new proposal is of such a length
+        heads = own_lines(rebuttal, _NEW)
+    if not heads:
+        return rebuttal.strip(), ""
+    place = heads[-1]
+    new = "\n".join([_NEW.sub("", written[place], count=1), *written[place + 1 :]]).strip()
+    return "\n".join(written[:place]).strip(), "" if _KEPT.fullmatch(new) else new
 
 
 _HEADING = regex(

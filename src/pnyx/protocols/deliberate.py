@@ -3,8 +3,8 @@
 Source of the shape: "Consistently Not Stupid". Where PROTOCOLS.md is silent:
 - Short answers are compared in code. Where one is missing, the cheapest model sorts the texts by what they
   come to, one call for all of them; without a readable verdict, texts count as different.
-- Consensus is one of the seats that spoke in the round, two or more. A seat that is silent or cannot be read
-  keeps its position: that is no move, and in the result it dissents.
+- Consensus is one of the seats that spoke in the round, two or more. A seat that is silent, cut off or cannot
+  be read keeps its position: that is no move, and in the result it dissents. The silent are not live.
 - A round shows a seat its own position and the last one of each other; only the final vote shows everything.
   When nobody casts a final vote, the last positions are counted.
 - As debates lose right minorities, native answers stay a prior: confidence is the decision's share of them
@@ -16,17 +16,19 @@ Source of the shape: "Consistently Not Stupid". Where PROTOCOLS.md is silent:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from ..core.answers import final_answer
 from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
-from ..core.positions import POSITION, read_position
+from ..core.positions import POSITION, Position, read_position
 from ..core.steps import Brief, Decision, Option, Panel, Protocol, Scope
 from ..core.tally import plurality
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
-from .asking import ask_verdict, question
+from .asking import Unread, Verdict, ask_verdict, question
 from .camps import Camps, Stated, leader, voice
 from .debates import RULE, Debate, standing
 from .natives import native_answers
@@ -56,18 +58,20 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
     camps = Camps(panel, asked)
     debate = Debate([await camps.place([Stated.of(reply) for reply in replies])])
     await panel.tell("native plurality", debate.native.counts, leader(debate.natives))
-    ballots, stop = debate.natives, "unanimous" if len(debate.native.counts) == 1 else ""
+    ballots, held = debate.natives, list[Stated]()
+    stop = "unanimous" if len(debate.native.counts) == 1 else ""
     while not stop:
         await panel.enter("debate", debate.number + 1, debate.best, stop=stop)
         turns = [_turn(panel, asked, debate, seat) for seat in panel.seats]
-        ballots = await camps.place(await panel.all(turns, quorum=0))
+        said = await panel.all(turns, quorum=0)
+        ballots, held = await camps.place([one for one in said if not one.held]), [o for o in said if o.held]
         debate.hear(ballots)
         stop = _stop(debate, ballots, brief.options["rounds"])
     if stop in ("stuck", "max_rounds"):
         await panel.enter("vote", debate.number, debate.best, stop=stop)
-        ballots = await _vote(panel, asked, debate, camps)
+        ballots, held = await _vote(panel, asked, debate, camps), []
     winner = leader(ballots, [debate.native.counts])
-    decided, counts = voice(ballots, winner), plurality([one.camp for one in ballots]).counts
+    decided, counts = voice(ballots, winner), plurality([one.camp for one in (*ballots, *held)]).counts
     if debate.number:
         await panel.tell("plurality", counts, winner, ties=["native plurality", "strength"])
     await panel.enter("complete", debate.number or 1, decided.text, stop=stop, ballots=ballots)
@@ -91,9 +95,13 @@ async def _turn(panel: Panel, asked: str | Draft, debate: Debate, seat: Seat) ->
     others = [Material(label, s.shown) for label, s in debate.standing.items() if label != seat.label]
     shown = panel.shuffle(others, "deliberate", debate.number, seat.label)
     draft = TURN(question=asked, own=own, others=shown)
-    verdict = await ask_verdict(panel, seat, draft, POSITION, read_position)
-    if verdict.reply.truncated:
-        raise SeatAbsent(f"{seat.label} was cut off before it had decided")
+    verdict: Verdict[Position] | None = None
+    with suppress(Unread):
+        verdict = await ask_verdict(panel, seat, draft, POSITION, read_position)
+    if verdict is None or verdict.reply.truncated:
+        if mine is None:
+            raise SeatAbsent(f"{seat.label} has taken no position yet")
+        return replace(mine, held=True)
     said = verdict.value
     told = said.answer is None or final_answer(said.decision) is not None
     text = said.decision if told else f"{said.decision}\n\nFinal answer: {said.answer}"

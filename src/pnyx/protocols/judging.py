@@ -13,6 +13,7 @@ from ..core.regex import regex
 from ..core.steps import Panel, Reply
 from ..core.text import Draft
 from ..core.verdicts import Unreadable, read_pick
+from ..core.voice import own_lines
 from ..errors import NoQuorum
 from .asking import Unread, Verdict, ask_verdict
 from .polling import Poll
@@ -20,6 +21,7 @@ from .polling import Poll
 __all__ = ["Ruling", "rulings_of", "settle"]
 
 _DIRECTIVE = regex(r"[\W_]*best\b[^:\n]{0,20}:", re.IGNORECASE)
+_EXACTLY = regex(r"[\W_]*best[\W_]*:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,20 @@ class Ruling:
         """A judge's reply: its reasons, the line `BEST: <label>`, and its answer, or nothing where the vote
         that it names stands as it is.
 
-        Raises `Unreadable` when it names none, unless it ends on the answer that leads the count.
+        A line that it quotes says nothing. Raises `Unreadable` when it names none, unless it ends on the
+        answer that leads the count, and when it names two.
         """
         labels, lines = [vote.seat.label for vote in poll.votes], text.splitlines()
-        for place, line in enumerate(lines):
-            if _DIRECTIVE.match(line):
-                with suppress(Unreadable):
-                    return cls._of(read_pick(line, labels), "\n".join(lines[place + 1 :]).strip(), poll)
+        picks: list[tuple[int, str]] = []
+        for place in own_lines(text, _DIRECTIVE):
+            with suppress(Unreadable):
+                picks.append((place, read_pick(lines[place], labels)))
+        if picks:
+            place, pick = picks[0]
+            # Below it "Best overall: C." is of the answer; a second line like the first is not.
+            if any(_EXACTLY.match(lines[at]) and one != pick and one in lines[at] for at, one in picks[1:]):
+                raise Unreadable("two are named: give exactly one line `BEST: <label>`")
+            return cls._of(pick, "\n".join(lines[place + 1 :]).strip(), poll)
         try:
             # No line parts the judging from the answer: what is certain is the pick.
             return cls._of(read_pick(text, labels), "", poll)

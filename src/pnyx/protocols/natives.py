@@ -69,9 +69,13 @@ def judges(brief: Brief, panel: Panel, poll: Poll) -> tuple[Seat, ...]:
 
 
 def _author(panel: Panel, n: int, given: Given) -> Seat:
-    if n < len(panel.seats):
-        return replace(panel.seats[n], model=given.source or panel.seats[n].model)
-    return Seat(f"Participant {n + 1}", given.source or "given")
+    if n >= len(panel.seats):
+        return Seat(f"Participant {n + 1}", given.source or "given")
+    seat = panel.seats[n]
+    if given.source in (None, "", seat.model):
+        return seat
+    # What is known of the seat's model says nothing of another author.
+    return replace(seat, model=given.source, weight=None, price=None, parameters=None)
 
 
 def _text(given: Given) -> str:

@@ -11,15 +11,13 @@ from ..core.models import Seat, strongest
 from ..core.regex import regex
 from ..core.steps import Panel, Reply
 from ..core.text import Draft
+from ..core.voice import Unreadable, own_lines
 from ..errors import SeatAbsent
 
 __all__ = ["Review", "ask_review", "first_review"]
 
 # A line of its own parts better than a word at the start of one, which a review may hold as well.
-_LINES = (
-    regex(r"^[\s*_#>]*answer[\s*_]*:[\s*_]*$\n?", re.IGNORECASE | re.MULTILINE),
-    regex(r"^[\s*_#>]*ANSWER[\s*_]*:[\s*_]*", re.MULTILINE),
-)
+_HEADS = (regex(r"[\s*_#]*answer[\s*_]*:[\s*_]*$", re.IGNORECASE), regex(r"[\s*_#]*ANSWER[\s*_]*:[\s*_]*"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +30,14 @@ class Review:
 
     @classmethod
     def read(cls, reply: Reply) -> Review:
-        line = next(filter(None, (form.search(reply.text) for form in _LINES)), None)
-        answer = reply.text[line.end() :].strip() if line else ""
-        review = reply.text[: line.start()].strip() if line and answer else ""
-        return cls(reply.seat, review, answer or reply.text)
+        written = reply.text.splitlines()
+        with suppress(Unreadable):  # a reply of great length is all answer
+            for head in _HEADS:
+                for place in own_lines(reply.text, head)[:1]:
+                    answer = "\n".join([head.sub("", written[place], count=1), *written[place + 1 :]]).strip()
+                    if answer:
+                        return cls(reply.seat, "\n".join(written[:place]).strip(), answer)
+        return cls(reply.seat, "", reply.text)
 
     @property
     def told(self) -> dict[str, str]:

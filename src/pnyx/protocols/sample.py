@@ -16,6 +16,7 @@ from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Option, Panel, Protocol, Scope
 from ..core.stopping import lead_probability, votes_to_stop
+from ..errors import NoQuorum
 from ..prompts import load
 from .asking import question
 from .polling import Poll
@@ -39,10 +40,14 @@ async def sample(brief: Brief, panel: Panel) -> Decision:
     while True:
         batch = min(votes_to_stop(*poll.lead) if adaptive else samples, samples - asked)
         turn = list(islice(cycle(seats), asked % len(seats), asked % len(seats) + batch))
-        fresh = await panel.all([panel.work(seat, draft) for seat in turn], quorum=0 if asked else 1)
+        fresh = await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
         asked, poll = asked + batch, Poll.of((*poll.votes, *fresh))
         silent = set(turn) - {reply.seat for reply in fresh}
         seats = tuple(seat for seat in seats if seat not in silent)
+        if not poll.votes and seats and asked < samples:
+            continue
+        if not poll.votes:
+            raise NoQuorum(f"sample: none of {asked} asks was answered")
         best = poll.voice(poll.leader)
         stop = (adaptive and _settled(poll)) or ("max_samples" if asked == samples else "")
         if stop or not seats:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from typing import Any, TypeAlias
 
+from ..core.anonymity import mask
 from ..core.plans import PLAN, Subtask, check_plan, read_plan
-from ..core.steps import Brief, Decision, Panel, Step
+from ..core.regex import regex
+from ..core.steps import Brief, Decision, Panel, Reply, Step
 from ..core.text import Material
 from ..core.verdicts import Unreadable
 from ..errors import NoQuorum, SeatAbsent
@@ -18,6 +20,7 @@ from .asking import question
 __all__ = ["Answered", "answer_all", "ask_plan"]
 
 PLAN_PROMPT, AGAIN = load("decompose/plan"), load("decompose/again")
+_TAG = regex(r"</?\w[^<>]*>")
 Branch: TypeAlias = "Coroutine[Step[Any], Any, Answered | None]"
 
 
@@ -42,19 +45,21 @@ async def ask_plan(brief: Brief, panel: Panel, most: int) -> tuple[tuple[Subtask
     draft = PLAN_PROMPT(question=question(brief), today=brief.today, most=str(most))
     try:
         reply = await panel.ask(panel.cheapest, draft, PLAN)
-        plan, problem = _read(reply.text, most)
+        plan, problem = _read(reply, most)
         if problem:
             said = Material("Your plan", reply.text)
             again = AGAIN(asked=draft, plan=said, problem=problem)
-            plan, problem = _read((await panel.ask(panel.cheapest, again, PLAN)).text, most)
+            plan, problem = _read(await panel.ask(panel.cheapest, again, PLAN), most)
     except SeatAbsent as exc:
         return (), f"the planner was silent: {exc}"
     return plan, problem
 
 
-def _read(text: str, most: int) -> tuple[tuple[Subtask, ...], str]:
+def _read(reply: Reply, most: int) -> tuple[tuple[Subtask, ...], str]:
+    if reply.truncated:
+        return (), "the plan was cut off before its end: give a shorter one"
     try:
-        plan = read_plan(text)
+        plan = read_plan(reply.text)
     except Unreadable as exc:
         return (), str(exc)
     problem = check_plan(plan, most)
@@ -91,7 +96,9 @@ def _node(
         if None in known:
             return None
         results = tuple(Material(f"Result of subtask {one.number}", one.told) for one in known if one)
-        asked = " ".join(task.question.split())
+        names = tuple(seat.model for seat in panel.seats)
+        # A question is trusted where it is asked; this one a model wrote.
+        asked = mask(" ".join(_TAG.sub(" ", task.question).split()), names, told=brief.question)
         context = (*brief.context, *results)
         inner = replace(brief, question=asked, options={}, context=context, responses=())
         try:

@@ -86,7 +86,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
             "flipped": not rulings[0].agrees(rulings[1]) if len(rulings) == 2 else None,
             "settled_by": settled_by,
         },
-        **{"dissent": _unpicked(poll, ruling), **poll.standing(ruling.short)},
+        **{**poll.standing(ruling.short), "dissent": _dissent(poll, ruling)},
     )
 
 
@@ -98,9 +98,15 @@ def _judgement(asked: str | Draft, votes: Sequence[Reply], weights: Mapping[str,
     return WEIGH(question=asked, votes=shown, weights=told)
 
 
-def _unpicked(poll: Poll, ruling: Ruling) -> tuple[Dissent, ...]:
-    others = [vote for vote in poll.votes if ruling.pick not in (None, vote.seat.label)]
-    return tuple(Dissent(vote.seat.label, vote.seat.model, vote.text) for vote in others)
+def _dissent(poll: Poll, ruling: Ruling) -> tuple[Dissent, ...]:
+    """The votes for other answers, and those not picked that cannot be counted, or compared with this one."""
+    counted = poll.standing(ruling.short).get("dissent")
+    unpicked = [
+        vote
+        for vote, answer in zip(poll.votes, poll.answers, strict=True)
+        if ruling.pick not in (None, vote.seat.label) and (counted is None or answer is None)
+    ]
+    return (*(counted or ()), *(Dissent(vote.seat.label, vote.seat.model, vote.text) for vote in unpicked))
 
 
 def _calls(scope: Scope) -> tuple[int, int]:

@@ -74,6 +74,8 @@ class Caller:
 
     async def enter(self, key: str, step: Enter, where: Where) -> None:
         if not self.journal.entered(key):
+            if step.phase != "complete":
+                self.check_quorum()
             common = _common(key, where)
             self.journal.later(PhaseEntered(**common, protocol=where.protocol, answer=step.answer))
 

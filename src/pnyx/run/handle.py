@@ -260,9 +260,12 @@ class RunHandle:
 
     def _result(self, decision: Decision) -> Result:
         decision = replace(decision, **calibrated(self.spec, decision))
+        detail = dict(decision.detail)
         if self.summary.overrun_usd:
-            detail = {**decision.detail, "overrun_usd": self.summary.overrun_usd}
-            decision = replace(decision, detail=detail)
+            detail["overrun_usd"] = self.summary.overrun_usd
+        if decision.answer.strip() in self.summary.cut:
+            detail["truncated"] = True
+        decision = replace(decision, detail=detail)
         dropped = tuple(self.summary.dropped)
         return Result(
             **{f.name: getattr(decision, f.name) for f in fields(decision)},

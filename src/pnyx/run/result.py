@@ -50,7 +50,7 @@ class Result(Decision):
 
 @dataclass
 class Summary:
-    """What a run's events add up to, so far."""
+    """What a run's events add up to, so far. cut: replies that ended at a limit of tokens."""
 
     usage: dict[str, Any] = field(
         default_factory=lambda: {
@@ -66,6 +66,7 @@ class Summary:
     answer: str | None = None
     exhausted: str | None = None
     overrun_usd: float = 0.0
+    cut: set[str] = field(default_factory=set)
 
     def add(self, event: Event) -> None:
         match event:
@@ -75,6 +76,8 @@ class Summary:
                 for name in ("input_tokens", "cached_tokens", "output_tokens"):
                     self.usage[name] += getattr(event, name)
                 self._charge(event.cost_usd)
+                if event.finish_reason == "length":
+                    self.cut.add(event.text.strip())
             case CallFailed():
                 self._charge(event.charged_usd)
             case SeatDropped():

@@ -78,7 +78,13 @@ class Spec:
     @property
     def panel(self) -> Panel:
         return Panel(
-            self.seats, self.seed, self.salt, frame=_frame, tools=self.tools, tool_turns=self.tool_turns
+            self.seats,
+            self.seed,
+            self.salt,
+            frame=_frame,
+            tools=self.tools,
+            tool_turns=self.tool_turns,
+            authors=tuple(given.source for given in self.responses if given.source),
         )
 
     @property

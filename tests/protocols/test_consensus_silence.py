@@ -1,0 +1,35 @@
+"""consensus, where seats are silent: who stands in for whom."""
+
+from __future__ import annotations
+
+from pnyx.core.steps import Ask
+from pnyx.protocols.consensus import PROTOCOL
+from tests.support.driven import Driven, kind, seat
+
+A, B, C, D = (
+    seat("A", "one:small", 2.0),
+    seat("B", "two:large", 9.0),
+    seat("C", "three:mid"),
+    seat("D", "two:d"),
+)
+SAID = "The claim that nobody needs backups is false: disks fail at 1 % a year."
+
+
+def test_in_place_of_a_silent_challenger_the_next_in_rank_is_asked() -> None:
+    def say(ask: Ask) -> str | None:
+        return None if kind(ask) == "challenge" and ask.seat in (A, C) else SAID
+
+    driven = Driven(PROTOCOL, say, seats=(A, B, C, D), rounds=1)
+    decision = driven.decide()
+    asked = driven.of("challenge")
+    # The first angle is left, and the proposer is nobody's stand-in.
+    assert [ask.seat for ask in asked] == [A, C, D]
+    assert decision.detail["challenges"] == [{"seat": D.label, "framing": "flaw", "flagged": None}]
+
+
+def test_who_may_not_propose_does_so_where_all_others_are_silent() -> None:
+    shy = seat("E", "four:search", 99.0, proposer_eligible=False)
+    for seats, asked in (((shy, A, C), [C]), ((shy, A), [A, shy])):
+        driven = Driven(PROTOCOL, lambda ask: None if ask.seat == A else SAID, seats=seats, rounds=1)
+        driven.decide()
+        assert [ask.seat for ask in driven.of("propose")] == asked
