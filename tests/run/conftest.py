@@ -24,6 +24,5 @@ async def make(tmp_path: Path) -> AsyncIterator[Callable[[Host], House]]:
     yield build
     for house in houses:
         await house.stop()
-        if house.runner._keeper is not None:
-            house.runner._keeper.cancel()
+        await house.runner._keeper.close()
     await database.close()

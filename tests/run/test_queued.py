@@ -72,8 +72,7 @@ async def test_a_worker_that_stops_puts_its_runs_back_and_one_asked_to_pause_doe
     assert await row_of(house, ids[0]) == row
     await house.runner.cancel(ids[0])
     well_formed(await house.log(ids[0]))
-    if worker.runner._keeper is not None:
-        worker.runner._keeper.cancel()
+    await worker.runner._keeper.close()
 
 
 async def test_a_fork_left_to_a_worker_takes_its_parents_replies(make: Callable[[Host], House]) -> None:

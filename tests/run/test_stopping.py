@@ -18,8 +18,8 @@ from pnyx.core.events import (
 from pnyx.errors import Diverged, Fenced, Interrupted, StoreError, UsageError
 from pnyx.providers.seam import Call
 from pnyx.run.batch import Batch
+from pnyx.run.keeping import POLL_S
 from pnyx.run.result import exit_code
-from pnyx.run.runner import POLL_S
 from pnyx.store import runs as store
 from tests.support.houses import House, account_of, said, spec, well_formed
 from tests.support.panels import Host

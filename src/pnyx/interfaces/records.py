@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
@@ -14,6 +13,7 @@ from sqlalchemy import Connection
 from ..config import database_url
 from ..core.events import Event
 from ..core.words import Snippet
+from ..run.beginning import span
 from ..run.lease import alive, waiting
 from ..run.result import Result, Summary
 from ..settings import Settings
@@ -170,7 +170,7 @@ def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
         dropped=tuple(summary.dropped),
         degraded=bool(summary.dropped),
         usage=dict(summary.usage),
-        elapsed_s=_span(events),
+        elapsed_s=span(events),
         detail={"message": message} if message else {},
     )
 
@@ -182,11 +182,3 @@ def _state(row: store.RunRow) -> tuple[str, str, str]:
     if alive(row.worker, row.heartbeat_at, time.time()):
         return "running", "", ""
     return "paused", "interrupted", "the process that ran it is gone"
-
-
-def _span(events: Sequence[Event]) -> float:
-    """Seconds from the first event to the last."""
-    if not events:
-        return 0.0
-    first, last = (datetime.fromisoformat(events[i].time) for i in (0, -1))
-    return round((last - first).total_seconds(), 3)

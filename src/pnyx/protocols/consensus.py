@@ -18,6 +18,7 @@ from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
 from ..core.sycophancy import flatters
 from ..core.text import Material
+from ..errors import NoQuorum
 from ..prompts import load
 from .asking import ask_each, question
 
@@ -68,6 +69,8 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         ranked = challengers(panel.seats, proposal.seat)
         instead = [seat for seat in ranked[count:] if seat != proposal.seat]
         challenges = await ask_each(panel, [*ranked[:count], *instead], framed)
+        if len(panel.seats) > 1 and all(challenge.seat == proposal.seat for challenge in challenges):
+            raise NoQuorum("consensus, challenge: nobody but the proposer's own seat answered")
 
         await panel.enter("revise", n, answer or proposal.text, challenges=challenges)
         authors = tuple(dict.fromkeys((proposal.seat, *seats)))

@@ -84,16 +84,16 @@ class _Opened:
         self._provider: Provider | None = None
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
-        return await (await self._ready()).complete(call, on_text)
+        return await (await self.opened()).complete(call, on_text)
 
     async def searches(self, model: str) -> bool:
-        return await can_search(await self._ready(), model)
+        return await can_search(await self.opened(), model)
 
     async def close(self) -> None:
         if self._provider is not None:
             await self._provider.close()
 
-    async def _ready(self) -> Provider:
+    async def opened(self) -> Provider:
         if self._provider is None:
             async with self._turn:
                 if self._provider is None:

@@ -15,7 +15,7 @@ from ..core.models import Usage
 from ..core.steps import Schema
 from ..core.toolcalls import ToolCall, ToolSpec
 
-__all__ = ["Call", "Completion", "Message", "Provider", "ToolCall", "ToolSpec", "can_search"]
+__all__ = ["Call", "Completion", "Message", "Provider", "ToolCall", "ToolSpec", "can_search", "opened"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,13 @@ class Provider(Protocol):
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion: ...
 
     async def close(self) -> None: ...
+
+
+async def opened(provider: Provider) -> None:
+    """Until what the provider needs is loaded, which is no part of any call's time. Raises as it does."""
+    ready = getattr(provider, "opened", None)
+    if ready is not None:
+        await ready()
 
 
 async def can_search(provider: Provider, model: str) -> bool:

@@ -10,6 +10,7 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -21,7 +22,7 @@ from ..core.steps import Ask
 from ..core.structured import read_object
 from ..core.sycophancy import refusal, silent
 from ..errors import OutOfBudget, ProviderError
-from ..providers.seam import Call, Completion, Message, Provider, can_search
+from ..providers.seam import Call, Completion, Message, Provider, can_search, opened
 from .budget import nusd, usd
 from .drive import Where
 from .journal import Outcome
@@ -72,8 +73,12 @@ class Attempts:
         copied = caller.journal.inherited.get(self.key)
         if copied is not None and copied.fingerprint == self.mark:
             return self._copy(copied)
+        # Here and not where a seat is lost: a replay finds that in the journal, and must come by here too.
+        caller.check_quorum()
         gate = caller.gates[seat.provider]
         provider = caller.open_provider(seat.provider)
+        with suppress(ProviderError):  # told when it is asked
+            await opened(provider)
         if caller.searches and TOOL in self.ask.tools and await can_search(provider, seat.name):
             self.searches = caller.searches
         call_deadline: Deadline | None = None
@@ -83,8 +88,10 @@ class Attempts:
         while True:
             if (refused := self._refused()) is not None:
                 return refused
-            async with gate.call():
+            async with gate.call(caller.halting, within=caller.deadline.left) as inside:
                 caller.check()
+                if not inside:
+                    continue
                 if (refused := self._refused()) is not None:  # while it waited at the gate
                     return refused
                 if call_deadline is None:
@@ -111,7 +118,6 @@ class Attempts:
             failed = self._failed(started, result, elapsed, final=wait is None, wait=wait)
             if wait is None:
                 caller.circuits[seat.model].failed(caller.journal.run_id, failed.kind, failed.message)
-                caller.check_quorum()
                 return failed
             await caller.pause(wait)
 
@@ -155,8 +161,8 @@ class Attempts:
             await asyncio.wait([first], timeout=patience)
             if first.done() or gate.full or caller.halted is not None or not caller.hedging.take():
                 return await first
-            async with gate.call():
-                if first.done():  # while the host's rate held the second one back
+            async with gate.call(first, caller.halting, within=caller.deadline.left) as inside:
+                if first.done() or not inside:  # while the host's rate held the second one back
                     return await first
                 try:
                     again = await self._intend()
@@ -238,9 +244,9 @@ class Attempts:
             attempt=started.attempt,
             fingerprint=self.mark,
             model=done.model or ask.seat.model,
-            text=done.text,
+            text=caller.redact(done.text),
             tool_calls=tuple(asdict(call) for call in done.tool_calls),
-            data=read_object(done.text) if ask.schema else None,
+            data=read_object(caller.redact(done.text)) if ask.schema else None,
             finish_reason=done.finish_reason,
             input_tokens=bill.usage.input_tokens,
             cached_tokens=bill.usage.cached_tokens,
@@ -306,7 +312,6 @@ class Attempts:
         failed = self._unsent(kind, message)
         self.caller.journal.later(failed)
         self.caller.journal.later(self._dropped(failed))
-        self.caller.check_quorum()
         return failed
 
     def _unsent(self, kind: str, message: str) -> CallFailed:

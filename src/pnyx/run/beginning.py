@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -19,7 +20,17 @@ from ..store import runs as store
 from .limits import now
 from .spec import Spec
 
-__all__ = ["Resumable", "inherited_calls", "named_id", "new_id", "new_row", "resumable", "run_started"]
+__all__ = [
+    "Resumable",
+    "inherited_calls",
+    "named_id",
+    "new_id",
+    "new_row",
+    "resumable",
+    "run_started",
+    "span",
+    "spent_s",
+]
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -82,6 +93,20 @@ def resumable(
     """The run whose id begins with `prefix`. changes: to its spec. Raises `NotFound`."""
     row = store.find(connection, prefix, owner)
     return Resumable(row, store.log(connection, row.id), replace(Spec.from_json(row.spec), **changes))
+
+
+def spent_s(row: store.RunRow, past: Sequence[Event]) -> float:
+    """Seconds that earlier processes worked on a run; of one that was killed, those that its events tell."""
+    told = (row.result or {}).get("elapsed_s")
+    return span(past) if told is None else float(told)
+
+
+def span(events: Sequence[Event]) -> float:
+    """Seconds from the first event to the last."""
+    if not events:
+        return 0.0
+    first, last = (datetime.fromisoformat(events[i].time) for i in (0, -1))
+    return round((last - first).total_seconds(), 3)
 
 
 async def inherited_calls(database: Database, forked_from: str | None) -> dict[str, CallFinished]:

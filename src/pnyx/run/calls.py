@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,13 +63,14 @@ class Caller:
     warn_usd: float | None = None
     spent_nusd: int = 0
     halted: Halted | None = None
-    _halting: asyncio.Event = field(default_factory=asyncio.Event)
+    halting: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def halt(self, why: Halted) -> None:
         """Let no further request out. Those in flight are still received and recorded."""
         if self.halted is None:
             self.halted = why
-            self._halting.set()
+            if not self.halting.done():
+                self.halting.set_result(None)
 
     async def enter(self, key: str, step: Enter, where: Where) -> None:
         if not self.journal.entered(key):
@@ -91,8 +91,7 @@ class Caller:
     async def close(self, key: str, late: Sequence[int], where: Where) -> None:
         """Record that these branches are given up; what they have in flight is charged."""
         given_up = [f"{key}.{n}" for n in late]
-        # An intent that was queued when its branch was given up is known only once it is committed.
-        await self.journal.append()
+        await self.journal.settled()
         self.write_off(given_up, GIVEN_UP)
         self.journal.later(
             VoteTallied(**_common(key, where), rule=CLOSED, tally={}, detail={"branches": given_up})
@@ -146,8 +145,7 @@ class Caller:
 
     async def pause(self, seconds: float) -> None:
         """Wait between two attempts, unless the run halts first."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._halting.wait(), min(seconds, max(self.deadline.left, 0)))
+        await asyncio.wait([self.halting], timeout=min(seconds, max(self.deadline.left, 0)))
         self.check()
 
     def write_off(self, branches: Sequence[str] = ("",), why: str = UNKNOWN) -> list[CallStarted]:

@@ -124,7 +124,7 @@ class RunHandle:
                 elif (live.seq or 0) > after:
                     after = live.seq or after
                     yield live
-            if self._last is not None and (self._last.seq or 0) > after:
+            if self._last is not None and (self._last.seq is None or self._last.seq > after):
                 yield self._last
         finally:
             self._watchers.discard(queue)
@@ -220,6 +220,7 @@ class RunHandle:
     async def _finish(self, result: Result) -> Result:
         self._ending = True
         # A branch that lost a race may have left a request behind; every reservation ends settled.
+        await self.caller.journal.settled()
         self.caller.write_off()
         result = replace(result, usage=dict(self.summary.usage), elapsed_s=self._elapsed())
         event = RunFinished(time=now(), status=result.status, result=result.to_json())
@@ -233,12 +234,9 @@ class RunHandle:
         result = self._ended("paused", why.stop_reason, str(why))
         waits = self.gives_back and isinstance(why, Interrupted)
         await self._release("running" if waits else "paused", result=result)
-        seq = self.caller.journal.seq + 1
-        self.publish(
-            RunFinished(
-                run_id=self.run_id, seq=seq, time=now(), status=result.status, result=result.to_json()
-            )
-        )
+        # It takes no number: what comes when the run goes on will have that one.
+        last = RunFinished(run_id=self.run_id, time=now(), status=result.status, result=result.to_json())
+        self.publish(last)
         return result
 
     async def _release(self, status: str, *events: Event, result: Result | None = None) -> None:

@@ -70,6 +70,7 @@ class Journal:
         self._closed: set[str] = set()
         self._buffer: list[Event] = []
         self._failure: BaseException | None = None
+        self._queued = 0
         for event in past:
             self._read(event)
 
@@ -132,6 +133,11 @@ class Journal:
             self._buffer[:0] = owed
             raise
 
+    async def settled(self) -> None:
+        """Until all that was queued is committed: an intent is in flight, and known, from then on."""
+        if self._queued:
+            await self.append()
+
     def post(self, *batch: Event, ledger: Callable[[Connection], None] | None = None) -> None:
         """Queue an outcome to be committed now, without waiting for the commit.
 
@@ -161,7 +167,10 @@ class Journal:
                 ledger(connection)
             return store.append(connection, self.run_id, self.epoch, pending, columns)
 
+        self._queued += 1
+
         def committed(result: tuple[int, str | None]) -> None:
+            self._queued -= 1
             self.seq, stop = result
             for event in unread:
                 self._read(event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import AsyncIterator
@@ -10,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Any
 
 from ..errors import ProviderError
 
@@ -90,10 +92,45 @@ class Gate:
         return self._inside.locked()
 
     @asynccontextmanager
-    async def call(self) -> AsyncIterator[None]:
-        async with self._inside:
+    async def call(self, *unless: asyncio.Future[Any], within: float = math.inf) -> AsyncIterator[bool]:
+        """Waits to be let in, and leaves at the end. False, and outside, where one of `unless` is done first,
+        or `within` seconds are over.
+        """
+        if not await self._entered(unless, within):
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            self._inside.release()
+
+    async def _entered(self, unless: tuple[asyncio.Future[Any], ...], within: float) -> bool:
+        if not (self.full or self._spacing):
+            await self._inside.acquire()
+            return True
+        entering = asyncio.ensure_future(self._enter())
+        timeout = None if within == math.inf else max(within, 0)
+        try:
+            await asyncio.wait((entering, *unless), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            entering.cancel()
+            await asyncio.wait([entering])
+        except asyncio.CancelledError:
+            entering.add_done_callback(self._left)
+            entering.cancel()
+            raise
+        return not entering.cancelled()
+
+    def _left(self, entering: asyncio.Task[None]) -> None:
+        if not entering.cancelled():
+            self._inside.release()
+
+    async def _enter(self) -> None:
+        await self._inside.acquire()
+        try:
             if self._spacing:
                 now = time.monotonic()
                 self._next = max(self._next, now) + self._spacing
                 await asyncio.sleep(self._next - self._spacing - now)
-            yield
+        except BaseException:
+            self._inside.release()
+            raise

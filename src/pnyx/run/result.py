@@ -109,7 +109,8 @@ def exit_code(result: Result, require_consensus: bool = False) -> int:
             return 130
         case "paused", _:
             return 4
-    if require_consensus and result.status not in ("consensus", "majority"):
+    agreed = result.status in ("consensus", "majority") and result.consensus_reached is not False
+    if require_consensus and not agreed:
         return 3
     return 5 if result.degraded else 0
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -24,12 +24,13 @@ from ..settings import Settings
 from ..store import Database, ledger
 from ..store import runs as store
 from ..store.runs import WORKER
-from .beginning import Resumable, inherited_calls, named_id, new_id, new_row, resumable, run_started
+from .beginning import Resumable, inherited_calls, named_id, new_id, new_row, resumable, run_started, spent_s
 from .budget import Purse, budget_event
 from .experience import Experience
 from .handle import FINAL, RunHandle
 from .journal import Journal
-from .lease import BEAT_S, alive, this_worker, waiting
+from .keeping import Keeper
+from .lease import alive, this_worker, waiting
 from .limits import now
 from .request import shared_caps
 from .spec import Spec
@@ -40,8 +41,6 @@ __all__ = ["Runner"]
 T = TypeVar("T")
 STARTS = 8
 """Runs that begin together: each writes its first prompts at once, and all else waits for those."""
-POLL_S = 0.5
-"""How often other processes' requests to stop are looked for, in seconds."""
 
 
 class Runner:
@@ -58,11 +57,10 @@ class Runner:
         self._name = f"{WORKER}{this_worker()}" if worker else this_worker()
         self._handles: dict[str, RunHandle] = {}
         self.workshop = Workshop(settings, providers)
-        self._keeper: asyncio.Task[None] | None = None
+        self._keeper = Keeper(database, self._name, self._handles, "running" if worker else "paused")
         self._experience = Experience(database)
         self._starting = asyncio.Semaphore(STARTS)
         self.stopping = False
-        self._stranded: dict[str, int] = {}
         self._forgotten: set[asyncio.Task[object]] = set()
 
     @classmethod
@@ -95,10 +93,7 @@ class Runner:
             handle.kill()
         for handle in list(self._handles.values()):
             await handle.wait()
-        if self._keeper is not None:
-            self._keeper.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._keeper
+        await self._keeper.close()
         if self._forgotten:
             await asyncio.wait(self._forgotten)
         await self.providers.close()
@@ -184,7 +179,7 @@ class Runner:
         purse = Purse(row.id, spec.caps)
 
         def put(connection: Connection) -> None:
-            epoch = store.take(connection, row.id, None, now(), time.time(), row.epoch)
+            epoch = store.take(connection, row.id, None, now(), time.time(), (row.epoch, row.seq))
             purse.open(connection, now())
             account = ledger.read_account(connection, purse.run_scope)
             raised = [] if budget_usd is None else [budget_event("raised", account, now())]
@@ -216,18 +211,29 @@ class Runner:
             return RunHandle(self.database, row.id, spec, past=past)
         await self._check_resumable(run)
         inherited = await inherited_calls(self.database, row.forked_from)
-        # In one commit: what fails between the two would leave a run that nobody is running.
-        epoch = await self._take(row, Purse(row.id, spec.caps))
-        spent_s = (row.result or {}).get("elapsed_s")
-        handle = self._handle(row.id, spec, epoch, past=past, inherited=inherited, spent_s=spent_s)
-        purse = handle.caller.purse
-        handle.lost.extend(handle.caller.write_off())
-        if budget_usd is not None:
-            account = await self.database.read(lambda c: ledger.read_account(c, purse.run_scope))
-            await handle.caller.journal.append(
-                budget_event("raised", account, now()), columns={"spec": spec.to_json()}
+        with self._ours(row.id, row.epoch + 1):
+            # In one commit: what fails between the two would leave a run that nobody is running.
+            epoch = await self._take(row, Purse(row.id, spec.caps))
+            handle = self._handle(
+                row.id, spec, epoch, past=past, inherited=inherited, spent_s=spent_s(row, past)
             )
-        return self._launch(handle)
+            purse = handle.caller.purse
+            handle.lost.extend(handle.caller.write_off())
+            if budget_usd is not None:
+                account = await self.database.read(lambda c: ledger.read_account(c, purse.run_scope))
+                await handle.caller.journal.append(
+                    budget_event("raised", account, now()), columns={"spec": spec.to_json()}
+                )
+            return self._launch(handle)
+
+    @contextmanager
+    def _ours(self, run_id: str, epoch: int) -> Iterator[None]:
+        """Where a run becomes ours: given back if whoever asked for it is gone before it is launched."""
+        try:
+            yield
+        except (asyncio.CancelledError, StoreError):
+            self._keeper.let_go(run_id, epoch)
+            raise
 
     async def _found(self, prefix: str, owner: str | None, **changes: float | None) -> Resumable:
         told = {name: value for name, value in changes.items() if value is not None}
@@ -255,16 +261,18 @@ class Runner:
         if local is not None:
             local.cancel()
             await local.wait()
-        elif alive(row.worker, row.heartbeat_at, time.time()):
+            await asyncio.sleep(0)
+            return await self.cancel(row.id)  # it may have been about to pause
+        if alive(row.worker, row.heartbeat_at, time.time()):
             await self.database.write(lambda c: store.patch(c, row.id, {"stop": "cancel"}))
         else:
             past = await self.database.read(lambda c: store.log(c, row.id))
-            spent_s = (row.result or {}).get("elapsed_s")
             try:
                 epoch = await self._take(row)
             except Running:
                 return await self.cancel(row.id)  # a worker was faster
-            handle = self._handle(row.id, Spec.from_json(row.spec), epoch, past=past, spent_s=spent_s)
+            spec = Spec.from_json(row.spec)
+            handle = self._handle(row.id, spec, epoch, past=past, spent_s=spent_s(row, past))
             await handle.end_cancelled()
         return row.id
 
@@ -285,7 +293,7 @@ class Runner:
         """
 
         def take(connection: Connection) -> int:
-            epoch = store.take(connection, row.id, self._name, now(), time.time(), row.epoch)
+            epoch = store.take(connection, row.id, self._name, now(), time.time(), (row.epoch, row.seq))
             if purse is not None:
                 purse.open(connection, now())
             return epoch
@@ -332,7 +340,8 @@ class Runner:
             handle.caller.purse.open(connection, row.created_at)
 
         async with self._starting:
-            await handle.caller.journal.append(run_started(spec, forked_from), ledger=create)
+            with self._ours(row.id, row.epoch) if worker else nullcontext():
+                await handle.caller.journal.append(run_started(spec, forked_from), ledger=create)
             yield handle
 
     def _handle(
@@ -366,33 +375,11 @@ class Runner:
         handle.launch(partial(self._ended, handle))
         if self.stopping:
             handle.interrupt()
-        if self._keeper is None:
-            self._keeper = asyncio.create_task(self._keep())
+        self._keeper.start()
         return handle
 
     def _ended(self, handle: RunHandle) -> None:
         if self._handles.get(handle.run_id) is handle:
             del self._handles[handle.run_id]
         if handle.stranded:
-            self._stranded[handle.run_id] = handle.caller.journal.epoch
-
-    async def _keep(self) -> None:
-        """Renew the lease of our runs, and hear when another process wants one stopped."""
-        beat = 0.0
-        while True:
-            await asyncio.sleep(POLL_S)
-            with suppress(StoreError):  # a database that is away comes back, or the next write says so
-                status = "running" if self.worker else "paused"
-                for run_id, epoch in list(self._stranded.items()):
-                    release = partial(store.release, run_id=run_id, epoch=epoch, now=now(), status=status)
-                    await self.database.write(release)
-                    del self._stranded[run_id]
-                if not self._handles:
-                    continue
-                if time.monotonic() - beat > BEAT_S:
-                    beat = time.monotonic()
-                    await self.database.write(lambda c: store.beat(c, self._name, time.time()))
-                stopped = await self.database.read(lambda c: store.stopped(c, self._name))
-                for run_id, how in stopped.items():
-                    if run_id in self._handles:
-                        self._handles[run_id].stop(how)
+            self._keeper.let_go(handle.run_id, handle.caller.journal.epoch)

@@ -6,11 +6,22 @@ A write that is refused raises; the engine rolls it back alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, literal_column, or_, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    literal_column,
+    or_,
+    select,
+    text,
+    update,
+)
 
 from ..core.models import NUSD
 from ..errors import OutOfBudget
@@ -18,6 +29,10 @@ from .prepared import Prepared
 from .schema import ledger
 
 __all__ = ["Account", "Exhausted", "open_account", "read_account", "reserve", "settle"]
+
+
+NO_CAP = 2**62
+"""nUSD, more than anything costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +43,11 @@ class Account:
     cap_nusd: int | None
     spent_nusd: int
     reserved_nusd: int
+
+    def within(self, cap_nusd: int | None) -> Account:
+        """The account, with this cap where it is the lower one."""
+        caps = [cap for cap in (self.cap_nusd, cap_nusd) if cap is not None]
+        return replace(self, cap_nusd=min(caps, default=None))
 
     def fits(self, amount: int) -> bool:
         return self.cap_nusd is None or self.spent_nusd + self.reserved_nusd + amount <= self.cap_nusd
@@ -63,14 +83,18 @@ def read_account(connection: Connection, scope: str) -> Account:
 
 
 def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int) -> None:
-    """Hold `amount` nUSD in every scope, or in none. caps: scope -> nUSD, for accounts still to be made.
+    """Hold `amount` nUSD in every scope, or in none. caps: scope -> nUSD, which hold whoever set the
+    account's own since: another process may have none.
 
     Raises `Exhausted` with the account that is full.
     """
-    holding = _named(caps) | {"amount": amount}
+    own = {f"own_{n}": NO_CAP if cap is None else cap for n, cap in enumerate(caps.values())}
+    holding = _named(caps) | own | {"amount": amount}
     _line_up(connection, len(caps), holding)
     held = {scope for (scope,) in _reserving(len(caps))(connection, holding)}
-    missing = {scope: read_account(connection, scope) for scope in sorted(caps.keys() - held)}
+    missing = {
+        scope: read_account(connection, scope).within(caps[scope]) for scope in sorted(caps.keys() - held)
+    }
     for account in missing.values():
         if not account.fits(amount):
             raise Exhausted(account, amount)
@@ -122,9 +146,13 @@ def _locking(n: int) -> Prepared:
 def _reserving(n: int) -> Prepared:
     """Holds an amount in those of n accounts that have room for it; gives their scopes."""
     used = ledger.c.spent_nusd + ledger.c.reserved_nusd + bindparam("amount")
+    own = [bindparam(f"own_{i}", type_=BigInteger) for i in range(n)]
     return Prepared(
         update(ledger)
-        .where(_among(n), or_(ledger.c.cap_nusd.is_(None), used <= ledger.c.cap_nusd))
+        .where(
+            or_(*(and_(ledger.c.scope == bindparam(f"scope_{i}"), used <= own[i]) for i in range(n))),
+            or_(ledger.c.cap_nusd.is_(None), used <= ledger.c.cap_nusd),
+        )
         .values(reserved_nusd=ledger.c.reserved_nusd + bindparam("amount"))
         .returning(ledger.c.scope)
     )

@@ -207,16 +207,18 @@ def take(
     worker: str | None,
     now: str,
     beat_at: float,
-    seen: int | None = None,
+    seen: tuple[int, int] | None = None,
 ) -> int:
     """Make `worker` the run's only writer: raises its epoch, which refuses every earlier writer.
 
     worker: None leaves it to the first worker that takes it up.
-    seen: the epoch that the run had when it was found to be free. Raises `Running` where another was faster.
+    seen: the run's epoch and seq when it was found to be free. Raises `Running` where another was faster, or
+    who had it went on after all: what was read of the run is then no longer all of it.
     """
+    unchanged = () if seen is None else (runs.c.epoch == seen[0], runs.c.seq == seen[1])
     statement = (
         update(runs)
-        .where(runs.c.id == run_id, *(() if seen is None else (runs.c.epoch == seen,)))
+        .where(runs.c.id == run_id, *unchanged)
         .values(
             epoch=runs.c.epoch + 1,
             worker=worker,

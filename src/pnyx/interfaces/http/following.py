@@ -47,7 +47,7 @@ async def followed(runner: Runner, run_id: str, after: int = 0, tokens: bool = F
         last: Event | None = None
         async for event in handle.events(after, tokens):
             last = event
-            yield _unnumbered(event)
+            yield event
         if not isinstance(last, RunFinished):
             await handle.result()  # raises why
         return
@@ -71,13 +71,6 @@ def _news(connection: Any, run_id: str, after: int) -> tuple[store.RunRow, list[
     # The row first: events that come in between are then seen with the next look, and none is missed.
     row = store.find(connection, run_id)
     return row, store.log(connection, run_id, after)
-
-
-def _unnumbered(event: Event) -> Event:
-    """A paused run's last word takes no number: what comes when it goes on will have that one."""
-    if isinstance(event, RunFinished) and event.status == "paused":
-        return RunFinished(run_id=event.run_id, time=event.time, status=event.status, result=event.result)
-    return event
 
 
 async def watched(

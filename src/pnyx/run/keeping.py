@@ -1,0 +1,71 @@
+"""The lease of a process on its runs: renewed while they go on, and given back where one cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+
+from ..errors import StoreError
+from ..store import Database
+from ..store import runs as store
+from .handle import RunHandle
+from .lease import BEAT_S
+from .limits import now
+
+__all__ = ["Keeper"]
+
+POLL_S = 0.5
+"""How often other processes' requests to stop are looked for, in seconds."""
+
+
+class Keeper:
+    """Renews the lease of the runs in `handles`, and hears when another process wants one stopped.
+
+    name: of this process. released: the status of a run that this process had to let go of.
+    """
+
+    def __init__(
+        self, database: Database, name: str, handles: Mapping[str, RunHandle], released: str
+    ) -> None:
+        self._database, self._name, self._handles, self._released = database, name, handles, released
+        self._stranded: dict[str, int] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        if self._task is None:
+            self._task = asyncio.create_task(self._keep())
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    def let_go(self, run_id: str, epoch: int) -> None:
+        """Give back, as soon as the database can be written, a run that is ours and that nobody runs."""
+        self._stranded[run_id] = epoch
+        self.start()
+
+    async def _keep(self) -> None:
+        beat = 0.0
+        while True:
+            await asyncio.sleep(POLL_S)
+            with suppress(StoreError):  # a database that is away comes back, or the next write says so
+                for run_id, epoch in list(self._stranded.items()):
+                    release = partial(
+                        store.release, run_id=run_id, epoch=epoch, now=now(), status=self._released
+                    )
+                    await self._database.write(release)
+                    del self._stranded[run_id]
+                if not self._handles:
+                    continue
+                if time.monotonic() - beat > BEAT_S:
+                    beat = time.monotonic()
+                    await self._database.write(lambda c: store.beat(c, self._name, time.time()))
+                stopped = await self._database.read(lambda c: store.stopped(c, self._name))
+                for run_id, how in stopped.items():
+                    if run_id in self._handles:
+                        self._handles[run_id].stop(how)
