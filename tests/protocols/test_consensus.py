@@ -269,11 +269,16 @@ def test_without_any_challenge_there_is_no_revision() -> None:
     assert run.entered[-1] == ("challenge", 1)
 
 
-def test_confidence_is_null_when_only_one_seat_spoke() -> None:
-    run = Driven(lambda ask: None if ask.seat == A else words(FLAW)(ask), seats=(A, B), rounds=1)
-    decision = run.decide()
-    assert decision.confidence is None
-    assert decision.confidence_rule is None
+def test_one_seat_that_challenges_itself_is_no_quorum() -> None:
+    for seats, challenged in (((A, B), 2), ((A, B, C), 4)):
+        run = Driven(
+            lambda ask: words(FLAW)(ask) if ask.seat == B else None,
+            seats=seats,
+            rounds=2,
+            challengers=challenged,
+        )
+        with pytest.raises(NoQuorum, match="nobody but the proposer"):
+            run.decide()
 
 
 def test_the_first_round_never_converges() -> None:

@@ -29,7 +29,11 @@ def test_in_place_of_a_silent_challenger_the_next_in_rank_is_asked() -> None:
 
 def test_who_may_not_propose_does_so_where_all_others_are_silent() -> None:
     shy = seat("E", "four:search", 99.0, proposer_eligible=False)
+
+    def say(ask: Ask) -> str | None:
+        return None if ask.seat == A and kind(ask) == "propose" else SAID
+
     for seats, asked in (((shy, A, C), [C]), ((shy, A), [A, shy])):
-        driven = Driven(PROTOCOL, lambda ask: None if ask.seat == A else SAID, seats=seats, rounds=1)
+        driven = Driven(PROTOCOL, say, seats=seats, rounds=1)
         driven.decide()
         assert [ask.seat for ask in driven.of("propose")] == asked

@@ -265,7 +265,8 @@ class Runner:
             return await self.cancel(row.id)  # it may have been about to pause
         if alive(row.worker, row.heartbeat_at, time.time()):
             await self.database.write(lambda c: store.patch(c, row.id, {"stop": "cancel"}))
-        else:
+            row = await self.database.read(lambda c: store.find(c, row.id))
+        if row.status not in FINAL and not alive(row.worker, row.heartbeat_at, time.time()):
             past = await self.database.read(lambda c: store.log(c, row.id))
             try:
                 epoch = await self._take(row)

@@ -1,0 +1,260 @@
+"""What happens between a look and a write: two processes, a cancel, a wait at a gate, a lifted cap."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pnyx.core.events import CallFailed, CallFinished, CallStarted, RunFinished
+from pnyx.core.models import Price, Usage
+from pnyx.errors import ProviderError, Running
+from pnyx.protocols import get
+from pnyx.providers.seam import Call, Completion
+from pnyx.run.limits import Gate, Limits
+from pnyx.run.result import Result, exit_code
+from pnyx.store import ledger
+from pnyx.store import runs as store
+from tests.support.houses import PANEL, House, account_of, said, spec, well_formed
+from tests.support.panels import Host
+
+Make = Callable[[Host], House]
+
+
+@asynccontextmanager
+async def locked(path: Path) -> AsyncIterator[None]:
+    """Another process writes, for as long as this lasts."""
+    other = sqlite3.connect(path, timeout=5, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.execute("COMMIT")
+        other.close()
+
+
+async def test_a_run_that_went_on_after_it_was_looked_at_is_not_taken(make: Make) -> None:
+    one, two = make(Host(said, pause=0.05)), make(Host(said))
+    handle = await one.start(options={"rounds": 1})
+    await one.runner._keeper.close()
+    lapsed = {"heartbeat_at": time.time() - 31, "worker": "elsewhere:1:1"}
+    await two.database.write(lambda c: store.patch(c, handle.run_id, lapsed))
+    prepare = two.runner.workshop.prepare
+
+    async def meanwhile(spec: Any) -> Any:
+        await handle.result()
+        return await prepare(spec)
+
+    two.runner.workshop.prepare = meanwhile  # type: ignore[method-assign]
+    with pytest.raises(Running):
+        await two.runner.resume(handle.run_id)
+    assert two.host.sent == []
+    well_formed(await two.log(handle.run_id))
+    assert (await account_of(two, handle.run_id)).reserved_nusd == 0
+    assert (await (await two.runner.resume(handle.run_id)).result()).status == "decided"
+
+
+async def test_a_cancel_while_an_intent_is_committed_leaves_nothing_reserved(
+    make: Make, tmp_path: Path
+) -> None:
+    house = make(Host(said, pause=0.01))
+    handle = await house.start(options={"rounds": 2}, owner="ann")
+    async for event in handle.events():
+        if isinstance(event, CallFinished):
+            break
+    async with locked(tmp_path / "pnyx.db"):
+        await asyncio.sleep(0.1)
+        handle.cancel()
+        await asyncio.sleep(0.1)
+    assert (await handle.result()).status == "cancelled"
+    for scope in (f"run:{handle.run_id}", "key:ann"):
+        account = await house.database.read(partial(ledger.read_account, scope=scope))
+        assert account.reserved_nusd == 0
+    log = await house.log(handle.run_id)
+    started = {(e.key, e.attempt) for e in log if isinstance(e, CallStarted)}
+    assert {(e.key, e.attempt) for e in log if isinstance(e, CallFinished | CallFailed)} == started
+
+
+async def test_a_cancel_of_a_run_that_is_just_being_paused_ends_it(make: Make, tmp_path: Path) -> None:
+    house = make(Host(said, pause=0.02))
+    handle = await house.start(options={"rounds": 2}, budget_usd=0.0035)
+    while not handle._ending:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    async with locked(tmp_path / "pnyx.db"):
+        ending = asyncio.create_task(house.runner.cancel(handle.run_id))
+        await asyncio.sleep(0.1)
+    assert await ending == handle.run_id
+    assert (await house.database.read(lambda c: store.find(c, handle.run_id))).status == "cancelled"
+
+
+async def test_a_start_that_nobody_waits_for_any_more_leaves_a_run_that_can_be_resumed(
+    make: Make, tmp_path: Path
+) -> None:
+    house = make(Host(said))
+    async with locked(tmp_path / "pnyx.db"):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(house.runner.start(spec(options={"rounds": 1})), 0.2)
+    async with asyncio.timeout(10):
+        rows = await house.database.read(store.listing)
+        while not rows or rows[0].status != "paused":
+            rows = await house.database.read(store.listing)
+            await asyncio.sleep(0.05)
+    resumed = await house.runner.resume(rows[0].id)
+    assert (await resumed.result()).status == "decided"
+
+
+@pytest.mark.parametrize("gate", [Gate(8, per_minute=6), Gate(1)], ids=["rate", "concurrency"])
+async def test_waiting_at_the_gate_heeds_the_deadline_and_an_interrupt(make: Make, gate: Gate) -> None:
+    house = make(Host(said, pause=8.0))
+    house.runner.workshop.gates["h"] = gate
+    await house.start(options={"rounds": 1})
+    await asyncio.sleep(0.1)
+    began = time.monotonic()
+    late = await house.start(options={"rounds": 1}, deadline_s=0.5)
+    assert (await late.result()).stop_reason == "deadline"
+    stopped = await house.start(options={"rounds": 1})
+    await asyncio.sleep(0.1)
+    stopped.interrupt()
+    assert (await stopped.result()).stop_reason == "interrupted"
+    assert time.monotonic() - began < 5
+    assert len(house.host.sent) == 1
+
+
+async def test_who_gives_up_at_a_gate_leaves_its_place_to_others() -> None:
+    gate, halt = Gate(1), asyncio.get_running_loop().create_future()
+    async with gate.call() as inside:
+        assert inside
+        async with gate.call(within=0.01) as late:
+            assert not late
+        asyncio.get_running_loop().call_later(0.01, halt.set_result, None)
+        async with gate.call(halt) as stopped:
+            assert not stopped
+        leaving = asyncio.create_task(gate.call().__aenter__())
+        await asyncio.sleep(0)
+        leaving.cancel()
+    async with asyncio.timeout(1), gate.call(halt) as again:
+        assert again
+    assert not gate.full
+
+
+async def test_a_run_is_held_to_the_cap_it_began_with_whoever_lifts_it(make: Make) -> None:
+    capped, free = make(Host(said, pause=0.02)), make(Host(said))
+    handle = await capped.start(options={"rounds": 3}, day_usd=0.004, key_usd=0.004)
+    await (await free.start(options={"rounds": 1}, owner="local")).result()
+    result = await handle.result()
+    assert (result.status, result.stop_reason) == ("paused", "budget")
+    assert (await account_of(capped, handle.run_id)).spent_nusd <= 4_000_000
+
+
+class Parted(Host):
+    """Plans two parts; two of three seats lose their keys in the first one."""
+
+    stuck = False
+
+    async def complete(self, call: Call, on_text: Any = None) -> Completion:
+        prompt = call.messages[-1].text
+        self.sent.append(call.model)
+        if call.model == "large" or (call.model == "mid" and "FIRST" in prompt):
+            raise ProviderError("auth", "revoked")
+        parts = [{"label": x, "question": f"What of the {x} part?"} for x in ("FIRST", "second")]
+        text = "It is so. Final answer: 4" if len(self.sent) > 1 else json.dumps({"subtasks": parts})
+        if self.stuck and call.model == "small" and len(self.sent) > 1:
+            await asyncio.sleep(60)
+        return Completion(text, Usage(10, 0, 10, 0))
+
+
+async def test_a_quorum_that_was_lost_is_lost_on_a_replay_too(make: Make) -> None:
+    seats = tuple(
+        replace(seat, price=Price(1.0, out)) for seat, out in zip(PANEL, (9.0, 6.0, 3.0), strict=True)
+    )
+    page = get("decompose")
+    asked = replace(
+        spec(seats=seats),
+        protocol="decompose",
+        options=page.settle({"inner": "single"}),
+        limits=Limits(30, 200, 0),
+    )
+    whole = make(Parted(said))
+    result = await (await whole.runner.start(asked)).result()
+    first = make(Parted(said))
+    handle = await first.runner.start(asked)
+    while first.host.sent.count("mid") < 1:  # noqa: ASYNC110 (the host has no event for it)
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
+    handle.kill()
+    await handle.result()
+    again = make(Parted(said))
+    again.host.sent += first.host.sent
+    resumed = await (await again.runner.resume(handle.run_id)).result()
+    assert (resumed.status, resumed.stop_reason) == (result.status, result.stop_reason)
+    well_formed(await again.log(handle.run_id))
+
+
+async def test_a_paused_runs_last_word_takes_no_number(make: Make) -> None:
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 3}, budget_usd=0.004)
+    last = [event async for event in handle.events()][-1]
+    assert isinstance(last, RunFinished)
+    assert (last.status, last.seq) == ("paused", None)
+    again = await house.runner.resume(handle.run_id, budget_usd=1.0)
+    numbers = [event.seq async for event in again.events()]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+async def test_the_time_of_a_killed_process_counts(make: Make) -> None:
+    house = make(Host(said, pause=0.3, die_before=2))
+    handle = await house.start(options={"rounds": 1})
+    with pytest.raises(BaseException):  # noqa: B017, PT011 (the process ends)
+        await handle.result()
+    lapsed = {"worker": "elsewhere:1:1", "heartbeat_at": 0.0}
+    await house.database.write(lambda c: store.patch(c, handle.run_id, lapsed))
+    again = house.again(Host(said))
+    result = await (await again.runner.resume(handle.run_id)).result()
+    await again.stop()
+    await again.runner._keeper.close()
+    assert result.elapsed_s >= 0.3
+
+
+async def test_a_key_in_a_reply_is_masked_before_anybody_reads_it(make: Make) -> None:
+    house = make(Host(lambda call: "My key is sk-very-secret. Final answer: yes"))
+    house.runner.workshop.providers.redact = lambda text: text.replace("sk-very-secret", "***")  # type: ignore[method-assign]
+    handle = await house.start(options={"rounds": 1})
+    result = await handle.result()
+    assert result.answer == "My key is ***. Final answer: yes"
+    assert all("sk-very-secret" not in str(event) for event in await house.log(handle.run_id))
+
+
+async def test_what_an_sdk_takes_to_load_is_no_part_of_a_calls_time(make: Make) -> None:
+    class Slow(Host):
+        opening = 0
+
+        async def opened(self) -> None:
+            self.opening += 1
+            await asyncio.sleep(0.5 if self.opening == 1 else 0)
+
+    house = make(Slow(said))
+    result = await (await house.start(options={"rounds": 1}, call_deadline_s=0.3)).result()
+    assert (result.status, result.degraded) == ("decided", False)
+
+
+def test_a_consensus_that_was_not_reached_is_none_where_one_is_required() -> None:
+    told: dict[str, Any] = {
+        "run_id": "x",
+        "protocol": "deliberate",
+        "question": "?",
+        "answer": "a",
+        "seats": (),
+        "usage": {},
+    }
+    for reached, code in ((True, 0), (False, 3), (None, 0)):
+        result = Result(**told, status="majority", consensus_reached=reached)
+        assert exit_code(result, require_consensus=True) == code
