@@ -65,6 +65,60 @@ def test_exactly_means_the_same_in_another_notation(target: str, said: str, corr
 
 
 @pytest.mark.parametrize(
+    ("question", "target", "said", "correct"),
+    [
+        ("What percent of 40 is 10?", "25", "25%", True),
+        ("What percent of 40 is 10?", "25", "0.25", False),
+        ("What percent of 40 is 10?", "25%", "25", True),
+        ("Give the share in %.", "12.5", "12.5 percent", True),
+        ("What percent of 40 is 10?", "25", "0.25%", False),
+        # Who asks what 20 % of 35 are does not want percent.
+        ("What is 20% of 35?", "7", "7%", False),
+        ("What is 20 percent of 35?", "7", "7 percent", False),
+        ("Is it so?", "yes", "true", True),
+        ("Is it so?", "false", "No, it is not.", True),
+        ("Is it so?", "yes", "false", False),
+        ("Which element?", "bromine", "Bromine (Br)", True),
+        ("Which element?", "bromine", "Bromine (Br, 35)", True),
+        ("Which element?", "bromine", "Bromine (or chlorine)", False),
+        ("Which element?", "bromine", "Chlorine (bromine)", False),
+        ("On which day?", "2106-02-07", "2106-02-07 06:28:15 UTC", True),
+        ("On which day?", "2106-02-07", "2106-02-07T06:28:15Z", True),
+        ("On which day?", "2106-02-07", "7 February 2106 at 06:28", True),
+        ("On which day?", "2106-02-07", "2106-02-08 06:28:15 UTC", False),
+        ("When?", "09:05", "09:05:00", True),
+        ("When?", "09:05:00", "9:05 am", True),
+        ("When?", "09:05", "09:05:30", False),
+        ("How many?", "-3", "minus three", True),
+        ("How many?", "-3", "negative three", True),
+        ("How many?", "3", "minus three", False),
+        ("How many?", "-3", "three", False),
+    ],
+)
+def test_what_the_question_or_the_target_leaves_no_room_for_is_no_difference(
+    question: str, target: str, said: str, correct: bool
+) -> None:
+    assert right(Item(id="1", question=question, target=target), said) is correct
+
+
+@pytest.mark.parametrize(
+    ("target", "said", "correct"),
+    [
+        ("10 lb", "10.05 pounds", True),
+        ("50 cents", "$0.501", True),
+        ("20 degrees", "20.1 °C", True),
+        ("20 degrees", "20.1 degrees", True),
+        ("10 lb", "£10.05", False),
+        ("10 pounds", "£10.05", True),
+        ("20 °C", "20.1 °F", False),
+        ("50 cents", "$0.52", False),
+    ],
+)
+def test_a_tolerance_holds_for_whatever_a_unit_can_stand_for(target: str, said: str, correct: bool) -> None:
+    assert right(item(target, grader="numeric", tolerance=0.01), said) is correct
+
+
+@pytest.mark.parametrize(
     ("said", "correct"),
     [
         ("3.14", True),
