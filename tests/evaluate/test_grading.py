@@ -176,6 +176,19 @@ async def test_a_judge_counts_where_both_orders_agree(
     assert (graded.correct, graded.why) == (correct, why)
 
 
+async def test_a_judged_answer_is_told_in_its_own_words_right_or_wrong() -> None:
+    for verdict in ("yes", "no"):
+
+        async def ask(prompt: str, verdict: str = verdict) -> str:
+            return f"Final answer: {verdict}"
+
+        asked = item("Because it is lighter.", grader="judge")
+        assert (await grade(asked, "It weighs less.", "less weight", ask)).answer == "less weight"
+        graded = await grade(asked, "Weight.\nThat is\nwhat it lacks, as one can see.", None, ask)
+        assert (graded.answer or "").startswith("weight that is what it lacks")
+        assert graded.correct is (verdict == "yes")
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

@@ -31,6 +31,8 @@ _HOUR = regex(
 )
 _BELOW_ZERO = regex(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)
 UNREAD = "no answer could be read"
+PROSE = 200
+"""Characters of an answer in prose that tell it from others."""
 
 Ask = Callable[[str], Awaitable[str]]
 """A prompt to the judge's reply."""
@@ -188,7 +190,8 @@ async def _judged(item: Item, text: str, short: str | None, ask: Ask | None) -> 
     """Right where the judge says so in both orders; a verdict that flips with the order is none."""
     if ask is None:
         raise ValueError("these questions want a judge")
-    answer = short and normalise(short)
+    # Prose has no short answer, and was read all the same.
+    answer = normalise(short or text[:PROSE]) or None
     if short is not None and same(short, item.target):
         return Graded(answer, True)
     answers = (Material("Answer", item.target), Material("Answer", text))
