@@ -7,6 +7,7 @@ import string
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import factorial
 
 from ..core.answers import final_answer, normalise, same
 from ..core.normalise import read
@@ -30,6 +31,7 @@ _HOUR = regex(
     re.IGNORECASE,
 )
 _BELOW_ZERO = regex(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)
+_FACTORIAL = regex(r"[*_$\s]*(\d{1,2})!+[*_$\s]*")
 UNREAD = "no answer could be read"
 PROSE = 200
 """Characters of an answer in prose that tell it from others."""
@@ -89,6 +91,10 @@ def _read(item: Item, short: str) -> str | None:
         unread = told.kind == "text" and not (word and " " not in told.text)
         return named or (None if unread else normalise(short))
     kind = _kind(item.target)
+    if product := _FACTORIAL.fullmatch(short):
+        # `5!` may be 120, or 5 with a cheer: nobody can tell, but 120 is not said by chance.
+        value = str(factorial(int(product[1])))
+        return value if same(value, item.target) else None
     if kind == "text":
         return short if same(short, item.target) else stated(item.question, kind, short) or short
     if _kind(short) == kind or any(_kind(one) == kind for one in _readings(item, short)):
