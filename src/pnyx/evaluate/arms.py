@@ -94,16 +94,22 @@ def arms(log: Log) -> list[Column]:
     recorded: dict[str, Rule] = {name: rows.get for name, rows in log.by_arm.items()}
     found = {column.name: column for column in _columns(log)}
     for train, test in _folds(ids, log.seed):
-        known: dict[str, list[Outcome]] = {}
+        learned = _learned(log.models, pool, train)
+        known = {name: list(_outcomes(name, rule, train)) for name, rule in recorded.items()}
         # A rule is surer of what it has learned from than of anything else.
         for inner, held in _folds(train, log.seed):
             for name, rule in _learned(log.models, pool, inner).items():
-                known.setdefault(name, []).extend(_outcomes(name, rule, held))
-        for name, rule in recorded.items():
-            found[name].take(rule, test, list(_outcomes(name, rule, train)))
-        for name, rule in _learned(log.models, pool, train).items():
+                used = rule if name != WEIGHTED or _same_weights(rule, learned[name], held) else learned[name]
+                known.setdefault(name, []).extend(_outcomes(name, used, held))
+        for name, rule in (recorded | learned).items():
             found[name].take(rule, test, known.get(name, ()))
     return list(found.values())
+
+
+def _same_weights(one: Rule, other: Rule, ids: Sequence[str]) -> bool:
+    """Whether both weigh by the same rule: how sure one is says nothing of how sure another is."""
+    rows = [rule(id) for rule in (one, other) for id in ids[:1]]
+    return len({row.rule for row in rows if row}) == 1
 
 
 def _compared(log: Log) -> list[str]:
