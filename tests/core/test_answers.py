@@ -183,6 +183,32 @@ def test_an_option_is_its_letter_however_it_is_written(n: int, form: str) -> Non
     assert {normalise(form.format(letter)), normalise(form.format(letter.lower()))} == {letter}
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "(A) or (B)",
+        "Both (A) and (B)",
+        "not (B)",
+        "anything but (B)",
+        "Neither (A) nor (B)",
+        "all except (B)",
+        "not (A), (B)",
+        "It isn't (B)",
+        "A and (B)",
+        "either [A] or [B]",
+    ],
+)
+def test_a_letter_behind_a_hedge_is_not_the_answer(said: str) -> None:
+    assert final_answer(f"Final answer: {said}", ("21", "23", "25")) not in ("A", "B", "C")
+
+
+@pytest.mark.parametrize(
+    "said", ["salt and pepper (B)", "**salt and pepper** (B)", "option (B)", "The answer is (B)", "It is (B)"]
+)
+def test_a_letter_behind_its_own_text_is_the_answer(said: str) -> None:
+    assert final_answer(f"Final answer: {said}", ("sugar", "salt and pepper", "neither")) == "B"
+
+
 @given(
     st.lists(st.text("abcdefg ", min_size=2).filter(str.strip), min_size=2, max_size=5, unique_by=normalise)
 )

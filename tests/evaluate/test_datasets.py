@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ import pytest
 from pnyx.core.answers import final_answer, normalise, same
 from pnyx.errors import UsageError
 from pnyx.evaluate.datasets import NAMES, load
+from pnyx.evaluate.datasets.drawing import rounded
 from pnyx.evaluate.grading import right
 from pnyx.evaluate.items import Item
 
@@ -186,7 +188,7 @@ SPELLED = [
     ("hard", "4 October", "1582-10-15", ["15 October 1582", "Friday, 15 October 1582", "1582-10-15."]),
     ("hard", "How many minutes does the flight", "740 minutes", ["740", "740 min", "12 1/3 hours"]),
     ("hard", "or a whole number", "878/585", ["1 293/585", r"\frac{878}{585}", "878 / 585"]),
-    ("hard", "How many dollars does the fuel", "77.00", ["$77.00", "77", "77.00 dollars", "76.9986"]),
+    ("hard", "How many dollars does the fuel", "76.9986484", ["$77.00", "77", "77.00 dollars", "76.9986"]),
 ]
 
 
@@ -204,12 +206,41 @@ def test_other_spellings_of_an_answer_are_right(name: str, part: str, target: st
         assert right(item, said), (spelled, said)
 
 
+PLACES = re.compile(r"Round to (\d) decimal place")
+
+
 def test_a_rounded_answer_may_be_exact_but_not_off_by_one_in_the_last_place() -> None:
-    rounded = [item for item in loaded("hard") if item.graded_by == "numeric"]
-    assert len(rounded) > 20
-    for item in rounded:
-        places = len(item.target.partition(".")[2])
-        assert f"Round to {places} decimal place" in item.question
-        unit = 10**-places
-        for off, graded in ((0.5, True), (-0.5, True), (1, False), (-1, False)):
-            assert right(item, f"{float(item.target) + off * unit:.{places + 2}f}") is graded, item
+    items = [item for item in loaded("hard") if item.graded_by == "numeric"]
+    assert len(items) > 20
+    for item in items:
+        places = int(PLACES.findall(item.question)[0])
+        exact, unit = float(item.target), 10**-places
+        assert right(item, f"{exact:.{places}f}"), item
+        for off, graded in (
+            (0.5, True),
+            (-0.5, True),
+            (0.52, False),
+            (-0.52, False),
+            (1, False),
+            (-1, False),
+        ):
+            assert right(item, f"{exact + off * unit:.{places + 6}f}") is graded, item
+
+
+@pytest.mark.parametrize(
+    ("exact", "places", "said"),
+    [
+        ("246.05", 1, {"246.0": True, "246.1": True, "246.05": True, "245.9": False, "246.2": False}),
+        ("259.35", 1, {"259.3": True, "259.4": True, "259.2": False, "259.5": False}),
+        ("0.125", 2, {"0.12": True, "0.13": True, "0.11": False, "0.14": False}),
+        ("12", 1, {"12": True, "12.0": True, "12.1": False, "11.9": False}),
+    ],
+)
+def test_what_lies_in_the_middle_may_be_rounded_either_way_and_no_further(
+    exact: str, places: int, said: dict[str, bool]
+) -> None:
+    draft = rounded("How much?", Fraction(exact), places)
+    asked = Item(
+        id="1", question=draft.question, target=draft.target, grader="numeric", tolerance=draft.tolerance
+    )
+    assert {one: right(asked, one) for one in said} == said

@@ -30,6 +30,19 @@ def item(target: str, **more: object) -> Item:
         ("40 hours", "40", True),
         ("40 hours", "2400 minutes", True),
         ("40 hours", "40 minutes", False),
+        ("5", "5M", False),
+        ("5", "5 M", False),
+        ("5", "5MM", False),
+        ("5", "5G", False),
+        ("5", "5 m", True),
+        ("5 g", "5 g", True),
+        ("2500000", "2.5M", True),
+        ("2500000", "2.5 M", True),
+        ("5000000", "5M people", True),
+        ("5 MB", "5MB", True),
+        ("5 MHz", "5 MHz", True),
+        ("5", "5!", False),
+        ("120", "5!", True),
         ("15", "Each friend gets 15 apples", True),
         ("15", "between 15 and 16", False),
         ("15", "15 of 16", False),
@@ -62,6 +75,60 @@ def item(target: str, **more: object) -> Item:
 )
 def test_exactly_means_the_same_in_another_notation(target: str, said: str, correct: bool) -> None:
     assert right(item(target), said) is correct
+
+
+@pytest.mark.parametrize(
+    ("question", "target", "said", "correct"),
+    [
+        ("What percent of 40 is 10?", "25", "25%", True),
+        ("What percent of 40 is 10?", "25", "0.25", False),
+        ("What percent of 40 is 10?", "25%", "25", True),
+        ("Give the share in %.", "12.5", "12.5 percent", True),
+        ("What percent of 40 is 10?", "25", "0.25%", False),
+        # Who asks what 20 % of 35 are does not want percent.
+        ("What is 20% of 35?", "7", "7%", False),
+        ("What is 20 percent of 35?", "7", "7 percent", False),
+        ("Is it so?", "yes", "true", True),
+        ("Is it so?", "false", "No, it is not.", True),
+        ("Is it so?", "yes", "false", False),
+        ("Which element?", "bromine", "Bromine (Br)", True),
+        ("Which element?", "bromine", "Bromine (Br, 35)", True),
+        ("Which element?", "bromine", "Bromine (or chlorine)", False),
+        ("Which element?", "bromine", "Chlorine (bromine)", False),
+        ("On which day?", "2106-02-07", "2106-02-07 06:28:15 UTC", True),
+        ("On which day?", "2106-02-07", "2106-02-07T06:28:15Z", True),
+        ("On which day?", "2106-02-07", "7 February 2106 at 06:28", True),
+        ("On which day?", "2106-02-07", "2106-02-08 06:28:15 UTC", False),
+        ("When?", "09:05", "09:05:00", True),
+        ("When?", "09:05:00", "9:05 am", True),
+        ("When?", "09:05", "09:05:30", False),
+        ("How many?", "-3", "minus three", True),
+        ("How many?", "-3", "negative three", True),
+        ("How many?", "3", "minus three", False),
+        ("How many?", "-3", "three", False),
+    ],
+)
+def test_what_the_question_or_the_target_leaves_no_room_for_is_no_difference(
+    question: str, target: str, said: str, correct: bool
+) -> None:
+    assert right(Item(id="1", question=question, target=target), said) is correct
+
+
+@pytest.mark.parametrize(
+    ("target", "said", "correct"),
+    [
+        ("10 lb", "10.05 pounds", True),
+        ("50 cents", "$0.501", True),
+        ("20 degrees", "20.1 °C", True),
+        ("20 degrees", "20.1 degrees", True),
+        ("10 lb", "£10.05", False),
+        ("10 pounds", "£10.05", True),
+        ("20 °C", "20.1 °F", False),
+        ("50 cents", "$0.52", False),
+    ],
+)
+def test_a_tolerance_holds_for_whatever_a_unit_can_stand_for(target: str, said: str, correct: bool) -> None:
+    assert right(item(target, grader="numeric", tolerance=0.01), said) is correct
 
 
 @pytest.mark.parametrize(
@@ -120,6 +187,19 @@ async def test_a_judge_counts_where_both_orders_agree(
 
     graded = await grade(item("Because it is lighter.", grader="judge"), "It weighs less.", None, ask)
     assert (graded.correct, graded.why) == (correct, why)
+
+
+async def test_a_judged_answer_is_told_in_its_own_words_right_or_wrong() -> None:
+    for verdict in ("yes", "no"):
+
+        async def ask(prompt: str, verdict: str = verdict) -> str:
+            return f"Final answer: {verdict}"
+
+        asked = item("Because it is lighter.", grader="judge")
+        assert (await grade(asked, "It weighs less.", "less weight", ask)).answer == "less weight"
+        graded = await grade(asked, "Weight.\nThat is\nwhat it lacks, as one can see.", None, ask)
+        assert (graded.answer or "").startswith("weight that is what it lacks")
+        assert graded.correct is (verdict == "yes")
 
 
 @pytest.mark.parametrize(

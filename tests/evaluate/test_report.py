@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pnyx.errors import UsageError
-from pnyx.evaluate.arms import COMBINED, MAJORITY, ORACLE, RIGHT, SINGLE, WEIGHTED, arms
+from pnyx.evaluate.arms import COMBINED, MAJORITY, ORACLE, SINGLE, WEIGHTED, arms
+from pnyx.evaluate.camps import RIGHT
 from pnyx.evaluate.confidence import risk_coverage
 from pnyx.evaluate.log import Log, Row
 from pnyx.evaluate.report import document
@@ -89,7 +90,29 @@ def test_a_pool_arm_is_silent_only_where_all_models_are() -> None:
     assert told["unanimous"] == 1
 
 
-def test_right_answers_of_different_words_are_one_camp_and_wrong_ones_never_join_it() -> None:
+def test_a_vote_counts_what_was_said_and_knows_nothing_of_what_is_right() -> None:
+    # Where a is right, b and c say the same wrong thing in two wordings: a vote cannot see that it is wrong.
+    said = {"a": "13 km", "b": "12", "c": "12 km"}
+    made = log(
+        {"a": "+" * 12 + "x" * 8, "b": "z" * 20, "c": "z" * 20},
+        change=lambda row: {"answer": said[row.arm] if row.correct or row.arm != "a" else "11 km"},
+    )
+    told = document(made)
+    assert arm(told, SINGLE)["right"] == 12
+    assert arm(told, MAJORITY)["right"] == 0
+    assert told["unanimous"] == 0
+
+
+def test_right_answers_that_no_code_can_tell_to_be_the_same_are_no_majority() -> None:
+    """As a judge or a task of Inspect's grades: each answer in words of its own."""
+    chance = random.Random(1)
+    models = {name: "".join(chance.choice("+x") for _ in range(300)) for name in "abc"}
+    told = document(log(models, change=lambda row: {"answer": f"the wording of {row.arm} in {row.id}"}))
+    assert arm(told, MAJORITY)["right"] == arm(told, SINGLE)["right"]
+    assert told["unanimous"] == 0
+
+
+def test_answers_of_different_words_are_one_camp_where_a_vote_would_count_them_so() -> None:
     def change(row: Row) -> dict[str, Any]:
         if row.id == "q000":  # a is wrong; b and c are right, each in words of its own
             return {"answer": {"a": "7", "b": "1/2", "c": "0.5"}[row.arm], "correct": row.arm != "a"}
@@ -99,6 +122,19 @@ def test_right_answers_of_different_words_are_one_camp_and_wrong_ones_never_join
     rows = next(c for c in arms(log(dict.fromkeys("abc", "+++"), change=change)) if c.name == MAJORITY).rows
     assert [rows[id].correct for id in sorted(rows)] == [True, False, False]
     assert rows["q000"].confidence == pytest.approx(2 / 3)
+
+
+def test_calibrated_confidence_is_learned_of_questions_that_the_weights_have_not_seen() -> None:
+    """Learned of those that the weights were fitted to, it promises some five points too much."""
+    promised, right = 0.0, 0
+    for seed in range(8):
+        chance = random.Random(seed)
+        models = {name: "".join(chance.choice("+++xyz") for _ in range(50)) for name in "abcde"}
+        made = log(models, change=lambda row: {"category": f"c{int(row.id[1:]) % 10}", "options": 4})
+        weighted = next(column for column in arms(made) if column.name == WEIGHTED)
+        promised += sum(weighted.calibrated.values())
+        right += sum(weighted.rows[id].correct for id in weighted.calibrated)
+    assert (promised - right) / (8 * 50) < 0.02
 
 
 def test_pairs_are_those_of_brute_force() -> None:

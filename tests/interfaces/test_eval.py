@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from pnyx.evaluate.naming import MOST_SAMPLES
 from tests.support import warm
 from tests.support.scripted import Request, ScriptedHost
 from tests.support.votes import ruled, votes_in
@@ -290,9 +291,12 @@ def test_a_dry_run_reckons_every_arm_and_asks_nobody(skilled: ScriptedHost) -> N
     assert told["at_most"]["lab:alpha"]["calls"] == [N, N]
     assert told["at_most"]["voting"]["calls"] == [N, N]
     assert told["at_most"]["voting"]["cost_usd"] > 0
+    # How often it is asked depends on what the best model costs beside the panel.
+    assert told["at_most"]["self-consistency"]["calls"] == [N, MOST_SAMPLES * N]
     assert skilled.log == []
     text = pnyx("eval", "sums.jsonl", *ARMS, "--dry-run").out
     assert "20 questions" in text
+    assert "20 to 2,000" in text
     assert "nothing was sent" in text
 
 
@@ -318,6 +322,13 @@ def test_its_runs_are_listed_among_ones_own_only_when_asked_for(skilled: Scripte
     [
         ((), "give one of DATASET, --replay FILE and --answers FILE"),
         (("sums.jsonl", "--replay", "x"), "give one of DATASET"),
+        (("--answers", "a.csv", "--html", "r.html", "--log", "l"), "--answers does not take --log, --html"),
+        (("--answers", "a.csv", "--arm", "voting"), "--answers does not take --arm"),
+        (("--replay", "x", *ARMS, "--limit", "2"), "--replay does not take -m, --arm, --limit"),
+        (("--replay", "x", "--dry-run", "--no-learn"), "--replay does not take --learn, --dry-run"),
+        (("--replay", "x", "--splits", "20"), "--replay does not take --splits"),
+        (("sums.jsonl", "--where", "a=b", "--labels", "2"), "models does not take --where, --labels"),
+        (("sums.jsonl", *ARMS, "--splits", "20"), "an evaluation of models does not take --splits"),
         (("nothing.jsonl", *ARMS), "cannot read nothing.jsonl"),
         (("no-such-task", *ARMS), "Inspect cannot run no-such-task"),
         (("sums.jsonl", "-m", "lab:alpha"), "two or more different models"),

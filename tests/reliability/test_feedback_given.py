@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from pnyx.errors import UsageError
-from pnyx.reliability.feedback import judge
+from pnyx.reliability.feedback import Judged, judge, questions
+from pnyx.reliability.weights import ENOUGH_LABELS, learn
 
 
 def result(**detail: Any) -> dict[str, Any]:
@@ -30,3 +31,17 @@ def test_of_answers_that_were_given_only_who_gave_them_learns() -> None:
 def test_an_empty_answer_is_refused(truth: str) -> None:
     with pytest.raises(UsageError, match="empty"):
         judge(result(), "failure", truth)
+
+
+def test_runs_are_counted_and_not_their_seats() -> None:
+    seats = (*[("a", "1")] * 3, *[("b", "1")] * 3, ("c", "2"))
+    judged = [Judged("voting", "success", 0.9, seats, "1")] * (ENOUGH_LABELS - 1)
+    assert len(questions(judged)) == ENOUGH_LABELS - 1
+    assert learn(questions(judged), "abc").rule == "equal"
+    learned = learn(questions([*judged, judged[0]]), "abc")
+    assert (learned.rule, learned.n) == ("labels", ENOUGH_LABELS)
+
+
+def test_of_several_seats_of_a_model_the_first_that_answered_counts() -> None:
+    (asked,) = questions([Judged("sample", "success", 0.9, (("a", None), ("a", "2"), ("a", "1")), "1")])
+    assert asked.answers == {"a": "2"}

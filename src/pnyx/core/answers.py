@@ -99,20 +99,33 @@ def _fences(text: str) -> bool:
 
 
 _OWN_LETTER = regex(r"\s*[(\[]?([A-Z])(?:[)\]][.:]?|[.:])\s+")
-_LETTER_BEHIND = regex(r".*[(\[]([A-Z])[)\]]")
+_LETTER_BEHIND = regex(r"(.*)[(\[]([A-Z])[)\]]")
+_HEDGED = regex(
+    r"n['\u2019]t\b|\b(?:or|and|not|no|never|nor|neither|either|both|but|except|excluding|without|unlike|all|any"
+    r"|anything|everything|none|wrong|incorrect|false|instead|rather|than|besides)\b|[(\[][A-Z][)\]]|[/&]",
+    re.IGNORECASE,
+)
+"""What before a letter names another one too, or makes this one what the answer is not."""
 
 
 def _letter(value: str, choices: Sequence[str]) -> str | None:
     """The letter of the one option that `value` names: by its letter, by its text, or by a like text."""
     letters = string.ascii_uppercase[: len(choices)]
     answer, behind = read(value), _LETTER_BEHIND.fullmatch(value)
-    for letter in (answer.text if answer.kind == "option" else answer.label, behind[1] if behind else ""):
-        if letter and letter in letters:
-            return letter
     texts = {letter: _text(letter, choice) for letter, choice in zip(letters, choices, strict=False)}
+    said = answer.text if answer.kind == "option" else answer.label
+    if said and said in letters:
+        return said
+    if behind and behind[2] in letters and _leads_to(behind[1], texts[behind[2]]):
+        return behind[2]
     equal = [letter for letter, text in texts.items() if normalise(text) == answer.text]
     alike = [letter for letter, text in texts.items() if same(text, value)]
     return next((found[0] for found in (equal, alike) if len(found) == 1), None)
+
+
+def _leads_to(before: str, choice: str) -> bool:
+    """Whether `before` is the text of the option whose letter follows, or hedges nothing."""
+    return same(before, choice) or not _HEDGED.search(before)
 
 
 def _text(letter: str, choice: str) -> str:

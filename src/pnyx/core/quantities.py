@@ -71,6 +71,9 @@ _SCALE_ALONE = regex(r"(?:hundred|thousand|million|billion|trillion|dozen)\b", r
 _SCALE = regex(r"\s*(hundred|thousand|million|billion|trillion|dozen|bn|mn)\b|(k)\b", re.IGNORECASE)
 _MONEY_SCALES = {"m": 10**6, "mm": 10**6, "b": 10**9, "t": 10**12}
 _MONEY_SCALE = regex(r"\s?(mm|m|b|t)\b", re.IGNORECASE)
+_CAPITAL_SCALES = {"M": 10**6, "MM": 10**6, "G": 10**9}
+_CAPITAL_SCALE = regex(r"(?:\s?(MM?)|(G))(?=$|\s)")
+"""In capitals only: `5m` are metres, and `5M` are none."""
 _PERCENT = regex(r"\s*(?:%|per\s?cent\b|pct\b\.?|(‰))(?!\s*points?\b)", re.IGNORECASE)
 _ONLY_APART = frozenset("tydbk")
 """Symbols that count as units only after a space: `3t` is more often a product, `4K` and `7B` a size."""
@@ -226,11 +229,13 @@ def _parts(value: Fraction, rest: str) -> tuple[Fraction, str]:
 
 
 def _scaled(value: Fraction, rest: str, *, money: bool) -> tuple[Fraction, str]:
-    """The number with the `million` or the `%` behind it; `m` is a million only of money."""
+    """The number with the `million` or the `%` behind it; a small `m` is a million only of money."""
     while match := _SCALE.match(rest):
         value, rest = value * _SCALES[(match[1] or match[2]).lower()], rest[match.end() :]
     if money and (match := _MONEY_SCALE.match(rest)):
         value, rest = value * _MONEY_SCALES[match[1].lower()], rest[match.end() :]
+    elif match := _CAPITAL_SCALE.match(rest):
+        value, rest = value * _CAPITAL_SCALES[match[1] or match[2]], rest[match.end() :]
     if match := _PERCENT.match(rest):
         value, rest = value / (1000 if match[1] else 100), rest[match.end() :]
     return value, rest

@@ -2,7 +2,8 @@
 
 Which model is the best single, who wins a tie, what a vote counts and what confidence is worth are learned
 by cross-fitting: the questions fall into folds, and each fold is answered by what the others have taught. So
-every question has one answer of every arm, and no rule has seen the truth of a question it is judged on.
+every question has one answer of every arm, and no rule has seen the truth of a question it is judged on. What
+confidence is worth is learned of questions that the rule has not seen either: in folds within the others.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ..errors import UsageError
 from ..reliability.accuracy import Answered
 from ..reliability.calibration import Outcome, calibrate
 from ..reliability.weights import choose, equal, learn, posterior
+from .camps import RIGHT, camps_of, labelled
 from .log import Kind, Log, Row
 
 __all__ = [
@@ -25,12 +27,10 @@ __all__ = [
     "FOLDS",
     "MAJORITY",
     "ORACLE",
-    "RIGHT",
     "SINGLE",
     "WEIGHTED",
     "Column",
     "arms",
-    "camp_of",
     "is_panel",
     "total_cost",
 ]
@@ -39,9 +39,6 @@ FOLDS = 5
 SINGLE, MAJORITY, WEIGHTED, ORACLE = "best single", "majority", "weighted", "oracle"
 COMBINED = (SINGLE, MAJORITY, WEIGHTED, ORACLE)
 """Arms that need no call of their own. No recorded arm may have such a name."""
-
-RIGHT = "right"
-"""The camp of right answers, however they are worded. Wrong ones cannot be in it: theirs begin otherwise."""
 
 Rule: TypeAlias = Callable[[str], Row | None]
 """What an arm answers to the question of this id; None where it has not been asked."""
@@ -62,13 +59,17 @@ class Column:
     rows: dict[str, Row] = field(default_factory=dict)
     calibrated: dict[str, float] = field(default_factory=dict)
 
-    def take(self, rule: Rule, train: Sequence[str], test: Sequence[str]) -> None:
-        """Answer `test` by `rule`, its confidence calibrated on `train`."""
-        curve = calibrate([Outcome(self.name, sure, row.correct) for row, sure in _sure(rule, train)])
+    def take(self, rule: Rule, test: Sequence[str], known: Sequence[Outcome]) -> None:
+        """Answer `test` by `rule`, its confidence calibrated on `known`."""
+        curve = calibrate(known)
         self.rows.update({id: row for id in test if (row := rule(id)) is not None})
         for row, sure in _sure(rule, test):
             if (told := curve.of(self.name, sure)) is not None:
                 self.calibrated[row.id] = told.confidence
+
+
+def _outcomes(name: str, rule: Rule, ids: Iterable[str]) -> Iterator[Outcome]:
+    return (Outcome(name, sure, row.correct) for row, sure in _sure(rule, ids))
 
 
 def _sure(rule: Rule, ids: Iterable[str]) -> Iterator[tuple[Row, float]]:
@@ -89,14 +90,26 @@ def arms(log: Log) -> list[Column]:
     Raises `UsageError` where no question was, and for arms that cannot be told apart.
     """
     ids = _compared(log)
-    said = {id: [log.by_arm[model][id] for model in log.models] for id in ids}
-    asked = {id: _answered(log.models, rows) for id, rows in said.items()}
+    pool = {id: _Asked.of(log.models, [log.by_arm[model][id] for model in log.models]) for id in ids}
     recorded: dict[str, Rule] = {name: rows.get for name, rows in log.by_arm.items()}
     found = {column.name: column for column in _columns(log)}
     for train, test in _folds(ids, log.seed):
-        for name, rule in (recorded | _learned(log.models, said, asked, train)).items():
-            found[name].take(rule, train, test)
+        learned = _learned(log.models, pool, train)
+        known = {name: list(_outcomes(name, rule, train)) for name, rule in recorded.items()}
+        # A rule is surer of what it has learned from than of anything else.
+        for inner, held in _folds(train, log.seed):
+            for name, rule in _learned(log.models, pool, inner).items():
+                used = rule if name != WEIGHTED or _same_weights(rule, learned[name], held) else learned[name]
+                known.setdefault(name, []).extend(_outcomes(name, used, held))
+        for name, rule in (recorded | learned).items():
+            found[name].take(rule, test, known.get(name, ()))
     return list(found.values())
+
+
+def _same_weights(one: Rule, other: Rule, ids: Sequence[str]) -> bool:
+    """Whether both weigh by the same rule: how sure one is says nothing of how sure another is."""
+    rows = [rule(id) for rule in (one, other) for id in ids[:1]]
+    return len({row.rule for row in rows if row}) == 1
 
 
 def _compared(log: Log) -> list[str]:
@@ -136,63 +149,65 @@ def _folds(ids: Sequence[str], seed: int) -> Iterator[tuple[list[str], list[str]
         yield [id for id in ids if id not in test], [id for id in ids if id in test]
 
 
-def _learned(
-    models: Sequence[str],
-    said: Mapping[str, Sequence[Row]],
-    asked: Mapping[str, Answered],
-    train: Sequence[str],
-) -> dict[str, Rule]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the models said to a question: as a vote sees it, and as one learns from it."""
+
+    rows: Sequence[Row]
+    vote: Answered
+    lesson: Answered
+
+    @classmethod
+    def of(cls, models: Sequence[str], rows: Sequence[Row]) -> _Asked:
+        def answered(camps: Sequence[str | None], gold: str | None) -> Answered:
+            answers = dict(zip(models, camps, strict=True))
+            return Answered(answers, gold, rows[0].options, rows[0].category)
+
+        return cls(rows, answered(camps_of(rows), None), answered(labelled(rows), RIGHT))
+
+
+def _learned(models: Sequence[str], pool: Mapping[str, _Asked], train: Sequence[str]) -> dict[str, Rule]:
     """The rules that combine what `models` said to a question, as `train` teaches them."""
-    known = [asked[id] for id in train]
+    known = [pool[id].lesson for id in train]
     right = Counter(m for q in known for m, answer in q.answers.items() if answer == RIGHT)
     ranked = sorted(models, key=lambda m: -right[m])
     best = models.index(ranked[0])
     votes, weights = equal(ranked), learn(known, models)
 
     def majority(id: str) -> Row:
-        camp = choose(votes, asked[id])
-        share = list(asked[id].answers.values()).count(camp) / len(models)
-        return _taken(MAJORITY, said[id], asked[id], camp, share, "share of the votes")
+        vote = pool[id].vote
+        camp = choose(votes, vote)
+        share = list(vote.answers.values()).count(camp) / len(models)
+        return _taken(MAJORITY, pool[id], camp, share, "share of the votes")
 
     def weighted(id: str) -> Row:
-        camp = choose(weights, asked[id])
-        sure = posterior(weights, asked[id]).get(camp or "", 0.0)
-        return _taken(WEIGHTED, said[id], asked[id], camp, sure, f"posterior, weights by {weights.rule}")
+        vote = pool[id].vote
+        camp = choose(weights, vote)
+        sure = posterior(weights, vote).get(camp or "", 0.0)
+        return _taken(WEIGHTED, pool[id], camp, sure, f"posterior, weights by {weights.rule}")
 
     def oracle(id: str) -> Row:
-        camp = RIGHT if RIGHT in asked[id].answers.values() else choose(votes, asked[id])
-        return _taken(ORACLE, said[id], asked[id], camp, None, None)
+        one = pool[id]
+        right = next((row for row in one.rows if row.correct), None)
+        return _taken(ORACLE, one, choose(votes, one.vote), None, None, right)
 
-    return {SINGLE: lambda id: said[id][best], MAJORITY: majority, WEIGHTED: weighted, ORACLE: oracle}
-
-
-def _answered(models: Sequence[str], rows: Sequence[Row]) -> Answered:
-    return Answered(
-        dict(zip(models, map(camp_of, rows), strict=True)), RIGHT, rows[0].options, rows[0].category
-    )
-
-
-def camp_of(row: Row) -> str | None:
-    """With whom an answer stands: right ones together, wrong ones by what they say; None: it says nothing."""
-    if row.correct:
-        return RIGHT
-    return None if row.answer is None else f"not {row.answer}"
+    return {SINGLE: lambda id: pool[id].rows[best], MAJORITY: majority, WEIGHTED: weighted, ORACLE: oracle}
 
 
 def _taken(
     arm: str,
-    rows: Sequence[Row],
-    asked: Answered,
+    asked: _Asked,
     camp: str | None,
     confidence: float | None,
     rule: str | None,
+    row: Row | None = None,
 ) -> Row:
-    """The row of an arm that asked all models and took the answer of `camp`; None: nobody gave one."""
-    camps = list(asked.answers.values())
+    """The row of an arm that asked all models and took `row`, else the answer of `camp`; None: nobody's."""
+    rows, camps = asked.rows, list(asked.vote.answers.values())
     # Of silent models one that could not be read speaks for all: then the arm was not kept from answering.
-    silent = next((row for row in rows if row.error is None), rows[0])
+    silent = next((one for one in rows if one.error is None), rows[0])
     return replace(
-        silent if camp is None else rows[camps.index(camp)],
+        row or (silent if camp is None else rows[camps.index(camp)]),
         arm=arm,
         confidence=None if camp is None else confidence,
         rule=rule,

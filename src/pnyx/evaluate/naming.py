@@ -11,10 +11,21 @@ from ..core.decision import Given
 from ..errors import UsageError
 from .log import Arm
 
-__all__ = ["PRESET", "SELF_CONSISTENCY", "parse_arm", "parse_arms", "request", "single_arm", "takes_given"]
+__all__ = [
+    "MOST_SAMPLES",
+    "PRESET",
+    "SELF_CONSISTENCY",
+    "parse_arm",
+    "parse_arms",
+    "request",
+    "single_arm",
+    "takes_given",
+]
 
 SELF_CONSISTENCY = Arm(name="self-consistency", kind="samples", protocol="sample")
 """The best single model, asked as often as the panel's answers cost."""
+MOST_SAMPLES = 100
+"""The most often that a model is asked for what a panel costs: as many as `sample` takes."""
 PRESET = "preset"
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from .arms import FOLDS, ORACLE, Column, arms, camp_of, total_cost
+from .arms import FOLDS, ORACLE, Column, arms, total_cost
+from .camps import camps_of
 from .comparing import pairs
 from .confidence import confidence
 from .log import Log, Row
@@ -29,7 +30,7 @@ def document(log: Log) -> dict[str, Any]:
     """
     columns = arms(log)
     ids = list(next(column.rows for column in columns if column.name == ORACLE))
-    unanimous = {id for id in ids if _agree(log.by_arm[model][id] for model in log.models)}
+    unanimous = {id for id in ids if _agree([log.by_arm[model][id] for model in log.models])}
     asked = {row.id for row in log.rows}
     told: dict[str, Any] = {
         "dataset": log.dataset,
@@ -50,9 +51,9 @@ def document(log: Log) -> dict[str, Any]:
     return {"verdict": verdict(told), **told}
 
 
-def _agree(rows: Iterable[Row]) -> bool:
+def _agree(rows: Sequence[Row]) -> bool:
     """Whether all gave the same answer; who gave none does not agree."""
-    camps = {camp_of(row) for row in rows}
+    camps = set(camps_of(rows))
     return len(camps) == 1 and None not in camps
 
 

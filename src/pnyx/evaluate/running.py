@@ -27,12 +27,9 @@ from .grading import right
 from .inspecting import BENCH, FACTS, item_task, read_item
 from .items import Item
 from .log import Arm, Log, Row
-from .naming import single_arm
+from .naming import MOST_SAMPLES, single_arm
 
 __all__ = ["evaluate"]
-
-MOST_SAMPLES = 100
-"""The most often that a model is asked for what a panel costs: as many as `sample` takes."""
 
 
 async def evaluate(

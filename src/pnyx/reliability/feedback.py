@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 from ..core.answers import normalise, same
@@ -63,18 +62,20 @@ def outcomes(history: Iterable[Judged]) -> list[Outcome]:
 
 
 def questions(history: Iterable[Judged]) -> list[Answered]:
-    """The answers of the models where the truth is known; several seats of a model count one by one."""
-    return [asked for one in history if one.gold is not None for asked in _apart(one)]
+    """The answers of the models where the truth is known, one question a run.
+
+    Of several seats of a model the first that answered counts: repeats of an answer are no further questions,
+    and what is learned is how often one answer of the model is right.
+    """
+    return [Answered(_first(one), one.gold) for one in history if one.gold is not None]
 
 
-def _apart(one: Judged) -> Iterator[Answered]:
-    seats: dict[str, list[str | None]] = {}
+def _first(one: Judged) -> dict[str, str | None]:
+    answers: dict[str, str | None] = {}
     for model, answer in one.answers:
-        seats.setdefault(model, []).append(answer)
-    gone = object()
-    for row in zip_longest(*seats.values(), fillvalue=gone):
-        answers = {m: a for m, a in zip(seats, row, strict=True) if isinstance(a, str) or a is None}
-        yield Answered(answers, one.gold)
+        if answers.get(model) is None:
+            answers[model] = answer
+    return answers
 
 
 def _named(answer: str | None, gold: str | None) -> str | None:

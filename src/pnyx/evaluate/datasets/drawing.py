@@ -58,14 +58,20 @@ def near(rng: random.Random, value: int, *slips: int, step: int = 1) -> tuple[in
     return tuple(wrong)
 
 
+DIGITS = 6
+"""Digits of an exact number beyond those that it is to be rounded to."""
+
+
 def rounded(question: str, exact: Fraction, places: int) -> Draft:
-    """A question for a number that is rounded to `places` decimals; the unrounded number is right as well."""
-    unit = Fraction(1, 10**places)
-    # A tie may be rounded either way.
-    slack = unit if (exact / unit).denominator == 2 else unit * Fraction(51, 100)
+    """A question for a number that is rounded to `places` decimals; the unrounded number is right as well.
+
+    The target is that number, not a rounded one: where it lies in the middle it may be rounded either way.
+    """
+    slack = Fraction(51, 100 * 10**places)
+    target = f"{float(exact):.{places + DIGITS}f}".rstrip("0")
     return Draft(
         f"{question} Round to {places} decimal place{'s' * (places > 1)}.",
-        f"{float(round(exact, places)):.{places}f}",
+        target + "0" * (places - len(target.partition(".")[2])),
         grader="numeric",
         tolerance=float(slack / abs(exact)),
     )

@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+from click.core import ParameterSource
 from sqlalchemy import Connection
 
 from ...core.decision import Given
@@ -21,7 +23,14 @@ from ...evaluate.items import Item
 from ...evaluate.learning import LEARNER
 from ...evaluate.learning import judged as taught
 from ...evaluate.log import Arm, Log
-from ...evaluate.naming import SELF_CONSISTENCY, parse_arms, request, single_arm, takes_given
+from ...evaluate.naming import (
+    MOST_SAMPLES,
+    SELF_CONSISTENCY,
+    parse_arms,
+    request,
+    single_arm,
+    takes_given,
+)
 from ...evaluate.questions import known_set
 from ...paths import data_dir
 from ...providers.catalogue import default_panel, parse_seats
@@ -58,12 +67,39 @@ def evaluate(
         _check_place(path)
     if sum(one is not None for one in (dataset, replay, answers)) != 1:
         raise UsageError("give one of DATASET, --replay FILE and --answers FILE; see `pnyx eval --help`")
+    _check_options("answers" if answers else "replay" if replay else "dataset")
     if answers is not None:
         return _recorded(output, answers, **given)
     if replay is not None:
         return _report(output, Log.read(replay), given["html"])
     assert dataset is not None
     return _measure(output, dataset, **given)
+
+
+_OF_RECORDED = frozenset(("where", "splits", "labels"))
+_KNOWN = {
+    "answers": _OF_RECORDED | {"answers", "models", "seed", "as_json", "quiet"},
+    "replay": frozenset(("replay", "html", "as_json", "quiet")),
+}
+"""The options that do something, for what asks no model; an evaluation takes all but `_OF_RECORDED`."""
+
+
+def _check_options(mode: str) -> None:
+    """Raise `UsageError` for options that would do nothing: who gives them expects something of them."""
+    context = click.get_current_context()
+    given = {
+        one.name: one.opts[0]
+        for one in context.command.params
+        if one.name and context.get_parameter_source(one.name) is ParameterSource.COMMANDLINE
+    }
+    refused = [flag for name, flag in given.items() if not _belongs(name, mode)]
+    if refused:
+        where = "an evaluation of models" if mode == "dataset" else f"--{mode}"
+        raise UsageError(f"{where} does not take {', '.join(refused)}")
+
+
+def _belongs(name: str, mode: str) -> bool:
+    return name in _KNOWN[mode] if mode in _KNOWN else name not in _OF_RECORDED
 
 
 def _recorded(
@@ -230,9 +266,7 @@ def _dry_run(
     questions = [item.asked for item in items] if items else ["?" * TYPICAL] * (limit or 1)
     longest = max(questions, key=len)
     everyone = [*map(single_arm, panel), *arms]
-    rows = {
-        arm.name: _bound(plan(_planned(settings, panel, arm, longest)), len(questions)) for arm in everyone
-    }
+    rows = {arm.name: _bound(_reckoned(settings, panel, arm, longest), len(questions)) for arm in everyone}
     if judged := sum(item.graded_by == "judge" for item in items or ()):
         answer = "?" * 2 * settings.run.max_output_tokens
         reading = plan(_planned(settings, panel, single_arm(judge or panel[0]), longest + answer))
@@ -251,6 +285,14 @@ def _dry_run(
     return 0
 
 
+def _reckoned(settings: Settings, panel: Sequence[str], arm: Arm, question: str) -> Plan:
+    """Bounds for an arm's answer. What the best model costs beside the panel shows when all have answered."""
+    if arm.kind != "samples":
+        return plan(_planned(settings, panel, arm, question))
+    most = plan(_planned(settings, panel, arm, question, MOST_SAMPLES))
+    return replace(most, calls=most.calls and (1, most.calls[1]))
+
+
 def _bound(one: Plan, times: int) -> dict[str, Any]:
     cost = None if one.cost_usd is None else one.cost_usd * times
     return {"calls": one.calls and [n * times for n in one.calls], "cost_usd": cost}
@@ -263,7 +305,7 @@ def _check_arm(runner: Runner, spec: Spec) -> None:
         runner.providers.get(seat.provider)
 
 
-def _planned(settings: Settings, panel: Sequence[str], arm: Arm, question: str) -> Spec:
+def _planned(settings: Settings, panel: Sequence[str], arm: Arm, question: str, times: int = 1) -> Spec:
     """The run of an arm as far as it is known; how sampling is shared out is, once the panel has answered."""
     given = [Given("?")] * len(panel) if takes_given(arm) else ()
-    return build(settings, question, **request(arm, panel, times=len(panel), given=given))
+    return build(settings, question, **request(arm, panel, times=times, given=given))
