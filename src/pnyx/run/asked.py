@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..config import NEEDS
+from ..core import models
 from ..errors import UsageError
 from ..settings import Settings, nearest
 from .request import build
@@ -26,7 +27,7 @@ def _whole(value: object) -> object:
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
-Amount = Annotated[float, Field(gt=0, le=1e9)]
+Amount = Annotated[float, Field(gt=0, le=models.MOST)]
 Scalar = str | int | float | bool | None
 
 
