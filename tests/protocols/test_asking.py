@@ -38,7 +38,7 @@ def test_context_reaches_every_seat_of_consensus_beside_what_the_debate_fences()
     for ask in driven.asked:
         assert "+context" in ask.prompt.id
         assert " [2] Ledger>\nTen.\n</" in ask.prompt.text
-    # The context's mark is the same in all prompts, that hosts' caches may know them; the debate's own is not.
+    # The context's mark is the same in all prompts, for hosts' caches to know them; the debate's own is not.
     marks = [re.findall(r"<(m[0-9a-f]{10}) ([^>]*)>", ask.prompt.text) for ask in driven.asked]
     assert len({mark for found in marks for mark, label in found if "Ledger" in label}) == 1
     own = [{mark for mark, label in found if label.startswith(("Proposal", "Answer"))} for found in marks]
