@@ -160,22 +160,6 @@ def test_every_problem_is_listed(settings: Write) -> None:
         ("[run]\ndeadline_s = inf", "run.deadline_s in pnyx.toml must be a finite number, not inf"),
         ("[run]\nretries = true", "run.retries in pnyx.toml must be a whole number, not true"),
         ("[run]\nseed = 4294967296", "run.seed in pnyx.toml must be less than 4294967296, not 4294967296"),
-        (
-            "[budget]\nrun_usd = 1e10",
-            "budget.run_usd in pnyx.toml must be at most 1000000000, not 10000000000.0",
-        ),
-        (
-            "[run]\ndeadline_s = 1e10",
-            "run.deadline_s in pnyx.toml must be at most 1000000000, not 10000000000.0",
-        ),
-        (
-            "[run]\nmax_output_tokens = 1000000000",
-            "run.max_output_tokens in pnyx.toml must be at most 100000000, not 1000000000",
-        ),
-        (
-            '[models."openai:x"]\ninput_price = 1e15\noutput_price = 1',
-            'models."openai:x".input_price in pnyx.toml must be at most 1000000, not 1000000000000000.0',
-        ),
         ("[run]\ntemperature = 3", "run.temperature in pnyx.toml must be at most 2, not 3"),
         ("[run]\nseed = 2026-01-01", "run.seed in pnyx.toml must be a whole number, not 2026-01-01"),
         ("run = 5", "run in pnyx.toml must be a table, not 5"),
