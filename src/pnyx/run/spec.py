@@ -154,10 +154,10 @@ class Spec:
                     f"{name} must be a number above 0 and at most {MOST:,.0f}, not {value!r}; "
                     "leave it out for what is configured"
                 )
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or not 0 <= self.seed < 2**32:
+        seed: object = self.seed
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**32:
             raise UsageError(
-                f"seed must be a whole number from 0 to {2**32 - 1}, not {self.seed!r}; "
-                "leave it out to draw one"
+                f"seed must be a whole number from 0 to {2**32 - 1}, not {seed!r}; leave it out to draw one"
             )
 
     def resolve(self, name: str, brief: Brief) -> tuple[steps.Protocol, Brief]:
