@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -37,9 +37,11 @@ __all__ = [
     "describe",
     "keys",
     "load",
+    "protocol_problems",
     "variables",
 ]
 
+Check = Callable[[Settings], Iterable[str]]
 DATABASE: Key = ("storage", "url")
 MASK = "[redacted]"
 OTHER_VARIABLES = ("PNYX_CONFIG", "PNYX_MODELS")
@@ -72,10 +74,12 @@ def load(
     cwd: Path | None = None,
     overrides: Mapping[str, Any] = {},
     protocol_names: Collection[str] | None = None,
+    checks: Iterable[Check] = (),
 ) -> Settings:
     """The settings in force. `overrides` are the flags, nested like the file; None there is "not given".
 
     protocol_names: names a table may have besides the known sections; None: the installed protocols.
+    checks: give what is wrong with settings that are fine by themselves; told what is, where some are not.
     Raises `ConfigError` with every problem found, one a line.
     """
     cwd = cwd or Path.cwd()
@@ -83,7 +87,10 @@ def load(
         protocol_names = entry_points(group="pnyx.protocols").names
     names = tuple(protocol_names)
     problems: list[str] = []
-    layers = [*_files(env, cwd, problems), _environment(env, cwd, names, problems)]
+    layers = list(_files(env, cwd, problems))
+    # Checks would blame what refers to something in a file that counts for nothing yet.
+    checks = () if problems else checks
+    layers.append(_environment(env, cwd, names, problems))
     try:
         layers.append(_absolute(flatten(overrides, "flags"), cwd))
     except ConfigError as exc:
@@ -97,9 +104,26 @@ def load(
         settings = Settings.model_validate(known)
     except ValidationError as exc:
         problems += _explained(exc, tree)
-    _raise(problems)
+        settings = Settings.model_validate(_sound(known, exc))
     settings._origins = {key: given.origin for layer in layers for key, given in layer.items()}
+    for check in checks:
+        problems += check(settings)
+    _raise(problems)
     return settings
+
+
+def _sound(known: Mapping[str, Any], invalid: ValidationError) -> dict[str, Any]:
+    """What is left of the settings without the tables in which something is wrong."""
+    left = {name: dict(t) if isinstance(t, dict) else t for name, t in known.items()}
+    for section, *rest in (error["loc"] for error in invalid.errors(include_url=False)):
+        if section == "providers" and rest:
+            # Whoever names it is not mistaken: it is there, and told to be wrong.
+            left["providers"][rest[0]] = {"kind": "own"}
+        elif section in ("models", "protocols") and rest:
+            left[str(section)].pop(rest[0], None)
+        else:
+            left.pop(str(section), None)
+    return left
 
 
 def _files(env: Mapping[str, str], cwd: Path, problems: list[str]) -> Iterator[Layer]:
@@ -254,21 +278,24 @@ def _shown(value: Any, key: tuple[str | int, ...]) -> str:
 
 def check_protocols(settings: Settings, registry: Mapping[str, Protocol]) -> None:
     """Hold tables named after protocols against their options. Raises `ConfigError` with every problem."""
-    problems = []
+    _raise(list(protocol_problems(settings, registry)))
+
+
+def protocol_problems(settings: Settings, registry: Mapping[str, Protocol]) -> Iterator[str]:
+    """What is wrong with tables named after protocols. registry: those of them at least."""
     for name, table in settings.protocols.items():
         options = registry[name].options
         for option, value in table.items():
             where = f"{dotted([name, option])} in {settings.origin(name, option)}"
             if option not in options:
-                problems.append(f"unknown key {where}{nearest(option, options)}")
+                yield f"unknown key {where}{nearest(option, options)}"
             elif isinstance(value, Mapping | list):
-                problems.append(f"{where} must be a single value, not {_shown(value, (name,))}")
+                yield f"{where} must be a single value, not {_shown(value, (name,))}"
             else:
                 try:
                     registry[name].settle({option: value})
                 except UsageError as exc:
-                    problems.append(f"{exc} (in {settings.origin(name, option)})")
-    _raise(problems)
+                    yield f"{exc} (in {settings.origin(name, option)})"
 
 
 def _raise(problems: list[str]) -> None:

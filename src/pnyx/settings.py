@@ -22,6 +22,7 @@ from pydantic import (
     model_validator,
 )
 
+from .core.models import MOST
 from .errors import ConfigError
 
 __all__ = [
@@ -72,9 +73,11 @@ KINDS: Mapping[str, Kind] = {
 BUILT_IN = tuple(kind for kind in KINDS if kind != "own")
 """Each is also a provider of that name, usable without configuration."""
 
-Positive = Annotated[int, Field(gt=0)]
-Amount = Annotated[float, Field(ge=0)]
-Cap = Annotated[float, Field(gt=0)]
+Tokens = Annotated[int, Field(gt=0, le=100_000_000)]
+Rate = Annotated[float, Field(ge=0, le=1e6)]
+"""A price: with as many tokens as a call may have, the call's is no more than a cap may be."""
+Cap = Annotated[float, Field(gt=0, le=MOST)]
+Seconds = Annotated[float, Field(gt=0, le=MOST)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
@@ -119,7 +122,7 @@ class ProviderSettings(_Table):
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     requests_per_minute: Annotated[float, Field(gt=0)] | None = None
     slots: Annotated[int, Field(ge=1, le=64)] | None = None
-    context: Positive | None = None
+    context: Tokens | None = None
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
 
     @property
@@ -163,12 +166,12 @@ class ModelSettings(_Table):
     short_prompts: whether it gets the prompts' short variants. temperature: overrides run.temperature.
     """
 
-    input_price: Amount | None = None
-    output_price: Amount | None = None
-    cached_price: Amount | None = None
-    reasoning_price: Amount | None = None
-    context: Positive | None = None
-    max_output: Positive | None = None
+    input_price: Rate | None = None
+    output_price: Rate | None = None
+    cached_price: Rate | None = None
+    reasoning_price: Rate | None = None
+    context: Tokens | None = None
+    max_output: Tokens | None = None
     parameters: Annotated[float, Field(gt=0)] | None = None
     proposer_eligible: bool | None = None
     short_prompts: bool | None = None
@@ -198,12 +201,12 @@ class RunSettings(_Table):
     """
 
     protocol: str = "consensus"
-    deadline_s: Annotated[float, Field(gt=0)] = 600.0
-    call_deadline_s: Annotated[float, Field(gt=0)] = 300.0
+    deadline_s: Seconds = 600.0
+    call_deadline_s: Seconds = 300.0
     retries: Annotated[int, Field(ge=0, le=20)] = 3
     seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
     temperature: Temperature | None = None
-    max_output_tokens: Positive = 4096
+    max_output_tokens: Tokens = 4096
     hedge: bool = False
 
 
@@ -263,7 +266,7 @@ class SearchSettings(_Table):
     max_results: Annotated[int, Field(ge=1, le=20)] = 5
     api_key_env: Variable | None = None
     base_url: BaseUrl = None
-    search_price: Amount | None = None
+    search_price: Rate | None = None
 
     @model_validator(mode="after")
     def _address(self) -> SearchSettings:

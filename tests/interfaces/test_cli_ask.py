@@ -170,6 +170,9 @@ def test_stdin_that_is_no_question_is_refused(lab: ScriptedHost, stdin: bytes, t
         (["--frob"], "No such option '--frob'"),
         (["--budget", "nan"], "'nan' is not a number above zero"),
         (["--deadline", "-1"], "'-1' is not a number above zero"),
+        (["--budget", "1e10"], "'1e10' is more than 1,000,000,000"),
+        (["--budget", "1e300"], "'1e300' is more than 1,000,000,000"),
+        (["--stall-timeout", "1e10"], "'1e10' is more than 1,000,000,000"),
         (["--rounds", "0"], "0 is not in the range"),
         (["--option", "rounds"], "is not of the form KEY=VALUE"),
         (["--option", "frob=1"], "consensus has no option 'frob'"),
@@ -192,6 +195,20 @@ def test_mistakes_are_one_line_with_exit_2_and_nothing_is_sent(
     assert done.err.count("\n") == 1
     assert told in done.err
     assert not lab.log
+
+
+def test_the_largest_amounts_are_asked_with(lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    dear = Path("lab.toml").read_text().replace("input_price = 1.0", "input_price = 1e6")
+    Path("lab.toml").write_text(
+        dear.replace("output_price = 4.0", "output_price = 1e6\nmax_output = 100000000")
+    )
+    for cap in ("RUN", "DAY", "KEY", "WARN"):
+        monkeypatch.setenv(f"PNYX_BUDGET_{cap}_USD", "1e9")
+    monkeypatch.setenv("PNYX_RUN_MAX_OUTPUT_TOKENS", "100000000")
+    lab.on("*", text=ANSWER)
+    asked = ["ask", "Why?", "--json", "-m", "lab:alpha*2", "--budget", "1e9", "--deadline", "1e9"]
+    done = pnyx(*asked, "--stall-timeout", "1e9")
+    assert (done.code, done.json["final_answer"]) == (0, "yes"), done.err
 
 
 def test_an_unknown_price_may_be_allowed(lab: ScriptedHost) -> None:

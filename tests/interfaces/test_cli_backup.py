@@ -28,12 +28,12 @@ def test_nothing_is_written_over(lab: ScriptedHost) -> None:
     assert pnyx("backup", "all.pnyx").code == 0
     again = pnyx("backup", "all.pnyx")
     assert (again.code, again.out, again.err) == (
-        1,
+        2,
         "",
         "pnyx: all.pnyx is there already; a backup is a new file\n",
     )
     done = pnyx("restore", "all.pnyx")
-    assert done.code == 1
+    assert done.code == 2
     assert "is not empty: restore into a new one, named with PNYX_DATABASE" in done.err
     assert pnyx("runs", "--json").json == [run]
 
@@ -44,4 +44,6 @@ def test_what_is_no_backup_is_named(lab: ScriptedHost) -> None:
     assert (done.code, done.out) == (1, "")
     assert "odd" in done.err
     assert "not a database" in done.err
-    assert pnyx("restore", "nowhere").err == "pnyx: nowhere cannot be read: No such file or directory\n"
+    missing = pnyx("restore", "nowhere")
+    assert (missing.code, missing.err) == (2, "pnyx: nowhere cannot be read: No such file or directory\n")
+    assert pnyx("backup", "nowhere/all.pnyx").code == 2

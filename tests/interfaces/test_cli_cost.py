@@ -26,6 +26,11 @@ def test_lines_add_up_to_what_the_runs_cost(lab: ScriptedHost) -> None:
     assert len(table) == 5
 
 
+def test_days_have_an_end(lab: ScriptedHost) -> None:
+    assert pnyx("cost", "--days", "36500").code == 0
+    assert pnyx("cost", "--days", "99999999").code == 2
+
+
 @pytest.mark.parametrize("by", ["provider", "protocol", "day", "run", "key"])
 def test_a_line_may_be_for_something_else(lab: ScriptedHost, by: str) -> None:
     run = pnyx("ask", "--json", "Should we?").json

@@ -40,6 +40,12 @@ def test_runs_are_filtered_and_counted(run: Any, lab: ScriptedHost) -> None:
     assert pnyx("runs", "--status", "cancelled", "--json").json == []
 
 
+@pytest.mark.parametrize("command", [("runs",), ("recall", "why")])
+def test_a_list_has_an_end(run: Any, command: tuple[str, ...]) -> None:
+    assert len(pnyx(*command, "--limit", "1000000", "--json").json) == 1
+    assert pnyx(*command, "--limit", str(2**63)).code == 2
+
+
 def test_no_runs_are_an_empty_list(lab: ScriptedHost) -> None:
     assert pnyx("runs", "--json").json == []
     assert pnyx("runs").out == ""

@@ -88,6 +88,38 @@ def test_config_check_tells_every_problem(nothing: Path) -> None:
     assert "consensus.rounds must be between 1 and 20" in pnyx("config", "check").err
 
 
+def test_config_check_tells_problems_of_every_kind_at_once(nothing: Path) -> None:
+    text = '[run]\nretrys = 1\n[consensus]\nrounds = 99\nfoo = 1\n[panel]\nseats = ["zz:x", "zz", "yy:x"]\n'
+    (nothing / "pnyx.toml").write_text(text)
+    done = pnyx("config", "check")
+    assert (done.code, done.out) == (2, "")
+    told = [line.removeprefix("  - ") for line in done.err.splitlines()[1:]]
+    assert sorted(line.split("; ")[0] for line in told) == [
+        "consensus.rounds must be between 1 and 20, not 99 (in pnyx.toml)",
+        "panel.seats in pnyx.toml: a model is named \"provider:model\", not 'zz'",
+        "panel.seats in pnyx.toml: no provider 'yy'",
+        "panel.seats in pnyx.toml: no provider 'zz'",
+        "unknown key consensus.foo in pnyx.toml",
+        "unknown key run.retrys in pnyx.toml",
+    ]
+
+
+def test_config_check_blames_nobody_who_names_what_is_wrong_or_not_trusted(
+    host: ScriptedHost, nothing: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = CONFIG.format(url=host.openai)
+    (nothing / "pnyx.toml").write_text(text)
+    assert "panel" not in pnyx("config", "check").err
+    monkeypatch.setenv("PNYX_CONFIG", "pnyx.toml")
+    (nothing / "pnyx.toml").write_text(
+        text.replace('kind = "openai"', 'kind = "openia"').replace("4.0", "-1")
+    )
+    told = pnyx("config", "check").err.splitlines()[1:]
+    assert len(told) == 2
+    assert "providers.lab.kind" in told[0]
+    assert "output_price" in told[1]
+
+
 def test_a_project_file_counts_once_it_is_trusted(host: ScriptedHost, nothing: Path) -> None:
     (nothing / "pnyx.toml").write_text(CONFIG.format(url=host.openai))
     done = pnyx("ask", "Why?")

@@ -109,7 +109,10 @@ def test_a_run_that_goes_on_elsewhere_is_shown_as_running_and_can_be_cancelled(l
     with spawn("ask", "Why?") as process:
         wait_for_calls(lab, 3)
         (run,) = pnyx("runs", "--json").json
-        assert run["status"] == "running"
+        assert (run["status"], run["stop_reason"]) == ("running", None)
+        assert pnyx("status", run["run_id"], "--json").json["stop_reason"] is None
+        assert "stop reason" not in pnyx("export", run["run_id"], "--format", "md").out
+        assert pnyx("export", run["run_id"], "--format", "html").code == 0
         busy = pnyx("resume", run["run_id"])
         assert (busy.code, "still running" in busy.err) == (2, True)
         assert pnyx("cancel", run["run_id"]).code == 0

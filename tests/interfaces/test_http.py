@@ -71,6 +71,7 @@ async def test_without_waiting_the_run_is_told_as_it_stands_and_read_later(
     async with server.client() as client:
         answer = await client.post("/v1/runs", json=VOTE)
         assert (answer.status_code, answer.json()["status"]) == (202, "running")
+        assert answer.json()["stop_reason"] is None
         where = answer.headers["location"]
 
         async def over() -> Any:

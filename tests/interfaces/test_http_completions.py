@@ -157,6 +157,12 @@ async def test_a_panel_that_cannot_answer_is_a_host_that_cannot(
         ({"model": "voting:fast"}, openai.BadRequestError, "no preset 'fast'"),
         ({"messages": [{"role": "assistant", "content": "x"}]}, openai.BadRequestError, "must be the user's"),
         ({"messages": []}, openai.UnprocessableEntityError, "messages"),
+        ({"messages": []}, openai.UnprocessableEntityError, "messages must have at least 1 entry, not 0"),
+        (
+            {"model": "x" * 401},
+            openai.UnprocessableEntityError,
+            "model must have at most 400 characters, not 401",
+        ),
         ({"n": 2}, openai.UnprocessableEntityError, "n must be at most 1"),
         (
             {"tools": [{"type": "function", "function": {"name": "f"}}]},

@@ -200,6 +200,7 @@ async def test_who_does_not_wait_is_told_how_the_run_stands_and_can_end_it(
         begun = await client.call_tool("ask", {**VOTE, "wait": False})
         assert not begun.is_error
         assert begun.structured_content["status"] == "running"
+        assert begun.structured_content["stop_reason"] is None
         run = {"run_id": begun.structured_content["run_id"]}
         busy = await client.call_tool("resume", run)
         assert busy.is_error

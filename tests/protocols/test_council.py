@@ -256,6 +256,13 @@ def test_without_any_endorsement_the_rankings_decide_and_it_is_a_deadlock() -> N
     assert (decision.agreement, decision.confidence) == (0, None)
 
 
+def test_where_no_ballot_can_be_read_nobody_voted_and_there_is_no_agreement() -> None:
+    decision = decided(dict.fromkeys("ABC", "I would rather not say."), rounds=1)
+    assert (decision.status, decision.agreement, decision.confidence) == ("deadlock", None, None)
+    one = decided({"A": "I would rather not say.", "B": "no vote", "C": "REVISE: the cost"}, rounds=1)
+    assert (one.status, one.agreement) == ("deadlock", 0)
+
+
 def test_the_fuse_ends_a_council_that_keeps_changing_its_votes() -> None:
     turn = [CYCLE, {"A": "C", "B": "A", "C": "B"}]
     decision = decided(*turn * 3, rounds=5)

@@ -6,10 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["NUSD", "Price", "Seat", "Usage", "cheapest", "strengths", "strongest"]
+__all__ = ["MOST", "NUSD", "Price", "Seat", "Usage", "cheapest", "strengths", "strongest"]
 
 NUSD = 1_000_000_000
 """Ledgers count whole nano-USD, so that sums are exact in every process; 1 USD = 10^9 nUSD."""
+MOST = 1e9
+"""The largest cap in USD: as nano-USD it fits the 64 bits of a database, with room for what is added to it.
+No wait in seconds is longer either."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def told(record: Record) -> Iterator[Event]:
     """The events as a live reader is told them: a paused run ends with one that is not stored."""
     yield from record.events
     if record.result.status == "paused":
-        yield RunFinished(status="paused", result=record.result.to_json())
+        yield RunFinished(status="paused", result=record.document)
 
 
 class Artifacts:

@@ -76,7 +76,7 @@ def as_page(name: str, turns: Sequence[Record], redact: Redact = str) -> str:
 def _page(name: str, turns: Sequence[Record], page: Markdown) -> Iterator[str]:
     yield from (f"# Conversation {name}", "", f"{quantity(len(turns), 'turn')}, {money(cost(turns))}", "")
     for number, turn in enumerate(turns, 1):
-        result = turn.result.to_json()
+        result = turn.document
         yield from (f"# Turn {number}: run {result['run_id']}", "")
         yield from ("## Question", "", *page.quoted(result["question"]), "")
         if result["answer"]:

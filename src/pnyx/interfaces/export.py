@@ -28,7 +28,7 @@ _LIVE = regex(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?])|!(?=\[)|\](?=[(\[:])|`{3,}|~
 
 def document(record: Record, redact: Redact = str) -> dict[str, Any]:
     """`{"result": …, "events": […]}`, texts redacted and otherwise exact."""
-    whole = {"result": record.result.to_json(), "events": [to_json(event) for event in record.events]}
+    whole = {"result": record.document, "events": [to_json(event) for event in record.events]}
     masked: dict[str, Any] = redacted(whole, redact)
     return masked
 
@@ -56,7 +56,7 @@ def as_markdown(record: Record, redact: Redact = str) -> str:
 
 
 def _document(record: Record, page: Markdown) -> Iterator[str]:
-    result, view = record.result.to_json(), Transcript()
+    result, view = record.document, Transcript()
     entries = [entry for event in record.events if (entry := view.add(event)) is not None]
     yield from (f"# Run {result['run_id']}", "", "## Question", "", *page.quoted(result["question"]), "")
     yield from _decision(record, page)
@@ -72,7 +72,7 @@ def as_summary(record: Record, redact: Redact = str) -> str:
 
 
 def _decision(record: Record, page: Markdown) -> Iterator[str]:
-    result = record.result.to_json()
+    result = record.document
     if result["answer"]:
         yield from ("## Answer", "", *page.quoted(result["answer"]), "")
     yield from ("## How it was decided", "", *page.facts(result, record.row.created_at), "")

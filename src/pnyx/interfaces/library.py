@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from inspect import signature
 from typing import Any
 
+from .. import protocols
 from ..core.events import Event
 from ..core.text import Material
+from ..errors import UsageError
 from ..providers.own import Brought
 from ..providers.registry import Providers
 from ..run.given import Response
+from ..run.handle import RunHandle
 from ..run.request import build
 from ..run.result import Result
 from ..run.runner import Runner
 from ..run.spec import Spec
-from ..settings import Settings
+from ..settings import Settings, nearest
 from .opening import open_settings
 
 __all__ = ["aggregate", "ask", "ask_sync", "deliberate", "stream"]
+
+REQUEST = frozenset(signature(build).parameters) - {"settings", "question"}
+"""What a run may be told by name; any other name is an option of its protocol."""
 
 
 async def ask(
@@ -26,6 +34,7 @@ async def ask(
     *,
     panel: Sequence[str] = (),
     protocol: str | None = None,
+    options: Mapping[str, Any] | None = None,
     providers: Mapping[str, Brought] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
@@ -39,46 +48,46 @@ async def ask(
     budget_usd: float | None = None,
     deadline_s: float | None = None,
     seed: int | None = None,
-    **options: Any,
+    allow_unknown_price: bool = False,
+    **more: Any,
 ) -> Result:
     """Put one question to a panel and return the decision with its record.
 
     panel: model references, "provider:model" or "provider:model*N"; default: the configured one.
-    providers: objects of one's own by name, beside the configured ones; each needs no more than
+    options: those of the protocol; `rounds=2` says the same as `options={"rounds": 2}`, and counts where
+    both do. providers: objects of one's own by name, beside the configured ones; each needs no more than
     `async def complete(self, call) -> str`, see `pnyx.Provider` for all it can do. settings: default
-    is what the command line would use. runner: one to share between calls; else one is opened and
-    closed. preset: "quick" or "deep". cast: "diverse" or "redteam", a role for every seat. responses:
-    answers that exist already, for the protocols that take such. ground: search the web first. budget_usd
-    in USD, deadline_s in seconds. options: those of the protocol, such as `rounds=2`.
+    is what the command line would use. runner: one to share between calls, with its own settings and
+    providers; else one is opened and closed. preset: "quick" or "deep". cast: "diverse" or "redteam", a
+    role for every seat. responses: answers that exist already, for the protocols that take such. ground:
+    search the web first. budget_usd in USD, deadline_s in seconds. allow_unknown_price: with a budget, ask
+    models without a known price.
 
     A run that fails, pauses or is cancelled says so in `status` and `stop_reason`; what stops it
     from being recorded, or a request that makes no sense, raises `PnyxError`.
     """
-
-    def spec(settings: Settings) -> Spec:
-        return build(
-            settings,
-            question,
-            panel=panel,
-            protocol=protocol,
-            preset=preset,
-            roles=roles,
-            cast=cast,
-            context=context,
-            responses=responses,
-            ground=ground,
-            tools=tools,
-            budget_usd=budget_usd,
-            deadline_s=deadline_s,
-            seed=seed,
-            options=options,
-        )
-
-    if runner is not None:
-        return await (await runner.start(spec(runner.settings))).result()
-    chosen = (settings or open_settings()).with_own(providers or ())
-    async with Runner.open(chosen, Providers(chosen, extra=providers)) as own:
-        return await (await own.start(spec(chosen))).result()
+    async with _begun(
+        question,
+        panel=panel,
+        protocol=protocol,
+        options=options,
+        providers=providers,
+        settings=settings,
+        runner=runner,
+        context=context,
+        preset=preset,
+        roles=roles,
+        cast=cast,
+        responses=responses,
+        ground=ground,
+        tools=tools,
+        budget_usd=budget_usd,
+        deadline_s=deadline_s,
+        seed=seed,
+        allow_unknown_price=allow_unknown_price,
+        **more,
+    ) as handle:
+        return await handle.result()
 
 
 async def aggregate(question: str, *, responses: Iterable[Response] = (), **request: Any) -> Result:
@@ -98,28 +107,56 @@ async def deliberate(question: str, *, responses: Iterable[Response] = (), **req
     return await ask(question, protocol="deliberate", responses=responses, **request)
 
 
-async def stream(
-    question: str,
-    *,
-    tokens: bool = True,
-    providers: Mapping[str, Brought] | None = None,
-    settings: Settings | None = None,
-    options: Mapping[str, Any] | None = None,
-    **request: Any,
-) -> AsyncIterator[Event]:
-    """The events of a run as they happen, `RunFinished` last; `request` as in `run.request.build`.
+async def stream(question: str, *, tokens: bool = True, **request: Any) -> AsyncIterator[Event]:
+    """The events of a run as they happen, `RunFinished` last; `request` as in `ask`.
 
     tokens: also text as it arrives. Leaving the iteration early interrupts the run; what is
     recorded can be resumed.
     """
-    chosen = (settings or open_settings()).with_own(providers or ())
-    async with Runner.open(chosen, Providers(chosen, extra=providers)) as runner:
-        handle = await runner.start(build(chosen, question, options=options, **request))
-        async for event in handle.events(tokens=tokens):
-            yield event
+    async with _begun(question, **request) as handle:
+        try:
+            async for event in handle.events(tokens=tokens):
+                yield event
+        except (GeneratorExit, asyncio.CancelledError):
+            # A runner that is shared is not closed with the iteration.
+            handle.interrupt()
+            raise
         await handle.result()
 
 
 def ask_sync(question: str, **request: Any) -> Result:
     """`ask` for code without an event loop."""
     return asyncio.run(ask(question, **request))
+
+
+@asynccontextmanager
+async def _begun(
+    question: str,
+    *,
+    providers: Mapping[str, Brought] | None = None,
+    settings: Settings | None = None,
+    runner: Runner | None = None,
+    **request: Any,
+) -> AsyncIterator[RunHandle]:
+    """The run, by `runner` or one that is closed behind it; the request as in `ask`."""
+    if runner is not None:
+        yield await runner.start(_spec(runner.settings, question, **request))
+        return
+    chosen = (settings or open_settings()).with_own(providers or ())
+    async with Runner.open(chosen, Providers(chosen, extra=providers)) as own:
+        yield await own.start(_spec(chosen, question, **request))
+
+
+def _spec(
+    settings: Settings, question: str, options: Mapping[str, Any] | None = None, **request: Any
+) -> Spec:
+    """The run that is asked for. Raises `UsageError` for a name that is neither known nor an option."""
+    told = {name: value for name, value in request.items() if name in REQUEST}
+    own = {name: value for name, value in request.items() if name not in REQUEST}
+    page = protocols.get(told.get("protocol") or settings.run.protocol)
+    for name in {**(options or {}), **own}:
+        if name not in page.options:
+            known = ", ".join(sorted(page.options)) or "none"
+            hint = nearest(name, (*page.options, *REQUEST) if name in own else page.options)
+            raise UsageError(f"{page.name} has no option {name!r}{hint}; it has: {known}")
+    return build(settings, question, options={**(options or {}), **own}, **told)

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import protocols
-from ..config import check_protocols, load
+from ..config import load, protocol_problems
+from ..errors import UsageError
+from ..providers.catalogue import Catalogue, parse_seats
 from ..settings import Settings
 
 __all__ = ["open_settings"]
 
 
-def open_settings(overrides: Mapping[str, Any] = {}) -> Settings:
-    """The settings, `overrides` on top. Raises `ConfigError` with every problem found."""
-    settings = load(overrides=overrides)
-    check_protocols(settings, {name: protocols.get(name) for name in settings.protocols})
-    return settings
+def open_settings(overrides: Mapping[str, Any] = {}, *, panel: bool = False) -> Settings:
+    """The settings, `overrides` on top. panel: hold its seats against them too, though they may not be asked.
+
+    Raises `ConfigError` with every problem found.
+    """
+    return load(overrides=overrides, checks=(_options, _seats) if panel else (_options,))
+
+
+def _options(settings: Settings) -> Iterator[str]:
+    yield from protocol_problems(settings, {name: protocols.get(name) for name in settings.protocols})
+
+
+def _seats(settings: Settings) -> Iterator[str]:
+    where = f"panel.seats in {settings.origin('panel', 'seats')}"
+    catalogue, seats = Catalogue(settings), settings.panel.seats
+    # Each by itself, and then their number, which is told again for one that is wrong by itself.
+    for group in (*((seat,) for seat in seats), seats):
+        try:
+            for ref in parse_seats(group):
+                catalogue.describe(ref)
+        except UsageError as exc:
+            yield f"{where}: {exc}"

@@ -51,6 +51,12 @@ class Record:
     result: Result
     events: tuple[Event, ...] = ()
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """The result as the object of the contract. A run that goes on has no reason why it stopped: null."""
+        told = self.result.to_json()
+        return told | {"stop_reason": None} if self.result.status in ("running", "waiting") else told
+
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
@@ -65,7 +71,7 @@ class Recalled:
     def to_json(self) -> list[dict[str, Any]]:
         """Result objects, each with its `snippet`, when it was begun, and whether it has all the words."""
         return [
-            record.result.to_json()
+            record.document
             | {"created_at": record.row.created_at, "all_words": self.every}
             | {"snippet": "".join(piece for piece, _ in snippet)}
             for record, snippet in self.hits

@@ -44,7 +44,7 @@ class Told:
 
 def as_html(record: Record, redact: Redact = str) -> str:
     """The run as a page: question, answer, how sure, who disagrees, what it took, and all that was said."""
-    result = redacted(record.result.to_json(), redact)
+    result = redacted(record.document, redact)
     view = Transcript()
     told = [Told(event, entry) for event in record.events if (entry := view.add(event)) is not None]
     return _Page(result, view, told, record.row.created_at, redact).whole()
@@ -142,7 +142,7 @@ class _Page:
         settings = ", ".join(f"{name} {value}" for name, value in options.items() if value not in (None, ""))
         facts = [
             ("status", result["status"]),
-            ("stop reason", result["stop_reason"].replace("_", " ")),
+            ("stop reason", (result["stop_reason"] or "").replace("_", " ")),
             ("rounds", result["rounds"]),
             ("agreement", _share(result["agreement"], _by(self._rule()))),
             ("confidence", _share(result["confidence"], _by(result["confidence_rule"]))),

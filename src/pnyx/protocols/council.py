@@ -9,6 +9,7 @@ Source of the shape: the council of `ensemble`. Where PROTOCOLS.md is silent:
 - When the fuse blows, the plurality proposal is the answer; without any endorsement the status is deadlock.
 - A majority of the live seats ships the synthesis, the author's own approval included. `agreement` is then
   the share of them that approves it, else the share that endorses the proposal; confidence is that share too.
+  Where no ballot could be read nobody voted, and both are None.
 - A seat that voted otherwise and approves the synthesis dissents no longer.
 """
 

@@ -50,13 +50,15 @@ def decision(table: Table, count: Count, outcome: str, close: Close) -> Decision
     if close.shipped:
         answer, behind, live = close.merged, close.approvals, close.live
     share = behind / live
+    # Seats of which no ballot could be read did not vote: that is not known, and not disagreement.
+    voted = close.shipped or any(count.ballots.values())
     return Decision(
         answer=answer,
         status=_status(outcome, share),
         final_answer=final_answer(answer),
         confidence=share if behind else None,
         confidence_rule=f"{'approval' if close.shipped else 'endorsement'} share" if behind else None,
-        agreement=share,
+        agreement=share if voted else None,
         consensus_reached=outcome == "majority",
         dissent=_dissent(table, count, close),
         rounds=table.n,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..config import NEEDS
+from ..core import models
 from ..errors import UsageError
 from ..settings import Settings, nearest
 from .request import build
@@ -26,7 +27,7 @@ def _whole(value: object) -> object:
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
-Amount = Annotated[float, Field(gt=0, le=1e9)]
+Amount = Annotated[float, Field(gt=0, le=models.MOST)]
 Scalar = str | int | float | bool | None
 
 
@@ -109,6 +110,9 @@ _JSON = dict.fromkeys(("model_type", "dict_type", "mapping_type"), "an object") 
 }
 """What a value must be, where it has another name than in settings."""
 
+_LENGTHS = {"too_short": "at least", "too_long": "at most", "string_too_long": "at most"}
+"""Kinds of error that are of a length -> which bound of it is passed."""
+
 
 def explained(errors: Sequence[Any], fields: Iterable[str] = ()) -> str:
     """Pydantic's first error in our words. fields: those that there are, for a name that is nearly one."""
@@ -124,8 +128,19 @@ def explained(errors: Sequence[Any], fields: Iterable[str] = ()) -> str:
         return f"unknown key {where!r}{nearest(where, fields)}"
     if error["type"] == "missing":
         return f"there is no {where}"
+    if error["type"] in _LENGTHS:
+        return f"{where} must have {_length(error)}"
     need = (NEEDS | _JSON).get(error["type"], error["msg"]).format_map(error.get("ctx", {}))
     return f"{where} must be {need}, not {_kind(error['input'])}"
+
+
+def _length(error: Any) -> str:
+    told, text = error["ctx"], isinstance(error["input"], str)
+    bound = told["min_length"] if error["type"] == "too_short" else told["max_length"]
+    what = "characters" if text else "entry" if bound == 1 else "entries"
+    # Some are not counted to their end.
+    length = len(error["input"]) if text else told.get("actual_length")
+    return f"{_LENGTHS[error['type']]} {bound} {what}" + ("" if length is None else f", not {length}")
 
 
 def _kind(value: object) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from .. import protocols
 from ..core import steps
 from ..core.decision import Given
-from ..core.models import Price, Seat
+from ..core.models import MOST, Price, Seat
 from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material
 from ..errors import ConfigError, UsageError
@@ -123,6 +123,7 @@ class Spec:
             raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
         if "\0" in self.question or any("\ud800" <= c <= "\udfff" for c in self.question):
             raise UsageError("the question is not text: it holds NUL or half a character")
+        self._check_amounts()
         if self.responses and self.page.quorum_given is None:
             takers = [name for name in protocols.names() if protocols.get(name).quorum_given is not None]
             raise UsageError(f"{self.protocol} takes no given responses; these do: {', '.join(takers)}")
@@ -142,6 +143,21 @@ class Spec:
             raise ConfigError(
                 "a budget is set, but the price of a search by a model's host is unknown; set search_price "
                 "in [tools.web_search], or allow_unknown_price in [budget]"
+            )
+
+    def _check_amounts(self) -> None:
+        for name in _AMOUNTS:
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and 0 < value <= MOST):
+                raise UsageError(
+                    f"{name} must be a number above 0 and at most {MOST:,.0f}, not {value!r}; "
+                    "leave it out for what is configured"
+                )
+        seed: object = self.seed
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**32:
+            raise UsageError(
+                f"seed must be a whole number from 0 to {2**32 - 1}, not {seed!r}; leave it out to draw one"
             )
 
     def resolve(self, name: str, brief: Brief) -> tuple[steps.Protocol, Brief]:
@@ -164,6 +180,9 @@ class Spec:
         values["responses"] = tuple(Given(**r) for r in values["responses"])
         values["tools"] = tuple(values["tools"])
         return cls(**values)
+
+
+_AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "warn_usd", "deadline_s")
 
 
 def _frame(role: str) -> Draft:

@@ -15,7 +15,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, func, insert, select, update
 from sqlalchemy.engine import URL
 
-from ..errors import StoreError
+from ..errors import PnyxError, StoreError, UsageError
 from . import search
 from .engine import Database
 from .schema import metadata, runs, writers
@@ -31,7 +31,8 @@ AT_ONCE = 500
 async def backup(database: Database, file: Path) -> Mapping[str, int]:
     """Write what is stored now to the new file `file`; the rows of each table. Others may write meanwhile.
 
-    Raises `StoreError`, also where there is such a file already; then there is no new file.
+    Raises `UsageError` where there is such a file already, or none can be; `StoreError`. Then there is no new
+    file.
     """
     _check_new(file)
     try:
@@ -42,20 +43,27 @@ async def backup(database: Database, file: Path) -> Mapping[str, int]:
                 rows = await database.read(lambda connection: _write_out(connection, copy.engine))
             part.replace(file)
     except OSError as exc:
-        raise StoreError(f"{file} cannot be written: {exc.strerror}") from exc
+        raise _refused(exc, f"{file} cannot be written") from exc
     return rows
 
 
 def _check_new(file: Path) -> None:
     if os.path.lexists(file):
-        raise StoreError(f"{file} is there already; a backup is a new file")
+        raise UsageError(f"{file} is there already; a backup is a new file")
+
+
+def _refused(exc: OSError, what: str) -> PnyxError:
+    """Whose fault it is: another path does, or the disk fails."""
+    wrong = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
+    return (UsageError if isinstance(exc, wrong) else StoreError)(f"{what}: {exc.strerror}")
 
 
 async def restore(database: Database, file: Path) -> Mapping[str, int]:
     """Put what is in the backup `file` into `database`, in one piece; the rows of each table.
 
-    A run that was under way is paused there, for nobody is running it. Raises `StoreError` where `database`
-    is not empty, or `file` is no backup of this pnyx or an older one; nothing is changed then.
+    A run that was under way is paused there, for nobody is running it. Raises `UsageError` where `database`
+    is not empty or `file` cannot be read, `StoreError` where that is no backup of this pnyx or an older one;
+    nothing is changed then.
     """
     with tempfile.TemporaryDirectory(prefix="pnyx-") as folder:
         mine = Path(folder) / "backup.db"
@@ -63,7 +71,7 @@ async def restore(database: Database, file: Path) -> Mapping[str, int]:
             # One of an older pnyx is migrated, and whoever keeps it wants it as it was.
             shutil.copyfile(file, mine)
         except OSError as exc:
-            raise StoreError(f"{file} cannot be read: {exc.strerror}") from exc
+            raise _refused(exc, f"{file} cannot be read") from exc
         try:
             await (await Database.open(mine)).close()
         except StoreError as exc:
@@ -101,7 +109,7 @@ def _write_out(connection: Connection, copy: Engine) -> Mapping[str, int]:
 def _read_in(copy: Engine, connection: Connection, name: str) -> Mapping[str, int]:
     for table in KEPT:
         if connection.execute(select(func.count()).select_from(table)).scalar():
-            raise StoreError(
+            raise UsageError(
                 f"database {name} is not empty: restore into a new one, named with PNYX_DATABASE"
             )
     with copy.connect() as source:

@@ -156,7 +156,7 @@ export interface Result {
   dissent: Dissent[];
   rounds: number;
   converged: boolean | null;
-  stop_reason: string;
+  stop_reason: string | null;
   seats: SeatRow[];
   dropped: { seat: string; model: string; reason: string }[];
   degraded: boolean;

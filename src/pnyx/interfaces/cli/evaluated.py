@@ -33,7 +33,14 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     help="Also the best single model, asked as often as the panel costs.",
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of labels, folds, halves.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Of labels, folds, halves.",
+)
 @click.option("--budget", type=AMOUNT, metavar="USD", help="Cap of the whole evaluation.")
 @concurrency
 @click.option("--judge", metavar="REF", help="Who grades free text. Default: the first model.")

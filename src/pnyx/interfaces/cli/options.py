@@ -10,6 +10,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from ...core.models import MOST
 from .output import streams
 
 __all__ = [
@@ -27,7 +28,7 @@ __all__ = [
 
 
 class _Amount(click.ParamType[float]):
-    """A finite number above zero."""
+    """A number above zero that is no larger than ledgers hold."""
 
     name = "amount"
 
@@ -38,6 +39,8 @@ class _Amount(click.ParamType[float]):
             number = math.nan
         if not (math.isfinite(number) and number > 0):
             self.fail(f"{value!r} is not a number above zero", param, ctx)
+        if number > MOST:
+            self.fail(f"{value!r} is more than {MOST:,.0f}", param, ctx)
         return number
 
 

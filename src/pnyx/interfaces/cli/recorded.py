@@ -31,7 +31,7 @@ def runs(status: str | None, limit: int, evaluations: bool, as_json: bool) -> in
     output = streams()
     records = list_runs(open_settings(), status, limit, but=None if evaluations else OWNER)
     if as_json:
-        output.json([record.result.to_json() for record in records])
+        output.json([record.document for record in records])
     elif records:
         output.out.lines(_table(records, output.out))
     else:
@@ -112,7 +112,7 @@ def clip_end(line: str, width: int | None) -> str:
 def status(run_id: str, as_json: bool) -> int:
     output = streams()
     record = find_run(open_settings(), run_id)
-    document = record.result.to_json()
+    document = record.document
     if as_json:
         output.json(document)
         return 0
@@ -134,7 +134,7 @@ def show(run_id: str, plain: bool, as_json: bool) -> int:
 
 def _transcript(record: Record, stream: Stream) -> Iterator[str]:
     width = stream.width or WIDE
-    result, view = record.result.to_json(), Transcript()
+    result, view = record.document, Transcript()
     yield stream.paint("Question", "bold", "cyan")
     yield from wrapped(safe(record.row.question), width, INDENT)
     for event in record.events:

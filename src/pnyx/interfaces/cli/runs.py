@@ -19,7 +19,7 @@ evaluations = click.option("--evaluations", is_flag=True, help="Also those that 
 
 
 def _limit(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    most = click.IntRange(min=1)
+    most = click.IntRange(1, 1_000_000)
     return click.option(
         "--limit", type=most, default=default, show_default=True, metavar="N", help="At most N."
     )

@@ -15,7 +15,7 @@ BY = ("model", "provider", "protocol", "day", "run", "key")
 
 @click.command()
 @click.option("--by", type=click.Choice(BY), default="model", show_default=True, help="What a line is for.")
-@click.option("--days", type=click.IntRange(min=1), metavar="N", help="Only the last N days (UTC).")
+@click.option("--days", type=click.IntRange(1, 36_500), metavar="N", help="Only the last N days (UTC).")
 @json_option
 def cost(**given: Any) -> int:
     """Show what was asked and paid, all doors and evaluations together.

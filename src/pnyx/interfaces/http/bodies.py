@@ -108,7 +108,7 @@ class ResultBody(BaseModel):
     dissent: list[dict[str, Any]]
     rounds: int
     converged: bool | None
-    stop_reason: str
+    stop_reason: str | None
     seats: list[dict[str, Any]]
     dropped: list[dict[str, Any]]
     degraded: bool

@@ -62,7 +62,7 @@ async def followed(runner: Runner, run_id: str, after: int = 0, tokens: bool = F
             return
         if not (waiting(row, time.time()) or alive(row.worker, row.heartbeat_at, time.time())):
             record = await runner.database.read(partial(read_run, prefix=run_id))
-            yield RunFinished(run_id=run_id, time=now(), status="paused", result=record.result.to_json())
+            yield RunFinished(run_id=run_id, time=now(), status="paused", result=record.document)
             return
         await asyncio.sleep(POLL_S)
 

@@ -57,7 +57,7 @@ async def listing(
     house = house_of(request)
     work = partial(read_runs, status=status, limit=limit, owner=house.owner(request))
     records = await house.runner.database.read(work)
-    return Exact([{**record.result.to_json(), "created_at": record.row.created_at} for record in records])
+    return Exact([{**record.document, "created_at": record.row.created_at} for record in records])
 
 
 @ROUTER.get("/{run_id}", response_model=ResultBody)
@@ -65,7 +65,7 @@ async def read(request: Request, run_id: str) -> Response:
     """A run as it stands; `run_id` may be any unique beginning of it."""
     house = house_of(request)
     record = await house.runner.database.read(partial(read_run, prefix=run_id, owner=house.owner(request)))
-    return Exact(record.result.to_json())
+    return Exact(record.document)
 
 
 @ROUTER.get("/{run_id}/events", responses={200: {"content": {"text/event-stream": {}}}})
@@ -143,4 +143,4 @@ async def _reply(request: Request, house: House, run_id: str, how: Follow) -> Re
         return Response(status_code=LEFT) if result is None else Exact(result.to_json(), 200, where)
     record = await house.runner.database.read(partial(read_run, prefix=run_id))
     over = record.result.status in FINAL
-    return Exact(record.result.to_json(), 200 if over else 202, where)
+    return Exact(record.document, 200 if over else 202, where)

@@ -116,7 +116,7 @@ async def cancel(caller: Caller, which: Named) -> Told:
 async def runs(caller: Caller, which: Listing) -> Told:
     work = partial(read_runs, status=which.status, limit=which.limit, owner=caller.owner)
     found = await caller.house.runner.database.read(work)
-    return _listed(caller, [record.result.to_json() for record in found])
+    return _listed(caller, [record.document for record in found])
 
 
 async def recall(caller: Caller, which: Sought) -> Told:
@@ -176,7 +176,7 @@ def _told(record: Record, page: str, why: str | None = None) -> Told:
         how = "under way" if run.status == "running" else "in the queue"
         more = f"\nIt is {how}; `show` with run_id {run.run_id} tells how it stands.\n"
     head = "" if why is None else f"run {run.run_id} {why}\n\n"
-    return Told(_text([head + page + more]), _data(run.to_json()), why is not None)
+    return Told(_text([head + page + more]), _data(record.document), why is not None)
 
 
 def _text(lines: Iterable[str]) -> str:

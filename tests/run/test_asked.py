@@ -1,0 +1,26 @@
+"""What a program asks, as data: what is wrong with it is told in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pnyx.errors import UsageError
+from pnyx.run.asked import Asked
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"models": ["m:x"] * 101}, "models must have at most 100 entries, not 101"),
+        ({"responses": ["yes"] * 101}, "responses must have at most 100 entries, not 101"),
+        ({"roles": {str(n): "critic" for n in range(101)}}, "roles must have at most 100 entries"),
+        ({"options": {str(n): 1 for n in range(101)}}, "options must have at most 100 entries"),
+        ({"budget_usd": 1e10}, "budget_usd must be at most 1000000000, not 10000000000.0"),
+    ],
+)
+def test_what_is_too_much_is_told_with_how_much_there_may_be(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Asked.parse({"question": "Why?", **given})
+    assert str(caught.value) == told
