@@ -30,3 +30,9 @@ def test_of_answers_that_were_given_only_who_gave_them_learns() -> None:
 def test_an_empty_answer_is_refused(truth: str) -> None:
     with pytest.raises(UsageError, match="empty"):
         judge(result(), "failure", truth)
+
+
+@pytest.mark.parametrize("truth", ["4\0", "\ud83d"])
+def test_an_answer_that_is_no_text_is_refused(truth: str) -> None:
+    with pytest.raises(UsageError, match="NUL or half a character"):
+        judge(result(), "failure", truth)
