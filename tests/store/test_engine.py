@@ -95,6 +95,13 @@ async def test_a_damaged_database_is_refused_and_left_as_it_is(tmp_path: Path) -
     assert path.read_bytes() == raw
 
 
+async def test_a_healthy_database_is_not_called_damaged_for_what_is_in_it(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "a.db")
+    with pytest.raises(StoreError, match=r"malformed JSON$"):
+        await database.read(lambda c: c.execute(text("SELECT json_extract('{', '$.a')")).all())
+    await database.close()
+
+
 async def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     await (await Database.open(path)).close()

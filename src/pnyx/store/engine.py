@@ -245,7 +245,7 @@ _HINTS = (
     ("readonly", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
     ("read-only", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
     ("permission denied", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
-    ("malformed", "; it is damaged and was left as it is: restore a backup, or move it away"),
+    ("disk image is malformed", "; it is damaged and was left as it is: restore a backup, or move it away"),
     ("not a database", "; it was left as it is: name another with PNYX_DATABASE, or move it away"),
     ("unable to open", "; check that the folder exists and is writable"),
     ("connect", "; check that the server runs and the address is right"),
