@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.compaction import SHORTEST, fit, tokens
+from pnyx.core.compaction import SHORTEST, fit, texts, tokens
 from pnyx.core.models import Seat
-from pnyx.core.steps import Ask, Panel
+from pnyx.core.steps import Ask, Panel, Schema
 from pnyx.core.text import LONGEST, Material, shorten
-from pnyx.core.toolcalls import ToolCall, Turn
+from pnyx.core.toolcalls import ToolCall, ToolSpec, Turn
 from pnyx.prompts import load
 
 SEATS = (Seat("Participant A", "h:a"), Seat("Participant B", "h:b"))
@@ -22,8 +22,13 @@ def asked(*texts: str, question: str = "Why is it so?", turns: tuple[Turn, ...] 
     return Ask(ask.seat, ask.prompt, turns=turns)
 
 
-def size(ask: Ask) -> int:
-    return tokens(ask.prompt.text) + sum(tokens(t) for turn in ask.turns for t in (turn.text, *turn.results))
+def size(ask: Ask, *tools: ToolSpec) -> int:
+    return sum(map(tokens, texts(ask, tools)))
+
+
+def ran(code: str, result: str = "ok") -> Turn:
+    call = ToolCall("1", "run_python", {"code": code, "more": {"lines": [code], "n": 7}})
+    return Turn("Let me see.", (call,), (result,))
 
 
 def test_the_material_of_a_prompt_is_known_by_its_place() -> None:
@@ -65,6 +70,51 @@ def test_results_of_tools_are_shortened_too_with_their_fences_whole() -> None:
         assert result.startswith("Between the lines")
         assert result.endswith("</m12>")
     assert size(fitted[0]) <= 2000
+
+
+def test_all_that_a_host_reads_is_reckoned() -> None:
+    tool = ToolSpec("run_python", "Runs Python.", {"type": "object", "properties": {"code": {}}})
+    ask = asked("x", turns=(ran("print(1)\n" * 1000, "r" * 100),))
+    ask = Ask(ask.seat, ask.prompt, Schema.of("ballot", {"type": "object"}), turns=ask.turns)
+    told = texts(ask, (tool,))
+    for part in (ask.prompt.text, "Let me see.", "run_python", '"type": "object"', "Runs Python.", "r" * 100):
+        assert any(part in text for text in told), part
+    assert size(ask, tool) > 2 * 9000 // 3
+
+
+def test_what_a_tool_was_asked_is_shortened_where_it_stands() -> None:
+    ask = asked("x", turns=(ran("<begins>" + "c" * 9000 + "<ends>"),))
+    fitted = fit(ask, 1500)
+    assert fitted is not None
+    sent, cut = fitted
+    (call,) = sent.turns[0].calls
+    for code in (call.arguments["code"], call.arguments["more"]["lines"][0]):
+        assert code.startswith("<begins>")
+        assert code.endswith("<ends>")
+        assert "characters left out …]" in code
+    assert (call.id, call.name, call.arguments["more"]["n"]) == ("1", "run_python", 7)
+    assert size(sent) <= 1500
+    assert cut > 12_000
+
+
+def test_where_shortening_is_not_enough_the_oldest_turns_go_and_that_is_counted() -> None:
+    numbers = Turn("", (ToolCall("1", "sum", {"numbers": list(range(2000))}),), ("1999000",))
+    ask = asked("x", turns=(numbers, numbers, ran("print(1)")))
+    fitted = fit(ask, size(ask) * 2 // 3)
+    assert fitted is not None
+    assert fitted[0].turns == ask.turns[1:]
+    assert fitted[1] > 8000
+    assert fit(asked("x", turns=(numbers,)), 1000) is None
+
+
+def test_the_definitions_of_tools_take_room_too() -> None:
+    tool = ToolSpec("run_python", "Runs Python. " * 300, {"type": "object"})
+    ask = asked("x" * 6000)
+    assert fit(ask, size(ask)) == (ask, 0)
+    fitted = fit(ask, size(ask), (tool,))
+    assert fitted is not None
+    assert fitted[1] > 3000
+    assert size(fitted[0], tool) <= size(ask)
 
 
 @given(st.lists(st.text(max_size=3000), min_size=1, max_size=4), st.integers(400, 4000))

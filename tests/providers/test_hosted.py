@@ -139,17 +139,22 @@ async def test_a_tool_is_offered_called_and_answered(host: ScriptedHost, kind: s
 
 
 @ways
-async def test_arguments_that_are_no_object_are_kept_as_text(host: ScriptedHost, stream: bool) -> None:
+@pytest.mark.parametrize(
+    "written", ['["x"', '{"url": NaN}', '{"n": [1e999]}', '{"n": -Infinity}', '{"n": 1' + "0" * 5000 + "}"]
+)
+async def test_arguments_that_are_no_object_are_kept_as_text(
+    host: ScriptedHost, stream: bool, written: str
+) -> None:
     call = {
         "id": "c",
         "type": "function",
         "index": 0,
-        "function": {"name": "web_search", "arguments": '["x"'},
+        "function": {"name": "web_search", "arguments": written},
     }
     host.on("alpha", text="", extra={"tool_calls": [call]})
     async with opened("openai", host) as provider:
         completion = (await ask(provider, stream=stream, tools=(SEARCH,))).completion
-    assert completion.tool_calls == (ToolCall("c", "web_search", {"INVALID_JSON": '["x"'}),)
+    assert completion.tool_calls == (ToolCall("c", "web_search", {"INVALID_JSON": written}),)
 
 
 DETAILED: dict[str, dict[str, Any]] = {

@@ -45,3 +45,9 @@ def test_runs_are_counted_and_not_their_seats() -> None:
 def test_of_several_seats_of_a_model_the_first_that_answered_counts() -> None:
     (asked,) = questions([Judged("sample", "success", 0.9, (("a", None), ("a", "2"), ("a", "1")), "1")])
     assert asked.answers == {"a": "2"}
+
+
+@pytest.mark.parametrize("truth", ["4\0", "\ud83d"])
+def test_an_answer_that_is_no_text_is_refused(truth: str) -> None:
+    with pytest.raises(UsageError, match="NUL or half a character"):
+        judge(result(), "failure", truth)

@@ -168,6 +168,9 @@ async def test_a_question_of_blanks_and_a_panel_too_small_are_refused(make: Call
     house = make(Host(said))
     with pytest.raises(UsageError, match="no question"):
         await house.start(question=" \n")
+    for name in ("question", "owner", "conversation", "batch"):
+        with pytest.raises(UsageError, match=f"the {name} is not text"):
+            await house.start(**{name: "a\0b"})
     with pytest.raises(UsageError, match="needs 2 seats, the panel has 1"):
         await house.start(seats=PANEL[:1])
 

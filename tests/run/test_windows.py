@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from pnyx.core.events import CallFailed, CallFinished, CallStarted
+from pnyx.core.models import Price, Usage
 from pnyx.errors import ProviderError
-from pnyx.providers.seam import Call
+from pnyx.providers.seam import Call, Completion, ToolCall, ToolSpec
+from pnyx.tools import Toolbox
 from tests.support.houses import House, well_formed
 from tests.support.panels import Host, seats
 
@@ -80,3 +84,49 @@ async def test_a_question_longer_than_the_window_is_not_sent_blind(make: Callabl
     assert {e.model for e in log if isinstance(e, CallFinished)} == {"h:a", "h:b"}
     assert "does not fit the model's window of 1,024 tokens" in result.dropped[0]["reason"]
     assert not any("tiny" in e.model for e in log if isinstance(e, CallStarted))
+
+
+class Interpreter:
+    spec = ToolSpec("run_python", "Runs Python.", {"type": "object", "properties": {"code": {}}})
+
+    async def run(self, arguments: Mapping[str, Any]) -> str:
+        return "ok"
+
+
+class Programmers(Host):
+    """Models that write long programs, and a host that counts all it is sent, four bytes a token."""
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        self.sizes.append(self.size(call))
+        if not call.tools:
+            return Completion("Final answer: 4", Usage(self.sizes[-1], 0, 10, 0))
+        code = ToolCall(f"c{len(self.sizes)}", "run_python", {"code": "total += 1234567890\n" * 200})
+        return Completion("", Usage(self.sizes[-1], 0, 100, 0), "tool", (code,))
+
+    def size(self, call: Call) -> int:
+        calls = [dict(t.arguments) for message in call.messages for t in message.tool_calls]
+        told = [m.text for m in call.messages], calls, [dict(tool.parameters) for tool in call.tools]
+        return len(json.dumps(told)) // 4
+
+    sizes: list[int]
+
+
+async def test_what_models_ask_of_tools_counts_against_window_and_cap(make: Callable[[Host], House]) -> None:
+    host = Programmers(long_said)
+    host.sizes = []
+    house = make(host)
+    house.runner.workshop.toolbox = Toolbox({"run_python": Interpreter()})
+    panel = seats("h:a", "h:b", "h:c", price=Price(10.0, 10.0), context=4096)
+    handle = await house.start(
+        seats=panel, options={"rounds": 1}, tools=("run_python",), tool_turns=6, budget_usd=2.0
+    )
+    await handle.result()
+    log = await house.log(handle.run_id)
+    started = {(e.key, e.attempt): e for e in log if isinstance(e, CallStarted)}
+    finished = [e for e in log if isinstance(e, CallFinished)]
+    assert max(host.sizes) > 2000
+    assert max(host.sizes) + 16 <= 4096
+    assert any(e.cut > 0 for e in started.values())
+    for event in finished:
+        assert event.usage_flag is None
+        assert (event.cost_usd or 0) <= (started[event.key, event.attempt].reserved_usd or 0)

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+import pytest
+from sqlalchemy import text
+
+from pnyx.core.events import CallFinished
 from pnyx.errors import ProviderError
 from pnyx.providers.seam import Call
 from pnyx.run.result import Result
@@ -85,3 +89,34 @@ async def test_days_before_are_left_out(database_url: str) -> None:
         (day,) = {one.day for one in await spent(house.database)}
         assert await spent(house.database, day)
         assert await spent(house.database, "9999-01-01") == []
+
+
+@pytest.mark.parametrize(
+    "words", ["NUL \0", "half a character \ud83d", "whole \U0001f600", "NaN", "Infinity"]
+)
+async def test_whatever_models_write_is_counted(database_url: str, words: str) -> None:
+    async with opened(database_url, lambda call: f"{call.model}: four {words}. Final answer: 4") as house:
+        result = await (await house.start(options={"rounds": 1})).result()
+        found = await spent(house.database)
+        assert of(found, result.run_id) == told(result)
+        assert told(result)["cost_usd"] > 0
+        assert sum(one.unpriced for one in found) == 0
+        (day,) = {one.day for one in found}
+        assert of(await spent(house.database, day), result.run_id) == told(result)
+        assert await spent(house.database, "9999-01-01") == []
+        fork = await (await house.runner.resume(result.run_id, fork=True)).result()
+        assert of(await spent(house.database), fork.run_id)["cost_usd"] == 0
+
+
+async def test_events_that_are_no_json_are_counted(database_url: str) -> None:
+    """As they were stored while arguments of tools could hold an infinite number."""
+    async with opened(database_url, said) as house:
+        result = await (await house.start(options={"rounds": 1})).result()
+        set_body = "UPDATE events SET body = replace(body, :none, :calls) WHERE type = 'call_finished'"
+        none = '"tool_calls": []'
+        calls = '"tool_calls": [{"id": "c", "name": "f", "arguments": {"a": NaN, "b": -Infinity}}]'
+        await house.database.write(
+            lambda c: c.execute(text(set_body), {"none": none, "calls": calls}).rowcount
+        )
+        assert any(e.tool_calls for e in await house.log(result.run_id) if isinstance(e, CallFinished))
+        assert of(await spent(house.database), result.run_id) == told(result)

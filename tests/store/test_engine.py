@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import stat
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from sqlalchemy import Connection, create_engine, inspect, text
 
 from pnyx.errors import OutOfBudget, StoreError
-from pnyx.store import Database, ledger
+from pnyx.store import Database, engine, ledger
 from pnyx.store import runs as store
 from pnyx.store.schema import REVISION, metadata
 
@@ -93,6 +95,13 @@ async def test_a_damaged_database_is_refused_and_left_as_it_is(tmp_path: Path) -
     assert path.read_bytes() == raw
 
 
+async def test_a_healthy_database_is_not_called_damaged_for_what_is_in_it(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "a.db")
+    with pytest.raises(StoreError, match=r"malformed JSON$"):
+        await database.read(lambda c: c.execute(text("SELECT json_extract('{', '$.a')")).all())
+    await database.close()
+
+
 async def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     await (await Database.open(path)).close()
@@ -156,6 +165,56 @@ async def test_a_refused_write_fails_alone(database_url: str) -> None:
     assert results[0] is results[2] is None
     accounts = [await database.read(lambda c, s=s: ledger.read_account(c, s)) for s in ("run:x", "run:z")]  # type: ignore[misc]
     assert [a.reserved_nusd for a in accounts] == [0, 0]
+    await database.close()
+
+
+@pytest.mark.parametrize(
+    ("scope", "why"),
+    [("run:y", "UNIQUE|duplicate key"), ("run:\ud83d", "surrogates"), (None, "NOT NULL|not-null")],
+    ids=["twice", "half a character", "nothing"],
+)
+async def test_a_write_that_the_database_refuses_fails_alone(
+    database_url: str, scope: str | None, why: str
+) -> None:
+    await refused_alone(database_url, scope, why)
+
+
+async def test_text_that_postgresql_cannot_hold_fails_alone(postgres_url: str) -> None:
+    await refused_alone(postgres_url, "run:\0", "invalid byte sequence")
+
+
+async def refused_alone(url: str, scope: str | None, why: str) -> None:
+    database = await Database.open(url)
+    open_account = text("INSERT INTO ledger (scope, spent_nusd, reserved_nusd) VALUES (:scope, 0, 0)")
+    results = await asyncio.gather(
+        *(
+            database.write(lambda c, one=one: c.execute(open_account, {"scope": one}).rowcount)  # type: ignore[misc]
+            for one in ("run:x", "run:y", scope, "run:z")
+        ),
+        return_exceptions=True,
+    )
+    assert results[:2] == [1, 1]
+    assert results[3] == 1
+    assert isinstance(results[2], Exception)
+    assert re.search(why, str(results[2])), results[2]
+    await database.close()
+
+
+async def test_a_database_that_cannot_be_written_to_is_tried_once_for_all_that_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "BUSY_S", 0.2)
+    database = await Database.open(tmp_path / "a.db")
+    other = sqlite3.connect(tmp_path / "a.db")
+    other.execute("BEGIN IMMEDIATE")
+    began = time.monotonic()
+    results = await asyncio.gather(
+        *(database.write(lambda c, n=n: ledger.open_account(c, f"run:{n}", None)) for n in range(20)),  # type: ignore[misc]
+        return_exceptions=True,
+    )
+    assert time.monotonic() - began < 2
+    assert all("another process holds it" in str(exc) for exc in results)
+    other.close()
     await database.close()
 
 

@@ -35,3 +35,15 @@ async def test_an_evaluation_does_not_crowd_out_what_became_of_real_questions(
     found = await database.read(lambda c: outcomes.history(c, "local"))
     await database.close()
     assert [one.gold for one in found] == ["own 0", "own 1", "own 2", "graded 4"]
+
+
+@pytest.mark.parametrize("said", ["4\0", "4\ud83d"])
+async def test_an_answer_that_no_database_takes_as_it_is_stays_the_right_one(
+    database_url: str, said: str
+) -> None:
+    database = await Database.open(database_url)
+    await database.write(lambda c: judge(c, "r", "local", "2026-01-01T00:00:00+00:00", said))
+    (found,) = await database.read(lambda c: outcomes.history(c, "local"))
+    await database.close()
+    assert found.gold == "4\ufffd"
+    assert found.answers == (("a:b", found.gold),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -149,7 +150,9 @@ async def test_searches_are_reserved_at_the_most_and_charged_as_told(host: Scrip
     done = await ask(settings(host), budget_usd=1.0, **SAMPLE)
     (started,), (finished,) = done.started, done.finished
     # Three searches, of which the host reads the first three times, the second twice and the third once.
-    sent = estimate_tokens(started.prompt) + OVERHEAD_TOKENS + 6 * SEARCH_TOKENS
+    tools = [tool for tool in host.log[0].body["tools"] if "input_schema" in tool]
+    told = [json.dumps([t["name"], t["description"], t["input_schema"]], ensure_ascii=False) for t in tools]
+    sent = estimate_tokens("\n".join([started.prompt, *told])) + OVERHEAD_TOKENS + 6 * SEARCH_TOKENS
     assert started.reserved_usd == pytest.approx(PRICE.ceiling(sent, started.max_tokens) / 1e9 + 3 * 0.01)
     usage = Usage(finished.input_tokens, 0, finished.output_tokens)
     assert done.spent_nusd == PRICE.cost(usage) + 2 * 10_000_000

@@ -1,18 +1,22 @@
 """Making a request fit a model's window: what others said is shortened, never what is asked.
 
-The longest pieces of material lose their middle first, until all of it fits. The same request and room
-give the same result, so a replay sends what was sent before.
+The longest pieces of material, of what tools gave and of what they were asked lose their middle first, until
+all of it fits; where that is not enough, the oldest turns with tools go. The same request and room give the
+same result, so a replay sends what was sent before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from .steps import Ask
 from .text import Prompt, shorten
+from .toolcalls import ToolSpec, Turn
 
-__all__ = ["fit", "tokens"]
+__all__ = ["fit", "texts", "tokens"]
 
 BYTES_PER_TOKEN = 3
 """Fewer than tokenizers make of prose (four and more), about what they make of code and of CJK."""
@@ -25,27 +29,69 @@ def tokens(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN + 1
 
 
-def fit(ask: Ask, room: int) -> tuple[Ask, int] | None:
-    """`ask` in at most `room` tokens, and the characters left out of it; None where it cannot be done."""
-    if _size(ask) <= room:
-        return ask, 0
+def texts(ask: Ask, tools: Sequence[ToolSpec] = ()) -> list[str]:
+    """All that a host reads of a request: what is said, asked of tools and given by them, the definitions of
+    `tools`, and the schema of the reply."""
+    told = [ask.prompt.text, *(text for turn in ask.turns for text in _turn_texts(turn))]
+    told += [_json([tool.name, tool.description, tool.parameters]) for tool in tools]
+    return told if ask.schema is None else [*told, ask.schema.json]
+
+
+def fit(ask: Ask, room: int, tools: Sequence[ToolSpec] = ()) -> tuple[Ask, int] | None:
+    """`ask` in at most `room` tokens, and the characters left out of it; None where it cannot be done.
+
+    tools: those it is sent with, whose definitions take room too.
+    """
+    # The newest turn stays: without it the model would ask the same of its tools again.
+    for dropped in range(max(len(ask.turns), 1)):
+        best = _shortened(replace(ask, turns=ask.turns[dropped:]), room, tools)
+        if best is not None:
+            return best, _length(ask) - _length(best)
+    return None
+
+
+def _shortened(ask: Ask, room: int, tools: Sequence[ToolSpec]) -> Ask | None:
+    if _size(ask, tools) <= room:
+        return ask
     longest = max((end - start for start, end in ask.prompt.material), default=0)
-    longest = max([longest, *(len(result) for turn in ask.turns for result in turn.results)])
-    low, high = SHORTEST, longest
+    # No text in arguments is longer than all of their JSON.
+    high = max([longest, *(len(text) for turn in ask.turns for text in _turn_texts(turn))])
+    low = SHORTEST
     best: Ask | None = None
     while low <= high:
         middle = (low + high) // 2
         cut = _cut(ask, middle)
-        if _size(cut) <= room:
+        if _size(cut, tools) <= room:
             best, low = cut, middle + 1
         else:
             high = middle - 1
-    return None if best is None else (best, _length(ask) - _length(best))
+    return best
 
 
 def _cut(ask: Ask, most: int) -> Ask:
-    turns = tuple(replace(t, results=tuple(shorten(r, most) for r in t.results)) for t in ask.turns)
-    return replace(ask, prompt=_cut_prompt(ask.prompt, most), turns=turns)
+    return replace(
+        ask, prompt=_cut_prompt(ask.prompt, most), turns=tuple(_cut_turn(turn, most) for turn in ask.turns)
+    )
+
+
+def _cut_turn(turn: Turn, most: int) -> Turn:
+    return replace(
+        turn,
+        calls=tuple(replace(call, arguments=_cut_argument(call.arguments, most)) for call in turn.calls),
+        results=tuple(shorten(result, most) for result in turn.results),
+    )
+
+
+def _cut_argument(value: Any, most: int) -> Any:
+    """What a model wrote as arguments, with every text in it shortened."""
+    match value:
+        case str():
+            return shorten(value, most)
+        case Mapping():
+            return {name: _cut_argument(one, most) for name, one in value.items()}
+        case list():
+            return [_cut_argument(one, most) for one in value]
+    return value
 
 
 def _cut_prompt(prompt: Prompt, most: int) -> Prompt:
@@ -56,13 +102,18 @@ def _cut_prompt(prompt: Prompt, most: int) -> Prompt:
     return replace(prompt, text="".join(out) + prompt.text[done:], material=())
 
 
-def _texts(ask: Ask) -> Sequence[str]:
-    return [ask.prompt.text, *(text for turn in ask.turns for text in (turn.text, *turn.results))]
+def _turn_texts(turn: Turn) -> list[str]:
+    asked = (text for call in turn.calls for text in (call.name, _json(call.arguments)))
+    return [turn.text, *asked, *turn.results]
 
 
-def _size(ask: Ask) -> int:
-    return sum(map(tokens, _texts(ask)))
+def _json(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False, default=dict)
+
+
+def _size(ask: Ask, tools: Sequence[ToolSpec]) -> int:
+    return sum(map(tokens, texts(ask, tools)))
 
 
 def _length(ask: Ask) -> int:
-    return sum(map(len, _texts(ask)))
+    return sum(map(len, texts(ask)))

@@ -15,7 +15,17 @@ from typing import TypeAlias
 from ..errors import PromptError
 from .anonymity import mask
 
-__all__ = ["NONCE", "Draft", "Material", "Prompt", "estimate_tokens", "fence", "shorten"]
+__all__ = [
+    "NONCE",
+    "Draft",
+    "Material",
+    "Prompt",
+    "estimate_tokens",
+    "fence",
+    "is_text",
+    "legible",
+    "shorten",
+]
 
 NONCE = object()
 """Stands in a draft where the template wrote `{{nonce}}`."""
@@ -153,6 +163,17 @@ def _nonce(salt: str, id: str, said: Iterable[Material]) -> str:
             raw = part.encode("utf-8", "surrogatepass")
             mac.update(len(raw).to_bytes(8, "big") + raw)
     return f"m{mac.hexdigest()[:10]}"
+
+
+def is_text(text: str) -> bool:
+    """Whether `text` holds neither NUL nor half a character: databases and hosts take nothing else."""
+    return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def legible(text: str) -> str:
+    """`text` with U+FFFD for NUL and half characters, which a model may write."""
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def shorten(text: str, most: int) -> str:

@@ -6,6 +6,7 @@ SDK is imported when a provider of its kind is opened. All retries are off; `pny
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
@@ -26,6 +27,7 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 from pydantic_ai.messages import (
+    INVALID_JSON_KEY,
     ModelMessage,
     ModelRequest,
     ModelRequestPart,
@@ -314,10 +316,21 @@ def _text(response: ModelResponse) -> str:
     return "".join(said)
 
 
+def _arguments(part: ToolCallPart) -> dict[str, Any]:
+    """What the model wrote for the tool; where that is no JSON object of finite numbers, its text."""
+    found = part.args_as_dict()
+    try:
+        # No record could hold an infinite number, nor one of more digits than Python writes.
+        json.dumps(found, allow_nan=False)
+    except ValueError:
+        return {INVALID_JSON_KEY: part.args if isinstance(part.args, str) else repr(part.args)}
+    return found
+
+
 def _completion(response: ModelResponse, usage: Usage | None) -> Completion:
     text = _text(response)
     calls = tuple(
-        ToolCall(part.tool_call_id, part.tool_name, part.args_as_dict())
+        ToolCall(part.tool_call_id, part.tool_name, _arguments(part))
         for part in response.parts
         if isinstance(part, ToolCallPart)
     )

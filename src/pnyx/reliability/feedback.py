@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.answers import normalise, same
+from ..core.text import is_text
 from ..errors import UsageError
 from .accuracy import Answered
 from .calibration import Outcome
@@ -36,11 +37,14 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
     """What the result object of a run comes to once it is judged.
 
     truth: the right answer, as short as the decision's; without it a success says that the decision's
-    final answer is right, and a failure does not say what is. Raises `UsageError` where it is empty.
+    final answer is right, and a failure does not say what is. Raises `UsageError` where it is empty or no
+    text.
     """
     detail = result["detail"]
     if truth is not None and not truth.strip():
         raise UsageError("the right answer is empty; leave it out where it is not known")
+    if truth is not None and not is_text(truth):
+        raise UsageError("the right answer is not text: it holds NUL or half a character")
     given = dict(enumerate(detail.get("given", ())))
     # Of an answer that was given to a seat, its model learns nothing, unless it is who gave it.
     models = {

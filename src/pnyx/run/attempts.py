@@ -15,12 +15,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from ..core.compaction import fit, tokens
+from ..core.compaction import fit, texts, tokens
 from ..core.events import CallFailed, CallFinished, CallStarted, SeatDropped, Token
 from ..core.models import Seat
 from ..core.steps import Ask
 from ..core.structured import read_object
 from ..core.sycophancy import refusal, silent
+from ..core.toolcalls import ToolSpec
 from ..errors import OutOfBudget, ProviderError
 from ..providers.seam import Call, Completion, Message, Provider, can_search, opened
 from .budget import nusd, usd
@@ -108,7 +109,7 @@ class Attempts:
             if result.kind == "too_long" and not squeezed:
                 # The window is smaller than we knew, or its tokenizer finer than we reckon.
                 squeezed = True
-                wait = 0.0 if self._fit(tokens(_sent(self.ask)) * SQUEEZE) else None
+                wait = 0.0 if self._fit(tokens(self._sent()) * SQUEEZE) else None
             if wait is not None and wait >= call_deadline.left:
                 wait = None
             if caller.deadline.left <= 0 or caller.halted is not None:
@@ -122,15 +123,16 @@ class Attempts:
             await caller.pause(wait)
 
     def _fit(self, room: float) -> bool:
-        """Shorten what others said until the request has at most `room` tokens. False where it cannot be."""
-        fitted = fit(self.ask, int(min(room, sys.maxsize)))
+        """Shorten what others said, and what tools were asked and gave, until the request has at most `room`
+        tokens. False where it cannot be."""
+        fitted = fit(self.ask, int(min(room, sys.maxsize)), self._tools())
         if fitted is not None:
             self.ask, self.cut = fitted[0], self.cut + fitted[1]
         return fitted is not None
 
     async def _intend(self) -> CallStarted:
-        caller, ask = self.caller, self.ask
-        max_tokens = _room(ask.seat, _sent(ask), caller.limits.max_output_tokens)
+        caller, ask, sent = self.caller, self.ask, self._sent()
+        max_tokens = _room(ask.seat, sent, caller.limits.max_output_tokens)
         started = CallStarted(
             **self.common,
             time=now(),
@@ -144,7 +146,7 @@ class Attempts:
             max_tokens=max_tokens,
             cut=self.cut,
             searches=self.searches,
-            reserved_usd=usd(caller.purse.quote(ask.seat, _sent(ask), max_tokens, self.searches)),
+            reserved_usd=usd(caller.purse.quote(ask.seat, sent, max_tokens, self.searches)),
         )
         await caller.journal.append(started, ledger=caller.purse.reserve(started))
         return started
@@ -200,7 +202,7 @@ class Attempts:
         call = Call(
             model=seat.name,
             messages=_messages(self.ask),
-            tools=caller.toolbox.specs(self._offered()),
+            tools=self._tools(),
             max_tokens=started.max_tokens,
             temperature=seat.temperature if seat.temperature is not None else caller.limits.temperature,
             # One seed for all calls would make seats of one model say the same thing.
@@ -224,18 +226,21 @@ class Attempts:
             result = exc
         return Sent(started, result, time.monotonic() - began)
 
-    def _offered(self) -> list[str]:
+    def _tools(self) -> tuple[ToolSpec, ...]:
         """The tools of the request. Its host's own search is none; nor is ours, where it cannot be had."""
-        return [
-            name
-            for name in self.ask.tools
-            if name != TOOL or (not self.searches and name in self.caller.toolbox.tools)
-        ]
+        toolbox = self.caller.toolbox
+        return toolbox.specs(
+            name for name in self.ask.tools if name != TOOL or (not self.searches and name in toolbox.tools)
+        )
+
+    def _sent(self) -> str:
+        """All that the host reads of the request, as far as its tokens go."""
+        return "\n".join(texts(self.ask, self._tools()))
 
     def _finished(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         caller, ask = self.caller, self.ask
         bill = caller.purse.bill(
-            started, ask.seat.price, done.usage, _sent(ask), bool(done.text), done.searches
+            started, ask.seat.price, done.usage, self._sent(), bool(done.text), done.searches
         )
         absent = None if done.tool_calls and ask.tools else _absence(done)
         finished = CallFinished(
@@ -365,11 +370,6 @@ def _messages(ask: Ask) -> tuple[Message, ...]:
             for call, result in zip(turn.calls, turn.results, strict=True)
         ]
     return tuple(messages)
-
-
-def _sent(ask: Ask) -> str:
-    """All text of the request, as far as its tokens go."""
-    return "\n".join(message.text for message in _messages(ask))
 
 
 def _window(seat: Seat) -> float:

@@ -13,7 +13,7 @@ from ..core import steps
 from ..core.decision import Given
 from ..core.models import MOST, Price, Seat
 from ..core.steps import Brief, Panel
-from ..core.text import Draft, Material
+from ..core.text import Draft, Material, is_text
 from ..errors import ConfigError, UsageError
 from ..prompts import load
 from ..protocols.grounding import grounded
@@ -121,9 +121,11 @@ class Spec:
         """Raise `UsageError` for a run that could not end well."""
         if not self.question.strip():
             raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
-        if "\0" in self.question or any("\ud800" <= c <= "\udfff" for c in self.question):
-            raise UsageError("the question is not text: it holds NUL or half a character")
         self._check_amounts()
+        # These are kept as they are, beside the JSON that holds the rest.
+        for name in ("question", "owner", "conversation", "batch"):
+            if not is_text(getattr(self, name) or ""):
+                raise UsageError(f"the {name} is not text: it holds NUL or half a character")
         if self.responses and self.page.quorum_given is None:
             takers = [name for name in protocols.names() if protocols.get(name).quorum_given is not None]
             raise UsageError(f"{self.protocol} takes no given responses; these do: {', '.join(takers)}")

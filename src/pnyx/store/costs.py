@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, Connection, cast, func, select, type_coerce
+from sqlalchemy import JSON, ColumnElement, Connection, case, cast, func, or_, select, type_coerce
 
 from .schema import events, runs
 
@@ -38,11 +39,13 @@ class Spent:
 
 
 def spending(connection: Connection, since: str = "") -> list[Spent]:
-    """What was spent on and after the day `since` (ISO 8601, UTC), in no order; every seat's days apart.
+    """What was spent on and after the day `since` (ISO 8601, UTC), in no order; every seat's days apart, and
+    some calls by themselves.
 
     A reply that was copied into a fork cost nothing there and is no call of its own.
     """
-    told = _document(connection)
+    odd = _odd(connection)
+    told = _document(connection, odd)
     day = func.substr(told["time"].as_string(), 1, 10)
     seat, copied = told["seat"].as_string(), told["copied"].as_boolean()
     # Of a call that failed, what was charged stands in for a bill.
@@ -54,16 +57,40 @@ def spending(connection: Connection, since: str = "") -> list[Spent]:
         .where(events.c.type.in_(KINDS), day >= since, func.coalesce(copied, False).is_(False))
         .group_by(*keys)
     )
-    rows = connection.execute(query).all()
+    rows = [*map(tuple, connection.execute(query)), *_read(connection, odd, since)]
     known = _runs(connection, {row[0] for row in rows})
     return [_spent(known[row[0]], *row) for row in rows]
 
 
-def _document(connection: Connection) -> ColumnElement[Any]:
-    """The event as JSON: text that SQLite reads as it is, and PostgreSQL when it is cast."""
-    if connection.dialect.name == "sqlite":
-        return type_coerce(events.c.body, JSON)
-    return cast(events.c.body, JSON)
+def _odd(connection: Connection) -> ColumnElement[bool]:
+    """Whether the database may not be able to read an event, which Python still does.
+
+    Infinite numbers are no JSON. PostgreSQL refuses to read anything of a document with a NUL or half a
+    character in it; whether an escape is half of one only its neighbour tells, so all such are odd to it.
+    """
+    sqlite = connection.dialect.name == "sqlite"
+    found = func.instr if sqlite else func.strpos
+    signs = ("NaN", "Infinity") if sqlite else ("NaN", "Infinity", r"\u0000", r"\ud")
+    return or_(*(found(events.c.body, sign) > 0 for sign in signs))
+
+
+def _document(connection: Connection, odd: ColumnElement[bool]) -> ColumnElement[Any]:
+    """The event as JSON, which SQLite reads as it is, and PostgreSQL when it is cast; empty where it is odd."""
+    body = case((odd, "{}"), else_=events.c.body)
+    return type_coerce(body, JSON) if connection.dialect.name == "sqlite" else cast(body, JSON)
+
+
+def _read(connection: Connection, odd: ColumnElement[bool], since: str) -> Iterator[tuple[Any, ...]]:
+    """The odd events, each as a row of the sums."""
+    query = select(events.c.run_id, events.c.type, events.c.body).where(events.c.type.in_(KINDS), odd)
+    for run_id, kind, body in connection.execution_options(stream_results=True).execute(query):
+        event = json.loads(body)
+        day, cost = event["time"][:10], event.get("cost_usd")
+        if day < since or event.get("copied"):
+            continue
+        cost = event.get("charged_usd") if cost is None else cost
+        tokens = (event.get(name) for name in TOKENS)
+        yield run_id, event["seat"], day, kind, 1, int(cost is not None), cost, *tokens
 
 
 def _runs(connection: Connection, ids: set[str]) -> dict[str, tuple[str, str, dict[str, str]]]:

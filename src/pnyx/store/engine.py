@@ -20,10 +20,10 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 
 from ..errors import PnyxError, StoreError
-from .postgresql import PostgreSQL, Work
+from .postgresql import PostgreSQL, Work, refuses
 from .prepared import driver_of
 from .schema import REVISION
 
@@ -85,8 +85,8 @@ class Database:
         """Run `work` in a transaction shared with all writes that wait now; returns after the commit.
 
         `done` is called with the result right after the commit, in the order of the writes, before
-        any waiter wakes. Work that raises is rolled back alone. Once queued, work is carried out
-        even if the waiter is cancelled.
+        any waiter wakes. Work that raises, or that the database refuses, is rolled back alone. Once
+        queued, work is carried out even if the waiter is cancelled.
         """
         return await self.submit(work, done)
 
@@ -122,18 +122,27 @@ class Database:
                 try:
                     await self._commit(group)
                 except Exception as exc:
-                    if len(group) == 1 or isinstance(exc, StoreError):
+                    if len(group) == 1 or _is_out(exc):
                         _fail(group, exc)
-                        continue
-                    # One of them was refused: each again by itself, so that only that one fails.
-                    for item in group:
-                        try:
-                            await self._commit([item])
-                        except Exception as own:
-                            _fail([item], own)
+                    else:
+                        await self._one_by_one(group)
         finally:
             # A loop that is being closed cancels this task, and runs still have last words to write.
             self._writer = asyncio.create_task(self._drain()) if self._waiting else None
+
+    async def _one_by_one(self, group: Sequence[_Item]) -> None:
+        """One of them was refused: each again by itself, so that only that one fails."""
+        for n, item in enumerate(group):
+            try:
+                await self._commit([item])
+            except asyncio.CancelledError:
+                self._waiting.extendleft(reversed(group[n + 1 :]))
+                raise
+            except Exception as exc:
+                if _is_out(exc):
+                    _fail(group[n:], exc)
+                    return
+                _fail([item], exc)
 
     async def _commit(self, group: Sequence[_Item]) -> None:
         try:
@@ -147,6 +156,15 @@ class Database:
                 done(result)
             if not future.done():
                 future.set_result(result)
+
+
+class _WorkError(StoreError):
+    """The database is well: it does not take this work, for its data or its statements."""
+
+
+def _is_out(exc: Exception) -> bool:
+    """Whether it is the database that fails, so that nothing else can be written either."""
+    return isinstance(exc, StoreError) and not isinstance(exc, _WorkError)
 
 
 def _fail(group: Sequence[_Item], exc: Exception) -> None:
@@ -213,10 +231,12 @@ class _Explained:
             return
         reason = str(exc.orig if isinstance(exc, DBAPIError) else exc).partition("\n")[0]
         hint = next((hint for sign, hint in _HINTS if sign in reason.lower()), "")
-        raise StoreError(f"database {self.name}: {reason}{hint}") from exc
+        error = _WorkError if isinstance(exc, _ITS_DATA) or refuses(exc) else StoreError
+        raise error(f"database {self.name}: {reason}{hint}") from exc
 
 
 _DATABASE = (SQLAlchemyError, sqlite3.Error, OSError)
+_ITS_DATA = (DataError, IntegrityError, sqlite3.DataError, sqlite3.IntegrityError)
 _HINTS = (
     ("locked", "; another process holds it: wait for that one, or stop it"),
     ("disk is full", "; make room, then resume the run"),
@@ -225,7 +245,7 @@ _HINTS = (
     ("readonly", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
     ("read-only", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
     ("permission denied", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
-    ("malformed", "; it is damaged and was left as it is: restore a backup, or move it away"),
+    ("disk image is malformed", "; it is damaged and was left as it is: restore a backup, or move it away"),
     ("not a database", "; it was left as it is: name another with PNYX_DATABASE, or move it away"),
     ("unable to open", "; check that the folder exists and is writable"),
     ("connect", "; check that the server runs and the address is right"),

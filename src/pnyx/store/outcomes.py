@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, func, insert, select
 
+from ..core.text import legible
 from .schema import outcomes, runs
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ MOST = 5000
 def record(connection: Connection, run_id: str, owner: str, time: str, judged: Judged) -> None:
     """Keep what is known of a run; a later judgement takes the place of an earlier one."""
     connection.execute(delete(outcomes).where(outcomes.c.run_id == run_id))
+    # What a model answered may be no text, and must still be the same as what is right.
+    answers = [(model, None if answer is None else legible(answer)) for model, answer in judged.answers]
     values = {
         "run_id": run_id,
         "owner": owner,
@@ -28,8 +31,8 @@ def record(connection: Connection, run_id: str, owner: str, time: str, judged: J
         "protocol": judged.protocol,
         "result": judged.result,
         "raw": judged.raw,
-        "answers": json.dumps(judged.answers),
-        "gold": judged.gold,
+        "answers": json.dumps(answers),
+        "gold": None if judged.gold is None else legible(judged.gold),
     }
     connection.execute(insert(outcomes), values)
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-__all__ = ["PostgreSQL", "Work"]
+__all__ = ["PostgreSQL", "Work", "refuses"]
 
 T = TypeVar("T")
 Work = Callable[[Connection], Any]
@@ -33,6 +33,8 @@ _GIVEN_UP = ("40001", "40P01")
 """serialization_failure and deadlock_detected"""
 _LOST = ("08", "57P01", "57P02", "57P03")
 """connection_exception, and the states of a server that stops or starts"""
+_REFUSED = ("21", "22", "23", "42", "54")
+"""Classes of states that one work's data or statements bring about, whatever else is written."""
 
 
 class PostgreSQL:
@@ -111,7 +113,12 @@ _MARK = text(
 _FORGET = text("DELETE FROM writers WHERE writer = :writer OR at < :old")
 
 
-def _state(exc: Exception) -> str:
+def refuses(exc: BaseException) -> bool:
+    """Whether the server is well, and does not take the work that raised this."""
+    return _state(exc).startswith(_REFUSED)
+
+
+def _state(exc: BaseException) -> str:
     return getattr(getattr(exc, "orig", None), "sqlstate", None) or ""
 
 
