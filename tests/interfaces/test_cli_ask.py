@@ -247,7 +247,13 @@ def test_a_dry_run_tells_seats_calls_tokens_and_cost_and_leaves_no_trace(
 ) -> None:
     done = pnyx("ask", "--dry-run", "Why?", "--rounds", "3")
     assert done.code == 0
-    for told in ("lab:alpha", "calls   8 to 12", "tokens  at most", "cost    at most $"):
+    for told in (
+        "lab:alpha",
+        "calls   8 to 12",
+        "tokens  at most",
+        "when no seat fails",
+        "cost    at most $",
+    ):
         assert told in done.out
     assert not lab.log
     assert not (home / ".local").exists()

@@ -364,5 +364,23 @@ def test_the_number_of_calls_is_told_beforehand() -> None:
     turn = [CYCLE, {"A": "C", "B": "A", "C": "B"}]
     late = sit(Members(*turn, CYCLE, dict.fromkeys("ABC", "B")), rounds=4)
     late.decide()
-    assert len(late.asked) == reckon(PROTOCOL, seats(3), PROTOCOL.settle({"rounds": 4}))[1] == 52
-    assert reckon(PROTOCOL, seats(3), PROTOCOL.settle({"rounds": 1})) == (12, 16)
+    assert (
+        len(late.asked) == reckon(PROTOCOL, seats(3), PROTOCOL.settle({"rounds": 4}))[1] - (4 * 3 + 3) == 52
+    )
+    assert reckon(PROTOCOL, seats(3), PROTOCOL.settle({"rounds": 1})) == (12, 22)
+
+
+def test_no_more_calls_than_told_though_every_verdict_is_asked_for_twice() -> None:
+    turn = [CYCLE, {"A": "C", "B": "A", "C": "B"}]
+    members, last = Members(*turn, CYCLE, dict.fromkeys("ABC", "B")), dict[str, Ask]()
+
+    def mumbling(ask: Ask) -> str | Reply | None:
+        if kind(ask) in ("vote", "confirm"):
+            last[ask.seat.label] = ask
+            return "I would rather not say."
+        return members(last[ask.seat.label] if kind(ask) == "repair" else ask)
+
+    run = Driven(PROTOCOL, mumbling, seats=seats(3), rounds=4)
+    assert run.decide().stop_reason == "majority"
+    assert len(run.of("repair")) == 4 * 3 + 3
+    assert len(run.asked) == reckon(PROTOCOL, seats(3), PROTOCOL.settle({"rounds": 4}))[1]

@@ -372,7 +372,7 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({})) == (3, 28)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({})) == (3, 50)
     with pytest.raises(UsageError, match="between 1 and 20"):
         PROTOCOL.settle({"rounds": 0})
 

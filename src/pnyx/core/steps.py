@@ -351,7 +351,8 @@ class Protocol:
     """A protocol as the registry knows it; found by entry point in the group `pnyx.protocols`.
 
     quorum: live seats it needs; quorum_given: when the answers are given, None where it takes none.
-    calls: the least and the most calls when no seat fails. presets: options that `--quick` and
+    calls: the least and the most calls when no seat fails, the most with all that `ask_verdict` may ask
+    again. presets: options that `--quick` and
     `--deep` stand for.
     """
 

@@ -1,4 +1,4 @@
-"""What a run would take, reckoned before anything is sent. Every figure is a bound, not a guess."""
+"""What a run would take, reckoned before anything is sent. Every figure is a bound while no seat fails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ TEMPLATE_TOKENS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The least and the most calls when no seat fails; None is unknown. Tokens and USD are at most."""
+    """The least and the most calls when no seat fails; None is unknown. Tokens and USD are at most.
+
+    The most is with every verdict asked for again that may be. What another seat says in place of one that
+    is silent or cannot be read comes on top, and so do retries.
+    """
 
     calls: tuple[int, int] | None
     input_tokens: int | None

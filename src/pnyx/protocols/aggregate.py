@@ -128,7 +128,7 @@ def _before_and_after(debate: Debate, aggregated: bool) -> list[dict[str, Any]]:
 def _calls(scope: Scope) -> tuple[int, int]:
     each = scope.options["aggregators"] == "each"
     calls = (0 if scope.given else len(scope.seats)) + (len(scope.seats) if each else 1)
-    return calls, calls + each  # one more sorts answers that are not short
+    return calls, calls + 2 * each  # to sort answers that are not short
 
 
 PROTOCOL = Protocol(

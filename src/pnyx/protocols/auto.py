@@ -62,7 +62,7 @@ async def _class(brief: Brief, panel: Panel) -> QuestionClass | None:
 def _calls(scope: Scope) -> tuple[int, int]:
     routes = ("consensus", "voting", "decompose") if scope.options["decompose"] else ("consensus", "voting")
     bounds = [scope.inner(route) for route in routes]
-    return 1 + min(least for least, _ in bounds), 1 + max(most for _, most in bounds)
+    return 1 + min(least for least, _ in bounds), 2 + max(most for _, most in bounds)
 
 
 PROTOCOL = Protocol(

@@ -82,8 +82,8 @@ async def council(brief: Brief, panel: Panel) -> Decision:
 
 def _calls(scope: Scope) -> tuple[int, int]:
     n, rounds = len(scope.seats), scope.options["rounds"]
-    close = 1 + n
-    return 4 * n + (close if rounds > 1 else 0), 4 * n * rounds + close
+    # A ballot and a confirmation may each be asked for again.
+    return 4 * n + (1 + n if rounds > 1 else 0), 5 * n * rounds + 1 + 2 * n
 
 
 PROTOCOL = Protocol(

@@ -133,8 +133,8 @@ async def _vote(panel: Panel, asked: str | Draft, debate: Debate, camps: Camps) 
 
 def _calls(scope: Scope) -> tuple[int, int]:
     seats, native = len(scope.seats), 0 if scope.given else len(scope.seats)
-    # With free-form answers, each comparison is one call of the cheapest model.
-    return native, native + 1 + (scope.options["rounds"] + 1) * (seats + 1)
+    # With free-form answers a comparison comes after each; it and a turn may be asked for again, a vote not.
+    return native, native + 2 + scope.options["rounds"] * 2 * (seats + 1) + seats + 2
 
 
 PROTOCOL = Protocol(

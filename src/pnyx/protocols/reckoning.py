@@ -20,7 +20,7 @@ def reckon(
     tables: Mapping[str, Mapping[str, Any]] = {},
     given: int = 0,
 ) -> tuple[int, int]:
-    """The least and the most calls of `page` when no seat fails.
+    """The least and the most calls of `page` when no seat fails; the most with every repair of a verdict.
 
     options: settled. tables: options configured for protocols that it may run inside. given: answers
     that exist already. Raises `ConfigError` for a protocol that does not tell.

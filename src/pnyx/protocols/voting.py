@@ -112,9 +112,9 @@ def _dissent(poll: Poll, ruling: Ruling) -> tuple[Dissent, ...]:
 def _calls(scope: Scope) -> tuple[int, int]:
     seats, judged = len(scope.seats), 1 + scope.options["swap"]
     if scope.given:
-        return judged, judged
+        return judged, 2 * judged
     known = scope.options["early"] and all(seat.weight is not None for seat in scope.seats)
-    return (min(seats, AT_LEAST) if known else seats) + judged, seats + judged
+    return (min(seats, AT_LEAST) if known else seats) + judged, seats + 2 * judged
 
 
 PROTOCOL = Protocol(

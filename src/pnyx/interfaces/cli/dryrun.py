@@ -33,7 +33,7 @@ def print_plan(output: Output, spec: Spec) -> None:
         out.line(f"calls   {least}" if least == most else f"calls   {least} to {most}")
         given = "unknown" if reckoned.input_tokens is None else f"{reckoned.input_tokens:,}"
         tokens = f"{given} in, {reckoned.output_tokens or 0:,} out"
-        out.line(f"tokens  at most {tokens}, when no call is retried")
+        out.line(f"tokens  at most {tokens}, when no seat fails and no call is retried")
     out.line(f"cost    {_cost(spec, reckoned)}")
     out.line("nothing was sent, nothing was stored")
 

@@ -151,8 +151,9 @@ class Recalled(Listed):
 
 
 class Planned(BaseModel):
-    """What a run would take when no call is retried. calls: the least and the most; at_most: input_tokens,
-    output_tokens, cost_usd. Null is unknown. seats: with their models' prices, USD per million tokens."""
+    """What a run would take when no seat fails and no call is retried. calls: the least and the most;
+    at_most: input_tokens, output_tokens, cost_usd. Null is unknown. seats: with their models' prices, USD per
+    million tokens."""
 
     dry_run: Literal[True]
     question: str
