@@ -270,7 +270,7 @@ def test_a_dry_run_reckons_all_lines_and_sends_nothing(voters: ScriptedHost) -> 
     )
     done = pnyx("batch", file, "--dry-run", *SINGLE)
     assert done.code == 1
-    assert "2 questions\ncalls   5\ncost    at most $" in done.out
+    assert "2 questions\ncalls   5 to 6\ncost    at most $" in done.out
     assert "line 3: unknown key 'x'" in done.err
     assert voters.log == []
     assert pnyx("runs", "--json").json == []

@@ -289,7 +289,7 @@ def test_a_dry_run_reckons_every_arm_and_asks_nobody(skilled: ScriptedHost) -> N
     told = measure("--dry-run").json
     assert told["questions"] == N
     assert told["at_most"]["lab:alpha"]["calls"] == [N, N]
-    assert told["at_most"]["voting"]["calls"] == [N, N]
+    assert told["at_most"]["voting"]["calls"] == [N, 2 * N]
     assert told["at_most"]["voting"]["cost_usd"] > 0
     # How often it is asked depends on what the best model costs beside the panel.
     assert told["at_most"]["self-consistency"]["calls"] == [N, MOST_SAMPLES * N]

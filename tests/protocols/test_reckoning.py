@@ -17,7 +17,7 @@ SEATS = (seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "th
 READABLE = {
     "camps": '{"groups": []}',
     "judge": "BEST: Participant A\nIt is whole.",
-    "position": "STEELMAN:\nIts sum.\nCRITIQUE:\nIts end.\nDECISION:\nThe text of turn {n}, which has no short answer.",
+    "position": "STEELMAN:\nIts sum.\nCRITIQUE:\nIts end.\nDECISION:\nText {n} has no short answer.",
 }
 
 
