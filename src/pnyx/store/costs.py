@@ -75,7 +75,7 @@ def _odd(connection: Connection) -> ColumnElement[bool]:
 
 
 def _document(connection: Connection, odd: ColumnElement[bool]) -> ColumnElement[Any]:
-    """The event as JSON, which SQLite reads as it is, and PostgreSQL when it is cast; empty where it is odd."""
+    """The event as JSON: SQLite reads it as it is, PostgreSQL when it is cast. Empty where it is odd."""
     body = case((odd, "{}"), else_=events.c.body)
     return type_coerce(body, JSON) if connection.dialect.name == "sqlite" else cast(body, JSON)
 
