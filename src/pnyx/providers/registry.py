@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 
-from ..config import MASK, database_secrets
+from ..config import MASK, database_secrets, proxy_secrets
 from ..errors import ConfigError
 from ..paths import models_dir
 from ..settings import KINDS, ProviderSettings, Settings
@@ -60,7 +60,7 @@ class Providers:
                 raise failure
 
     def redact(self, text: str) -> str:
-        """`text` with every key and database password in force masked."""
+        """`text` with every key, and every password of a database or proxy, in force masked."""
         for secret in self._secrets:
             text = text.replace(secret, MASK)
         return text
@@ -132,7 +132,7 @@ def _key(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> str |
 def _secrets(settings: Settings, env: Mapping[str, str]) -> tuple[str, ...]:
     """All that must not be shown, longest first, so that one that holds another is masked whole."""
     variables = {v for kind in KINDS.values() for v in kind.keys}
-    found = set(database_secrets(settings.storage.url or ""))
+    found = {*database_secrets(settings.storage.url or ""), *proxy_secrets(env)}
     for provider in settings.providers.values():
         variables.update(provider.key_variables)
     found |= {env.get(variable, "").strip() for variable in variables}
