@@ -38,10 +38,13 @@ __all__ = [
     "keys",
     "load",
     "protocol_problems",
+    "proxy_secrets",
     "variables",
 ]
 
 Check = Callable[[Settings], Iterable[str]]
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+"""Variables that name proxies, in capitals or not."""
 DATABASE: Key = ("storage", "url")
 MASK = "[redacted]"
 OTHER_VARIABLES = ("PNYX_CONFIG", "PNYX_MODELS")
@@ -349,4 +352,16 @@ def database_secrets(url: str) -> tuple[str, ...]:
     except ValueError:
         return ()
     written += re.findall(r"(?:^|&)\w*password=([^&]*)", parts.query, re.IGNORECASE)
+    return tuple({form for secret in written for form in (secret, unquote(secret)) if secret})
+
+
+def proxy_secrets(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Users and passwords of the proxies that the environment names, as written and as meant."""
+    written: list[str] = []
+    for name in PROXIES:
+        for value in (env.get(name, ""), env.get(name.lower(), "")):
+            # Of the last "@": what stands before it may itself be no proper part of a URL.
+            user, at, _ = value.rpartition("://")[2].rpartition("@")
+            if at:
+                written += user.split(":", 1)
     return tuple({form for secret in written for form in (secret, unquote(secret)) if secret})

@@ -15,8 +15,10 @@ import pytest
 from pnyx.core.models import Usage
 from pnyx.core.steps import Schema
 from pnyx.errors import ConfigError
+from pnyx.providers._usage import OPENAI
 from pnyx.providers.hosted import open_hosted
 from pnyx.providers.seam import Call, Message, ToolCall, ToolSpec
+from pnyx.run.budget import audit
 from tests.support.hosting import KEY, KINDS, ask, opened
 from tests.support.scripted import ScriptedHost
 
@@ -205,6 +207,33 @@ async def test_deepseek_names_its_cached_tokens_otherwise(host: ScriptedHost) ->
     host.on("alpha", usage=told)
     async with opened("openai", host) as provider:
         assert (await ask(provider)).completion.usage == Usage(10, 8, 2)
+
+
+@ways
+@pytest.mark.parametrize(
+    ("total", "made"),
+    [(532, 500), (832, 800), (332, 300), (300, 300), (0, 300), (None, 300), (-7, 300), (10**18, 300)]
+    + [(odd, 300) for odd in ("532", True, 532.5, float("nan"), [532], {"n": 532})],
+)
+async def test_what_only_the_total_counts_is_output_too(
+    host: ScriptedHost, stream: bool, total: Any, made: int
+) -> None:
+    thought = {"reasoning_tokens": 200}
+    told = {"prompt_tokens": 32, "completion_tokens": 300, "completion_tokens_details": thought}
+    host.on("alpha", text="fine", usage={**told, "total_tokens": total})
+    async with opened("openai", host) as provider:
+        completion = (await ask(provider, stream=stream)).completion
+    assert (completion.text, completion.usage) == ("fine", Usage(32, 0, made, 200))
+
+
+def test_thoughts_longer_than_the_answer_are_no_contradiction_where_the_total_has_them() -> None:
+    thought = {"reasoning_tokens": 200}
+    told = {"prompt_tokens": 32, "completion_tokens": 20, "completion_tokens_details": thought}
+    usage = OPENAI.usage({**told, "total_tokens": 252})
+    assert usage == Usage(32, 0, 220, 200)
+    assert audit(usage, 50, 2000, True) is None
+    for total in (52, 0, None):
+        assert audit(OPENAI.usage({**told, "total_tokens": total}), 50, 2000, True) == "inconsistent"
 
 
 ODD: tuple[tuple[tuple[Any, ...], Usage | None], ...] = (

@@ -145,6 +145,42 @@ async def test_a_proxy_named_in_the_environment_is_asked(
     assert (error.kind, str(error)) == ("not_found", "HTTP 404: no such page")
 
 
+@pytest.mark.parametrize("status", ["407 Proxy Authentication Required", "502 Bad Gateway", "no HTTP"])
+async def test_a_proxy_that_refuses_is_told_of_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n".encode())
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        port = proxy.sockets[0].getsockname()[1]
+        monkeypatch.setenv("HTTPS_PROXY", f"http://planted-user:planted-pass@127.0.0.1:{port}")
+        provider = open_hosted("openai", base_url="https://pnyx.invalid/v1", api_key=KEY)
+        error = (await ask(provider)).error
+        await provider.close()
+    assert "planted" not in str(error)
+    if status[0].isdigit():
+        code, _, words = status.partition(" ")
+        assert str(error) == f"cannot connect: the proxy says HTTP {code}: {words}"
+        assert (error.kind, error.billed) == ("unreachable", False)
+
+
+@pytest.mark.parametrize(
+    "proxy", ["http://{}@[", "http://{}@127.0.0.1:port", "{}@127.0.0.1:9", "socks5://{}@127.0.0.1:9"]
+)
+async def test_a_proxy_that_cannot_be_asked_is_told_of_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy.format("planted-user:planted-pass"))
+    provider = open_hosted("openai", base_url="https://pnyx.invalid/v1", api_key=KEY)
+    error = (await ask(provider)).error
+    await provider.close()
+    assert "planted" not in str(error)
+
+
 @kinds
 @ways
 async def test_a_connection_reset_before_the_answer_may_have_cost(

@@ -206,5 +206,23 @@ def test_secrets_in_force_are_masked() -> None:
     assert shown == "Bearer [redacted], [redacted], abc, [redacted], planted"
 
 
+def test_users_and_passwords_of_proxies_are_masked() -> None:
+    env = {
+        "HTTPS_PROXY": "http://first-user:planted%2Dpass@proxy:3128",
+        "all_proxy": "second-user:pass@word/1@proxy:3128/",
+        "HTTP_PROXY": "http://proxy:3128",
+    }
+    redact = Providers(Settings(), env).redact
+    shown = redact("first-user, planted%2Dpass, planted-pass, second-user, pass@word/1, proxy:3128")
+    assert shown == ", ".join(["[redacted]"] * 5) + ", proxy:3128"
+
+
+def test_what_models_say_is_masked_where_they_repeat_a_key_and_nowhere_else() -> None:
+    settings = Settings.model_validate({"storage": {"url": "postgresql://ann:postgres@db/pnyx"}})
+    env = {"OPENAI_API_KEY": f"{KEY}-and-longer-still", "MISTRAL_API_KEY": "ollama"}
+    said = Providers(settings, env).redact_said
+    assert said(f"{KEY}-and-longer-still, postgres, ollama") == "[redacted], postgres, ollama"
+
+
 def test_nothing_is_masked_where_there_is_nothing_to_hide() -> None:
     assert Providers(Settings(), {"OPENAI_API_KEY": ""}).redact("text") == "text"

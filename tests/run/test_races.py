@@ -226,7 +226,7 @@ async def test_the_time_of_a_killed_process_counts(make: Make) -> None:
 
 async def test_a_key_in_a_reply_is_masked_before_anybody_reads_it(make: Make) -> None:
     house = make(Host(lambda call: "My key is sk-very-secret. Final answer: yes"))
-    house.runner.workshop.providers.redact = lambda text: text.replace("sk-very-secret", "***")  # type: ignore[method-assign]
+    house.runner.workshop.providers.redact_said = lambda text: text.replace("sk-very-secret", "***")  # type: ignore[method-assign]
     handle = await house.start(options={"rounds": 1})
     result = await handle.result()
     assert result.answer == "My key is ***. Final answer: yes"

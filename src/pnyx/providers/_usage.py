@@ -17,6 +17,9 @@ from ..core.regex import regex
 
 __all__ = ["ANTHROPIC", "GOOGLE", "MISTRAL", "OPENAI", "Meter"]
 
+MOST_MADE = 1_000_000
+"""Tokens that one answer may have: a total that tells of more is none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Meter:
@@ -89,7 +92,18 @@ def _openai(report: Mapping[str, Any]) -> tuple[int, ...]:
         report, "prompt_cache_hit_tokens"
     )
     reasoning = _part(report, "completion_tokens_details", "reasoning_tokens")
-    return _whole(report["prompt_tokens"]), cached, _whole(report["completion_tokens"]), reasoning
+    sent = _whole(report["prompt_tokens"])
+    return sent, cached, _made(report, sent), reasoning
+
+
+def _made(report: Mapping[str, Any], sent: int) -> int:
+    """The output. Some hosts, such as xAI's and Google's, count in the total alone what was thought."""
+    told = _whole(report["completion_tokens"])
+    try:
+        whole = _part(report, "total_tokens") - sent
+    except ValueError:
+        return told
+    return whole if sent >= 0 and 0 <= told < whole <= MOST_MADE else told
 
 
 def _anthropic(report: Mapping[str, Any]) -> tuple[int, ...]:

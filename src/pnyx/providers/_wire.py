@@ -148,7 +148,7 @@ class Transport(httpx2.AsyncBaseTransport):
                 timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=wire.silence_s),
             )
         except (*_NOT_SENT,) as exc:
-            raise wire.fail("unreachable", f"cannot connect: {exc}", billed=False) from exc
+            raise wire.fail("unreachable", f"cannot connect: {_told(exc)}", billed=False) from exc
         except TimeoutError as exc:
             raise wire.fail("timeout", f"no answer within {wire.silence_s:g} s", billed=True) from exc
         except aiohttp.ClientResponseError as exc:
@@ -161,6 +161,16 @@ class Transport(httpx2.AsyncBaseTransport):
     async def aclose(self) -> None:
         if self._session is not None:
             await self._session.close()
+
+
+def _told(exc: Exception) -> str:
+    """What went wrong; without the address, which may hold a proxy's password."""
+    match exc:
+        case aiohttp.ClientHttpProxyError():
+            return f"the proxy says HTTP {exc.status}: {exc.message}"
+        case aiohttp.InvalidURL():
+            return "the address of the host, or of its proxy, is no URL"
+    return str(exc)
 
 
 _FRAMING = (b"content-encoding", b"content-length", b"transfer-encoding")

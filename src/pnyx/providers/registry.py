@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 
-from ..config import MASK, database_secrets
+from ..config import MASK, database_secrets, proxy_secrets
 from ..errors import ConfigError
 from ..paths import models_dir
 from ..settings import KINDS, ProviderSettings, Settings
@@ -21,6 +21,8 @@ __all__ = ["Providers"]
 
 SHORTEST_SECRET = 6
 """Characters; masking anything shorter would garble what it is meant to keep readable."""
+SHORTEST_KEY = 16
+"""The same in what models say, where `ollama` and the password `postgres` are words."""
 
 
 class Providers:
@@ -36,7 +38,9 @@ class Providers:
         self._env = env
         self._extra = {name: adapt(own) for name, own in (extra or {}).items()}
         self._opened: dict[str, _Opened] = {}
-        self._secrets = _secrets(settings, env)
+        keys = _keys(settings, env)
+        self._keys = tuple(key for key in keys if len(key) >= SHORTEST_KEY)
+        self._secrets = _secrets(keys, settings, env)
         # Two threads that import parts of the same SDK at once can see each other's half of it.
         self._turn = asyncio.Lock()
 
@@ -60,9 +64,15 @@ class Providers:
                 raise failure
 
     def redact(self, text: str) -> str:
-        """`text` with every key and database password in force masked."""
+        """`text` with every key, and every password of a database or proxy, in force masked."""
         for secret in self._secrets:
             text = text.replace(secret, MASK)
+        return text
+
+    def redact_said(self, text: str) -> str:
+        """What a model said, with every key that it repeats masked."""
+        for key in self._keys:
+            text = text.replace(key, MASK)
         return text
 
     def _opener(self, name: str) -> Callable[[], Provider]:
@@ -129,11 +139,15 @@ def _key(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> str |
     )
 
 
-def _secrets(settings: Settings, env: Mapping[str, str]) -> tuple[str, ...]:
-    """All that must not be shown, longest first, so that one that holds another is masked whole."""
-    variables = {v for kind in KINDS.values() for v in kind.keys}
-    found = set(database_secrets(settings.storage.url or ""))
+def _keys(settings: Settings, env: Mapping[str, str]) -> set[str]:
+    """The keys of hosts that the environment holds."""
+    variables = {variable for kind in KINDS.values() for variable in kind.keys}
     for provider in settings.providers.values():
         variables.update(provider.key_variables)
-    found |= {env.get(variable, "").strip() for variable in variables}
+    return {env.get(variable, "").strip() for variable in variables}
+
+
+def _secrets(keys: set[str], settings: Settings, env: Mapping[str, str]) -> tuple[str, ...]:
+    """All that must not be shown, longest first, so that one that holds another is masked whole."""
+    found = {*keys, *database_secrets(settings.storage.url or ""), *proxy_secrets(env)}
     return tuple(sorted((s for s in found if len(s) >= SHORTEST_SECRET), key=len, reverse=True))

@@ -243,15 +243,16 @@ class Attempts:
             started, ask.seat.price, done.usage, self._sent(), bool(done.text), done.searches
         )
         absent = None if done.tool_calls and ask.tools else _absence(done)
+        said = caller.redact_said(done.text)
         finished = CallFinished(
             **self.common,
             time=now(),
             attempt=started.attempt,
             fingerprint=self.mark,
             model=done.model or ask.seat.model,
-            text=caller.redact(done.text),
+            text=said,
             tool_calls=tuple(asdict(call) for call in done.tool_calls),
-            data=read_object(caller.redact(done.text)) if ask.schema else None,
+            data=read_object(said) if ask.schema else None,
             finish_reason=done.finish_reason,
             input_tokens=bill.usage.input_tokens,
             cached_tokens=bill.usage.cached_tokens,

@@ -41,9 +41,9 @@ UNKNOWN = "in flight when the run stopped: the outcome is unknown, the reservati
 class Caller:
     """Performs the leaves of one run's tree of steps.
 
-    open_provider: name -> provider. redact: takes secrets out of error messages. streaming: whether
-    anyone looks at tokens. searches: of the web, that a seat's host may make by itself in one request, where
-    it can. warn_usd: spent in the run, from where on it warns, once.
+    open_provider: name -> provider. redact: takes secrets out of error messages; redact_said: keys out of
+    replies. streaming: whether anyone looks at tokens. searches: of the web, that a seat's host may make by
+    itself in one request, where it can. warn_usd: spent in the run, from where on it warns, once.
     """
 
     journal: Journal
@@ -56,6 +56,7 @@ class Caller:
     open_provider: Callable[[str], Provider]
     toolbox: Toolbox = field(default_factory=Toolbox)
     redact: Callable[[str], str] = lambda text: text
+    redact_said: Callable[[str], str] = lambda text: text
     hedging: Hedging = field(default_factory=Hedging)
     circuits: Circuits = field(default_factory=Circuits)
     streaming: bool = False

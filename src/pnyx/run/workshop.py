@@ -74,6 +74,7 @@ class Workshop:
             hedging=self.hedging,
             circuits=self.circuits,
             redact=self.providers.redact,
+            redact_said=self.providers.redact_said,
             searches=spec.searches,
             warn_usd=spec.warn_usd,
             spent_nusd=spent_nusd,

@@ -1,0 +1,109 @@
+"""Runs are found by an index, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, event, insert, text
+
+from pnyx.errors import NotFound
+from pnyx.store import Database
+from pnyx.store import runs as store
+from pnyx.store.schema import runs
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+MANY = 3000
+
+
+def name(n: int) -> str:
+    """A different id for every number, spread over all beginnings."""
+    drawn = n * 2654435761 % 2**32
+    return "".join(ALPHABET[drawn >> 5 * i & 31] for i in range(6)) + "zzzzzz"
+
+
+def fill(connection: Connection) -> None:
+    rows = [
+        {
+            **{"id": name(n), "owner": "local" if n % 10 else "phone", "epoch": 1, "seq": 0},
+            **{"status": "decided", "created_at": f"2026-01-01T{n:06}", "updated_at": "2026"},
+            **{"protocol": "single", "question": "Why?", "spec": '{"question": "Why?"}'},
+            "conversation": name(n // 3) if n % 3 else None,
+        }
+        for n in range(MANY)
+    ]
+    connection.execute(insert(runs), rows)
+
+
+@pytest.fixture
+async def full(database_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(database_url)
+    await database.write(fill)
+    if database_url.startswith("postgresql"):
+        await database.write(lambda c: c.execute(text("ANALYZE runs")).rowcount)
+    yield database
+    await database.close()
+
+
+def plans(connection: Connection, work: Callable[[Connection], Any]) -> list[str]:
+    """How the database carries out each statement of `work`."""
+    seen: list[tuple[str, Any]] = []
+
+    def note(_: object, __: object, statement: str, parameters: Any, *___: object) -> None:
+        seen.append((statement, parameters))
+
+    event.listen(connection, "before_cursor_execute", note)
+    try:
+        work(connection)
+    except NotFound:
+        pass
+    finally:
+        event.remove(connection, "before_cursor_execute", note)
+    explain = "EXPLAIN QUERY PLAN " if connection.dialect.name == "sqlite" else "EXPLAIN "
+    return [
+        "\n".join(str(row) for row in connection.exec_driver_sql(explain + statement, parameters))
+        for statement, parameters in seen
+    ]
+
+
+WORKS: dict[str, Callable[[Connection], Any]] = {
+    "whole": lambda c: store.find(c, name(7)),
+    "whole, an owner's": lambda c: store.find(c, name(7), "local"),
+    "beginning": lambda c: store.find(c, name(7)[:5]),
+    "beginning, an owner's": lambda c: store.find(c, name(7)[:5], "local"),
+    "no such": lambda c: store.find(c, "zzzzzz", "local"),
+    "newest": lambda c: store.listing(c),
+    "newest but an owner's": lambda c: store.listing(c, but="eval"),
+    "conversation": lambda c: store.conversation(c, name(7)[:5]),
+    "conversation, an owner's": lambda c: store.conversation(c, name(7)[:5], "local"),
+}
+
+
+@pytest.mark.parametrize("work", WORKS)
+async def test_an_index_finds_it(full: Database, work: str) -> None:
+    found = await full.read(lambda c: plans(c, WORKS[work]))
+    assert found
+    for plan in found:
+        assert "Seq Scan" not in plan, plan
+        assert "SCAN runs'" not in plan, plan
+        assert "runs_by_owner" not in plan, plan
+
+
+async def test_a_unique_beginning_is_found_and_another_is_told(full: Database) -> None:
+    for n in (0, 7, MANY - 1):
+        for length in (6, 9, 12):
+            found = await full.read(partial(store.find, prefix=name(n)[:length]))
+            assert found.id == name(n)
+    with pytest.raises(NotFound, match=r"not unique: 7.*, 7.*, 7.* …"):
+        await full.read(lambda c: store.find(c, "7"))
+    with pytest.raises(NotFound, match="no run"):
+        await full.read(lambda c: store.find(c, name(7), "phone"))
+
+
+@pytest.mark.parametrize("prefix", ["", "%", "_", "a~", "A", "7\0", "\ud83d", "7' OR '1'='1"])
+async def test_what_begins_no_id_finds_nothing(full: Database, prefix: str) -> None:
+    for work in (store.find, store.conversation):
+        with pytest.raises(NotFound):
+            await full.read(partial(work, prefix=prefix))
