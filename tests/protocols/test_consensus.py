@@ -12,7 +12,8 @@ from pnyx.core.models import Price, Seat
 from pnyx.core.phases import START
 from pnyx.core.steps import All, Ask, Brief, Decision, Enter, Panel, Reply
 from pnyx.errors import IllegalPhase, NoQuorum, SeatAbsent, UsageError
-from pnyx.protocols.consensus import CAPS, PHASES, PROTOCOL, challengers
+from pnyx.protocols.challenging import challengers
+from pnyx.protocols.consensus import CAPS, PHASES, PROTOCOL
 from pnyx.protocols.reckoning import reckon
 from tests.support import driven
 

@@ -9,18 +9,19 @@ challenge last; the decision's rigor and dissent are those of the last round.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle, islice
 from typing import Any
 
 from ..core.answers import final_answer
 from ..core.convergence import overlap
-from ..core.models import Seat, strongest
+from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
 from ..core.sycophancy import flatters
 from ..core.text import Material
-from ..errors import NoQuorum
 from ..prompts import load
-from .asking import ask_each, question
+from .asking import question
+from .challenging import challenged
 
 PROPOSE, PROPOSE_AGAIN = load("consensus/propose"), load("consensus/propose-again")
 CHALLENGE, REVISE = load("consensus/challenge"), load("consensus/revise")
@@ -61,16 +62,12 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         proposed = Material("Proposal", proposal.text)
 
         await panel.enter("challenge", n, answer or proposal.text, proposal=proposal.text)
-        before, count = challenges, min(brief.options["challengers"], len(panel.seats))
+        before = challenges
         framed = [
-            CHALLENGE(question=asked, proposal=proposed, framing=FRAMINGS[i % len(FRAMINGS)]())
-            for i in range(count)
+            CHALLENGE(question=asked, proposal=proposed, framing=framing())
+            for framing in islice(cycle(FRAMINGS), brief.options["challengers"])
         ]
-        ranked = challengers(panel.seats, proposal.seat)
-        instead = [seat for seat in ranked[count:] if seat != proposal.seat]
-        challenges = await ask_each(panel, [*ranked[:count], *instead], framed)
-        if len(panel.seats) > 1 and all(challenge.seat == proposal.seat for challenge in challenges):
-            raise NoQuorum("consensus, challenge: nobody but the proposer's own seat answered")
+        challenges = await challenged(panel, proposal.seat, framed)
 
         await panel.enter("revise", n, answer or proposal.text, challenges=challenges)
         authors = tuple(dict.fromkeys((proposal.seat, *seats)))
@@ -103,17 +100,6 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         stop_reason="converged" if converged else "max_rounds",
         detail={"overlap": overlaps, "challenges": list(map(_told, challenges, flagged))},
     )
-
-
-def challengers(seats: Sequence[Seat], proposer: Seat) -> list[Seat]:
-    """Who challenges: other providers first, one of each; then other models; then the proposer's own."""
-    rank: dict[Seat, tuple[int, bool]] = {}
-    met = {proposer.provider}
-    for seat in seats:
-        place = 0 if seat.provider not in met else 1 if seat.model != proposer.model else 2
-        met.add(seat.provider)
-        rank[seat] = (place, seat == proposer)
-    return sorted(seats, key=rank.__getitem__)
 
 
 def _shown(challenges: Sequence[Reply]) -> list[Material]:
