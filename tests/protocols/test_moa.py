@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from pnyx.core.decision import Given
+from pnyx.core.models import Seat
 from pnyx.core.phases import START
-from pnyx.core.steps import Ask, Decision
+from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.moa import PHASES, PROTOCOL
@@ -109,6 +110,21 @@ def test_a_silent_aggregator_is_replaced_and_without_one_the_leading_answer_stan
     _, decision = run(lambda ask: None if kind(ask) == "close" else f"{ask.seat.label}\nFinal answer: 4")
     assert decision.answer == f"{B.label}\nFinal answer: 4"
     assert (decision.stop_reason, decision.detail["aggregator"]) == ("no_aggregator", None)
+
+
+def test_an_aggregator_that_was_cut_off_is_used_only_where_all_are() -> None:
+    def cut(*off: Seat) -> Say:
+        def say(ask: Ask) -> str | Reply:
+            if kind(ask) == "close" and ask.seat in off:
+                return Reply(ask, f"{ask.seat.label} beg", truncated=True)
+            return f"{ask.seat.label}\nFinal answer: 4"
+
+        return say
+
+    driven, decision = run(cut(B))
+    assert [ask.seat for ask in driven.of("close")] == [B, C]
+    assert decision.answer.startswith(C.label)
+    assert run(cut(A, B, C))[1].answer == f"{B.label} beg"
 
 
 def test_a_mixture_needs_two_answers() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pnyx.core.steps import Ask, Reply
 from tests.protocols.test_voting import A, B, C, ruling, run, said, vote
+from tests.support.driven import kind
 
 
 def test_an_unreadable_judgement_is_repaired_once_then_the_next_strongest_judges() -> None:
@@ -59,3 +61,13 @@ def test_without_any_judge_the_leading_vote_is_the_decision_verbatim() -> None:
     _, decision = run(said([vote(4), vote(5, "High."), vote(6)], None))
     assert (decision.answer, decision.detail["settled_by"]) == (vote(5, "High."), "strongest vote")
     assert decision.status == "plurality"
+
+
+def test_a_judge_that_is_cut_off_without_a_pick_leaves_the_vote_that_it_came_to() -> None:
+    def say(ask: Ask) -> str | Reply:
+        if kind(ask) == "judge":
+            return Reply(ask, "Four it is.\nFinal answer: 4\n\nFor on the one ha", truncated=True)
+        return vote(4, "Whole.") if ask.seat == A else vote(5 if ask.seat == B else 4)
+
+    _, decision = run(say)
+    assert (decision.answer, decision.final_answer) == (vote(4), "4")

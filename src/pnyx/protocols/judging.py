@@ -70,9 +70,11 @@ class Ruling:
 
     @classmethod
     def of(cls, verdict: Verdict[Ruling], poll: Poll) -> Ruling:
-        """What was read of a reply; of one that was cut off below its pick, the vote that it picked."""
+        """What was read of a reply; of one that was cut off, the vote that it picked or came to."""
+        if not verdict.reply.truncated:
+            return verdict.value
         picked = [vote for vote in poll.votes if vote.seat.label == verdict.value.pick]
-        return cls.verbatim(picked[0], poll) if verdict.reply.truncated and picked else verdict.value
+        return cls.verbatim(picked[0] if picked else poll.voice(verdict.value.group), poll)
 
     @classmethod
     def verbatim(cls, vote: Reply, poll: Poll) -> Ruling:

@@ -2,15 +2,16 @@
 
 Source: Wang et al. 2024, "Mixture-of-Agents". Where PROTOCOLS.md is silent: `layers` counts the layers in
 which every seat answers, and closing is one call more; a layer in which nobody answers leaves the one before
-it standing; an aggregator that is silent is replaced by the next strongest seat of the last layer, and when
-all are, that layer's leading answer is the decision, verbatim. The last layer's short answers are counted:
-agreement is the share of them that the aggregator's answer has. It takes existing answers for its first
-layer, as aggregate does.
+it standing; an aggregator that is silent or cut off is replaced by the next strongest seat of the last layer,
+and when all are silent, that layer's leading answer is the decision, verbatim. The last layer's short answers
+are counted: agreement is the share of them that the aggregator's answer has. It takes existing answers for
+its first layer, as aggregate does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ..core.answers import final_answer
 from ..core.models import Seat
@@ -69,10 +70,15 @@ async def moa(brief: Brief, panel: Panel) -> Decision:
 
 
 async def _close(panel: Panel, seats: Sequence[Seat], draft: Draft) -> Reply | None:
-    try:
-        return await panel.first(seats, draft)
-    except SeatAbsent:
-        return None
+    """The first whole reply, else the first that was cut off."""
+    cut: Reply | None = None
+    for seat in seats:
+        with suppress(SeatAbsent):
+            reply = await panel.ask(seat, draft)
+            if not reply.truncated:
+                return reply
+            cut = cut or reply
+    return cut
 
 
 def _best(answers: Sequence[Reply]) -> str:
