@@ -64,9 +64,9 @@ def new_row(run_id: str, spec: Spec, forked_from: str | None, worker: str | None
     )
 
 
-def run_started(spec: Spec, forked_from: str | None) -> RunStarted:
+def run_started(spec: Spec, row: store.RunRow) -> RunStarted:
     return RunStarted(
-        time=now(),
+        time=row.created_at,
         question=spec.question,
         protocol=spec.protocol,
         seats=tuple({"seat": s.label, "model": s.model, "role": s.role} for s in spec.seats),
@@ -75,7 +75,7 @@ def run_started(spec: Spec, forked_from: str | None) -> RunStarted:
         budget_usd=spec.budget_usd,
         deadline_s=spec.deadline_s,
         version=__version__,
-        forked_from=forked_from,
+        forked_from=row.forked_from,
     )
 
 

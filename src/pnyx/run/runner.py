@@ -342,7 +342,7 @@ class Runner:
 
         async with self._starting:
             with self._ours(row.id, row.epoch) if worker else nullcontext():
-                await handle.caller.journal.append(run_started(spec, forked_from), ledger=create)
+                await handle.caller.journal.append(run_started(spec, row), ledger=create)
             yield handle
 
     def _handle(
