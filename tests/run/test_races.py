@@ -7,7 +7,7 @@ import json
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -110,6 +110,33 @@ async def test_a_start_that_nobody_waits_for_any_more_leaves_a_run_that_can_be_r
             await asyncio.sleep(0.05)
     resumed = await house.runner.resume(rows[0].id)
     assert (await resumed.result()).status == "decided"
+
+
+async def _let_go(house: House) -> None:
+    async with asyncio.timeout(10):
+        while house.runner._keeper._stranded:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def test_who_only_tried_to_take_a_run_takes_nothing_from_who_has_it(make: Make, tmp_path: Path) -> None:
+    house = make(Host(said, pause=0.3))
+    handle = await house.start(options={"rounds": 1}, budget_usd=1e-6)
+    assert (await handle.result()).status == "paused"
+    with suppress(TimeoutError):
+        async with locked(tmp_path / "pnyx.db"), asyncio.timeout(0.3):
+            await asyncio.gather(*(house.runner.resume(handle.run_id, budget_usd=1.0) for _ in range(2)))
+    # Both were given up: whichever took it is let go, and the other has nothing to give back.
+    await _let_go(house)
+    assert (await house.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
+    again = await house.runner.resume(handle.run_id, budget_usd=1.0)
+    house.runner._keeper.let_go(handle.run_id, [])
+    elsewhere = {"worker": "elsewhere:1:1"}
+    await house.database.write(lambda c: store.patch(c, handle.run_id, elsewhere))
+    house.runner._keeper.let_go(handle.run_id, [again.caller.journal.epoch])
+    await _let_go(house)
+    row = await house.database.read(lambda c: store.find(c, handle.run_id))
+    assert (row.status, row.worker) == ("running", "elsewhere:1:1")
+    assert (await again.result()).status == "decided"
 
 
 @pytest.mark.parametrize("gate", [Gate(8, per_minute=6), Gate(1)], ids=["rate", "concurrency"])

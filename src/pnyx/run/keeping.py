@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+
+from sqlalchemy import Connection
 
 from ..errors import StoreError
 from ..store import Database
@@ -31,7 +33,7 @@ class Keeper:
         self, database: Database, name: str, handles: Mapping[str, RunHandle], released: str
     ) -> None:
         self._database, self._name, self._handles, self._released = database, name, handles, released
-        self._stranded: dict[str, int] = {}
+        self._stranded: list[tuple[str, Sequence[int]]] = []
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -44,22 +46,27 @@ class Keeper:
             with suppress(asyncio.CancelledError):
                 await self._task
 
-    def let_go(self, run_id: str, epoch: int) -> None:
-        """Give back, as soon as the database can be written, a run that is ours and that nobody runs."""
-        self._stranded[run_id] = epoch
+    def let_go(self, run_id: str, taken: Sequence[int]) -> None:
+        """Give back, as soon as the database can be written, a run that is ours and that nobody runs.
+
+        taken: its epoch, once it is ours; looked at only then, since what was queued to take it may still be.
+        """
+        self._stranded.append((run_id, taken))
         self.start()
+
+    def _release(self, connection: Connection, run_id: str, taken: Sequence[int]) -> None:
+        for epoch in taken:
+            store.release(connection, run_id, epoch, now(), self._released, self._name)
 
     async def _keep(self) -> None:
         beat = 0.0
         while True:
             await asyncio.sleep(POLL_S)
             with suppress(StoreError):  # a database that is away comes back, or the next write says so
-                for run_id, epoch in list(self._stranded.items()):
-                    release = partial(
-                        store.release, run_id=run_id, epoch=epoch, now=now(), status=self._released
-                    )
-                    await self._database.write(release)
-                    del self._stranded[run_id]
+                while self._stranded:
+                    run_id, taken = self._stranded[0]
+                    await self._database.write(partial(self._release, run_id=run_id, taken=taken))
+                    del self._stranded[0]
                 if not self._handles:
                     continue
                 if time.monotonic() - beat > BEAT_S:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -211,9 +211,9 @@ class Runner:
             return RunHandle(self.database, row.id, spec, past=past)
         await self._check_resumable(run)
         inherited = await inherited_calls(self.database, row.forked_from)
-        with self._ours(row.id, row.epoch + 1):
+        with self._ours(row.id) as taken:
             # In one commit: what fails between the two would leave a run that nobody is running.
-            epoch = await self._take(row, Purse(row.id, spec.caps))
+            epoch = await self._take(row, taken, Purse(row.id, spec.caps))
             handle = self._handle(
                 row.id, spec, epoch, past=past, inherited=inherited, spent_s=spent_s(row, past)
             )
@@ -227,12 +227,16 @@ class Runner:
             return self._launch(handle)
 
     @contextmanager
-    def _ours(self, run_id: str, epoch: int) -> Iterator[None]:
-        """Where a run becomes ours: given back if whoever asked for it is gone before it is launched."""
+    def _ours(self, run_id: str) -> Iterator[list[int]]:
+        """Where a run becomes ours: given back if whoever asked for it is gone before it is launched.
+
+        What is given is for its epoch, in the transaction that takes it: who only tried has nothing to give.
+        """
+        taken: list[int] = []
         try:
-            yield
+            yield taken
         except (asyncio.CancelledError, StoreError):
-            self._keeper.let_go(run_id, epoch)
+            self._keeper.let_go(run_id, taken)
             raise
 
     async def _found(self, prefix: str, owner: str | None, **changes: float | None) -> Resumable:
@@ -269,12 +273,13 @@ class Runner:
         if row.status not in FINAL and not alive(row.worker, row.heartbeat_at, time.time()):
             past = await self.database.read(lambda c: store.log(c, row.id))
             try:
-                epoch = await self._take(row)
+                with self._ours(row.id) as taken:
+                    epoch = await self._take(row, taken)
+                    spec = Spec.from_json(row.spec)
+                    handle = self._handle(row.id, spec, epoch, past=past, spent_s=spent_s(row, past))
+                    await handle.end_cancelled()
             except Running:
                 return await self.cancel(row.id)  # a worker was faster
-            spec = Spec.from_json(row.spec)
-            handle = self._handle(row.id, spec, epoch, past=past, spent_s=spent_s(row, past))
-            await handle.end_cancelled()
         return row.id
 
     async def pause(self, run_id: str) -> None:
@@ -287,16 +292,18 @@ class Runner:
         else:
             await self.database.write(lambda c: store.release(c, run_id, row.epoch, now()))
 
-    async def _take(self, row: store.RunRow, purse: Purse | None = None) -> int:
+    async def _take(self, row: store.RunRow, taken: list[int], purse: Purse | None = None) -> int:
         """The run's new epoch. Raises `Running` where somebody took it up since it was looked at.
 
-        purse: whose accounts get the caps that hold now.
+        taken: see `_ours`. purse: whose accounts get the caps that hold now.
         """
 
         def take(connection: Connection) -> int:
+            taken.clear()  # of a try that was rolled back
             epoch = store.take(connection, row.id, self._name, now(), time.time(), (row.epoch, row.seq))
             if purse is not None:
                 purse.open(connection, now())
+            taken.append(epoch)
             return epoch
 
         return await self.database.write(take)
@@ -337,11 +344,14 @@ class Runner:
         handle.notes = notes
 
         def create(connection: Connection) -> None:
+            taken.clear()
             store.create(connection, row)
             handle.caller.purse.open(connection, row.created_at)
+            taken.append(row.epoch)
 
         async with self._starting:
-            with self._ours(row.id, row.epoch) if worker else nullcontext():
+            # One that is left to a worker is not ours, and stays as it is: letting go looks at whose it is.
+            with self._ours(row.id) as taken:
                 await handle.caller.journal.append(run_started(spec, row), ledger=create)
             yield handle
 
@@ -383,4 +393,4 @@ class Runner:
         if self._handles.get(handle.run_id) is handle:
             del self._handles[handle.run_id]
         if handle.stranded:
-            self._keeper.let_go(handle.run_id, handle.caller.journal.epoch)
+            self._keeper.let_go(handle.run_id, [handle.caller.journal.epoch])

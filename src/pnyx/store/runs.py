@@ -257,9 +257,21 @@ def take(
     return int(epoch)
 
 
-def release(connection: Connection, run_id: str, epoch: int, now: str, status: str = "paused") -> None:
-    """Let go of a run that its worker could not end, unless another has taken it up."""
+def release(
+    connection: Connection,
+    run_id: str,
+    epoch: int,
+    now: str,
+    status: str = "paused",
+    worker: str | None = None,
+) -> None:
+    """Let go of a run that its worker could not end, unless another has taken it up.
+
+    worker: let go only what it has; None: whoever has it.
+    """
     mine = (runs.c.id == run_id) & (runs.c.epoch == epoch) & (runs.c.status == "running")
+    if worker is not None:
+        mine &= runs.c.worker == worker
     connection.execute(update(runs).where(mine).values(status=status, worker=None, updated_at=now))
 
 
