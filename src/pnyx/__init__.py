@@ -27,11 +27,20 @@ if TYPE_CHECKING:
         Schema,
     )
     from .core.text import Material
-    from .errors import PnyxError
-    from .interfaces.library import aggregate, ask, ask_sync, deliberate, stream
+    from .errors import PnyxError, ProviderError
+    from .interfaces.library import (
+        aggregate,
+        ask,
+        ask_sync,
+        deliberate,
+        feedback,
+        open_runner,
+        resume,
+        stream,
+    )
     from .prompts import load as load_prompt
     from .providers.fake import FakeProvider
-    from .providers.seam import Call, Completion, Provider
+    from .providers.seam import Call, Completion, Message, Provider, ToolCall
     from .run.result import Result
     from .run.runner import Runner
 
@@ -57,16 +66,22 @@ _HOMES = {
     "Schema": "core.steps",
     "Material": "core.text",
     "PnyxError": "errors",
+    "ProviderError": "errors",
     "aggregate": "interfaces.library",
     "ask": "interfaces.library",
     "ask_sync": "interfaces.library",
     "deliberate": "interfaces.library",
+    "feedback": "interfaces.library",
+    "open_runner": "interfaces.library",
+    "resume": "interfaces.library",
     "stream": "interfaces.library",
     "load_prompt": "prompts:load",
     "FakeProvider": "providers.fake",
     "Call": "providers.seam",
     "Completion": "providers.seam",
+    "Message": "providers.seam",
     "Provider": "providers.seam",
+    "ToolCall": "providers.seam",
     "Result": "run.result",
     "Runner": "run.runner",
 }
@@ -82,6 +97,7 @@ __all__ = [
     "Event",
     "FakeProvider",
     "Material",
+    "Message",
     "Option",
     "Panel",
     "Phases",
@@ -89,19 +105,24 @@ __all__ = [
     "Price",
     "Protocol",
     "Provider",
+    "ProviderError",
     "Reply",
     "Result",
     "Runner",
     "Schema",
     "Seat",
+    "ToolCall",
     "Transition",
     "Usage",
     "aggregate",
     "ask",
     "ask_sync",
     "deliberate",
+    "feedback",
     "load_prompt",
     "load_settings",
+    "open_runner",
+    "resume",
     "stream",
 ]
 

@@ -9,6 +9,7 @@ import pytest
 
 import pnyx as library
 from pnyx.errors import ProviderError, UsageError
+from pnyx.providers.own import Answering
 from tests.support.scripted import ScriptedHost
 
 from .shell import pnyx
@@ -149,6 +150,21 @@ async def test_a_host_of_ones_own_that_fails_drops_its_seat_and_no_other() -> No
     reasons = {drop["model"]: drop["reason"] for drop in result.dropped}
     assert "ValueError: no luck" in reasons["bad:b"]
     assert "complete() gave int, not text" in reasons["odd:c"]
+
+
+@pytest.mark.parametrize("written", [float("nan"), float("-inf"), {1, 2}])
+async def test_a_tool_call_that_no_record_could_hold_is_told_and_drops_its_seat(written: object) -> None:
+    class Odd:
+        async def complete(self, call: library.Call) -> library.Completion:
+            return library.Completion("", tool_calls=(library.ToolCall("1", "read_page", {"n": written}),))
+
+    answer = "Final answer: 4"
+    providers: dict[str, Answering] = {"odd": Odd(), "good": Mine(answer, answer, answer)}
+    result = await library.ask(
+        "2 + 2?", protocol="voting", panel=["good:a", "odd:b", "good:c"], providers=providers
+    )
+    (dropped,) = result.dropped
+    assert "the arguments that read_page is called with are not JSON" in dropped["reason"]
 
 
 async def test_responses_that_are_no_answers_are_refused_in_the_library_too() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import pnyx
-from pnyx.errors import UsageError
-from pnyx.providers.registry import Providers
+from pnyx.errors import NotFound, UsageError
+from pnyx.store import outcomes
 
 SEATS = ("m:a", "m:b", "m:c")
 
@@ -110,9 +110,7 @@ async def test_reviews_and_debates_take_the_same(alone: Path) -> None:
 
 
 async def test_a_stream_on_a_shared_runner_that_is_left_early_is_interrupted(alone: Path) -> None:
-    settings = pnyx.load_settings().with_own(["m"])
-    providers = Providers(settings, extra={"m": pnyx.FakeProvider(said)})
-    async with pnyx.Runner.open(settings, providers) as runner:
+    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
         events = pnyx.stream("Why?", panel=SEATS, runner=runner)
         async for event in events:
             left = event.run_id
@@ -121,3 +119,50 @@ async def test_a_stream_on_a_shared_runner_that_is_left_early_is_interrupted(alo
         handle = runner._handles.get(left)
         assert handle is None or (await handle.result()).status == "paused"
         assert (await pnyx.ask("Why?", panel=SEATS, runner=runner, rounds=1)).final_answer == "yes"
+
+
+async def test_what_is_a_runners_is_given_to_the_runner(alone: Path) -> None:
+    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
+        for more in ({"providers": {"m": pnyx.FakeProvider(said)}}, {"settings": runner.settings}):
+            with pytest.raises(UsageError, match=r"give them to pnyx\.open_runner"):
+                await pnyx.ask("Why?", panel=SEATS, runner=runner, **more)
+
+
+class Once:
+    """Answers one call, then none until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.asked, self.going = 0, False
+
+    async def complete(self, call: pnyx.Call) -> str:
+        self.asked += 1
+        if self.asked > 1 and not self.going:
+            await asyncio.sleep(60)
+        return said(call)
+
+
+async def test_a_run_that_was_left_goes_on_and_pays_nothing_twice(alone: Path) -> None:
+    once = Once()
+    paused = await pnyx.ask("Why?", panel=SEATS, providers={"m": once}, protocol="voting", deadline_s=0.5)
+    assert (paused.status, paused.stop_reason, once.asked) == ("paused", "deadline", 3)
+    once.going = True
+    done = await pnyx.resume(paused.run_id[:8], deadline_s=60, providers={"m": once})
+    assert (done.run_id, done.status, done.final_answer) == (paused.run_id, "consensus", "yes")
+    # The vote that was answered is not asked for again; the two that were cut off are, and the judge.
+    assert once.asked == 6
+    assert await pnyx.resume(done.run_id) == done
+    with pytest.raises(NotFound):
+        await pnyx.resume("zzzz")
+
+
+async def test_feedback_is_kept_and_said_again_takes_the_place_of_the_first(alone: Path) -> None:
+    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
+        done = await pnyx.ask("Why?", panel=SEATS, runner=runner, protocol="voting")
+        await pnyx.feedback(done.run_id, "success", runner=runner)
+        await pnyx.feedback(done.run_id, "failure", answer="no", runner=runner)
+        kept = await runner.database.read(lambda c: outcomes.history(c, "local"))
+    assert [(one.result, one.gold) for one in kept] == [("failure", "no")]
+    with pytest.raises(UsageError, match="success, partial, failure, not 'good'"):
+        await pnyx.feedback(done.run_id, "good")
+    with pytest.raises(NotFound):
+        await pnyx.feedback("zzzz", "success")

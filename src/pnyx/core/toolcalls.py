@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,11 +21,20 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What the model asked of a tool. `arguments` is as the model wrote it, parsed when it was an object."""
+    """What the model asked of a tool. `arguments` is as the model wrote it, parsed when it was an object.
+
+    Raises `ValueError` where they are no JSON of finite numbers: no record could hold them.
+    """
 
     id: str
     name: str
     arguments: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        try:
+            json.dumps(dict(self.arguments), allow_nan=False)
+        except (TypeError, ValueError) as exc:
+            raise ValueError(f"the arguments that {self.name} is called with are not JSON: {exc}") from exc
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
-"""The library door: `pnyx.ask`, `pnyx.stream` and one synchronous wrapper."""
+"""The library door: ask, stream, go on, say what became of it; and one synchronous wrapper."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -21,9 +22,10 @@ from ..run.result import Result
 from ..run.runner import Runner
 from ..run.spec import Spec
 from ..settings import Settings, nearest
+from .feedback import keep_feedback
 from .opening import open_settings
 
-__all__ = ["aggregate", "ask", "ask_sync", "deliberate", "stream"]
+__all__ = ["aggregate", "ask", "ask_sync", "deliberate", "feedback", "open_runner", "resume", "stream"]
 
 REQUEST = frozenset(signature(build).parameters) - {"settings", "question"}
 """What a run may be told by name; any other name is an option of its protocol."""
@@ -129,6 +131,75 @@ def ask_sync(question: str, **request: Any) -> Result:
     return asyncio.run(ask(question, **request))
 
 
+async def resume(
+    run_id: str,
+    *,
+    budget_usd: float | None = None,
+    deadline_s: float | None = None,
+    fork: bool = False,
+    providers: Mapping[str, Brought] | None = None,
+    settings: Settings | None = None,
+    runner: Runner | None = None,
+) -> Result:
+    """Go on with a run that is paused or was killed, from its journal; one that is over is shown again.
+
+    run_id: or a beginning of it that no other has. budget_usd, deadline_s: of the whole run, in place of
+    what it had. fork: a new run that keeps every recorded reply whose question is still the same. The rest
+    as in `ask`. Raises `NotFound`, and `Running` where another process is at it.
+    """
+    async with _opened(providers=providers, settings=settings, runner=runner) as chosen:
+        handle = await chosen.resume(run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
+        return await handle.result()
+
+
+async def feedback(
+    run_id: str,
+    result: str,
+    *,
+    answer: str | None = None,
+    settings: Settings | None = None,
+    runner: Runner | None = None,
+) -> None:
+    """Say what became of a decision, in place of what was said before; later runs learn from it.
+
+    result: "success", "partial" or "failure". answer: the right one, where it is short. Raises `NotFound`,
+    and `UsageError` for a run that decided nothing.
+    """
+    async with _opened(settings=settings, runner=runner) as chosen:
+        await chosen.database.write(partial(keep_feedback, prefix=run_id, verdict=result, truth=answer))
+
+
+@asynccontextmanager
+async def open_runner(
+    settings: Settings | None = None, *, providers: Mapping[str, Brought] | None = None
+) -> AsyncIterator[Runner]:
+    """What many runs share: settings, database, connections to hosts. For `runner=` of everything here.
+
+    settings: default is what the command line would use. providers: as in `ask`; the runs cannot bring
+    others. On leaving, runs that are under way are interrupted, and can be resumed.
+    """
+    chosen = (settings or open_settings()).with_own(providers or ())
+    async with Runner.open(chosen, Providers(chosen, extra=providers)) as runner:
+        yield runner
+
+
+@asynccontextmanager
+async def _opened(
+    *,
+    providers: Mapping[str, Brought] | None = None,
+    settings: Settings | None = None,
+    runner: Runner | None = None,
+) -> AsyncIterator[Runner]:
+    """The runner that is given, or one that is closed behind it."""
+    if runner is not None:
+        if providers or settings:
+            raise UsageError("a runner has its own settings and providers: give them to pnyx.open_runner")
+        yield runner
+        return
+    async with open_runner(settings, providers=providers) as own:
+        yield own
+
+
 @asynccontextmanager
 async def _begun(
     question: str,
@@ -139,12 +210,8 @@ async def _begun(
     **request: Any,
 ) -> AsyncIterator[RunHandle]:
     """The run, by `runner` or one that is closed behind it; the request as in `ask`."""
-    if runner is not None:
-        yield await runner.start(_spec(runner.settings, question, **request))
-        return
-    chosen = (settings or open_settings()).with_own(providers or ())
-    async with Runner.open(chosen, Providers(chosen, extra=providers)) as own:
-        yield await own.start(_spec(chosen, question, **request))
+    async with _opened(providers=providers, settings=settings, runner=runner) as chosen:
+        yield await chosen.start(_spec(chosen.settings, question, **request))
 
 
 def _spec(

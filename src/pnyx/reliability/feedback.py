@@ -38,8 +38,10 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
 
     truth: the right answer, as short as the decision's; without it a success says that the decision's
     final answer is right, and a failure does not say what is. Raises `UsageError` where it is empty or no
-    text.
+    text, and for a verdict that is none of `RESULTS`.
     """
+    if verdict not in RESULTS:
+        raise UsageError(f"what became of it is one of {', '.join(RESULTS)}, not {verdict!r}")
     detail = result["detail"]
     if truth is not None and not truth.strip():
         raise UsageError("the right answer is empty; leave it out where it is not known")
