@@ -14,6 +14,7 @@ import pytest
 from pnyx.paths import models_dir
 from tests.support import network
 from tests.support.postgres import PostgresServer
+from tests.support.scripted import ScriptedHost
 
 network.forbid()
 
@@ -90,3 +91,9 @@ def database_url(request: pytest.FixtureRequest) -> str:
     """Runs the test twice: on an empty SQLite file and on an empty PostgreSQL database."""
     url: str = request.getfixturevalue(request.param)
     return url
+
+
+@pytest.fixture
+def host() -> Iterator[ScriptedHost]:
+    with ScriptedHost() as host:
+        yield host

@@ -20,12 +20,6 @@ def warm() -> None:
 
 
 @pytest.fixture
-def host() -> Iterator[ScriptedHost]:
-    with ScriptedHost() as host:
-        yield host
-
-
-@pytest.fixture
 def trial(
     request: pytest.FixtureRequest,
     host: ScriptedHost,

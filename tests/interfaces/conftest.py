@@ -36,12 +36,6 @@ KEY = "sk-planted-0123456789"
 
 
 @pytest.fixture
-def host() -> Iterator[ScriptedHost]:
-    with ScriptedHost() as host:
-        yield host
-
-
-@pytest.fixture
 def lab(host: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedHost:
     """The host, with settings that name it in force."""
     (tmp_path / "lab.toml").write_text(CONFIG.format(url=host.openai))

@@ -7,7 +7,6 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -16,7 +15,7 @@ from pnyx.core.steps import Schema
 from pnyx.errors import ConfigError
 from pnyx.providers.hosted import open_hosted
 from pnyx.providers.seam import Call, Message, ToolCall, ToolSpec
-from tests.support.hosting import KEY, KINDS, ask, opened
+from tests.support.hosting import KEY, KINDS, ask, kinds, opened, ways
 from tests.support.scripted import ScriptedHost
 
 VOTE = Schema.of(
@@ -29,15 +28,6 @@ SEARCH = ToolSpec(
     {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
 )
 CAPABLE = {"openai": "alpha", "anthropic": "claude-sonnet-4-6", "google": "gemini-2.5-pro"}
-
-ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-kinds = pytest.mark.parametrize("kind", KINDS)
-
-
-@pytest.fixture
-def host() -> Iterator[ScriptedHost]:
-    with ScriptedHost() as host:
-        yield host
 
 
 @kinds

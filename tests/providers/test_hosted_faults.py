@@ -7,7 +7,6 @@ import gzip
 import socket
 import time
 import tracemalloc
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -17,18 +16,10 @@ import pytest
 from pnyx.providers._refusals import plain, retry_after
 from pnyx.providers.hosted import open_hosted
 from pnyx.providers.seam import Call, Message
-from tests.support.hosting import KEY, KINDS, ask, opened, stalls
+from tests.support.hosting import KEY, ask, kinds, opened, stalls, ways
 from tests.support.scripted import ScriptedHost
 
-ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-kinds = pytest.mark.parametrize("kind", KINDS)
 QUESTION = (Message("user", "Is 7 prime?"),)
-
-
-@pytest.fixture
-def host() -> Iterator[ScriptedHost]:
-    with ScriptedHost() as host:
-        yield host
 
 
 STATUSES = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,18 +9,8 @@ import pytest
 from pnyx.core.models import Usage
 from pnyx.providers._usage import OPENAI
 from pnyx.run.budget import audit
-from tests.support.hosting import KINDS, ask, opened
+from tests.support.hosting import ask, kinds, opened, ways
 from tests.support.scripted import ScriptedHost
-
-ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-kinds = pytest.mark.parametrize("kind", KINDS)
-
-
-@pytest.fixture
-def host() -> Iterator[ScriptedHost]:
-    with ScriptedHost() as host:
-        yield host
-
 
 DETAILED: dict[str, dict[str, Any]] = {
     "openai": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers
 from pnyx.providers.seam import ToolSpec, can_search
 from pnyx.settings import Settings
-from tests.support.hosting import KEY, ask, opened, openrouter
+from tests.support.hosting import KEY, ask, opened, openrouter, ways
 from tests.support.scripted import ScriptedHost
 from tests.support.searched import LEAD
 
@@ -29,14 +29,7 @@ MODELS = [
     ("google", "gemini-3-pro"),
 ]
 
-ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 models = pytest.mark.parametrize(("kind", "model"), MODELS)
-
-
-@pytest.fixture
-def host() -> Iterator[ScriptedHost]:
-    with ScriptedHost() as host:
-        yield host
 
 
 def native(body: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
+import pytest
 
 from pnyx.errors import ProviderError
 from pnyx.providers.hosted import HostedProvider, open_hosted
@@ -18,10 +19,12 @@ from pnyx.providers.seam import Call, Completion, Message
 
 from .scripted import ScriptedHost
 
-__all__ = ["KEY", "KINDS", "Outcome", "ask", "opened", "openrouter", "stalls"]
+__all__ = ["KEY", "KINDS", "Outcome", "ask", "kinds", "opened", "openrouter", "stalls", "ways"]
 
 KEY = "sk-planted-0123456789"
 KINDS = ("openai", "anthropic", "google", "mistral")
+kinds = pytest.mark.parametrize("kind", KINDS)
+ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 
 
 @dataclass(slots=True)

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from pnyx.core.models import Price
-from tests.interfaces.conftest import KEY, host, lab
+from tests.interfaces.conftest import KEY, lab
 from tests.interfaces.shell import pnyx
 from tests.support.checker import check
 from tests.support.scripted import ScriptedHost
 
-__all__ = ["host", "lab"]
+__all__ = ["lab"]
 
 
 PRICES = {"alpha": Price(1.0, 4.0), "beta": Price(1.0, 2.0), "gamma": Price(0.5, 1.0)}

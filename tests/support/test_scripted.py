@@ -5,7 +5,7 @@ import hashlib
 import json
 import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -60,12 +60,6 @@ class Client:
             body += (await self.reader.readexactly(size + 2))[:-2]
         await self.reader.readexactly(2)
         return status, headers, body
-
-
-@pytest.fixture
-def host() -> Iterator[ScriptedHost]:
-    with ScriptedHost() as host:
-        yield host
 
 
 async def test_the_default_reply_depends_on_model_and_prompt_only(host: ScriptedHost) -> None:
