@@ -7,10 +7,12 @@ import random
 import time
 from pathlib import Path
 
+import asyncpg  # type: ignore[import-untyped]  # it ships no types
 import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.engine import make_url
 
+import pnyx
 from pnyx.errors import StoreError
 from pnyx.store import Database, ledger, postgresql
 from tests.support.cutting import WAYS, Cutting
@@ -122,3 +124,44 @@ async def test_sqlite_leaves_no_marks(tmp_path: Path) -> None:
     await database.write(lambda c: ledger.open_account(c, "run:x", None))
     assert await marks(database) == 0
     await database.close()
+
+
+async def as_guest(url: str, *grants: str) -> str:
+    """The URL of a user who may do nothing there but what is granted."""
+    owner = await asyncpg.connect(make_url(url).set(drivername="postgresql").render_as_string(False))
+    name = f"guest_{make_url(url).database}"
+    try:
+        await owner.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'secret'")
+        # Before PostgreSQL 15 everybody could make tables there.
+        await owner.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+        for grant in grants:
+            await owner.execute(f"GRANT {grant} TO {name}")
+    finally:
+        await owner.close()
+    return make_url(url).set(username=name, password="secret").render_as_string(hide_password=False)
+
+
+async def test_a_user_who_may_make_no_tables_is_told_which_right_is_missing(postgres_url: str) -> None:
+    guest = await as_guest(postgres_url)
+    with pytest.raises(StoreError, match=r"permission denied for schema public; .*GRANT CREATE ON SCHEMA"):
+        await Database.open(guest)
+
+
+async def test_a_user_who_may_not_read_the_tables_is_told_so(postgres_url: str) -> None:
+    await (await Database.open(postgres_url)).close()
+    guest = await as_guest(postgres_url)
+    with pytest.raises(StoreError, match=r"permission denied for table \w+; .*GRANT"):
+        await Database.open(guest)
+
+
+async def test_once_the_tables_are_there_a_user_needs_no_more_than_to_read_and_write(
+    postgres_url: str,
+) -> None:
+    await (await Database.open(postgres_url)).close()
+    guest = await as_guest(postgres_url, "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public")
+    said = {"m": pnyx.FakeProvider(lambda call: "Final answer: yes")}
+    settings = pnyx.load_settings(overrides={"storage": {"url": guest}})
+    done = await pnyx.ask("Why?", panel=["m:a", "m:b"], rounds=1, providers=said, settings=settings)
+    assert (done.status, done.final_answer) == ("decided", "yes")
+    await pnyx.feedback(done.run_id, "success", settings=settings)
+    assert await pnyx.resume(done.run_id, settings=settings) == done

@@ -244,6 +244,15 @@ _HINTS = (
     ("no space left", "; make room, then resume the run"),
     ("readonly", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
     ("read-only", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
+    (
+        "permission denied for schema",
+        "; let its user make tables (GRANT CREATE ON SCHEMA), or name another database",
+    ),
+    (
+        "permission denied for",
+        "; let its user read and write all of pnyx's tables (GRANT), or name another database",
+    ),
+    ("must be owner", "; a new pnyx changes its tables: start it once as the user who made them"),
     ("permission denied", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
     ("disk image is malformed", "; it is damaged and was left as it is: restore a backup, or move it away"),
     ("not a database", "; it was left as it is: name another with PNYX_DATABASE, or move it away"),
