@@ -57,6 +57,25 @@ def test_the_longest_piece_loses_its_middle_and_the_others_nothing() -> None:
     assert sent.prompt.text.count("</m") == 2
 
 
+def test_where_all_pieces_do_not_fit_those_in_the_middle_are_left_out() -> None:
+    said = [f"<{n}>" + chr(97 + n) * 600 + f"</{n}>" for n in range(18)]
+    ask = asked(*said)
+    fitted = fit(ask, 1536)
+    assert fitted is not None
+    sent = fitted[0].prompt.text
+    assert size(fitted[0]) <= 1536
+    kept = [n for n in range(18) if f"<{n}>" in sent]
+    first, last = kept[: (len(kept) + 1) // 2], kept[(len(kept) + 1) // 2 :]
+    assert first == list(range(len(first)))
+    assert last == list(range(18 - len(last), 18))
+    assert 4 <= len(kept) < 18
+    assert sent.count("[… 607 characters left out …]") + sent.count(
+        "[… 609 characters left out …]"
+    ) == 18 - len(kept)
+    assert fitted[1] > 600 * (18 - len(kept)) - 18 * 40
+    assert fit(ask, 1536) == fitted
+
+
 def test_a_question_that_does_not_fit_is_not_cut() -> None:
     assert fit(asked("x" * 5000, question="Why? " * 1000), 500) is None
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pnyx.core.sorting import read_groups
+from pnyx.core.sorting import groups_schema, read_groups
+from pnyx.core.structured import conform
 from pnyx.core.verdicts import Unreadable
 
 
@@ -18,6 +19,7 @@ from pnyx.core.verdicts import Unreadable
         ('{"groups": [[1, 3], 2]}', [[1, 3], [2]]),
         ('{"groups": [[2, 3]]}', [[2, 3]]),
         ('{"groups": []}', []),
+        ('{"groups": [[1, 2], [3], [2, 1], [3]]}', [[1, 2], [3]]),
     ],
 )
 def test_groups_are_read_as_they_are_written(text: str, groups: list[list[int]]) -> None:
@@ -39,3 +41,9 @@ def test_groups_are_read_as_they_are_written(text: str, groups: list[list[int]])
 def test_what_is_no_partition_of_the_texts_is_refused_with_the_form_that_is_wanted(text: str) -> None:
     with pytest.raises(Unreadable, match="the numbers 1 to 3, each once"):
         read_groups(text, 3)
+
+
+def test_a_group_holds_numbers_of_texts_that_are_there() -> None:
+    schema = groups_schema(3)
+    assert conform({"groups": [[1, 3], [2]]}, schema) is None
+    assert conform({"groups": [[1, 4]]}, schema) is not None

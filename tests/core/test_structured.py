@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pnyx.core.ballots import ballot_schema
 from pnyx.core.plans import PLAN
 from pnyx.core.positions import POSITION
+from pnyx.core.sorting import groups_schema
 from pnyx.core.steps import Schema
 from pnyx.core.structured import DEEPEST, conform, field, find_objects, object_schema, read_object
 from pnyx.core.verdicts import APPROVAL, QUESTION_CLASS, SAMENESS, pick_schema
@@ -223,7 +224,10 @@ def test_an_object_schema_requires_all_its_properties() -> None:
 
 @pytest.mark.parametrize(
     "schema",
-    [APPROVAL, QUESTION_CLASS, SAMENESS, POSITION, PLAN, ballot_schema(["A"]), pick_schema(["A"])],
+    [
+        *(APPROVAL, QUESTION_CLASS, SAMENESS, POSITION, PLAN),
+        *(ballot_schema(["A"]), pick_schema(["A"]), groups_schema(2)),
+    ],
     ids=lambda schema: schema.name,
 )
 def test_our_schemas_say_nothing_that_conform_does_not_check(schema: Schema) -> None:

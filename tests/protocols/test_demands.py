@@ -55,7 +55,7 @@ def test_a_proposal_is_to_be_specific_with_examples_and_numbers_and_without_hedg
         "Commit.",
         "no softening words",
     )
-    asks("consensus/propose.short", "what the answer is, why, and one example or number")
+    asks("consensus/propose.short", "give the reasons, with one example or number", "say what the answer is")
 
 
 def test_a_challenge_is_to_disagree_without_praise_and_to_name_what_is_wrong_or_missing() -> None:
@@ -170,9 +170,9 @@ def test_a_turn_of_a_deliberation_steelmans_criticises_steps_and_decides() -> No
     )
     asks(
         "deliberate/position.short",
-        "STEELMAN: the best reason",
-        "CRITIQUE: the step",
-        "DECISION: your answer now and why",
+        "STEELMAN: What speaks for the other",
+        "CRITIQUE: Which step is wrong",
+        "DECISION: What is your answer now, and why?",
     )
 
 
@@ -187,3 +187,17 @@ def test_sources_are_cited_by_their_numbers() -> None:
         "Cite no number that is not there",
     )
     asks("context.short", "If a note has a number such as [2], write that number after what you take from it")
+
+
+@pytest.mark.parametrize("prompt", [name for name in PROMPTS if name.endswith(".short")])
+def test_small_models_get_no_form_in_brackets_that_they_could_copy(prompt: str) -> None:
+    assert "<" not in text(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["council/propose", "council/propose-again", "council/rebut", "voting/vote"]
+)
+def test_small_models_are_to_work_it_out_before_they_say_what_it_is(prompt: str) -> None:
+    said = text(f"{prompt}.short")
+    assert said.index("step by step") < said.index("Final answer:")
+    assert "first sentence" not in said

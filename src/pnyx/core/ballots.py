@@ -32,10 +32,11 @@ class Ballot:
 
 def ballot_schema(labels: Sequence[str]) -> Schema:
     """The schema of a ballot on the proposals `labels`; `label` is empty unless the vote is FINALIZE."""
+    # Models held to a schema write its fields in this order: the ground comes before what it decides.
     properties = {
+        "text": {"type": "string"},
         "vote": {"type": "string", "enum": ["FINALIZE", "REVISE", "SPLIT"]},
         "label": {"type": "string", "enum": [*labels, ""]},
-        "text": {"type": "string"},
         "ranking": {"type": "array", "items": {"type": "string", "enum": list(labels)}},
     }
     return object_schema("ballot", properties)

@@ -1,8 +1,9 @@
 """Making a request fit a model's window: what others said is shortened, never what is asked.
 
 The longest pieces of material, of what tools gave and of what they were asked lose their middle first, until
-all of it fits; where that is not enough, the oldest turns with tools go. The same request and room give the
-same result, so a replay sends what was sent before.
+all of it fits; where that is not enough, the pieces in the middle of the prompt are left out, since what came
+first and what was said last matter most, and then the oldest turns with tools go. The same request and room
+give the same result, so a replay sends what was sent before.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["fit", "texts", "tokens"]
 BYTES_PER_TOKEN = 3
 """Fewer than tokenizers make of prose (four and more), about what they make of code and of CJK."""
 SHORTEST = 400
-"""Characters that are left of any piece: less of it would mislead."""
+"""Characters that are left of any piece that is not left out whole: less of it would mislead."""
 
 
 def tokens(text: str) -> int:
@@ -65,13 +66,16 @@ def _shortened(ask: Ask, room: int, tools: Sequence[ToolSpec]) -> Ask | None:
             best, low = cut, middle + 1
         else:
             high = middle - 1
-    return best
+    if best is not None:
+        return best
+    pieces = len(ask.prompt.material)
+    fewer = (_cut(ask, SHORTEST, pieces - gone) for gone in range(1, pieces))
+    return next((cut for cut in fewer if _size(cut, tools) <= room), None)
 
 
-def _cut(ask: Ask, most: int) -> Ask:
-    return replace(
-        ask, prompt=_cut_prompt(ask.prompt, most), turns=tuple(_cut_turn(turn, most) for turn in ask.turns)
-    )
+def _cut(ask: Ask, most: int, pieces: int | None = None) -> Ask:
+    prompt = _cut_prompt(ask.prompt, most, len(ask.prompt.material) if pieces is None else pieces)
+    return replace(ask, prompt=prompt, turns=tuple(_cut_turn(turn, most) for turn in ask.turns))
 
 
 def _cut_turn(turn: Turn, most: int) -> Turn:
@@ -94,10 +98,16 @@ def _cut_argument(value: Any, most: int) -> Any:
     return value
 
 
-def _cut_prompt(prompt: Prompt, most: int) -> Prompt:
+def _cut_prompt(prompt: Prompt, most: int, pieces: int) -> Prompt:
+    """The first half of so many `pieces` of its material, and the second half from the end, each with at most
+    `most` characters; of the others no more than how long they were."""
     out, done = [], 0
-    for start, end in prompt.material:
-        out += [prompt.text[done:start], shorten(prompt.text[start:end], most)]
+    first, last = (pieces + 1) // 2, len(prompt.material) - pieces // 2
+    for n, (start, end) in enumerate(prompt.material):
+        out += [
+            prompt.text[done:start],
+            shorten(prompt.text[start:end], most if n < first or n >= last else 0),
+        ]
         done = end
     return replace(prompt, text="".join(out) + prompt.text[done:], material=())
 

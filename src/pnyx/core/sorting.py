@@ -6,15 +6,19 @@ import re
 from typing import Any
 
 from .regex import regex
+from .steps import Schema
 from .structured import field, object_schema
 from .verdicts import Unreadable
 from .voice import hear
 
-__all__ = ["GROUPS", "read_groups"]
+__all__ = ["groups_schema", "read_groups"]
 
-GROUPS = object_schema(
-    "groups", {"groups": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}}
-)
+
+def groups_schema(count: int) -> Schema:
+    """The schema of groups of the texts 1 to `count`."""
+    # Each number by name: hosts that hold a model to a schema know no bounds, and small models count on.
+    number = {"type": "integer", "enum": list(range(1, count + 1))}
+    return object_schema("groups", {"groups": {"type": "array", "items": {"type": "array", "items": number}}})
 
 
 def read_groups(text: str, count: int) -> list[list[int]]:
@@ -30,6 +34,8 @@ def read_groups(text: str, count: int) -> list[list[int]]:
         groups = [
             [_number(item) for item in (group if isinstance(group, list) else [group])] for group in found
         ]
+        # A group that is written down again, in whatever order, is one group.
+        groups = [group for n, group in enumerate(groups) if set(group) not in map(set, groups[:n])]
         numbers = [n for group in groups for n in group]
         if len(set(numbers)) < len(numbers) or any(not 1 <= n <= count for n in numbers):
             raise Unreadable(f"a number is there twice, or is no text's: {wanted}")

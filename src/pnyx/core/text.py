@@ -181,8 +181,8 @@ def shorten(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     head = most * 2 // 3
-    tail = most - head
-    return f"{text[:head]}\n[… {len(text) - most:,} characters left out …]\n{text[-tail:]}"
+    end = len(text) - (most - head)
+    return f"{text[:head]}\n[… {len(text) - most:,} characters left out …]\n{text[end:]}"
 
 
 def estimate_tokens(text: str) -> int:

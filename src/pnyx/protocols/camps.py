@@ -9,7 +9,7 @@ from typing import Any
 from ..core.answers import final_answer
 from ..core.grouping import find, grouped
 from ..core.models import Seat, cheapest, strongest
-from ..core.sorting import GROUPS, read_groups
+from ..core.sorting import groups_schema, read_groups
 from ..core.steps import Panel, Reply
 from ..core.tally import Tally, break_tie, by_seat
 from ..core.text import Draft, Material
@@ -100,11 +100,11 @@ class Camps:
 
     async def _groups(self, texts: Sequence[str]) -> list[list[int]]:
         shown = [Material(f"Text {n}", text) for n, text in enumerate(texts, 1)]
-        draft = SAME(question=self.asked, texts=shown)
+        draft, schema = SAME(question=self.asked, texts=shown), groups_schema(len(texts))
         for seat in cheapest(self.panel.seats)[:JUDGES]:
             try:
                 verdict = await ask_verdict(
-                    self.panel, seat, draft, GROUPS, lambda text: read_groups(text, len(texts))
+                    self.panel, seat, draft, schema, lambda text: read_groups(text, len(texts))
                 )
             except SeatAbsent:
                 continue

@@ -67,8 +67,9 @@ def _plain(text: str) -> str:
 def bounded(schema: Mapping[str, Any], max_tokens: int) -> dict[str, Any]:
     """The schema with a length for every text that has none, so that the reply can end within `max_tokens`.
 
-    A small model that is held to a schema writes on in one text until its tokens are spent, and JSON
-    that is cut off is lost whole. The grammar closes the text for it instead.
+    A list of given things gets one too: it holds each of them once at most. A small model that is held to
+    a schema writes on in one text or list until its tokens are spent, and JSON that is cut off is lost
+    whole. The grammar closes it instead.
     """
     texts = len(list(_texts(schema)))
     length = max(SHORTEST, int(max_tokens * CHARS_PER_TOKEN / max(1, texts)))
@@ -76,11 +77,21 @@ def bounded(schema: Mapping[str, Any], max_tokens: int) -> dict[str, Any]:
     def held(value: Any) -> Any:
         if isinstance(value, Mapping):
             inner = {key: held(one) for key, one in value.items()}
+            if (most := _things(value)) is not None:
+                return {"maxItems": most} | inner
             return inner | {"maxLength": length} if _free(value) else inner
         return [held(one) for one in value] if isinstance(value, list) else value
 
     whole: dict[str, Any] = held(schema)
     return whole
+
+
+def _things(schema: Any) -> int | None:
+    """How many different things a list may hold, also one of lists of them; None where that is open."""
+    items = schema.get("items") if isinstance(schema, Mapping) else None
+    if not isinstance(items, Mapping):
+        return None
+    return len(items["enum"]) if "enum" in items else _things(items)
 
 
 def _texts(value: Any) -> Iterator[Mapping[str, Any]]:
