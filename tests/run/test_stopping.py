@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from pnyx.core.events import (
     CallFailed,
@@ -16,6 +16,7 @@ from pnyx.core.events import (
     CallStarted,
 )
 from pnyx.errors import Diverged, Fenced, Interrupted, StoreError, UsageError
+from pnyx.prompts import load as load_prompt
 from pnyx.providers.seam import Call
 from pnyx.run.batch import Batch
 from pnyx.run.keeping import POLL_S
@@ -247,3 +248,23 @@ async def test_a_batch_that_is_over_says_so_to_every_question_alike(make: Callab
             await batch.run(spec())
         told.append(len(caught.traceback))
     assert len(set(told)) == 1
+
+
+async def test_what_was_answered_to_another_wording_is_asked_anew_where_that_matters(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(said))
+
+    async def sent(batch: Batch) -> int:
+        before = len(house.host.sent)
+        await batch.run(spec(options={"rounds": 1}))
+        return len(house.host.sent) - before
+
+    kept, current = Batch(house.runner, "kept"), Batch(house.runner, "current", current=True)
+    assert [await sent(kept), await sent(current)] == [4, 4]
+    assert [await sent(kept), await sent(current)] == [0, 0]
+    wording = {"now": load_prompt("consensus/propose").sha256, "then": "0" * 64}
+    earlier = text("UPDATE events SET body = replace(body, :now, :then)")
+    await house.database.write(lambda c: c.execute(earlier, wording))
+    assert [await sent(kept), await sent(current)] == [0, 4]
+    assert [await sent(kept), await sent(current)] == [0, 0]

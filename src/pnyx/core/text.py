@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TypeAlias
@@ -20,6 +20,7 @@ __all__ = [
     "Draft",
     "Material",
     "Prompt",
+    "combined",
     "estimate_tokens",
     "fence",
     "is_text",
@@ -93,9 +94,7 @@ class Draft:
                     out += (*(["\n\n"] if n else []), opens, body, closes)
             else:
                 out.append(nonce if piece is NONCE else str(piece))
-        digest = sources[0].sha256
-        if len(sources) > 1:
-            digest = hashlib.sha256(" ".join(d.sha256 for d in sources).encode()).hexdigest()
+        digest = combined([draft.sha256 for draft in sources])
         text = "".join(out)
         return Prompt("+".join(d.id for d in sources), digest, text.strip() + "\n", _spans(out, inside, text))
 
@@ -174,6 +173,11 @@ def legible(text: str) -> str:
     """`text` with U+FFFD for NUL and half characters, which a model may write."""
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return whole.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def combined(digests: Sequence[str]) -> str:
+    """The sha256 of templates that stand in one another; the one of a template that stands alone."""
+    return digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 def shorten(text: str, most: int) -> str:

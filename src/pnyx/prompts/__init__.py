@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..core.regex import regex
-from ..core.text import NONCE, Draft, Material, Piece
+from ..core.text import NONCE, Draft, Material, Piece, combined
 from ..errors import PromptError
 
-__all__ = ["Template", "load"]
+__all__ = ["Template", "digest", "load"]
 
 ROOT = Path(__file__).parent
 _SLOT = regex(r"\{\{(\w+)\}\}")
@@ -66,6 +66,15 @@ def load(id: str, root: Path = ROOT) -> Template:
             raise PromptError(f"prompt {short.id!r} has other slots than {id!r}")
         template = Template(id, template.sha256, template.parts, short)
     return template
+
+
+@cache
+def digest(prompt_id: str) -> str | None:
+    """What `Prompt.sha256` is now for this id; None where one of its templates is none of these."""
+    try:
+        return combined([_read(id, ROOT).sha256 for id in prompt_id.split("+")])
+    except PromptError:
+        return None
 
 
 def _read(id: str, root: Path) -> Template:

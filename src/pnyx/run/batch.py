@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from weakref import WeakValueDictionary
 
-from ..core.events import CallFailed, Event, RunFinished
+from ..core.events import CallFailed, CallStarted, Event, RunFinished
 from ..errors import Diverged, Halted, Interrupted, OutOfBudget
+from ..prompts import digest
 from .handle import RunHandle
 from .result import Result
 from .runner import Runner
@@ -30,11 +31,13 @@ GRACE_S = 10.0
 @dataclass(eq=False)
 class Batch:
     """name: the beginning of its runs' names, and the `Spec.batch` that their money is counted under;
-    None makes every run a fresh one. halted: why nothing more begins. Belongs to one event loop.
+    None makes every run a fresh one. current: what was answered to other wordings of our prompts is asked
+    anew. halted: why nothing more begins. Belongs to one event loop.
     """
 
     runner: Runner
     name: str | None = None
+    current: bool = False
     halted: Halted | None = None
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     _live: set[RunHandle] = field(default_factory=set)
@@ -95,6 +98,8 @@ class Batch:
                 continue
             finally:
                 self._live.discard(handle)
+            if self.current and _reworded(past):
+                continue
             if result.status not in ("failed", "cancelled") or not _worth_another(past):
                 return handle, result
         raise AssertionError("unreachable")
@@ -105,6 +110,12 @@ def failure(result: Result) -> str | None:
     if result.status not in ("paused", "failed", "cancelled"):
         return None
     return f"{result.status}: {result.detail.get('message') or result.stop_reason}"
+
+
+def _reworded(past: Sequence[Event]) -> bool:
+    """Whether a prompt that was sent is worded otherwise in this version."""
+    sent = {(event.prompt_id, event.prompt_sha256) for event in past if isinstance(event, CallStarted)}
+    return any(digest(prompt) not in (None, sha256) for prompt, sha256 in sent)
 
 
 def _worth_another(past: Sequence[Event]) -> bool:

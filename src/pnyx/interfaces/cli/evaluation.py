@@ -226,7 +226,7 @@ async def _run(
         def observe(arm: Arm, told: Told) -> None:
             progress.add(arm.name, told.result.usage["cost_usd"])
 
-        batch = Batch(runner, name)
+        batch = Batch(runner, name, current=True)
         bench = Bench(batch, panel, seed, judge, observe=observe)
         with obeyed(batch, output):
             found = await evaluate(
