@@ -55,7 +55,7 @@ def test_a_proposal_is_to_be_specific_with_examples_and_numbers_and_without_hedg
         "Commit.",
         "no softening words",
     )
-    asks("consensus/propose.short", "give the reasons, with one example or number", "say what the answer is")
+    asks("consensus/propose.short", "what the answer is, why, and one example or number")
 
 
 def test_a_challenge_is_to_disagree_without_praise_and_to_name_what_is_wrong_or_missing() -> None:
