@@ -112,12 +112,17 @@ def test_the_next_proposal_builds_on_the_answer_and_the_objections_that_stand() 
 
 def test_a_judge_picks_the_best_answer_and_improves_it_where_it_can() -> None:
     asks("voting/judge", "BEST: <label>", "make it better where you can", "Their order is random")
-    asks("voting/judge.short", "BEST", "with its mistakes corrected")
+    asks("voting/judge.short", "Step 1:", "BEST", "with its mistakes corrected")
 
 
 def test_a_weighing_judge_combines_all_answers_by_their_weights() -> None:
     asks("voting/weigh", "Combine them", "add up the weights on each side", "{{weights}}")
-    asks("voting/weigh.short", "Put the answers together into one", "believe the side that counts more")
+    asks(
+        "voting/weigh.short",
+        "Step 1:",
+        "put the answers together into one",
+        "believe the side that counts more",
+    )
 
 
 def test_the_classes_are_told_as_they_are_routed() -> None:

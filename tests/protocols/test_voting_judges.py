@@ -45,6 +45,18 @@ def test_a_judge_without_a_pick_that_ends_on_the_leading_answer_has_decided() ->
     assert decision.agreement == pytest.approx(2 / 3)
 
 
+def test_what_a_judge_works_out_before_its_pick_is_the_answer_where_the_vote_states_none() -> None:
+    votes = [vote(4, "Low."), vote(5), "It depends on what is counted."]
+    worked = "Step 1: 2 + 2 = 4.\nFinal answer: 4"
+    _, decision = run(said(votes, f"{worked}\n\nBEST: {C.label}"))
+    assert (decision.answer, decision.final_answer) == (worked, "4")
+    assert decision.detail["pick"] == C.label
+    _, decision = run(said(votes, f"{worked}\n\nBEST: {B.label}"))  # what the vote states stands as it is
+    assert (decision.answer, decision.final_answer) == (vote(5), "5")
+    _, decision = run(said(votes, f"2 + 2 = 4, so the answer is 4.\nBEST: {C.label}"))  # no such line
+    assert (decision.answer, decision.final_answer) == (votes[2], None)
+
+
 def test_a_directive_that_names_nobody_is_no_part_of_the_answer() -> None:
     votes = [vote(4, "Low."), vote(5), vote(4, "Mid.")]
     _, decision = run(said(votes, "BEST: Final answer: 4"))

@@ -13,7 +13,7 @@ from .quoting import Line, lines
 from .regex import regex
 from .values import LONGEST, SIGNS, credible, definite, value_of
 
-__all__ = ["final_answer", "normalise", "same"]
+__all__ = ["final_answer", "final_line", "normalise", "same"]
 
 
 def final_answer(text: str, choices: Sequence[str] = ()) -> str | None:
@@ -35,6 +35,11 @@ def final_answer(text: str, choices: Sequence[str] = ()) -> str | None:
         or _labelled(said, _ANSWER, plausible)
     )
     return value and (_letter(value, choices) or value)
+
+
+def final_line(text: str) -> str | None:
+    """The value of the last `Final answer:` line that `text` itself says, or None: no conclusion is read."""
+    return _labelled(lines(_MARKUP.sub(_inner, text)), _FINAL_ANSWER, definite)
 
 
 _MARKUP = regex(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..core.answers import final_answer, same
+from ..core.answers import final_answer, final_line, same
 from ..core.models import Seat
 from ..core.regex import regex
 from ..core.steps import Panel, Reply
@@ -55,7 +55,10 @@ class Ruling:
             # Below it "Best overall: C." is of the answer; a second line like the first is not.
             if any(_EXACTLY.match(lines[at]) and one != pick and one in lines[at] for at, one in picks[1:]):
                 raise Unreadable("two are named: give exactly one line `BEST: <label>`")
-            return cls._of(pick, "\n".join(lines[place + 1 :]).strip(), poll)
+            reasons, answer = "\n".join(lines[:place]).strip(), "\n".join(lines[place + 1 :]).strip()
+            if not answer and final_line(reasons) and cls._of(pick, "", poll).short is None:
+                answer = reasons  # it worked out there what the vote that it picked does not state
+            return cls._of(pick, answer, poll)
         try:
             # No line parts the judging from the answer: what is certain is the pick.
             return cls._of(read_pick(text, labels), "", poll)

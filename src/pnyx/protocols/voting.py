@@ -9,7 +9,8 @@ Source of the shape: the voting protocol of the `duh` consensus engine. Where PR
 - The judge is the strongest seat that voted; when it is silent, the next strongest judges. One that cannot be
   read abstains, and the count decides; where nothing could be counted, the next strongest judges.
   Without any, the leading answer is the decision, verbatim. So is the vote that was picked, when the judge
-  writes nothing below its pick or is cut off there.
+  writes nothing below its pick or is cut off there; one that states no short answer gives way to the
+  `Final answer:` that the judge worked out above its pick.
 - A judge that names no vote, but ends on the answer that leads the count, has said it in its own words.
 - With `swap`, two judgements that end on different answers (where those cannot be compared: on different
   picks) are a flip, and count as a tie: the only leader of the count decides, told by the judgement that
