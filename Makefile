@@ -57,7 +57,7 @@ demo-eval: setup ## what a panel of three embedded models gains, on 200 question
 	@test -e .demo/pnyx/pnyx.db || test -z "$(RECORD)" || { mkdir -p .demo && $(BIN)/python -c "import lzma, shutil; \
 		shutil.copyfileobj(lzma.open('$(RECORD)'), open('.demo/record.backup', 'wb'))" && $(EVALUATING) restore .demo/record.backup; }
 	@$(EVALUATING) eval small \
-		--limit 200 --concurrency 16 --no-learn $(EVALUATED) --log .demo/small.jsonl --html .demo/small.html
+		--limit 200 --concurrency 48 --no-learn $(EVALUATED) --log .demo/small.jsonl --html .demo/small.html
 
 test: lint types web ## all checks: lint, types, the page, tests
 	@$(BIN)/python -m pytest $(SHARED)

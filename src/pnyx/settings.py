@@ -112,7 +112,7 @@ class _Table(BaseModel):
 class ProviderSettings(_Table):
     """One host of models. Keys are never written here: `api_key_env` names the variable that holds one.
 
-    concurrency: calls under way at once. requests_per_minute: None is no limit.
+    concurrency: calls under way at once, to all its models. requests_per_minute: None is no limit.
     slots, context, threads: of the embedded runtime: parallel generations, tokens each, CPU threads.
     """
 
