@@ -197,6 +197,17 @@ def test_a_prompt_that_the_host_finds_too_long_is_compacted_and_sent_once_more(t
     assert second.bytes < first.bytes
 
 
+def test_a_prompt_shortened_to_a_known_window_and_still_too_long_is_shortened_once_more(trial: Trial) -> None:
+    trial.settle(models={"lab:beta": {"context": 2048}})
+    trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 500)
+    trial.host.on("beta", call=1, status=400, message="maximum context length is 2048 tokens")
+    assert trial.ask().code == 0
+    run = trial.check().run
+    assert kinds(run) == ["too_long", ""]
+    first, second = (a.started["cut"] for a in run.attempts if a.started["model"] == "lab:beta")
+    assert 0 < first < second
+
+
 def test_a_prompt_that_stays_too_long_drops_the_seat_after_that_one_retry(trial: Trial) -> None:
     trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 500)
     trial.host.on("beta", status=400, message="maximum context length is 2048 tokens")

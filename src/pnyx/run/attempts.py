@@ -57,7 +57,7 @@ class Attempts:
 
     def __init__(self, caller: Caller, key: str, ask: Ask, where: Where) -> None:
         self.caller, self.key, self.ask = caller, key, ask
-        self.cut = 0
+        self.whole, self.cut = ask, 0
         self.searches = 0
         self.common: dict[str, Any] = {
             "key": key,
@@ -125,9 +125,10 @@ class Attempts:
     def _fit(self, room: float) -> bool:
         """Shorten what others said, and what tools were asked and gave, until the request has at most `room`
         tokens. False where it cannot be."""
-        fitted = fit(self.ask, int(min(room, sys.maxsize)), self._tools())
+        # What was shortened once no longer tells which parts of it are what others said.
+        fitted = fit(self.whole, int(min(room, sys.maxsize)), self._tools())
         if fitted is not None:
-            self.ask, self.cut = fitted[0], self.cut + fitted[1]
+            self.ask, self.cut = fitted
         return fitted is not None
 
     async def _intend(self) -> CallStarted:
