@@ -92,7 +92,22 @@ def test_confidence_is_what_came_true_and_not_what_was_felt(judged: ScriptedHost
     assert run["confidence_rule"] == "calibrated (n=12)"
     assert run["confidence"] < 0.2
     assert run["detail"]["raw_confidence"] == pytest.approx(1 / 3, abs=0.4)
-    assert run["detail"]["raw_rule"] == "vote share"
+    assert run["detail"]["raw_rule"] == "vote share, strongest first"
+
+
+def test_votes_asked_for_strongest_first_are_calibrated_apart_from_votes_of_all(judged: ScriptedHost) -> None:
+    run = ask(99).json
+    assert run["detail"]["not_asked"] == [s["seat"] for s in run["seats"] if s["model"] == "lab:beta"]
+    pnyx("feedback", run["run_id"], "--result", "success")
+    told = pnyx("calibration", "--json").json["protocols"]
+    assert {name: (one["n"], one["right"]) for name, one in told.items()} == {
+        "voting": (13, 1),
+        "voting, strongest first": (3, 1),  # the last two of the twelve were asked for so
+    }
+    again = ask(98).json
+    assert (again["confidence_rule"], again["confidence"] > run["confidence"]) == ("calibrated (n=13)", True)
+    # A vote of all is another measure, which that one success says little of.
+    assert ask(97, "--option", "early=false").json["confidence"] < again["confidence"]
 
 
 def test_a_resumed_run_keeps_the_weights_it_began_with(lab_of_one: ScriptedHost) -> None:

@@ -64,7 +64,7 @@ def test_the_aggregator_judges_reasoning_and_not_popularity() -> None:
     assert "How many answers share a conclusion is no evidence" in asked
     assert decision.status == "decided"
     assert decision.agreement == pytest.approx(1 / 3)
-    assert decision.detail["vote_only"] == {"answer": "13"}
+    assert decision.detail["vote_only"] == {"answer": "13", "tally": {"13": 2.0, "12": 1.0}, "margin": 1.0}
     assert [d.seat for d in decision.dissent] == ["Participant B", "Participant C"]
 
 

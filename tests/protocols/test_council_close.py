@@ -107,7 +107,7 @@ def test_the_short_answer_before_any_talk_is_told_beside_the_councils() -> None:
     decision = sit(
         Members(dict.fromkeys("ABC", "C"), propose=before, synthesise="y\nFinal answer: 5")
     ).decide()
-    assert (decision.final_answer, decision.detail["vote_only"]) == ("5", "4")
+    assert (decision.final_answer, decision.detail["vote_only"]["answer"]) == ("5", "4")
 
 
 def test_the_best_answer_so_far_is_told_on_the_way() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from pnyx.core.decision import Given
 from pnyx.core.models import Seat
@@ -49,3 +50,57 @@ def test_answers_of_others_do_not_weigh_what_the_seats_models_do() -> None:
     driven = Driven(PROTOCOL, lambda ask: None, seats=seats, responses=given)
     decision = driven.decide()
     assert (decision.final_answer, decision.detail["tally"]) == ("4", {"4": 2.0, "5": 1.0})
+
+
+def split(seats: tuple[Seat, ...], **options: Any) -> Driven:
+    """The dear one says 5, the two others 4, and who judges picks a vote for 4."""
+
+    def say(ask: Ask) -> str:
+        return vote(5 if ask.seat.label == seats[0].label else 4) if kind(ask) == "vote" else ruling(seats[1])
+
+    return Driven(PROTOCOL, say, seats=seats, aggregation="weighted", **options)
+
+
+def weighed(*weights: float) -> tuple[Seat, ...]:
+    return tuple(replace(seat(x, f"lab:{x}"), weight=w) for x, w in zip("ABCD", weights, strict=False))
+
+
+def test_with_weighted_aggregation_what_votes_are_worth_comes_before_what_they_cost() -> None:
+    dear, cheap, other = (
+        seat("A", "one:dear", 75.0),
+        seat("B", "two:cheap", 1.0),
+        seat("C", "three:cheap", 1.0),
+    )
+    known = (replace(dear, weight=0.0), replace(cheap, weight=3.0), replace(other, weight=2.0))
+    driven = split(known, early=False)
+    decision = driven.decide()
+    assert decision.final_answer == "4"
+    assert decision.detail["weights"] == {dear.label: 0.0, cheap.label: 0.6, other.label: 0.4}
+    assert f"{cheap.label}: 0.60" in driven.of("weigh")[0].prompt.text
+    # Nobody knows yet what they are worth: price stands in for it.
+    assert split((dear, cheap, other)).decide().final_answer == "5"
+
+
+def test_weights_that_nobody_who_answered_has_leave_one_vote_each() -> None:
+    silent, *others = weighed(3.0, 0.0, 0.0)
+
+    def say(ask: Ask) -> str:
+        if kind(ask) != "vote":
+            return ruling(others[0])
+        return "I cannot count that." if ask.seat.label == silent.label else vote(4)
+
+    driven = Driven(PROTOCOL, say, seats=(silent, *others), aggregation="weighted", early=False)
+    assert driven.decide().detail["tally"] == {"4": 2.0}
+
+
+def test_who_was_not_asked_is_told_and_what_the_share_is_of() -> None:
+    seats = weighed(1.2, 3.0, 3.0, 1.0)
+
+    def say(ask: Ask) -> str:
+        return vote(4) if kind(ask) == "vote" else ruling(ask.seat)
+
+    stopped = Driven(PROTOCOL, say, seats=seats).decide()
+    assert stopped.detail["not_asked"] == [seats[0].label, seats[3].label]
+    assert (stopped.agreement, stopped.confidence_rule) == (1.0, "vote share, strongest first")
+    whole = Driven(PROTOCOL, say, seats=seats, early=False).decide()
+    assert (whole.detail["not_asked"], whole.confidence_rule) == ([], "vote share")

@@ -106,6 +106,25 @@ def test_a_protocol_with_many_outcomes_speaks_for_itself() -> None:
         assert found.confidence == pytest.approx(near * rest.confidence, rel=0.02)
 
 
+def test_a_measure_of_its_own_is_drawn_from_its_protocols_curve_to_its_own_outcomes() -> None:
+    whole = [Outcome("voting", 1.0, n < 90) for n in range(100)]
+    apart = [Outcome("voting, strongest first", 1.0, n < 60) for n in range(100)]
+    before, some, all_ = (calibrate([*whole, *apart[-n:][:n]] if n else whole) for n in (0, 5, 100))
+    said = [one.of("voting, strongest first", 1.0) for one in (before, some, all_)]
+    assert [one and one.n for one in said] == [100, 105, 200]
+    plain = before.of("voting", 1.0)
+    assert said[0] == plain is not None
+    first, few, many = (one.confidence for one in said if one)
+    assert first > few > many
+    assert abs(many - 0.6) < 0.1
+    # What was asked for otherwise changes a vote of all only as far as all is drawn from everything.
+    told = all_.of("voting", 1.0)
+    assert told is not None
+    assert told.confidence == pytest.approx(plain.confidence, abs=0.05)
+    assert all_.only("voting").protocols.keys() == {"voting", "voting, strongest first"}
+    assert all_.only("council").protocols == {}
+
+
 def test_a_confidence_that_is_far_off_is_within_three_points_once_calibrated() -> None:
     """One who says 0.5 + p / 2 where p is true, as rigor does."""
     chance = random.Random(3)

@@ -121,9 +121,14 @@ def cheapest(seats: tuple[Seat, ...]) -> tuple[Seat, ...]:
 
 
 def strengths(seats: Sequence[Seat]) -> dict[str, float]:
-    """label -> weight, together 1: ln(1 + price), else ln(1 + parameters), else all the same."""
-    prices = [seat.price.output if seat.price else 0.0 for seat in seats]
-    sizes = [seat.parameters or 0.0 for seat in seats]
-    known = next((xs for xs in (prices, sizes) if all(x > 0 for x in xs)), [1.0] * len(seats))
-    logs = [math.log1p(x) for x in known]
-    return {seat.label: log / sum(logs) for seat, log in zip(seats, logs, strict=True)}
+    """label -> weight, together 1: what votes are worth, where that is known of all, or else proxies for it.
+
+    Those are ln(1 + output price), then ln(1 + parameters), then all the same.
+    """
+    worth = [seat.weight for seat in seats if seat.weight is not None]
+    if len(worth) < len(seats) or not any(worth):
+        prices = [seat.price.output if seat.price else 0.0 for seat in seats]
+        sizes = [seat.parameters or 0.0 for seat in seats]
+        known = next((xs for xs in (prices, sizes) if all(x > 0 for x in xs)), [1.0] * len(seats))
+        worth = [math.log1p(x) for x in known]
+    return {seat.label: one / sum(worth) for seat, one in zip(seats, worth, strict=True)}

@@ -9,12 +9,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from math import comb, exp, fsum
 
-__all__ = ["AT_LEAST", "ENOUGH", "OPEN", "lead_probability", "posterior", "settled", "votes_to_stop"]
+__all__ = [
+    "AT_LEAST",
+    "ENOUGH",
+    "OPEN",
+    "STRONGEST_FIRST",
+    "lead_probability",
+    "posterior",
+    "settled",
+    "votes_to_stop",
+]
 
 ENOUGH = 0.95
 """Posterior of the leading answer, from which on asking further is not worth it."""
 AT_LEAST = 2
 """Votes before anything is settled: one alone has nobody to contradict it."""
+STRONGEST_FIRST = "strongest first"
+"""How the name of a confidence ends whose votes were asked for in that order, until they were settled."""
 OPEN = 4.0
 """Options that an open question is taken to have. Two wrong answers to GSM8K agree with probability 0.38
 (38 recorded models, none of them in the panels reported in design/reliability.md): as if there were

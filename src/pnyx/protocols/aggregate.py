@@ -72,7 +72,7 @@ def _single(poll: Poll, review: Review | None) -> Decision:
         stop_reason="aggregated" if review else "no_aggregator",
         detail={
             **poll.detail(),
-            "vote_only": {"answer": poll.leader},
+            "vote_only": poll.alone,
             "reviews": [review.told] if review else [],
         },
         **poll.standing(short),

@@ -84,7 +84,7 @@ def _dissent(table: Table, count: Count, close: Close) -> tuple[Dissent, ...]:
 
 
 def _detail(table: Table, count: Count, close: Close) -> Mapping[str, Any]:
-    seats = table.panel.seats
+    seats, native = table.panel.seats, Poll.of(table.native)
     return {
         "winner": count.winner,
         "tally": count.counts,
@@ -100,8 +100,8 @@ def _detail(table: Table, count: Count, close: Close) -> Mapping[str, Any]:
             for seat in seats
             if seat.label in table.proposals
         ],
-        "native": Poll.of(table.native).detail()["native"],
-        "vote_only": Poll.of(table.native).leader,
+        "native": native.detail()["native"],
+        "vote_only": native.alone,
     }
 
 

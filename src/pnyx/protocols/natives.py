@@ -35,17 +35,19 @@ def _given(brief: Brief, panel: Panel, draft: Draft) -> list[Reply]:
     return [Reply(panel.ask(_author(panel, n, one), draft), _text(one)) for n, one in given]
 
 
-async def votes(brief: Brief, panel: Panel, draft: Draft, early: bool) -> list[Reply]:
+async def votes(
+    brief: Brief, panel: Panel, draft: Draft, early: bool
+) -> tuple[list[Reply], list[Seat] | None]:
     """The replies of all seats, in parallel, or the answers given. Raises `NoQuorum` when nobody answers.
 
     early: where it is known what votes are worth, only of as many seats as could still change the answer:
-    the two strongest first, then one at a time.
+    the two strongest first, then one at a time. The second value is then who was not asked, else None.
     """
     if brief.responses:
-        return _given(brief, panel, draft)
+        return _given(brief, panel, draft), None
     ranked = strongest(panel.seats)
     if not early or any(seat.weight is None for seat in ranked):
-        return await panel.all([panel.work(seat, draft) for seat in panel.seats])
+        return await panel.all([panel.work(seat, draft) for seat in panel.seats]), None
     heard: list[Reply] = []
     asked = 0
     while not settled(Poll.of(heard).tally.counts, asked, _worth(ranked[asked:], heard)):
@@ -54,7 +56,8 @@ async def votes(brief: Brief, panel: Panel, draft: Draft, early: bool) -> list[R
         heard += await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
     order = {seat.label: place for place, seat in enumerate(panel.seats)}
     # Nobody answered: said in the words of a parallel step.
-    return sorted(heard, key=lambda reply: order[reply.seat.label]) or await panel.all([])
+    heard = sorted(heard, key=lambda reply: order[reply.seat.label]) or await panel.all([])
+    return heard, sorted(ranked[asked:], key=lambda seat: order[seat.label])
 
 
 def _worth(waiting: Sequence[Seat], heard: Sequence[Reply]) -> list[float]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.answers import final_answer
 from ..core.grouping import find, grouped
 from ..core.models import Seat, strongest
 from ..core.steps import Dissent, Reply, Tell
-from ..core.tally import Tally, break_tie, by_seat, majority_of, weighted
+from ..core.tally import Tally, break_tie, by_seat, majority_of
 
 __all__ = ["Poll"]
+
+SHARE = "vote share"
+"""The name of the rule behind the confidence of a poll."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,8 @@ class Poll:
 
     votes: in the order they were asked for. answers: for each vote the name of its group of like answers;
     None where it has no short answer, or was cut off before it may have said another. groups: name ->
-    wordings. weights: what each vote counts, by the label of its seat; None when each counts one.
+    wordings. weights: what each vote counts, by the label of its seat, where that is stated; None where it is
+    what the seat's are known to be worth. rule: the name of the rule behind its confidence.
     """
 
     votes: tuple[Reply, ...]
@@ -29,17 +33,19 @@ class Poll:
     groups: Mapping[str, Sequence[str]]
     tally: Tally
     weights: Mapping[str, float] | None = None
+    rule: str = SHARE
 
     @classmethod
-    def of(cls, votes: Sequence[Reply], weights: Mapping[str, float] | None = None) -> Poll:
+    def of(
+        cls, votes: Sequence[Reply], weights: Mapping[str, float] | None = None, rule: str = SHARE
+    ) -> Poll:
         said = [None if vote.truncated else final_answer(vote.text) for vote in votes]
         groups = grouped(said)
         answers = tuple(find(answer, groups) for answer in said)
-        if weights is None:
-            tally = by_seat(answers, [vote.seat for vote in votes])
-        else:
-            tally = weighted(answers, [weights[vote.seat.label] for vote in votes])
-        return cls(tuple(votes), answers, groups, tally, weights)
+        seats = [vote.seat for vote in votes]
+        if weights is not None:
+            seats = [replace(seat, weight=weights[seat.label]) for seat in seats]
+        return cls(tuple(votes), answers, groups, by_seat(answers, seats), weights, rule)
 
     @property
     def seats(self) -> tuple[Seat, ...]:
@@ -92,7 +98,7 @@ class Poll:
             "status": "consensus" if behind == live else status,
             "agreement": share,
             "confidence": share if len(self.seats) > 1 else None,
-            "confidence_rule": "vote share" if len(self.seats) > 1 else None,
+            "confidence_rule": self.rule if len(self.seats) > 1 else None,
             "dissent": self._against(group),
         }
 
@@ -104,6 +110,11 @@ class Poll:
         ]
         native = {vote["seat"]: vote["answer"] for vote in votes}
         return {"votes": votes, "native": native, "tally": dict(self.tally.counts), **self._figures()}
+
+    @property
+    def alone(self) -> dict[str, Any]:
+        """What votes alone come to, beside a decision that was talked over: `detail.vote_only`."""
+        return {"answer": self.leader, "tally": dict(self.tally.counts), "margin": self.tally.margin}
 
     def _figures(self) -> dict[str, Any]:
         return {"margin": self.tally.margin, "tied": len(self.tally.leaders) > 1}

@@ -1,11 +1,11 @@
 """voting: every seat answers alone, in parallel; the strongest judges and improves what it picks.
 
 Source of the shape: the voting protocol of the `duh` consensus engine. Where PROTOCOLS.md is silent:
-- The weight of a seat is ln(1 + x), as its share of the sum over the seats that voted; x is the output price
-  in USD per million tokens where every one of them has a price above 0, else the parameters in billions where
-  they are known of all; else all weigh the same. With `weighted` the count of short answers is weighted too,
-  and decides where it has one leader: a synthesis that ends elsewhere gives way to that answer's strongest
-  vote, verbatim.
+- The weight of a seat is what its votes were found to be worth, where that is known of all that voted; else
+  ln(1 + x), x being the output price in USD per million tokens where every one of them has one above 0, else
+  the parameters in billions where those of all are known; else all weigh the same. Told as shares of the sum.
+  With `weighted` the count of short answers is weighted too, and decides where it has one leader: a synthesis
+  that ends elsewhere gives way to that answer's strongest vote, verbatim.
 - The judge is the strongest seat that voted; when it is silent, the next strongest judges. One that cannot be
   read abstains, and the count decides; where nothing could be counted, the next strongest judges.
   Without any, the leading answer is the decision, verbatim. So is the vote that was picked, when the judge
@@ -27,14 +27,14 @@ from ..core.answers import final_answer
 from ..core.models import strengths
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
-from ..core.stopping import AT_LEAST
+from ..core.stopping import AT_LEAST, STRONGEST_FIRST
 from ..core.text import Draft, Material
 from ..prompts import load
 from .asking import question
 from .judging import Ruling, rulings_of, settle
 from .natives import judges
 from .natives import votes as answers
-from .polling import Poll
+from .polling import SHARE, Poll
 
 VOTE, JUDGE, WEIGH = load("voting/vote"), load("voting/judge"), load("voting/weigh")
 
@@ -52,9 +52,11 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     asked, options = question(brief), brief.options
     await panel.enter("vote", question=brief.question)
     draft = VOTE(question=asked, today=brief.today)
-    votes = await answers(brief, panel, draft, options["early"])
+    votes, unasked = await answers(brief, panel, draft, options["early"])
     weights = strengths([vote.seat for vote in votes]) if options["aggregation"] == "weighted" else None
-    poll = Poll.of(votes, weights)
+    # Whoever is asked on when the strongest differ is asked a harder question: the share means less then.
+    poll = Poll.of(votes, weights, SHARE if unasked is None else f"{SHARE}, {STRONGEST_FIRST}")
+    told = {**poll.detail(), "not_asked": [seat.label for seat in unasked or ()]}
     leading = poll.voice(poll.leader)
     await poll.tell()
     if len(votes) == 1:
@@ -63,7 +65,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
             answer=leading.text,
             final_answer=final_answer(leading.text),
             stop_reason="single_vote",
-            detail=poll.detail(),
+            detail=told,
             **poll.standing(None),
         )
 
@@ -79,7 +81,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
         final_answer=ruling.short,
         stop_reason="judged" if rulings else "no_judge",
         detail={
-            **poll.detail(),
+            **told,
             "weights": weights,
             "judge": judge and {"seat": judge.label, "model": judge.model},
             "judgements": [{"pick": r.pick, "answer": r.short} for r in rulings],

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "calibrate",
     "ece",
     "isotonic",
+    "protocol_of",
     "reliability_bins",
     "restored",
 ]
@@ -64,7 +65,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """A confidence that outcomes stand behind. n: outcomes of this protocol; `rule` is for `Decision`."""
+    """A confidence that outcomes stand behind. n: outcomes of its protocol; `rule` is for `Decision`."""
 
     confidence: float
     n: int
@@ -76,18 +77,33 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Plain numbers to keep: the share of right answers, the curve of all outcomes, each protocol's own."""
+    """Plain numbers to keep: the share of right answers, the curve of all outcomes, each protocol's own.
+
+    protocols: by what a confidence is calibrated as, "voting" or, apart from it, "voting, strongest first".
+    """
 
     share: float
     all: Curve
     protocols: Mapping[str, Curve]
 
-    def of(self, protocol: str, raw: float) -> Calibrated | None:
-        """The calibrated confidence of a decision of `protocol`; None before there is any outcome."""
+    def of(self, measure: str, raw: float) -> Calibrated | None:
+        """The calibrated confidence of a decision; None before there is any outcome.
+
+        What stands apart from its protocol is drawn to the protocol's curve, as that is to the curve of all.
+        """
         if not self.all.n:
             return None
-        own = self.protocols.get(protocol, Curve((), 0))
-        return Calibrated(_drawn(own, raw, _drawn(self.all, raw, self.share)), own.n)
+        levels = dict.fromkeys((protocol_of(measure), measure))
+        curves = [self.protocols[name] for name in levels if name in self.protocols]
+        told = _drawn(self.all, raw, self.share)
+        for curve in curves:
+            told = _drawn(curve, raw, told)
+        return Calibrated(told, sum(curve.n for curve in curves))
+
+    def only(self, protocol: str) -> Calibration:
+        """The same, of the curves of the protocols those of this one."""
+        own = {name: curve for name, curve in self.protocols.items() if protocol_of(name) == protocol}
+        return replace(self, protocols=own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +179,11 @@ def reliability_bins(pairs: Iterable[tuple[float, bool]], bins: int = 10) -> tup
         Bin(k / bins, (k + 1) / bins, len(g), sum(c for c, _ in g) / len(g), sum(r for _, r in g) / len(g))
         for k, g in sorted(groups.items())
     )
+
+
+def protocol_of(measure: str) -> str:
+    """The protocol of what a confidence is calibrated as: "voting" of "voting, strongest first"."""
+    return measure.partition(",")[0]
 
 
 def _drawn(curve: Curve, raw: float, to: float) -> float:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.answers import normalise, same
+from ..core.stopping import STRONGEST_FIRST
 from ..core.text import is_text
 from ..errors import UsageError
 from .accuracy import Answered
 from .calibration import Outcome
 
-__all__ = ["RESULTS", "Judged", "judge", "outcomes", "questions"]
+__all__ = ["RESULTS", "Judged", "judge", "measure", "outcomes", "questions"]
 
 RESULTS = ("success", "partial", "failure")
 
@@ -21,9 +22,9 @@ RESULTS = ("success", "partial", "failure")
 class Judged:
     """A decision that somebody judged.
 
-    result: one of `RESULTS`. raw: the confidence it had before any calibration, None where it had none.
-    answers: (model, its short answer alone, before it heard of others; None for none), one for each seat.
-    gold: the right answer, None where it is not known.
+    protocol: what its confidence is a `measure` of. result: one of `RESULTS`. raw: the confidence it had
+    before any calibration, None where it had none. answers: (model, its short answer alone, before it heard
+    of others; None for none), one for each seat. gold: the right answer, None where it is not known.
     """
 
     protocol: str
@@ -58,7 +59,17 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
     gold = truth or (result["final_answer"] if verdict == "success" else None)
     raw = detail.get("raw_confidence", result["confidence"])
     answers = [(models[seat], _named(answer, gold)) for seat, answer in native.items() if seat in models]
-    return Judged(result["protocol"], verdict, raw, tuple(answers), gold and normalise(gold))
+    kind = measure(result["protocol"], detail.get("raw_rule", result.get("confidence_rule")))
+    return Judged(kind, verdict, raw, tuple(answers), gold and normalise(gold))
+
+
+def measure(protocol: str, rule: str | None) -> str:
+    """What a confidence is calibrated as: its protocol, apart where votes were asked for strongest first.
+
+    rule: the name of the rule behind it. Where the strongest agree nobody else is asked, so that a share is
+    of other questions than in a vote of all (design/reliability.md).
+    """
+    return f"{protocol}, {STRONGEST_FIRST}" if (rule or "").endswith(STRONGEST_FIRST) else protocol
 
 
 def outcomes(history: Iterable[Judged]) -> list[Outcome]:

@@ -44,9 +44,9 @@ class Experience:
             # A fit over thousands of answers is not for an event loop.
             self._learned[key] = (version, *await asyncio.to_thread(_learn, history, models))
         _, weights, calibration = self._learned[key]
-        if spec.protocol in calibration.protocols:
-            own = {spec.protocol: calibration.protocols[spec.protocol]}
-            spec = replace(spec, calibration=asdict(replace(calibration, protocols=own)))
+        own = calibration.only(spec.protocol)
+        if own.protocols:
+            spec = replace(spec, calibration=asdict(own))
         if weights.rule == "equal":
             return spec
         seats = tuple(replace(seat, weight=weights.models[seat.model]) for seat in spec.seats)
@@ -84,8 +84,10 @@ def calibrated(spec: Spec, decision: Decision) -> dict[str, Any]:
     if decision.confidence is not None and spec.calibration:
         # As above.
         from ..reliability.calibration import restored
+        from ..reliability.feedback import measure
 
-        found = restored(spec.calibration).of(spec.protocol, decision.confidence)
+        kind = measure(spec.protocol, decision.confidence_rule)
+        found = restored(spec.calibration).of(kind, decision.confidence)
         if found is not None:
             fields = {"confidence": found.confidence, "confidence_rule": found.rule}
             told |= {"raw_confidence": decision.confidence, "raw_rule": decision.confidence_rule}

@@ -7,7 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...config import database_url
-from ...reliability.calibration import Outcome, brier, calibrate, ece, reliability_bins
+from ...reliability.calibration import (
+    Calibration,
+    Outcome,
+    brier,
+    calibrate,
+    ece,
+    protocol_of,
+    reliability_bins,
+)
 from ...reliability.feedback import Judged, outcomes, questions
 from ...reliability.weights import learn
 from ...store import Database
@@ -28,7 +36,11 @@ def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int
     output = streams()
     run, judged = asyncio.run(_written(lambda c: keep_feedback(c, run_id, verdict, truth)))
     if as_json:
-        output.json({"run_id": run, "result": verdict, "gold": judged.gold, "answers": dict(judged.answers)})
+        seats = [{"model": model, "answer": answer} for model, answer in judged.answers]
+        # By model, which tells only the last seat of each.
+        answers = dict(judged.answers)
+        told = {"run_id": run, "result": verdict, "gold": judged.gold, "answers": answers, "seats": seats}
+        output.json(told)
         return 0
     known = [model for model, _ in judged.answers]
     output.note(f"run {run}: {verdict}")
@@ -58,12 +70,16 @@ def _document(history: Sequence[Judged]) -> dict[str, Any]:
     curves = calibrate(found)
     models = tuple(dict.fromkeys(model for one in history for model, _ in one.answers))
     weights = learn(questions(history), models) if models else None
+    # All outcomes of a protocol, and besides those whose confidence is a measure of its own.
+    names = sorted({name for one in found for name in (one.protocol, protocol_of(one.protocol))})
     return {
         "n": len(history),
         "partial": sum(one.result == "partial" for one in history),
         "protocols": {
-            name: _measured([one for one in found if one.protocol == name], curves)
-            for name in sorted(curves.protocols)
+            name: _measured(
+                [one for one in found if name in (one.protocol, protocol_of(one.protocol))], name, curves
+            )
+            for name in names
         },
         "models": {
             "rule": weights.rule if weights else "equal",
@@ -74,7 +90,7 @@ def _document(history: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def _measured(found: Sequence[Outcome], curves: Any) -> dict[str, Any]:
+def _measured(found: Sequence[Outcome], measure: str, curves: Calibration) -> dict[str, Any]:
     raw = [(one.raw, one.right) for one in found]
     return {
         "n": len(found),
@@ -88,11 +104,16 @@ def _measured(found: Sequence[Outcome], curves: Any) -> dict[str, Any]:
                 "n": b.n,
                 "confidence": b.confidence,
                 "right": b.right,
-                "calibrated": curves.of(found[0].protocol, b.confidence).confidence,
+                "calibrated": _at(curves, measure, b.confidence),
             }
             for b in reliability_bins(raw)
         ],
     }
+
+
+def _at(curves: Calibration, measure: str, raw: float) -> float | None:
+    told = curves.of(measure, raw)
+    return None if told is None else told.confidence
 
 
 def _diagram(told: dict[str, Any]) -> Iterator[str]:
