@@ -12,18 +12,19 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, get_args, get_origin
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from pydantic import BaseModel, ValidationError
 
 from .core.steps import Protocol
 from .errors import ConfigError, UsageError
 from .layers import Given, Key, Layer, Tree, dotted, flatten, nested, origin, read, stack
-from .paths import config_dir, data_dir
+from .paths import config_dir, data_dir, expanded, models_dir
 from .settings import BUILT_IN, SECTIONS, TABLES, Settings, nearest
 from .trust import PROJECT_FILE, allows, restricted
 
@@ -134,7 +135,10 @@ def _files(env: Mapping[str, str], cwd: Path, problems: list[str]) -> Iterator[L
     user, named, project = config_dir(env) / "config.toml", env.get("PNYX_CONFIG"), cwd / PROJECT_FILE
     found = [(user, str(user))] if os.path.lexists(user) else []
     if named:
-        found.append((cwd / Path(named).expanduser(), named))
+        try:
+            found.append((cwd / expanded(named), named))
+        except ValueError as exc:
+            problems.append(f"$PNYX_CONFIG {exc}")
     elif os.path.lexists(project):
         found.append((project, PROJECT_FILE))
     for path, shown in found:
@@ -166,8 +170,10 @@ def _absolute(layer: Layer, folder: Path) -> Layer:
     """A bare path in storage.url is meant from the folder of whoever wrote it."""
     given = layer.get(("storage", "url"))
     if given and isinstance(given.value, str) and given.value and "://" not in given.value:
-        path = folder / Path(given.value).expanduser()
-        layer[("storage", "url")] = Given(str(path.absolute()), given.origin)
+        # What no path can be is left as it is, for the schema to refuse.
+        with suppress(ValueError):
+            path = folder / expanded(given.value)
+            layer[("storage", "url")] = Given(str(path.absolute()), given.origin)
     return layer
 
 
@@ -190,6 +196,10 @@ def _environment(env: Mapping[str, str], cwd: Path, names: Collection[str], prob
             continue
         if text:
             layer[key] = Given(value, f"${variable}")
+    try:
+        models_dir(env)
+    except ConfigError as exc:
+        problems.append(str(exc))
     return _absolute(layer, cwd)
 
 
@@ -345,14 +355,13 @@ def database_url(settings: Settings, env: Mapping[str, str] = os.environ) -> str
 
 
 def database_secrets(url: str) -> tuple[str, ...]:
-    """Passwords in a database URL, as written and as meant."""
-    try:
-        parts = urlsplit(url)
-        written = [parts.password or ""]
-    except ValueError:
-        return ()
-    written += re.findall(r"(?:^|&)\w*password=([^&]*)", parts.query, re.IGNORECASE)
-    return tuple({form for secret in written for form in (secret, unquote(secret)) if secret})
+    """Passwords in a database URL, as written and as meant; longest first, for one may hold another."""
+    scheme, _, rest = url.partition("://")
+    # What stands before an @ in a path is no password, and would be masked wherever it is said.
+    who, _, where = (rest if scheme.startswith("postgres") else "").rpartition("@")
+    written = [who.partition(":")[2], *re.findall(r"[?&]\w*password=([^&]*)", where, re.IGNORECASE)]
+    found = {form for secret in written for form in (secret, unquote(secret)) if secret}
+    return tuple(sorted(found, key=len, reverse=True))
 
 
 def proxy_secrets(env: Mapping[str, str]) -> tuple[str, ...]:

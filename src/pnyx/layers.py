@@ -59,6 +59,8 @@ def read(path: Path, shown: str) -> Layer:
     try:
         # Editors on some systems write a byte order mark, which TOML does not know.
         document = tomllib.loads(raw.decode("utf-8-sig"))
+        # Python reads hexadecimal numbers that it does not write, and what is wrong is told by its value.
+        repr(document)
     except UnicodeDecodeError as exc:
         line = raw.count(b"\n", 0, exc.start) + 1
         raise ConfigError(f"{shown} is not UTF-8 (line {line})") from exc
@@ -66,6 +68,8 @@ def read(path: Path, shown: str) -> Layer:
         raise ConfigError(f"{shown} is not valid TOML: {exc}") from exc
     except RecursionError as exc:
         raise ConfigError(f"{shown} is nested too deeply") from exc
+    except ValueError as exc:
+        raise ConfigError(f"{shown} holds a number of too many digits") from exc
     return flatten(document, shown)
 
 

@@ -1,6 +1,6 @@
 """The settings as one frozen value: what may be set, of what type, in what unit, and its default.
 
-Reads no file and no environment; `pnyx.config` does.
+Reads no file and no environment, but to see whose home a path's `~` is; `pnyx.config` does.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from pydantic import (
     model_validator,
 )
 
+from .address import located
 from .core.models import MOST
 from .errors import ConfigError
+from .paths import expanded
 
 __all__ = [
     "BUILT_IN",
@@ -96,10 +98,13 @@ def _plain_url(base_url: str | None) -> str | None:
 
 
 def _known_database(url: str) -> str:
-    scheme, colon, _ = url.partition("://")
-    if colon and scheme.partition("+")[0] not in ("sqlite", "postgresql"):
-        raise ValueError("must begin with sqlite:// or postgresql://, or be the path of an SQLite file")
+    located(url)
     return url
+
+
+def _path(path: str) -> str:
+    expanded(path)
+    return path
 
 
 BaseUrl = Annotated[str | None, AfterValidator(_plain_url)]
@@ -228,7 +233,7 @@ class BudgetSettings(_Table):
 
 
 class StorageSettings(_Table):
-    """url: an SQLAlchemy URL (sqlite, postgresql) or the path of an SQLite file; None: in the data folder."""
+    """url: of an SQLite file or a PostgreSQL, or the path of an SQLite file; None: in the data folder."""
 
     url: Annotated[str, Field(min_length=1), AfterValidator(_known_database)] | None = None
 
@@ -254,6 +259,9 @@ class WorkerSettings(_Table):
     concurrency: Annotated[int, Field(ge=1, le=10_000)] = 16
 
 
+_SEARCH_KEYS = {"tavily": "TAVILY_API_KEY", "exa": "EXA_API_KEY"}
+
+
 class SearchSettings(_Table):
     """Who is asked to search the web, and for how many results.
 
@@ -267,6 +275,16 @@ class SearchSettings(_Table):
     api_key_env: Variable | None = None
     base_url: BaseUrl = None
     search_price: Rate | None = None
+
+    @property
+    def usual_key(self) -> str | None:
+        """The variable that the maker of the back end has people put their key into."""
+        return _SEARCH_KEYS.get(self.backend)
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The variables that may hold a key of a search service, whichever is asked."""
+        return (*_SEARCH_KEYS.values(), *filter(None, [self.api_key_env]))
 
     @model_validator(mode="after")
     def _address(self) -> SearchSettings:
@@ -287,7 +305,7 @@ class CodeSettings(_Table):
 class FileSettings(_Table):
     """roots: the folders whose files may be read, from the working directory where not absolute."""
 
-    roots: Annotated[tuple[str, ...], Field(strict=False)] = (".",)
+    roots: Annotated[tuple[Annotated[str, AfterValidator(_path)], ...], Field(strict=False)] = (".",)
 
 
 class ToolsSettings(_Table):

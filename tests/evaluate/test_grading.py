@@ -168,6 +168,17 @@ async def test_a_judge_is_not_asked_about_what_code_can_tell() -> None:
     assert (await grade(item("4", grader="judge"), "Final answer: 4.0", None, ask)).correct
 
 
+@pytest.mark.parametrize("short", [None, "4"])
+async def test_a_judge_is_not_asked_about_silence(short: str | None) -> None:
+    """Also where something stood when the run failed."""
+
+    async def ask(prompt: str) -> str:
+        raise AssertionError(prompt)
+
+    graded = await grade(item("4", grader="judge"), " \n", short, ask)
+    assert graded == Graded(None, False, "no answer could be read")
+
+
 @pytest.mark.parametrize(
     ("verdicts", "correct", "why"),
     [
@@ -209,6 +220,7 @@ async def test_a_judged_answer_is_told_in_its_own_words_right_or_wrong() -> None
         ({"target": "4", "choices": ("4",)}, "has 1 choices"),
         ({"target": "9", "choices": ("4", "5")}, "is none of its choices"),
         ({"target": "4", "grader": "choice"}, "has no choices"),
+        ({"target": "2024-01-01", "grader": "numeric"}, "is no number"),
         ({"target": "A", "choices": ("B", "A")}, "the letter of one choice and the text of another"),
     ],
 )

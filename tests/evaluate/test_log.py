@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import re
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from pnyx.errors import UsageError
-from pnyx.evaluate.log import Log, Row
+from pnyx.evaluate.log import Arm, Log, Row
 from tests.evaluate.logs import chance_log, log
+from tests.support.sources import ROOT
 
 
 def test_a_log_that_is_read_is_the_one_that_was_written(tmp_path: Path) -> None:
@@ -26,6 +28,16 @@ def test_a_log_that_is_read_is_the_one_that_was_written(tmp_path: Path) -> None:
     made.write(tmp_path / "log.jsonl")
     assert Log.read(tmp_path / "log.jsonl") == made
     assert len((tmp_path / "log.jsonl").read_text("utf-8").splitlines()) == 1 + len(made.rows)
+
+
+def test_the_docs_tell_every_field(tmp_path: Path) -> None:
+    chance_log(5, seed=3).write(tmp_path / "log.jsonl")
+    head, row = map(json.loads, (tmp_path / "log.jsonl").read_text().splitlines()[:2])
+    section = (ROOT / "docs" / "evaluation.md").read_text().split("\n## The log\n")[1].split("\n## ")[0]
+    for written, table in zip((head, row), section.split("| field |")[1:], strict=True):
+        cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+        assert sorted(written) == sorted(name for cell in cells for name in re.findall(r"`(\w+)`", cell))
+    assert f"`{{{', '.join(field.name for field in fields(Arm))}}}`" in section
 
 
 def test_the_compared_questions_are_those_that_every_model_was_asked() -> None:

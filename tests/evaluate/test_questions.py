@@ -66,6 +66,25 @@ def test_csv_and_json_say_the_same_also_compressed(tmp_path: Path) -> None:
         ),
         ('{"question": "a", "target": "1", "tolerance": 2}', "line 2: tolerance is a relative error"),
         ('{"id": "1", "question": "a", "target": "b"}', "line 2: the question 1 comes a second time"),
+        ('{"question": "a", "target": ["4", "four"]}', "line 2: target is one text or number, not ['4'"),
+        ('{"question": "a", "target": {"is": 4}}', "line 2: target is one text or number, not {'is'"),
+        ('{"question": ["a"], "target": 4}', "line 2: question is one text or number, not ['a']"),
+        ('{"question": "a", "target": NaN}', "line 2: target is one text or number, not nan"),
+        ('{"question": "a", "target": 4, "choices": [4, [5]]}', "line 2: a choice is one text or number"),
+        (
+            '{"question": "a", "target": "b", "choices": "' + "[" * 5000 + '"}',
+            "line 2: choices are a JSON list",
+        ),
+        (
+            '{"question": "a", "target": "many", "grader": "numeric"}',
+            "line 2: question '2' is to be graded as a number, and its target 'many' is no number",
+        ),
+        ('{"question": "\\ud800?", "target": "b"}', "line 2: question holds NUL or half a character"),
+        ('{"question": "a", "target": "b\\u0000"}', "line 2: target holds NUL or half a character"),
+        (
+            '{"question": "a", "target": "A", "choices": "[\\"\\\\udc00\\", \\"b\\"]"}',
+            "line 2: choices holds NUL",
+        ),
         ("[1]", "line 2: wanted a JSON object"),
         ("{", "line 2 is not JSON"),
     ],
@@ -83,8 +102,31 @@ def test_a_set_is_known_by_its_name_and_a_task_of_inspects_is_not() -> None:
     assert len(small) == 5
     assert all(isinstance(item, Item) for item in small)
     assert known_set("inspect_evals/gsm8k") is None
+    assert known_set("hf/org/arc_1.1") is None
     with pytest.raises(UsageError, match="cannot read"):
         known_set("nowhere.csv")
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_is_not_taken_for_a_task(name: str) -> None:
+    with pytest.raises(UsageError, match=r"the name is empty; DATASET is a \.csv or \.jsonl file"):
+        known_set(name)
+
+
+@pytest.mark.parametrize("name", ["q.json", "cases.py", "cases.py@one", "here/and/there", "../q", "~/q"])
+def test_a_path_where_nothing_is_is_not_taken_for_a_task(name: str) -> None:
+    with pytest.raises(
+        UsageError, match=r"there is no file .*; DATASET is a \.csv or \.jsonl file, one of small"
+    ):
+        known_set(name)
+
+
+def test_a_file_of_tasks_is_inspects_and_one_of_another_kind_is_refused(tmp_path: Path) -> None:
+    assert known_set(str(written(tmp_path / "cases.py", ""))) is None
+    assert known_set(f"{tmp_path / 'cases.py'}@one") is None
+    assert known_set(str(tmp_path)) is None
+    with pytest.raises(UsageError, match=r"q\.json: wanted a \.csv or \.jsonl file"):
+        known_set(str(written(tmp_path / "q.json", "[]")))
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:

@@ -82,6 +82,8 @@ def test_rows_can_be_chosen_by_any_column_which_is_then_no_model(tmp_path: Path)
         ("[" * 5000, "a.jsonl", "line 1 is not JSON"),
         ("{,}", "a.jsonl", "line 1 is not JSON"),
         (CSV, "a.txt", ".csv or .jsonl"),
+        (JSONL.replace('"gold": "B"', '"gold": ["B"]'), "a.jsonl", "line 1: gold is one text or number"),
+        (JSONL.replace('"beta": "C"', '"beta": {"is": 3}'), "a.jsonl", "line 1: beta is one text or number"),
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_line(tmp_path: Path, text: str, name: str, says: str) -> None:
@@ -90,13 +92,56 @@ def test_what_cannot_be_read_is_said_with_its_line(tmp_path: Path, text: str, na
     assert says in str(error.value)
 
 
-def test_bytes_that_are_no_text_and_files_that_are_not_there_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_bytes(b"id,gold,a\n1,A,\xff\n")
-    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(CSV.encode())[:-12])
-    (tmp_path / "c.csv.gz").write_bytes(b"not gzip")
-    for name in ("a.csv", "b.csv.gz", "c.csv.gz", "missing.csv"):
-        with pytest.raises(UsageError, match="cannot read"):
-            read_recorded(tmp_path / name)
+@pytest.mark.parametrize(
+    "options",
+    [
+        "Infinity",
+        "-Infinity",
+        "NaN",
+        "1e400",
+        "-4",
+        "0",
+        "1",
+        "4.5",
+        "true",
+        '"four"',
+        "[4]",
+        "{}",
+        "1" * 400,
+    ],
+)
+def test_options_that_are_no_number_of_such_are_refused(tmp_path: Path, options: str) -> None:
+    path = written(tmp_path, JSONL.replace('"options": 4', f'"options": {options}', 1), "a.jsonl")
+    with pytest.raises(UsageError, match=r"a\.jsonl, line 1: .{1,45} is no number of options; wanted 2 to"):
+        read_recorded(path)
+
+
+@pytest.mark.parametrize("options", ["4.0", '"4"', '" 4 "'])
+def test_options_may_be_written_as_tables_do(tmp_path: Path, options: str) -> None:
+    path = written(tmp_path, JSONL.replace('"options": 4', f'"options": {options}'), "a.jsonl")
+    assert read_recorded(path) == BOTH
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.csv", b"id,gold,a\n1,A,\xff\n", "save it as UTF-8"),
+        ("a.csv", b'id,gold,a\n1,A,A\n2,A,"' + b"x\n" * 99_999, "after line 2: .*a quote may be left open"),
+        ("a.csv.gz", gzip.compress(CSV.encode())[:-12], "compress it once more"),
+        ("a.csv.gz", gzip.compress(CSV.encode())[:10] + b"\xff" * 20, "compress it once more"),
+        ("a.jsonl.gz", gzip.compress(JSONL.encode())[:-8] + b"\0" * 8, "compress it once more"),
+        ("a.csv.gz", b"not gzip", "compress it once more"),
+        ("missing.csv", None, "No such file"),
+    ],
+    ids=["bytes", "quote", "cut short", "no deflate", "no checksum", "no gzip", "missing"],
+)
+def test_a_file_that_is_damaged_or_not_there_is_refused_with_what_to_do(
+    tmp_path: Path, name: str, content: bytes | None, told: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError, match=rf"cannot read .*{name}.*{told}"):
+        read_recorded(tmp_path / name)
 
 
 def test_a_model_that_is_not_in_the_file_is_named(tmp_path: Path) -> None:

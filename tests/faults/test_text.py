@@ -14,7 +14,7 @@ import pnyx
 from tests.support.books import Run
 from tests.support.hosting import stalls
 
-from .trial import RETRIES, Trial
+from .trial import KEY, RETRIES, Trial
 
 BODIES = {
     "HTML": b"<html><b>It works!</b></html>",
@@ -214,3 +214,32 @@ def test_a_prompt_that_stays_too_long_drops_the_seat_after_that_one_retry(trial:
     assert trial.ask().code == 5
     assert kinds(trial.check().run) == ["too_long"] * 2
     assert RETRIES > 1
+
+
+def test_a_key_that_a_model_repeats_is_told_nowhere_not_even_as_it_arrives(trial: Trial) -> None:
+    head = b'data: {"choices": [{"index": 0, "delta": {"content": "%s"}, "finish_reason": null}]}\n\n'
+    pieces = ["My key is ", *(KEY[i : i + 4] for i in range(0, len(KEY), 4)), ", truly. ", KEY[:7]]
+    chunks = [head % piece.encode() for piece in pieces]
+    end = b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+    trial.host.on("*", body=b"".join([*chunks, end]))
+    done = trial.pnyx("ask", "Why?", "-p", "single", "--jsonl", "-v")
+    whole = f"My key is [redacted], truly. {KEY[:7]}"
+    assert "".join(line["text"] for line in done.lines if line["type"] == "token") == whole
+    assert [line["text"] for line in done.lines if line["type"] == "call_finished"] == [whole]
+    trial.host.on("*", text=f"My key is {KEY}.\nFinal answer: yes")
+    assert trial.pnyx("ask", "Why?", "-v").code == 0
+    trial.check()
+
+
+def test_a_key_that_a_model_gives_to_a_tool_is_told_nowhere(trial: Trial) -> None:
+    hidden = {"path": KEY, "notes": [{KEY: f"<{KEY}>"}]}
+    trial.host.on("*", text="It is prime.")
+    trial.host.on("alpha", call=1, tool_calls=(("read_file", hidden), (KEY, {})))
+    done = trial.pnyx("ask", "Is it prime?", "--tools", "--jsonl", "-v")
+    assert done.code == 0
+    called = {e["tool"]: e["arguments"] for e in done.lines if e["type"] == "tool_called"}
+    masked = {"path": "[redacted]", "notes": [{"[redacted]": "<[redacted]>"}]}
+    assert called == {"read_file": masked, "[redacted]": {}}
+    run_id = done.lines[-1]["run_id"]
+    assert trial.pnyx("show", run_id).code == trial.pnyx("resume", run_id).code == 0
+    trial.check()

@@ -135,9 +135,27 @@ def test_a_line_put_on_top_makes_the_others_no_other_questions(voters: ScriptedH
     assert before["2"]["run_id"] != before["3"]["run_id"]
 
 
-def test_a_number_that_is_an_id_is_no_line(voters: ScriptedHost) -> None:
-    done = pnyx("batch", put({"id": 2, "question": "a?"}, "b?"), *SINGLE)
-    assert (done.code, sorted(row["question"] for row in done.lines)) == (0, ["a?", "b?"])
+@pytest.mark.parametrize(
+    ("lines", "refused"),
+    [
+        (({"id": 2, "question": "a?"}, "b?", "c?"), "line 2: the id '2' is that of line 1"),
+        (("a?", {"id": "x", "question": "b?"}, {"id": 1, "question": "c?"}), "line 3: the id '1' is that of"),
+    ],
+)
+def test_an_id_that_is_the_number_of_another_line_answers_only_one(
+    voters: ScriptedHost, lines: tuple[object, ...], refused: str
+) -> None:
+    for _ in range(2):
+        done = pnyx("batch", put(*lines), *SINGLE)
+        answers = [row["id"] for row in done.lines if "error" not in row]
+        assert (done.code, len(answers), len(set(answers))) == (1, 2, 2)
+        assert refused in done.err
+    assert len(voters.log) == 2
+
+
+def test_what_is_wrong_with_a_line_takes_no_id_from_another(voters: ScriptedHost) -> None:
+    done = pnyx("batch", "-", *SINGLE, stdin=b'{"question"\n{"id": 1, "question": "a?"}\n')
+    assert [row["question"] for row in done.lines if "error" not in row] == ["a?"]
 
 
 def test_what_comes_through_a_pipe_is_a_batch_of_its_own(voters: ScriptedHost) -> None:

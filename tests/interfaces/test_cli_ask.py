@@ -222,7 +222,7 @@ def test_flags_reach_the_run(lab: ScriptedHost) -> None:
     flags += ["--role", "1=Doubt everything.", "--seed", "7", "--deadline", "99", "--budget", "5"]
     started = pnyx("ask", "--jsonl", "Why?", *flags).lines[0]
     assert [seat["model"] for seat in started["seats"]] == ["lab:alpha", "lab:alpha", "lab:beta"]
-    assert [seat["role"] for seat in started["seats"]] == ["Doubt everything.", "", ""]
+    assert [seat["role"] for seat in started["seats"]] == ["Doubt everything.", None, None]
     assert started["options"] | {"rounds": 2, "challengers": 1} == started["options"]
     assert (started["seed"], started["deadline_s"], started["budget_usd"]) == (7, 99, 5)
 

@@ -75,6 +75,13 @@ def test_an_unknown_command_is_a_mistake_in_usage() -> None:
     assert done.err == "pnyx: No such command 'frob'. (see pnyx --help)\n"
 
 
+@pytest.mark.parametrize("group", [(), ("config",)])
+def test_a_group_without_a_command_shows_its_help_as_it_is(group: tuple[str, ...]) -> None:
+    done = pnyx(*group)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == pnyx(*group, "--help").out
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [("pnyx re", "resume"), ("pnyx ask -p co", "consensus"), ("pnyx ask --dry", "--dry-run")],

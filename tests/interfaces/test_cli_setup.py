@@ -156,6 +156,14 @@ def test_the_doctor_names_a_missing_key_and_its_fix(
     assert "FAIL provider lab: its key is not set\n     -> export LAB_KEY=..." in done.out
 
 
+def test_the_doctor_names_a_key_that_can_be_none(lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_KEY", "sk-planted\nand a remark")
+    done = pnyx("doctor")
+    assert done.code == 1
+    assert "FAIL provider lab: $LAB_KEY" in done.out
+    assert "sk-planted" not in done.out + done.err
+
+
 def test_the_doctor_names_a_host_that_is_not_there(lab: ScriptedHost, tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_text(CONFIG.format(url="http://127.0.0.1:9/v1"))
     done = pnyx("doctor", "--json")

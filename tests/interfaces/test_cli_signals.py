@@ -149,8 +149,9 @@ def test_a_reader_of_events_that_leaves_stops_the_paying(lab: ScriptedHost) -> N
     assert pnyx("runs", "--json").json[0]["status"] == "paused"
 
 
-def test_a_full_disk_under_the_output_is_one_line(lab: ScriptedHost) -> None:
-    with open("/dev/full", "w") as full, spawn("protocols", stdout=full) as process:
+@pytest.mark.parametrize("args", [("protocols",), ("--help",), ("--version",), ("ask", "--help")])
+def test_a_full_disk_under_the_output_is_one_line(lab: ScriptedHost, args: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full, spawn(*args, stdout=full) as process:
         _, err = process.communicate(timeout=20)
     assert process.returncode == 1
     assert err == b"pnyx: the output cannot be written: No space left on device\n"

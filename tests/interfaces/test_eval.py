@@ -300,6 +300,18 @@ def test_a_dry_run_reckons_every_arm_and_asks_nobody(skilled: ScriptedHost) -> N
     assert "nothing was sent" in text
 
 
+def test_a_dry_run_says_what_it_takes_for_a_task_whose_questions_it_cannot_count(
+    skilled: ScriptedHost,
+) -> None:
+    done = pnyx("eval", "no-such-task", *ARMS, "--dry-run", "--limit", "3")
+    assert done.code == 0, done.err
+    taken = "no-such-task is taken for a task of Inspect's, whose questions are not counted here"
+    assert done.out.startswith(f"{taken}; for 3 short questions:\n")
+    told = pnyx("eval", "no-such-task", *ARMS, "--dry-run", "--json").json
+    assert (told["task"], told["questions"]) == ("no-such-task", 1)
+    assert measure("--dry-run").json["task"] is None
+
+
 def test_a_dry_run_counts_what_the_judge_is_asked(skilled: ScriptedHost, tmp_path: Path) -> None:
     rows = [{"question": f"Why {n}?", "target": "So.", "grader": "judge"} for n in range(4)]
     (tmp_path / "why.jsonl").write_text("\n".join(map(json.dumps, [*rows, {"question": "2?", "target": 2}])))
@@ -330,6 +342,10 @@ def test_its_runs_are_listed_among_ones_own_only_when_asked_for(skilled: Scripte
         (("sums.jsonl", "--where", "a=b", "--labels", "2"), "models does not take --where, --labels"),
         (("sums.jsonl", *ARMS, "--splits", "20"), "an evaluation of models does not take --splits"),
         (("nothing.jsonl", *ARMS), "cannot read nothing.jsonl"),
+        (
+            ("nothing.json", *ARMS, "--dry-run"),
+            "there is no file nothing.json; DATASET is a .csv or .jsonl file",
+        ),
         (("no-such-task", *ARMS), "Inspect cannot run no-such-task"),
         (("sums.jsonl", "-m", "lab:alpha"), "two or more different models"),
         (("sums.jsonl", "-m", "lab:alpha*2"), "two or more different models"),

@@ -163,6 +163,28 @@ def test_a_budget_with_an_unknown_price_is_refused_before_anything_is_sent(
     assert "the price of lab:gamma is unknown" in done.err
 
 
+def test_samples_of_a_free_model_beside_a_paid_one_take_as_many_tokens_as_the_panel(
+    skilled: ScriptedHost, tmp_path: Path
+) -> None:
+    """Only gamma, which is never the best, costs anything."""
+    settings = tmp_path / "lab.toml"
+    before, gamma = settings.read_text().split('[models."lab:gamma"]')
+    free = re.sub(r"_price = .*", "_price = 0.0", before)
+    settings.write_text(f'{free}[models."lab:gamma"]{gamma}')
+    assert measure("--log", "log.jsonl").code == 0
+    sampled = [row for row in rows() if row["arm"] == "self-consistency"]
+    assert {row["detail"]["model"] for row in sampled} <= {"lab:alpha", "lab:beta"}
+    assert [row["calls"] for row in sampled] == [3] * N
+
+
+def test_a_run_that_failed_costs_no_judge(skilled: ScriptedHost, tmp_path: Path) -> None:
+    (tmp_path / "why.jsonl").write_text(json.dumps({"question": "Why?", "target": "So.", "grader": "judge"}))
+    skilled.on("*", text=" ")
+    done = run("why.jsonl", *ARMS, PLAIN, "--judge", "lab:gamma", "--json", "-q")
+    assert done.code == 5, done.err
+    assert not [request for request in skilled.log if "So." in request.text]
+
+
 def test_a_key_that_is_missing_is_told_before_others_are_paid(skilled: ScriptedHost, tmp_path: Path) -> None:
     settings = tmp_path / "lab.toml"
     other = settings.read_text().split("[models")[0].replace("[providers.lab]", "[providers.far]")

@@ -267,12 +267,20 @@ async def test_what_cannot_be_asked_is_refused_with_what_to_do(
 
 async def test_a_body_that_is_no_json_is_told_so(server: Served) -> None:
     async with server.client() as client:
-        for content in (b"{", b"\xff", b"[" * 100_000, b'{"question": NaN}', b"9" * 5000):
+        for content, status, message in (
+            (b"{", 422, "the body is not JSON: Expecting"),
+            (b"\xff", 400, "the body is not UTF-8 (byte 0)"),
+            (b"[" * 100_000, 400, "it is nested too deep"),
+            (b'{"question": NaN}', 422, "question must be text, not nan"),
+            (b"9" * 5000, 400, "a number has more than 4,300 digits"),
+            (b'{"question": "Why?", "options": {"rounds": 1e400}}', 422, "must be a finite number, not inf"),
+        ):
             answer = await client.post(
                 "/v1/runs", content=content, headers={"Content-Type": "application/json"}
             )
-            assert answer.status_code in (400, 422), content[:10]
-            assert set(answer.json()["error"]) == {"type", "message"}
+            error = answer.json()["error"]
+            assert (answer.status_code, set(error)) == (status, {"type", "message"}), content[:10]
+            assert message in error["message"]
 
 
 async def test_no_run_may_cost_more_than_the_server_allows(

@@ -103,6 +103,16 @@ async def test_runs_are_listed_by_the_statuses_that_there_are(server: Served) ->
     assert "status must be one of 'consensus'" in wrong.json()["error"]["message"]
 
 
+async def test_a_seat_that_plays_no_part_has_null_for_it_wherever_it_is_told(server: Served) -> None:
+    asked = {"question": "Why?", "protocol": "voting", "roles": {"1": "critic"}}
+    async with server.client() as client:
+        begun = (await client.post("/v1/runs", json=asked)).json()
+        events = await followed(client, begun["run_id"])
+        listed = (await client.get("/v1/runs")).json()
+    for one in (begun, events[0], events[-1]["result"], *listed):
+        assert [seat["role"] for seat in one["seats"]] == ["critic", None, None]
+
+
 async def test_with_nobody_to_ask_the_server_says_what_helps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

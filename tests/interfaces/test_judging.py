@@ -51,6 +51,14 @@ def test_feedback_says_who_had_it_right_alone(lab_of_one: ScriptedHost) -> None:
     assert (told["gold"], told["answers"]["lab:alpha"], told["answers"]["lab:gamma"]) == ("5", "5", "4")
 
 
+def test_feedback_tells_every_seat_also_those_of_one_model(lab_of_one: ScriptedHost) -> None:
+    run = ask(0, "-m", "lab:alpha*2", "-m", "lab:gamma").json
+    told = pnyx("feedback", run["run_id"], "--result", "failure", "--answer", "4", "--json").json
+    alone = [("lab:alpha", "5"), ("lab:alpha", "5"), ("lab:gamma", "4")]
+    assert [(seat["model"], seat["answer"]) for seat in told["seats"]] == alone
+    assert told["answers"] == {"lab:alpha": "5", "lab:gamma": "4"}
+
+
 def test_a_failure_without_the_answer_teaches_nothing_of_models(lab_of_one: ScriptedHost) -> None:
     done = pnyx("feedback", ask(0).json["run_id"], "--result", "failure")
     assert "the right answer is not known" in done.err

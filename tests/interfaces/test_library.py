@@ -12,7 +12,7 @@ import pytest
 
 import pnyx
 from pnyx.errors import NotFound, UsageError
-from pnyx.store import outcomes
+from pnyx.store import outcomes, runs
 
 SEATS = ("m:a", "m:b", "m:c")
 
@@ -99,6 +99,63 @@ async def test_what_makes_no_sense_is_a_usage_error(
     with pytest.raises(UsageError) as caught:
         await door(**request(**wrong))
     assert told in str(caught.value)
+
+
+UNTOLD: Any = pnyx.Material("Notes", 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"question": None}, "question must be text, not None"),
+        ({"question": 5}, "question must be text, not 5"),
+        ({"panel": [1]}, "panel.0 must be text, not 1"),
+        ({"panel": 5}, "panel must be a list, not 5"),
+        ({"protocol": 5}, "protocol must be text, not 5"),
+        ({"preset": ["quick"]}, "preset must be text, not ['quick']"),
+        ({"roles": "x"}, "roles must be a mapping, not 'x'"),
+        ({"roles": {1: "critic"}}, "a key of roles must be text, not 1"),
+        ({"roles": {"1": 2}}, "roles.1 must be text, not 2"),
+        ({"cast": 5}, "cast must be text, not 5"),
+        ({"options": [1]}, "options must be a mapping, not [1]"),
+        ({"rounds": math.nan}, "consensus.rounds must be a whole number, not nan"),
+        ({"context": 5}, "context must be a list, not 5"),
+        ({"context": ["text", 5]}, "context.1 must be text or a pnyx.Material, not 5"),
+        ({"context": [UNTOLD]}, "context.0.text must be text, not 5"),
+        ({"responses": 5}, "responses must be a list, not 5"),
+        ({"ground": "no"}, "ground must be true or false, not 'no'"),
+        ({"tools": 1}, "tools must be true or false, not 1"),
+        ({"budget_usd": "1"}, "budget_usd must be a number above 0"),
+        ({"deadline_s": True}, "deadline_s must be a number above 0"),
+        ({"seed": "1"}, "seed must be a whole number from 0"),
+    ],
+)
+async def test_a_value_of_another_kind_is_told_with_what_it_should_be_and_begins_no_run(
+    alone: Path, wrong: dict[str, Any], told: str
+) -> None:
+    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
+        with pytest.raises(UsageError) as caught:
+            await pnyx.ask(**{"question": "Why?", "panel": SEATS, **wrong}, runner=runner)
+        assert await runner.database.read(lambda c: runs.listing(c, limit=1)) == []
+    assert told in str(caught.value)
+
+
+async def test_one_alone_stands_for_a_list_of_one(alone: Path) -> None:
+    host = pnyx.FakeProvider(said)
+    done = await pnyx.ask("Why?", panel="m:a*3", context="It rains.", providers={"m": host}, rounds=1)
+    assert [seat["model"] for seat in done.seats] == ["m:a"] * 3
+    assert all("It rains." in call.prompt for call in host.calls)
+    given = await pnyx.aggregate("Why?", responses="No.", providers={"m": host}, panel="m:a")
+    assert given.detail["message"].startswith("1 of 1 given answers")
+
+
+async def test_text_for_the_panel_to_know_is_kept_with_the_run_and_resumed(alone: Path) -> None:
+    once = Once()
+    asked: dict[str, Any] = {"panel": SEATS, "protocol": "voting", "providers": {"m": once}}
+    paused = await pnyx.ask("Why?", context=["It rains."], deadline_s=0.5, **asked)
+    once.going = True
+    done = await pnyx.resume(paused.run_id, deadline_s=60, providers={"m": once})
+    assert (paused.status, done.status) == ("paused", "consensus")
 
 
 async def test_reviews_and_debates_take_the_same(alone: Path) -> None:

@@ -184,6 +184,18 @@ async def test_a_connection_reset_before_the_answer_may_have_cost(
     assert len(host.log) == 1
 
 
+@kinds
+@ways
+async def test_a_request_that_cannot_be_made_costs_nothing(
+    host: ScriptedHost, kind: str, stream: bool
+) -> None:
+    provider = open_hosted(kind, base_url=getattr(host, kind), api_key="sk-planted\n0123456789")
+    error = (await ask(provider, stream=stream)).error
+    await provider.close()
+    assert (error.kind, error.billed, host.log) == ("refused", False, [])
+    assert "planted" not in str(error)
+
+
 CUTS: tuple[dict[str, Any], ...] = (
     {"cut_at": 0},
     {"cut_at": 120},

@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from pnyx.errors import ConfigError, ProviderError
+from pnyx.providers import registry
 from pnyx.providers.catalogue import Catalogue
 from pnyx.providers.registry import Providers
-from pnyx.providers.seam import Call, Completion, Message, Provider
+from pnyx.providers.seam import Call, Completion, Message, Provider, opened
 from pnyx.settings import ProviderSettings, Settings, StorageSettings
 from tests.support.scripted import ScriptedHost
 
@@ -75,6 +77,60 @@ async def test_a_provider_is_opened_once_however_many_ask_at_once() -> None:
         assert not host.connections
 
 
+async def test_who_gives_up_waiting_for_it_to_open_leaves_it_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opening, own, go = list[str](), Own(), threading.Event()
+
+    def open_slowly(*_: object) -> Provider:
+        opening.append("begun")
+        go.wait(10)
+        return own
+
+    monkeypatch.setattr(registry, "_open_embedded", open_slowly)
+    providers = Providers(Settings(), {})
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(opened(providers.get("embedded")), 0.05)
+    go.set()
+    assert (await providers.get("embedded").complete(CALL)).text == "mine"
+    await providers.close()
+    assert (opening, own.closed) == (["begun"], True)
+
+
+async def test_what_is_still_opening_is_closed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, go = Own(), threading.Event()
+
+    def open_slowly(*_: object) -> Provider:
+        go.wait(10)
+        return own
+
+    monkeypatch.setattr(registry, "_open_embedded", open_slowly)
+    providers = Providers(Settings(), {})
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(opened(providers.get("embedded")), 0.05)
+    go.set()
+    await providers.close()
+    assert own.closed
+
+
+async def test_what_cannot_be_opened_is_tried_again_when_it_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[OSError | Own] = [OSError("no such file"), Own()]
+
+    def open_next(*_: object) -> Provider:
+        if isinstance(next_one := found.pop(0), OSError):
+            raise next_one
+        return next_one
+
+    monkeypatch.setattr(registry, "_open_embedded", open_next)
+    providers = Providers(Settings(), {})
+    with pytest.raises(OSError, match="no such file"):
+        await providers.get("embedded").complete(CALL)
+    assert (await providers.get("embedded").complete(CALL)).text == "mine"
+    await providers.close()
+
+
 async def test_tokens_arrive_through_it() -> None:
     async with ScriptedHost() as host:
         providers, pieces = Providers(lab(host), {}), list[str]()
@@ -132,6 +188,14 @@ def test_a_missing_key_is_named_before_anything_is_opened(
 ) -> None:
     with pytest.raises(ConfigError, match=f"^{message}$"):
         Providers(settings, {"OPENAI_API_KEY": " "}).get(name)
+
+
+@pytest.mark.parametrize("key", ["planted\nkey", "planted\tkey", "planted key", "plänted", "planted\x00"])
+def test_a_key_that_can_be_none_is_named_by_its_variable_before_anything_is_opened(key: str) -> None:
+    settings = Settings(providers={"work": ProviderSettings(kind="openai", api_key_env="WORK_KEY")})
+    with pytest.raises(ConfigError, match=r"^\$WORK_KEY, the key of provider work, holds") as caught:
+        Providers(settings, {"WORK_KEY": key}).get("work")
+    assert "ted" not in str(caught.value)
 
 
 def test_an_unknown_provider_is_named_with_the_nearest() -> None:
@@ -204,6 +268,14 @@ def test_secrets_in_force_are_masked() -> None:
     redact = Providers(settings, env).redact
     shown = redact(f"Bearer {KEY}-and-longer, {KEY}, abc, planted-pass, planted")
     assert shown == "Bearer [redacted], [redacted], abc, [redacted], planted"
+
+
+def test_keys_of_search_services_are_masked() -> None:
+    search = {"backend": "tavily", "base_url": "http://127.0.0.1:9", "api_key_env": "FIND_KEY"}
+    env = {"FIND_KEY": "find-planted-0123456789", "EXA_API_KEY": "exa-planted-0123456789"}
+    providers = Providers(Settings.model_validate({"tools": {"web_search": search}}), env)
+    for redact in (providers.redact, providers.redact_said):
+        assert redact("find-planted-0123456789, exa-planted-0123456789") == "[redacted], [redacted]"
 
 
 def test_users_and_passwords_of_proxies_are_masked() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -18,6 +19,10 @@ from pnyx.run.asked import Asked
         ({"roles": {str(n): "critic" for n in range(101)}}, "roles must have at most 100 entries"),
         ({"options": {str(n): 1 for n in range(101)}}, "options must have at most 100 entries"),
         ({"budget_usd": 1e10}, "budget_usd must be at most 1000000000, not 10000000000.0"),
+        ({"options": {"x": inf}}, "options.x must be a finite number, not inf"),
+        ({"options": {"x": [1, -inf]}}, "options.x must be a finite number, not -inf"),
+        ({"responses": [{"answer": nan}]}, "responses.0 must be a finite number, not nan"),
+        ({"options": {"x": {}, "y": inf}}, "options.x must be text, not an object"),
     ],
 )
 def test_what_is_too_much_is_told_with_how_much_there_may_be(given: dict[str, Any], told: str) -> None:

@@ -40,6 +40,7 @@ async def test_out_of_budget_pauses_and_a_larger_budget_resumes(make: Callable[[
     paused = await handle.result()
     assert (paused.status, paused.stop_reason, exit_code(paused)) == ("paused", "budget", 4)
     assert paused.answer
+    assert f"; `pnyx resume {handle.run_id} --budget USD` goes on with more" in paused.detail["message"]
     assert isinstance(watched[-1], RunFinished)
     log = await house.log(handle.run_id)
     well_formed(log, finished=False)
@@ -92,7 +93,8 @@ async def test_caps_over_many_runs_hold_and_a_larger_one_in_the_settings_resumes
     paused = next(result for result in results if result.status == "paused")
     name = scope.partition(":")[0]
     assert f"of {scope}" in paused.detail["message"]
-    assert f"raise budget.{name}_usd" in paused.detail["message"]
+    told = f"; raise budget.{name}_usd, then `pnyx resume {paused.run_id}` goes on"
+    assert paused.detail["message"].endswith(told)
 
     more = house.runner.settings.budget.model_copy(update={f"{name}_usd": 1.0})
     house.runner.settings = house.runner.settings.model_copy(update={"budget": more})

@@ -19,6 +19,7 @@ from pnyx.core.events import CallFailed, CallFinished, CallStarted, RunFinished
 from pnyx.core.models import Price, Usage
 from pnyx.errors import ProviderError, Running
 from pnyx.protocols import get
+from pnyx.providers.redaction import Redactor
 from pnyx.providers.seam import Call, Completion
 from pnyx.run.limits import Gate, Limits
 from pnyx.run.result import Result, exit_code
@@ -253,10 +254,10 @@ async def test_the_time_of_a_killed_process_counts(make: Make) -> None:
 
 async def test_a_key_in_a_reply_is_masked_before_anybody_reads_it(make: Make) -> None:
     house = make(Host(lambda call: "My key is sk-very-secret. Final answer: yes"))
-    house.runner.workshop.providers.redact_said = lambda text: text.replace("sk-very-secret", "***")  # type: ignore[method-assign]
+    house.runner.providers.redact_said = Redactor(["sk-very-secret"])
     handle = await house.start(options={"rounds": 1})
     result = await handle.result()
-    assert result.answer == "My key is ***. Final answer: yes"
+    assert result.answer == "My key is [redacted]. Final answer: yes"
     assert all("sk-very-secret" not in str(event) for event in await house.log(handle.run_id))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from pnyx.core.events import (
     CallFailed,
@@ -64,6 +65,23 @@ async def test_tokens_are_shown_and_never_stored(make: Callable[[Host], House]) 
     watched = [event async for event in handle.events(tokens=True)]
     assert any(isinstance(e, Token) and e.seat for e in watched)
     assert not any(isinstance(e, Token) for e in await house.log(handle.run_id))
+
+
+async def test_no_token_comes_after_the_reply_that_it_is_of(
+    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 1})
+    read = handle.database.read
+
+    async def late(work: Callable[[Connection], Any]) -> Any:
+        await handle.wait()  # all is said, and written, before the log is read
+        return await read(work)
+
+    monkeypatch.setattr(handle.database, "read", late)
+    watched = [event async for event in handle.events(tokens=True)]
+    monkeypatch.undo()
+    assert watched == await house.log(handle.run_id)
 
 
 async def test_a_watcher_may_come_back_with_the_last_event_it_saw(make: Callable[[Host], House]) -> None:

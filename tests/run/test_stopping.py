@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,15 +15,19 @@ from pnyx.core.events import (
     CallFailed,
     CallFinished,
     CallStarted,
+    ToolCalled,
 )
+from pnyx.core.toolcalls import ToolCall, ToolSpec
 from pnyx.errors import Diverged, Fenced, Interrupted, StoreError, UsageError
 from pnyx.prompts import load as load_prompt
-from pnyx.providers.seam import Call
+from pnyx.providers.seam import Call, Completion
 from pnyx.run.batch import Batch
+from pnyx.run.handle import RunHandle
 from pnyx.run.keeping import POLL_S
 from pnyx.run.result import exit_code
 from pnyx.store import runs as store
-from tests.support.houses import House, account_of, said, spec, well_formed
+from pnyx.tools import Toolbox
+from tests.support.houses import PANEL, House, account_of, said, spec, well_formed
 from tests.support.panels import Host
 
 
@@ -52,6 +57,88 @@ async def test_the_runs_deadline_pauses_it(make: Callable[[Host], House]) -> Non
     assert paused.answer
     done = await (await house.runner.resume(handle.run_id, deadline_s=60)).result()
     assert done.status == "decided"
+
+
+class Opening(Host):
+    """A host whose SDK never finishes loading."""
+
+    async def opened(self) -> None:
+        await asyncio.sleep(60)
+
+
+class Looking:
+    """A tool that never comes back when it is first used."""
+
+    spec = ToolSpec("look", "", {"type": "object"})
+
+    def __init__(self) -> None:
+        self.used: list[str] = []
+        self.begun = asyncio.Event()
+
+    async def run(self, arguments: Any) -> str:
+        self.used.append("begun")
+        self.begun.set()
+        try:
+            await asyncio.sleep(60 if len(self.used) == 1 else 0)
+        except asyncio.CancelledError:
+            self.used.append("cut off")
+            raise
+        return "found"
+
+
+class Curious(Host):
+    """Uses the tool before it answers."""
+
+    async def complete(self, call: Call, on_text: Any = None) -> Completion:
+        done = await super().complete(call, on_text)
+        asks = call.tools and call.messages[-1].role != "tool"
+        return replace(done, tool_calls=(ToolCall("1", "look", {}),)) if asks else done
+
+
+async def looking(house: House, tool: Looking, **changes: Any) -> RunHandle:
+    house.runner.workshop.toolbox = Toolbox({"look": tool})
+    options = {"samples": 1}
+    return await house.start(
+        protocol="sample", options=options, seats=PANEL[:1], tools=("look",), tool_turns=2, **changes
+    )
+
+
+async def test_the_runs_deadline_holds_while_a_host_is_opened(make: Callable[[Host], House]) -> None:
+    house = make(Opening(said))
+    began = time.monotonic()
+    handle = await house.start(deadline_s=0.2)
+    paused = await handle.result()
+    assert (paused.status, paused.stop_reason, house.host.sent) == ("paused", "deadline", [])
+    assert time.monotonic() - began < 5
+    go_on = f"`pnyx resume {handle.run_id} --deadline SECONDS` goes on"
+    assert paused.detail["message"] == f"the run's deadline has passed; {go_on}"
+
+
+async def test_an_interrupt_does_not_wait_for_a_host_to_be_opened(make: Callable[[Host], House]) -> None:
+    house = make(Opening(said))
+    handle = await house.start()
+    await asyncio.sleep(0.1)
+    handle.interrupt()
+    async with asyncio.timeout(5):
+        assert (await handle.result()).stop_reason == "interrupted"
+
+
+@pytest.mark.parametrize("how", ["deadline", "interrupted"])
+async def test_a_tool_is_cut_off_where_the_run_stops_and_used_again_when_it_goes_on(
+    make: Callable[[Host], House], how: str
+) -> None:
+    house, tool = make(Curious(said)), Looking()
+    handle = await looking(house, tool, deadline_s=0.5 if how == "deadline" else None)
+    async with asyncio.timeout(5):
+        await tool.begun.wait()
+        if how == "interrupted":
+            handle.interrupt()
+        paused = await handle.result()
+    assert (paused.status, paused.stop_reason, tool.used) == ("paused", how, ["begun", "cut off"])
+    assert not any(isinstance(e, ToolCalled) for e in await house.log(handle.run_id))
+    done = await (await house.runner.resume(handle.run_id, deadline_s=60)).result()
+    (called,) = (e for e in await house.log(handle.run_id) if isinstance(e, ToolCalled))
+    assert (exit_code(done), called.outcome, len(house.host.sent)) == (0, "found", 2)
 
 
 async def test_an_interrupt_records_what_is_in_flight_and_sends_nothing_more(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sqlite3
 import stat
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, create_engine, inspect, text
 
-from pnyx.errors import OutOfBudget, StoreError
+from pnyx.errors import ConfigError, OutOfBudget, StoreError
 from pnyx.store import Database, engine, ledger
 from pnyx.store import runs as store
 from pnyx.store.schema import REVISION, metadata
@@ -125,6 +126,51 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="file"):
         await Database.open(tmp_path / "file" / "a.db")
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite://", "sqlite:///", "sqlite:///:memory:", ":memory:", "sqlite:///x.db?foo=bar"]
+)
+async def test_what_names_no_file_is_refused_and_makes_none(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"the URL of the database must name a file .* sqlite:///runs\.db"):
+        await Database.open(url)
+    assert not os.listdir(tmp_path)
+
+
+async def test_a_path_that_cannot_be_is_a_wrong_setting() -> None:
+    for path in ("~nobody-here/x.db", Path("~nobody-here/x.db"), Path("a\0b")):
+        with pytest.raises(ConfigError, match="the URL of the database must"):
+            await Database.open(path)
+
+
+async def test_a_server_that_never_answers_is_told_in_words() -> None:
+    with (
+        pytest.raises(StoreError, match="database far: TimeoutError; check that the server runs"),
+        engine._Explained("far"),
+    ):
+        raise TimeoutError
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        f"{'a' * 80}/db",
+        "127.0.0.1/db?sslmode=verify-full&sslrootcert=/nowhere.pem",
+        "127.0.0.1/db?prepared_statement_cache_size=many",
+        "127.0.0.1/db?host=127.0.0.1,127.0.0.1&port=1,2,3",
+        "127.0.0.1/db?ssl_min_protocol_version=0",
+        "127.0.0.1:1/db?password=hunter2",
+    ],
+)
+async def test_whatever_a_url_asks_in_vain_is_an_error_of_the_database_without_its_password(
+    rest: str,
+) -> None:
+    with pytest.raises(StoreError, match=r"^database postgresql://me@\S+/db: .") as refused:
+        await Database.open(f"postgresql://me:hunter2@{rest}")
+    assert "hunter2" not in str(refused.value)
 
 
 async def test_an_unreachable_server_is_named_without_its_password() -> None:

@@ -15,6 +15,7 @@ from sqlalchemy.engine import make_url
 import pnyx
 from pnyx.errors import StoreError
 from pnyx.store import Database, ledger, postgresql
+from pnyx.store.queue import Queue
 from tests.support.cutting import WAYS, Cutting
 from tests.support.postgres import PostgresServer
 
@@ -124,6 +125,38 @@ async def test_sqlite_leaves_no_marks(tmp_path: Path) -> None:
     await database.write(lambda c: ledger.open_account(c, "run:x", None))
     assert await marks(database) == 0
     await database.close()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "query"),
+    [
+        ("postgres", ""),
+        ("postgresql", "?sslmode=disable"),
+        ("postgres", "?sslmode=prefer&application_name=my%20runs&options=-c%20statement_timeout%3D9s"),
+        ("postgresql+psycopg2", "?sslmode=allow"),
+    ],
+)
+async def test_urls_as_hosts_hand_them_out_are_those_of_runs_and_of_their_queue(
+    postgres_url: str, scheme: str, query: str
+) -> None:
+    url = f"{scheme}://{postgres_url.partition('://')[2]}{query}"
+    database = await Database.open(url)
+    await database.write(lambda c: ledger.open_account(c, "run:x", None))
+    assert await spent(database) == 0
+    asked = "SELECT current_setting('application_name'), current_setting('statement_timeout')"
+    told = await database.read(lambda c: tuple(c.execute(text(asked)).one()))
+    assert told == (("my runs", "9s") if "options" in query else ("", "0"))
+    await database.close()
+    queue = await Queue.open(url)
+    await queue.defer("r1")
+    assert await queue.named() == {"r1": True}
+    await queue.close()
+
+
+async def test_a_server_without_tls_is_not_taken_where_the_url_wants_it(postgres_url: str) -> None:
+    for way in (Database, Queue):
+        with pytest.raises(StoreError, match=r"postgresql://pnyx@127\.0\.0\.1:\d+/\w+: .*SSL"):
+            await way.open(f"{postgres_url}?sslmode=require")
 
 
 async def as_guest(url: str, *grants: str) -> str:

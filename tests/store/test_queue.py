@@ -11,7 +11,7 @@ from sqlalchemy.engine import make_url
 
 from pnyx.errors import ConfigError, StoreError
 from pnyx.store import Database
-from pnyx.store.queue import Job, Queue, _parameters
+from pnyx.store.queue import Job, Queue, _parameters, _server
 
 
 async def opened(url: str, count: int) -> list[Queue]:
@@ -78,6 +78,10 @@ async def test_a_queue_that_cannot_be_had_says_what_to_do(
 ) -> None:
     with pytest.raises(ConfigError, match="needs PostgreSQL: set"):
         await Queue.open("sqlite:///pnyx.db")
+    with pytest.raises(ConfigError, match="the URL of the database must have a port"):
+        await Queue.open("postgresql://me@host:99999/db")
+    with pytest.raises(StoreError, match="label"):
+        await Queue.open(f"postgresql://me@{'a' * 80}/db")
     away = make_url(postgres_url).set(port=9).render_as_string(hide_password=False)
     with pytest.raises(StoreError, match="the queue in postgresql") as told:
         await Queue.open(away)
@@ -88,9 +92,8 @@ async def test_a_queue_that_cannot_be_had_says_what_to_do(
 
 
 def test_a_url_for_asyncpg_is_told_to_libpq() -> None:
-    url = make_url("postgresql+asyncpg://u:p%40@/n?host=/run/pg&ssl=require&prepared_statement_cache_size=0")
-    told = _parameters(url, {"host", "sslmode"})
-    assert told == {
+    url = "postgresql+asyncpg://u:p%40@/n?host=/run/pg&ssl=require&prepared_statement_cache_size=0"
+    assert _parameters(_server(url)) == {
         **{"user": "u", "password": "p@", "dbname": "n", "host": "/run/pg", "sslmode": "require"},
         "connect_timeout": 5,
     }

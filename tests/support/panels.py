@@ -10,6 +10,7 @@ from typing import Any
 from pnyx.core.events import Event
 from pnyx.core.models import Price, Seat, Usage
 from pnyx.core.steps import Protocol
+from pnyx.providers.redaction import Redactor
 from pnyx.providers.seam import Call, Completion
 from pnyx.run.budget import Purse
 from pnyx.run.calls import Caller
@@ -62,14 +63,10 @@ class Hosts:
 
     def __init__(self, **hosts: Host) -> None:
         self.hosts = hosts
+        self.redact = self.redact_said = Redactor()
 
     def get(self, name: str) -> Host:
         return self.hosts[name]
-
-    def redact(self, text: str) -> str:
-        return text
-
-    redact_said = redact
 
     async def close(self) -> None:
         pass

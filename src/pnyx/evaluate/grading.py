@@ -196,6 +196,9 @@ async def _judged(item: Item, text: str, short: str | None, ask: Ask | None) -> 
     """Right where the judge says so in both orders; a verdict that flips with the order is none."""
     if ask is None:
         raise ValueError("these questions want a judge")
+    # What a failed run left standing is not its answer either.
+    if not text.strip():
+        return Graded(None, False, UNREAD)
     # Prose has no short answer, and was read all the same.
     answer = normalise(short or text[:PROSE]) or None
     if short is not None and same(short, item.target):

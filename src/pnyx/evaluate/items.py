@@ -5,8 +5,10 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from reprlib import repr as brief
 from typing import Literal, TypeAlias
 
+from ..core.normalise import read
 from ..errors import UsageError
 
 __all__ = ["GRADERS", "Grader", "Item"]
@@ -40,6 +42,9 @@ class Item:
             object.__setattr__(self, "target", _letter(self))
         elif self.grader == "choice":
             raise UsageError(f"question {self.id!r} is to be graded by choice, and has no choices")
+        elif self.grader == "numeric" and read(self.target).quantity is None:
+            told = f"its target {brief(self.target)} is no number; another grader can tell"
+            raise UsageError(f"question {self.id!r} is to be graded as a number, and {told}")
 
     @property
     def graded_by(self) -> Grader:

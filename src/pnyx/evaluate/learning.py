@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..reliability.feedback import Judged
+from ..reliability.feedback import Judged, measure
 from .log import Log, Row
 
 __all__ = ["LEARNER", "OWNER", "judged"]
@@ -27,7 +27,7 @@ def judged(log: Log) -> Iterator[tuple[str, Judged]]:
         if arm.kind == "protocol":
             for row in log.by_arm[arm.name].values():
                 if row.run_id and row.error is None and row.confidence is not None:
-                    yield row.run_id, Judged(arm.protocol, _result(row), row.confidence)
+                    yield row.run_id, Judged(measure(arm.protocol, row.rule), _result(row), row.confidence)
 
 
 def _result(row: Row) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any
 
+from ..core.text import is_text
 from ..errors import UsageError
 from .datasets import NAMES, load
 from .items import GRADERS, Item
@@ -14,20 +17,36 @@ from .tables import read_table
 
 __all__ = ["known_set", "read_items"]
 
-FIELDS = ("id", "question", "target", "choices", "category", "grader", "tolerance")
+TEXTS = ("id", "question", "target", "choices", "category")
+FIELDS = (*TEXTS, "grader", "tolerance")
 
 
 def known_set(name: str, *, seed: int = 0, limit: int | None = None) -> list[Item] | None:
-    """The questions of a set that pnyx brings, or of a file; None where the name is neither.
+    """The questions of a set that pnyx brings, or of a file; None for what may be a task of Inspect's.
 
-    limit: only so many, the first ones. Raises `UsageError` for a file that cannot be read.
+    limit: only so many, the first ones. Raises `UsageError` for a file that cannot be read or is not there.
     """
     if name in NAMES:
         return load(name, seed=seed, limit=limit)
     path = Path(name)
     if path.suffix in (".csv", ".jsonl", ".gz"):
         return read_items(path)[:limit]
+    file = Path(name.partition("@")[0])
+    if not name.strip() or (not file.exists() and _is_path(name)):
+        told = f"a .csv or .jsonl file, one of {', '.join(NAMES)}, or a task of Inspect's"
+        wrong = f"there is no file {file}" if name.strip() else "the name is empty"
+        raise UsageError(f"{wrong}; DATASET is {told}: PACKAGE/NAME, FILE.py or FILE.py@NAME")
+    if file.is_file() and file.suffix not in (".py", ".ipynb"):
+        raise UsageError(f"{file}: wanted a .csv or .jsonl file, or a .py file with a task of Inspect's")
     return None
+
+
+def _is_path(name: str) -> bool:
+    """Whether it can only be meant for a file, and not for a task that a package registers with Inspect."""
+    path = Path(name.partition("@")[0])
+    # Tasks of Hugging Face stand beneath hf/, and a version may end a name: `arc_1.1`.
+    depth = 3 if name.startswith("hf/") else 2
+    return name.startswith(("/", ".", "~")) or len(path.parts) > depth or path.suffix[1:2].isalpha()
 
 
 def read_items(path: Path) -> list[Item]:
@@ -60,18 +79,23 @@ def _item(row: Mapping[str, Any], line: int) -> Item:
     if grader is not None and grader not in GRADERS:
         raise UsageError(f"unknown grader {grader!r}; there are: {', '.join(GRADERS)}")
     category = given.get("category")
-    return Item(
+    item = Item(
         id=str(given.get("id", line)),
-        question=str(given["question"]),
-        target=_text(given["target"]),
+        question=_text("question", given["question"]),
+        target=_text("target", given["target"]),
         choices=_choices(given.get("choices", ())),
         category=None if category is None else str(category),
         grader=grader,
         tolerance=_tolerance(given.get("tolerance", 1e-6)),
     )
+    if odd := [name for name in TEXTS if not is_text("".join(getattr(item, name) or ()))]:
+        raise UsageError(f"{odd[0]} holds NUL or half a character, which no host takes; remove it")
+    return item
 
 
-def _text(value: object) -> str:
+def _text(name: str, value: object) -> str:
+    if isinstance(value, list | dict) or (isinstance(value, float) and not isfinite(value)):
+        raise UsageError(f"{name} is one text or number, not {brief(value)}")
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -79,11 +103,11 @@ def _choices(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
     if not isinstance(value, list | tuple):
         raise UsageError('choices are a JSON list, such as ["red", "green"]')
-    return tuple(_text(choice) for choice in value)
+    return tuple(_text("a choice", choice) for choice in value)
 
 
 def _tolerance(value: object) -> float:
@@ -92,5 +116,5 @@ def _tolerance(value: object) -> float:
     except ValueError:
         tolerance = -1.0
     if not 0 <= tolerance < 1:
-        raise UsageError(f"tolerance is a relative error from 0 to below 1, not {value!r}")
+        raise UsageError(f"tolerance is a relative error from 0 to below 1, not {brief(value)}")
     return tolerance

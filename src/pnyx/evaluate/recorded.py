@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any
 
 from ..core.normalise import normalise
@@ -16,6 +17,9 @@ __all__ = ["NOT_ASKED", "read_recorded"]
 
 NOT_ASKED = "NA"
 """In a cell: this model was not asked this question. An empty cell is an abstention."""
+
+MOST_OPTIONS = 1_000_000
+"""No question has more to choose from: such a number belongs in another column."""
 
 ID, OPTIONS = ("id", "question_id"), ("options", "n_options")
 FIELDS = {*ID, *OPTIONS, "gold", "category"}
@@ -72,17 +76,29 @@ def _rows(path: Path, where: Collection[str]) -> Iterator[tuple[int, Mapping[str
 
 def _answered(row: Mapping[str, Any], answers: Mapping[str, Any], line: int, path: Path) -> Answered:
     options = next((row[name] for name in OPTIONS if row.get(name) not in (None, "")), None)
-    try:
-        count = None if options is None else int(options)
-    except (TypeError, ValueError):
-        count = 0
-    if count is not None and count < 2:
-        raise UsageError(f"{path}, line {line}: {options!r} is no number of options")
+    count = None if options is None else _count(options)
+    if count == 0:
+        told = f"{brief(options)} is no number of options"
+        raise UsageError(
+            f"{path}, line {line}: {told}; wanted 2 to {MOST_OPTIONS:,}, or nothing if it is open"
+        )
     gold = _text(_cell(row, "gold", line, path))
     if gold is None:
         raise UsageError(f"{path}, line {line}: there is no gold answer")
+    for name, value in {"gold": row["gold"], **answers}.items():
+        if isinstance(value, list | dict):
+            raise UsageError(f"{path}, line {line}: {name} is one text or number, not {brief(value)}")
     said = {model: _text(answer) for model, answer in answers.items()}
     return Answered(said, gold, count, _text(row.get("category"), plain=True))
+
+
+def _count(options: Any) -> int:
+    """How many options there are; 0 for what is no number of such."""
+    try:
+        count = float(str(options))
+    except ValueError:
+        return 0
+    return int(count) if 2 <= count <= MOST_OPTIONS and count == int(count) else 0
 
 
 def _text(value: Any, *, plain: bool = False) -> str | None:

@@ -195,24 +195,33 @@ USAGE = ("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_usd", 
 def _sampling(bench: Bench, log: Log) -> Callable[[str], tuple[str, int]]:
     """Which model to ask a question again and again, and how often, for what the panel's answers cost.
 
-    The model is the one that was best on the other folds. Cost is in USD; in tokens where all models are
-    free or a price is unknown.
+    The model is the one that was best on the other folds.
     """
     best = next(column for column in columns(log) if column.name == SINGLE).rows
     ids = {row.run_id: row.id for row in log.rows}
-    spent = {model: total_cost(log.by_arm[model].values()) for model in log.models}
-    if None in spent.values() or not any(spent.values()):
-        spent = {model: _tokens(log.by_arm[model].values()) for model in log.models}
-    costs = {model: cost or 0.0 for model, cost in spent.items()}
+    times = {model: min(max(round(_ratio(log, model)), 1), MOST_SAMPLES) for model in log.models}
 
     def sampling(question: str) -> tuple[str, int]:
         answers = bench.pool.get(question, {}).values()
         row = next((best[id] for one in answers if (id := ids.get(one.run_id)) in best), None)
         if row is None:
             raise UsageError("not every model of the panel has answered this question")
-        return row.arm, min(max(round(sum(costs.values()) / (costs[row.arm] or 1.0)), 1), MOST_SAMPLES)
+        return row.arm, times[row.arm]
 
     return sampling
+
+
+def _ratio(log: Log, model: str) -> float:
+    """What the panel cost over what `model` did: in USD; in tokens where it is free or a price is unknown.
+
+    In calls where it used no tokens either.
+    """
+    panel = [row for name in log.models for row in log.by_arm[name].values()]
+    for measure in (total_cost, _tokens):
+        whole, own = measure(panel), measure(log.by_arm[model].values())
+        if whole is not None and own:
+            return whole / own
+    return float(len(log.models))
 
 
 def _tokens(rows: Iterable[Row]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -21,11 +22,26 @@ def read_table(path: Path) -> Rows:
     kind = Path(path.stem if path.suffix == ".gz" else path.name).suffix
     if kind not in (".csv", ".jsonl"):
         raise UsageError(f"{path}: wanted a .csv or .jsonl file, or one of them with .gz")
+    line = 0
     try:
         with _opened(path) as file:
-            yield from _csv_rows(file, path) if kind == ".csv" else _json_rows(file, path)
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as exc:
-        raise UsageError(f"cannot read {path}: {exc}") from exc
+            for line, row in _csv_rows(file, path) if kind == ".csv" else _json_rows(file, path):
+                yield line, row
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as exc:
+        place = f" after line {line}" if line else ""
+        reason = getattr(exc, "strerror", None) or exc
+        raise UsageError(f"cannot read {path}{place}: {reason}{_advice(exc)}") from exc
+
+
+def _advice(exc: Exception) -> str:
+    match exc:
+        case UnicodeDecodeError():
+            return "; save it as UTF-8"
+        case csv.Error():
+            return "; a quote may be left open"
+        case gzip.BadGzipFile() | EOFError() | zlib.error():
+            return "; it is damaged, or not what gzip wrote: compress it once more"
+    return ""
 
 
 def _opened(path: Path) -> IO[str]:

@@ -20,8 +20,9 @@ from ..core.events import (
     ToolCalled,
     VoteTallied,
 )
+from ..providers.redaction import redacted
 from .closing import closing
-from .export import Markdown, Redact, redacted
+from .export import Markdown, Redact
 from .records import Record
 from .terminal import flat, safe
 from .transcript import Entry, Transcript, place_name, seconds
@@ -167,7 +168,7 @@ class Artifacts:
                     "seat": place.label,
                     "file": self._seat(place.label),
                     "model": place.model,
-                    "role": place.role,
+                    "role": place.role or None,
                     "state": place.state,
                     "calls": place.calls,
                     "cost_usd": place.cost_usd and round(place.cost_usd, 9),

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import IO, Any, NoReturn
 
 from ..errors import UsageError
-from ..run.asked import Asked
+from ..run.asked import Asked, unread
 
 __all__ = ["Line", "count_lines", "read_lines"]
 
@@ -38,9 +38,9 @@ def read_lines(file: IO[bytes]) -> Iterator[Line]:
 
     Empty lines are passed over. A bad line harms no other one.
     """
-    seen = Counter[str]()
+    ids, seen = dict[str, int](), Counter[str]()
     for number, raw in _raw(file):
-        yield _line(raw, number, seen)
+        yield _line(raw, number, ids, seen)
 
 
 def count_lines(file: IO[bytes]) -> int:
@@ -63,7 +63,8 @@ def _raw(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
             yield number, raw
 
 
-def _line(raw: bytes, number: int, seen: Counter[str]) -> Line:
+def _line(raw: bytes, number: int, ids: dict[str, int], seen: Counter[str]) -> Line:
+    """ids: to the line that has each so far. seen: how often each mark came before."""
     id, mark = str(number), ""
     try:
         document = _parsed(raw, number)
@@ -72,12 +73,12 @@ def _line(raw: bytes, number: int, seen: Counter[str]) -> Line:
         if isinstance(document, dict) and "id" in document:
             id = _own_id(document.pop("id"))
             mark = f"id {id}"
-            if seen[mark]:
-                raise UsageError(f"the id {id!r} came before")
         else:
             # What it says, so that another line above it makes it no other question.
             mark = sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
         seen[mark] += 1
+        if (other := ids.setdefault(id, number)) != number:
+            raise UsageError(f"the id {id!r} is that of line {other}; give this one another")
         return Line(number, id, f"{mark} {seen[mark]}", Asked.parse(document))
     except UsageError as exc:
         return Line(number, id, mark, problem=str(exc))
@@ -89,14 +90,12 @@ def _parsed(raw: bytes, number: int) -> Any:
     try:
         text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         return json.loads(text, parse_constant=_refuse)
-    except UnicodeDecodeError as exc:
-        raise UsageError(f"the line is not UTF-8 (byte {exc.start})") from None
     except (ValueError, RecursionError) as exc:
-        raise UsageError(f"the line is not JSON: {exc}") from None
+        raise UsageError(f"the line is {unread(exc)}") from None
 
 
 def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise UsageError(f"the line is not JSON: {name} is no number of it")
 
 
 def _own_id(given: object) -> str:

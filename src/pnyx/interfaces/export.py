@@ -14,11 +14,12 @@ from typing import Any
 
 from ..core.events import to_json
 from ..core.regex import regex
+from ..providers.redaction import redacted
 from .records import Record
 from .terminal import flat, safe
 from .transcript import Entry, Transcript, money, place_name, quantity, seconds
 
-__all__ = ["Markdown", "Redact", "as_json", "as_markdown", "as_summary", "document", "redacted"]
+__all__ = ["Markdown", "Redact", "as_json", "as_markdown", "as_summary", "document"]
 
 Redact = Callable[[str], str]
 _FENCE = regex(r"( *)(`{3,}|~{3,})\s*(\w*)[^`]*")
@@ -35,19 +36,6 @@ def document(record: Record, redact: Redact = str) -> dict[str, Any]:
 
 def as_json(record: Record, redact: Redact = str) -> str:
     return json.dumps(document(record, redact), indent=2) + "\n"
-
-
-def redacted(value: Any, redact: Redact) -> Any:
-    """A JSON value with every text in it redacted."""
-    match value:
-        case str():
-            return redact(value)
-        case Mapping():
-            return {redact(str(key)): redacted(item, redact) for key, item in value.items()}
-        case list() | tuple():
-            return [redacted(item, redact) for item in value]
-        case _:
-            return value
 
 
 def as_markdown(record: Record, redact: Redact = str) -> str:

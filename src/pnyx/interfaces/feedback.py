@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Connection
 
 from ..errors import UsageError
@@ -12,7 +14,7 @@ from ..run.limits import now
 from ..store import outcomes as kept
 from ..store import runs as store
 
-__all__ = ["keep_feedback"]
+__all__ = ["judgement", "keep_feedback"]
 
 
 def keep_feedback(
@@ -31,3 +33,14 @@ def keep_feedback(
     learner = LEARNER if row.owner == OWNER else row.owner
     kept.record(connection, row.id, learner, now(), judged)
     return row.id, judged
+
+
+def judgement(run_id: str, judged: Judged) -> dict[str, Any]:
+    """What doors tell of it. seats: what each said alone. answers: by model, the last seat of each."""
+    return {
+        "run_id": run_id,
+        "result": judged.result,
+        "gold": judged.gold,
+        "answers": dict(judged.answers),
+        "seats": [{"model": model, "answer": answer} for model, answer in judged.answers],
+    }

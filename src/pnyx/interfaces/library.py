@@ -9,6 +9,8 @@ from functools import partial
 from inspect import signature
 from typing import Any
 
+from pydantic import SkipValidation
+
 from .. import protocols
 from ..core.events import Event
 from ..core.text import Material
@@ -17,7 +19,7 @@ from ..providers.own import Brought
 from ..providers.registry import Providers
 from ..run.given import Response
 from ..run.handle import RunHandle
-from ..run.request import build
+from ..run.request import build, checked
 from ..run.result import Result
 from ..run.runner import Runner
 from ..run.spec import Spec
@@ -40,7 +42,7 @@ async def ask(
     providers: Mapping[str, Brought] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
-    context: Sequence[Material] = (),
+    context: Sequence[Material | str] = (),
     preset: str | None = None,
     roles: Mapping[str, str] | None = None,
     cast: str | None = None,
@@ -55,15 +57,15 @@ async def ask(
 ) -> Result:
     """Put one question to a panel and return the decision with its record.
 
-    panel: model references, "provider:model" or "provider:model*N"; default: the configured one.
+    panel: model references, "provider:model" or "provider:model*N", or one; default: the configured ones.
     options: those of the protocol; `rounds=2` says the same as `options={"rounds": 2}`, and counts where
     both do. providers: objects of one's own by name, beside the configured ones; each needs no more than
-    `async def complete(self, call) -> str`, see `pnyx.Provider` for all it can do. settings: default
-    is what the command line would use. runner: one to share between calls, with its own settings and
-    providers; else one is opened and closed. preset: "quick" or "deep". cast: "diverse" or "redteam", a
-    role for every seat. responses: answers that exist already, for the protocols that take such. ground:
-    search the web first. budget_usd in USD, deadline_s in seconds. allow_unknown_price: with a budget, ask
-    models without a known price.
+    `async def complete(self, call) -> str`, see `pnyx.Provider` for all it can do. settings: default is
+    what the command line would use. runner: one to share between calls, with its own settings and
+    providers; else one is opened and closed. context: what the panel should know, texts or `Material`.
+    preset: "quick" or "deep". cast: "diverse" or "redteam", a role for every seat. responses: answers that
+    exist already, for the protocols that take such. ground: search the web first. budget_usd in USD,
+    deadline_s in seconds. allow_unknown_price: with a budget, ask models without a known price.
 
     A run that fails, pauses or is cancelled says so in `status` and `stop_reason`; what stops it
     from being recorded, or a request that makes no sense, raises `PnyxError`.
@@ -214,16 +216,22 @@ async def _begun(
         yield await chosen.start(_spec(chosen.settings, question, **request))
 
 
+@checked
 def _spec(
-    settings: Settings, question: str, options: Mapping[str, Any] | None = None, **request: Any
+    settings: SkipValidation[Settings],
+    question: str,
+    *,
+    protocol: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    **request: Any,
 ) -> Spec:
     """The run that is asked for. Raises `UsageError` for a name that is neither known nor an option."""
     told = {name: value for name, value in request.items() if name in REQUEST}
     own = {name: value for name, value in request.items() if name not in REQUEST}
-    page = protocols.get(told.get("protocol") or settings.run.protocol)
+    page = protocols.get(protocol or settings.run.protocol)
     for name in {**(options or {}), **own}:
         if name not in page.options:
             known = ", ".join(sorted(page.options)) or "none"
             hint = nearest(name, (*page.options, *REQUEST) if name in own else page.options)
             raise UsageError(f"{page.name} has no option {name!r}{hint}; it has: {known}")
-    return build(settings, question, options={**(options or {}), **own}, **told)
+    return build(settings, question, protocol=page.name, options={**(options or {}), **own}, **told)

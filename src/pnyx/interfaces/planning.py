@@ -80,7 +80,7 @@ def as_json(spec: Spec, reckoned: Plan) -> dict[str, Any]:
             {
                 "seat": seat.label,
                 "model": seat.model,
-                "role": seat.role,
+                "role": seat.role or None,
                 "input_price": seat.price and seat.price.input,
                 "output_price": seat.price and seat.price.output,
             }

@@ -172,7 +172,9 @@ def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
         question=row.question,
         answer=summary.answer or "",
         rounds=summary.rounds,
-        seats=tuple({"seat": s["label"], "model": s["model"], "role": s["role"]} for s in row.spec["seats"]),
+        seats=tuple(
+            {"seat": s["label"], "model": s["model"], "role": s["role"] or None} for s in row.spec["seats"]
+        ),
         dropped=tuple(summary.dropped),
         degraded=bool(summary.dropped),
         usage=dict(summary.usage),

@@ -16,7 +16,8 @@ from typing import Any
 
 from ..core.events import Event, VoteTallied
 from ..pages import self_contained, table
-from .export import Redact, redacted
+from ..providers.redaction import redacted
+from .export import Redact
 from .markup import link, rendered
 from .outcome import UNDECIDED, headline, taken, why
 from .records import Record

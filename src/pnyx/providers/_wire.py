@@ -157,6 +157,9 @@ class Transport(httpx2.AsyncBaseTransport):
             raise wire.fail(
                 "unreachable", f"the connection broke before an answer: {exc}", billed=True
             ) from exc
+        except ValueError as exc:
+            # Of what is to be sent, and found before any of it is: what comes back is never one.
+            raise wire.fail("refused", f"the request cannot be made: {exc}", billed=False) from exc
 
     async def aclose(self) -> None:
         if self._session is not None:

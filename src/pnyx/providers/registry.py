@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Callable, Mapping
 
-from ..config import MASK, database_secrets, proxy_secrets
+from ..config import database_secrets, proxy_secrets
 from ..errors import ConfigError
 from ..paths import models_dir
 from ..settings import KINDS, ProviderSettings, Settings
 from .own import Brought, adapt
+from .redaction import Redactor
 from .seam import Call, Completion, Provider, can_search
 
-__all__ = ["Providers"]
+__all__ = ["Providers", "key_of"]
 
 SHORTEST_SECRET = 6
 """Characters; masking anything shorter would garble what it is meant to keep readable."""
@@ -26,7 +28,11 @@ SHORTEST_KEY = 16
 
 
 class Providers:
-    """Providers by name, configured or built in. extra: a program's own, by name, which it closes."""
+    """Providers by name, configured or built in. extra: a program's own, by name, which it closes.
+
+    redact: masks every key, and every password of a database or proxy, in force. redact_said: for what models
+    say, every key that they repeat.
+    """
 
     def __init__(
         self,
@@ -39,8 +45,8 @@ class Providers:
         self._extra = {name: adapt(own) for name, own in (extra or {}).items()}
         self._opened: dict[str, _Opened] = {}
         keys = _keys(settings, env)
-        self._keys = tuple(key for key in keys if len(key) >= SHORTEST_KEY)
-        self._secrets = _secrets(keys, settings, env)
+        self.redact = Redactor(_secrets(keys, settings, env))
+        self.redact_said = Redactor(key for key in keys if len(key) >= SHORTEST_KEY)
         # Two threads that import parts of the same SDK at once can see each other's half of it.
         self._turn = asyncio.Lock()
 
@@ -63,25 +69,13 @@ class Providers:
             if failure is not None:
                 raise failure
 
-    def redact(self, text: str) -> str:
-        """`text` with every key, and every password of a database or proxy, in force masked."""
-        for secret in self._secrets:
-            text = text.replace(secret, MASK)
-        return text
-
-    def redact_said(self, text: str) -> str:
-        """What a model said, with every key that it repeats masked."""
-        for key in self._keys:
-            text = text.replace(key, MASK)
-        return text
-
     def _opener(self, name: str) -> Callable[[], Provider]:
         provider = self._settings.provider(name)
         if provider.kind == "own":
             raise ConfigError(f"provider {name} is brought along by a program, and this one has not done so")
         if provider.kind == "embedded":
             return lambda: _open_embedded(provider, self._env)
-        key = _key(name, provider, self._env)
+        key = key_of(name, provider, self._env)
         return lambda: _open_hosted(provider, key)
 
 
@@ -91,7 +85,7 @@ class _Opened:
     def __init__(self, open: Callable[[], Provider], turn: asyncio.Lock) -> None:
         self._open = open
         self._turn = turn
-        self._provider: Provider | None = None
+        self._opening: asyncio.Task[Provider] | None = None
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
         return await (await self.opened()).complete(call, on_text)
@@ -100,15 +94,26 @@ class _Opened:
         return await can_search(await self.opened(), model)
 
     async def close(self) -> None:
-        if self._provider is not None:
-            await self._provider.close()
+        if self._opening is not None:
+            await asyncio.wait([self._opening])
+            if self._opening.exception() is None:
+                await self._opening.result().close()
+
+    @property
+    def is_open(self) -> bool:
+        opening = self._opening
+        return opening is not None and opening.done() and opening.exception() is None
 
     async def opened(self) -> Provider:
-        if self._provider is None:
-            async with self._turn:
-                if self._provider is None:
-                    self._provider = await asyncio.to_thread(self._open)
-        return self._provider
+        opening = self._opening
+        if opening is None or (opening.done() and opening.exception() is not None):
+            opening = self._opening = asyncio.create_task(self._open_in_turn())
+        # A thread cannot be stopped, others may wait for it too, and what it opens is to be closed.
+        return await asyncio.shield(opening)
+
+    async def _open_in_turn(self) -> Provider:
+        async with self._turn:
+            return await asyncio.to_thread(self._open)
 
 
 def _open_hosted(provider: ProviderSettings, key: str | None) -> Provider:
@@ -127,12 +132,17 @@ def _open_embedded(provider: ProviderSettings, env: Mapping[str, str]) -> Provid
     )
 
 
-def _key(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> str | None:
+def key_of(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> str | None:
     """The provider's key, None where none is wanted. Raises `ConfigError`, naming the variable."""
     if not provider.key_variables:
         return None
     for variable in provider.key_variables:
         if key := env.get(variable, "").strip():
+            if not re.fullmatch("[!-~]+", key):
+                raise ConfigError(
+                    f"${variable}, the key of provider {name}, holds a blank, a line break or something else "
+                    "that no key has; set it to the key alone"
+                )
             return key
     raise ConfigError(
         f"provider {name} needs its key in {' or '.join(f'${v}' for v in provider.key_variables)}"
@@ -140,14 +150,15 @@ def _key(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> str |
 
 
 def _keys(settings: Settings, env: Mapping[str, str]) -> set[str]:
-    """The keys of hosts that the environment holds."""
+    """The keys of hosts and of search services that the environment holds."""
     variables = {variable for kind in KINDS.values() for variable in kind.keys}
+    variables.update(settings.tools.web_search.key_variables)
     for provider in settings.providers.values():
         variables.update(provider.key_variables)
     return {env.get(variable, "").strip() for variable in variables}
 
 
-def _secrets(keys: set[str], settings: Settings, env: Mapping[str, str]) -> tuple[str, ...]:
-    """All that must not be shown, longest first, so that one that holds another is masked whole."""
+def _secrets(keys: set[str], settings: Settings, env: Mapping[str, str]) -> set[str]:
+    """All that must not be shown."""
     found = {*keys, *database_secrets(settings.storage.url or ""), *proxy_secrets(env)}
-    return tuple(sorted((s for s in found if len(s) >= SHORTEST_SECRET), key=len, reverse=True))
+    return {secret for secret in found if len(secret) >= SHORTEST_SECRET}

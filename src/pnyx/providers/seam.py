@@ -15,7 +15,17 @@ from ..core.models import Usage
 from ..core.steps import Schema
 from ..core.toolcalls import ToolCall, ToolSpec
 
-__all__ = ["Call", "Completion", "Message", "Provider", "ToolCall", "ToolSpec", "can_search", "opened"]
+__all__ = [
+    "Call",
+    "Completion",
+    "Message",
+    "Provider",
+    "ToolCall",
+    "ToolSpec",
+    "can_search",
+    "is_open",
+    "opened",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,11 @@ class Provider(Protocol):
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion: ...
 
     async def close(self) -> None: ...
+
+
+def is_open(provider: Provider) -> bool:
+    """Whether there is nothing left to wait for in `opened`."""
+    return bool(getattr(provider, "is_open", not hasattr(provider, "opened")))
 
 
 async def opened(provider: Provider) -> None:

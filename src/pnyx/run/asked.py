@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
@@ -14,7 +16,7 @@ from ..settings import Settings, nearest
 from .request import build
 from .spec import Spec
 
-__all__ = ["Amount", "Asked", "Body", "explained"]
+__all__ = ["Amount", "Asked", "Body", "explained", "unread"]
 
 MOST = 100
 """Entries of a list or an object: a panel holds no more, and answers are compared with each other."""
@@ -116,10 +118,11 @@ _LENGTHS = {"too_short": "at least", "too_long": "at most", "string_too_long": "
 
 def explained(errors: Sequence[Any], fields: Iterable[str] = ()) -> str:
     """Pydantic's first error in our words. fields: those that there are, for a name that is nearly one."""
-    error = errors[0]
-    # Deeper parts name the type that a value was tried as; the first may be where it was found.
-    place = [str(part)[:40] for part in error["loc"] if part not in ("body", "query", "header", "path")]
-    where = ".".join(place[:2])
+    place = _place(errors[0])
+    # Where one of several types may stand, each says that it is not met; but a number is one, finite or not.
+    same = [error for error in errors if _place(error) == place]
+    error = next((error for error in same if error["type"] == "finite_number"), same[0])
+    where = ".".join(place)
     if error["type"] == "json_invalid":
         return f"the body is not JSON: {error['ctx']['error']}"
     if not place:
@@ -132,6 +135,26 @@ def explained(errors: Sequence[Any], fields: Iterable[str] = ()) -> str:
         return f"{where} must have {_length(error)}"
     need = (NEEDS | _JSON).get(error["type"], error["msg"]).format_map(error.get("ctx", {}))
     return f"{where} must be {need}, not {_kind(error['input'])}"
+
+
+def unread(exc: Exception) -> str:
+    """Why `json.loads` could not read a text, in our words."""
+    match exc:
+        case UnicodeDecodeError():
+            return f"not UTF-8 (byte {exc.start})"
+        case json.JSONDecodeError():
+            return f"not JSON: {exc}"
+        case RecursionError():
+            return "not JSON that can be read: it is nested too deep"
+        case _:
+            most = sys.get_int_max_str_digits()
+            return f"not JSON that can be read: a number has more than {most:,} digits"
+
+
+def _place(error: Any) -> list[str]:
+    """Deeper parts name the type that a value was tried as; the first may be where it was found."""
+    parts = [str(part)[:40] for part in error["loc"] if part not in ("body", "query", "header", "path")]
+    return parts[:2]
 
 
 def _length(error: Any) -> str:

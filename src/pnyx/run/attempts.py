@@ -6,7 +6,6 @@ The only place that sends a request, and the only retry loop.
 from __future__ import annotations
 
 import asyncio
-import math
 import sys
 import time
 from collections.abc import Sequence
@@ -17,26 +16,25 @@ from zlib import crc32
 
 from ..core.compaction import fit, texts, tokens
 from ..core.events import CallFailed, CallFinished, CallStarted, SeatDropped, Token
-from ..core.models import Seat
 from ..core.steps import Ask
 from ..core.structured import read_object
 from ..core.sycophancy import refusal, silent
 from ..core.toolcalls import ToolSpec
 from ..errors import OutOfBudget, ProviderError
-from ..providers.seam import Call, Completion, Message, Provider, can_search, opened
+from ..providers.redaction import Arriving
+from ..providers.seam import Call, Completion, Message, Provider, can_search, is_open, opened
 from .budget import nusd, usd
 from .drive import Where
 from .journal import Outcome
 from .limits import Deadline, Gate, delay, now
 from .searching import TOOL
+from .windows import room, window
 
 if TYPE_CHECKING:
     from .calls import Caller
 
 __all__ = ["Attempts"]
 
-REPLY_TOKENS = 1024
-"""What is kept free for a reply, at most."""
 SQUEEZE = 0.6
 """What is left of a request that the host found too long."""
 SOURCES, ADDRESS = 20, 500
@@ -78,13 +76,12 @@ class Attempts:
         caller.check_quorum()
         gate = caller.gates[seat.provider]
         provider = caller.open_provider(seat.provider)
-        with suppress(ProviderError):  # told when it is asked
-            await opened(provider)
-        if caller.searches and TOOL in self.ask.tools and await can_search(provider, seat.name):
-            self.searches = caller.searches
+        searching = caller.searches and TOOL in self.ask.tools
+        if searching or not is_open(provider):
+            await caller.unless_halted(self._ready(provider))
         call_deadline: Deadline | None = None
         tries, squeezed = 0, False
-        if not self._fit(_window(seat)):
+        if not self._fit(window(seat)):
             return self._unsendable()
         while True:
             if (refused := self._refused()) is not None:
@@ -122,6 +119,12 @@ class Attempts:
                 return failed
             await caller.pause(wait)
 
+    async def _ready(self, provider: Provider) -> None:
+        with suppress(ProviderError):  # told when it is asked
+            await opened(provider)
+        if TOOL in self.ask.tools and await can_search(provider, self.ask.seat.name):
+            self.searches = self.caller.searches
+
     def _fit(self, room: float) -> bool:
         """Shorten what others said, and what tools were asked and gave, until the request has at most `room`
         tokens. False where it cannot be."""
@@ -133,7 +136,7 @@ class Attempts:
 
     async def _intend(self) -> CallStarted:
         caller, ask, sent = self.caller, self.ask, self._sent()
-        max_tokens = _room(ask.seat, sent, caller.limits.max_output_tokens)
+        max_tokens = room(ask.seat, sent, caller.limits.max_output_tokens)
         started = CallStarted(
             **self.common,
             time=now(),
@@ -213,18 +216,23 @@ class Attempts:
             searches=self.searches,
         )
 
-        def on_text(text: str) -> None:
-            caller.journal.show(Token(**self.common, run_id=caller.journal.run_id, text=text))
+        def show(text: str) -> None:
+            caller.journal.show(Token(**self.common, time=now(), run_id=caller.journal.run_id, text=text))
 
+        arriving = Arriving(caller.redact_said, show)
         began = time.monotonic()
         result: Completion | ProviderError
         try:
             async with asyncio.timeout(timeout):
-                result = await provider.complete(call, on_text if caller.streaming and not quiet else None)
+                result = await provider.complete(
+                    call, arriving.add if caller.streaming and not quiet else None
+                )
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {timeout:.0f} s", billed=True)
         except ProviderError as exc:
             result = exc
+        finally:
+            arriving.end()
         return Sent(started, result, time.monotonic() - began)
 
     def _tools(self) -> tuple[ToolSpec, ...]:
@@ -244,16 +252,18 @@ class Attempts:
             started, ask.seat.price, done.usage, self._sent(), bool(done.text), done.searches
         )
         absent = None if done.tool_calls and ask.tools else _absence(done)
-        said = caller.redact_said(done.text)
+        redact = caller.redact_said
+        text = redact(done.text)
         finished = CallFinished(
             **self.common,
             time=now(),
             attempt=started.attempt,
             fingerprint=self.mark,
-            model=done.model or ask.seat.model,
-            text=said,
-            tool_calls=tuple(asdict(call) for call in done.tool_calls),
-            data=read_object(said) if ask.schema else None,
+            model=redact(done.model) or ask.seat.model,
+            text=text,
+            tool_calls=tuple(redact.within(asdict(call)) for call in done.tool_calls),
+            # Once more: what is read may be a key that was spelt with escapes.
+            data=redact.within(read_object(text)) if ask.schema else None,
             finish_reason=done.finish_reason,
             input_tokens=bill.usage.input_tokens,
             cached_tokens=bill.usage.cached_tokens,
@@ -263,7 +273,7 @@ class Attempts:
             usage_flag=bill.flag,
             absent=absent,
             searches=done.searches,
-            sources=tuple(url for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
+            sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             elapsed_s=round(elapsed, 3),
         )
         caller.record(started, bill.cost_nusd or 0, finished)
@@ -372,16 +382,3 @@ def _messages(ask: Ask) -> tuple[Message, ...]:
             for call, result in zip(turn.calls, turn.results, strict=True)
         ]
     return tuple(messages)
-
-
-def _window(seat: Seat) -> float:
-    """Tokens that a request to the seat may have, with some of its window left for the reply."""
-    return math.inf if seat.context is None else seat.context - min(seat.context // 4, REPLY_TOKENS)
-
-
-def _room(seat: Seat, prompt: str, limit: int) -> int:
-    """Output tokens to ask for: the limit, the model's own, and what its window leaves, at least 16."""
-    room = limit if seat.max_output is None else min(limit, seat.max_output)
-    if seat.context is not None:
-        room = min(room, seat.context - tokens(prompt))
-    return max(room, 16)

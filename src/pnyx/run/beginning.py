@@ -69,7 +69,7 @@ def run_started(spec: Spec, row: store.RunRow) -> RunStarted:
         time=row.created_at,
         question=spec.question,
         protocol=spec.protocol,
-        seats=tuple({"seat": s.label, "model": s.model, "role": s.role} for s in spec.seats),
+        seats=spec.seated,
         options=spec.options,
         seed=spec.seed,
         budget_usd=spec.budget_usd,

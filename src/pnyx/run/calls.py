@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from ..core.events import (
     CallFailed,
@@ -20,6 +20,7 @@ from ..core.models import NUSD, Seat
 from ..core.steps import Ask, Enter, Reply, Tell, Use
 from ..core.toolcalls import ToolCall, ToolResult
 from ..errors import DeadlinePassed, Halted, NoQuorum, SeatAbsent
+from ..providers.redaction import Redactor
 from ..providers.seam import Provider
 from ..store.ledger import Account
 from ..tools import Toolbox
@@ -33,6 +34,7 @@ from .limits import Deadline, Gate, Limits, now
 
 __all__ = ["Caller"]
 
+T = TypeVar("T")
 GIVEN_UP = "not waited for: the outcome was certain without it; the reservation is charged"
 UNKNOWN = "in flight when the run stopped: the outcome is unknown, the reservation is charged"
 
@@ -41,9 +43,9 @@ UNKNOWN = "in flight when the run stopped: the outcome is unknown, the reservati
 class Caller:
     """Performs the leaves of one run's tree of steps.
 
-    open_provider: name -> provider. redact: takes secrets out of error messages; redact_said: keys out of
-    replies. streaming: whether anyone looks at tokens. searches: of the web, that a seat's host may make by
-    itself in one request, where it can. warn_usd: spent in the run, from where on it warns, once.
+    open_provider: name -> provider. redact: takes secrets out of error messages; redact_said: keys out of all
+    that models say. streaming: whether anyone looks at tokens. searches: of the web, that a seat's host may
+    make by itself in one request, where it can. warn_usd: spent in the run, from where on it warns, once.
     """
 
     journal: Journal
@@ -55,8 +57,8 @@ class Caller:
     gates: Mapping[str, Gate]
     open_provider: Callable[[str], Provider]
     toolbox: Toolbox = field(default_factory=Toolbox)
-    redact: Callable[[str], str] = lambda text: text
-    redact_said: Callable[[str], str] = lambda text: text
+    redact: Redactor = field(default_factory=Redactor)
+    redact_said: Redactor = field(default_factory=Redactor)
     hedging: Hedging = field(default_factory=Hedging)
     circuits: Circuits = field(default_factory=Circuits)
     streaming: bool = False
@@ -67,7 +69,7 @@ class Caller:
     halting: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def halt(self, why: Halted) -> None:
-        """Let no further request out. Those in flight are still received and recorded."""
+        """Let no further request out. Those in flight are still received and recorded; tools are cut off."""
         if self.halted is None:
             self.halted = why
             if not self.halting.done():
@@ -102,9 +104,9 @@ class Caller:
         """The tool's result, from the journal when it is there. Raises `Halted`."""
         known = self.journal.result(key, step.fingerprint)
         if known is None:
-            self.check()
             began = time.monotonic()
-            result = await self.toolbox.run(step.tool, step.arguments)
+            # One that is cut off leaves nothing: tools only read, so a resume uses it again.
+            result = await self.unless_halted(self.toolbox.run(step.tool, step.arguments))
             known = ToolCalled(
                 **_common(key, where),
                 seat=None if step.seat is None else step.seat.label,
@@ -140,7 +142,9 @@ class Caller:
     def check(self) -> None:
         """Raise what stops this run from sending another request."""
         if self.halted is None and self.deadline.left <= 0:
-            self.halt(DeadlinePassed("the run's deadline has passed; `pnyx resume ID` goes on"))
+            self.halt(
+                DeadlinePassed("the run's deadline has passed; `pnyx resume ID --deadline SECONDS` goes on")
+            )
         if self.halted is not None:
             raise self.halted.with_traceback(None)
 
@@ -148,6 +152,20 @@ class Caller:
         """Wait between two attempts, unless the run halts first."""
         await asyncio.wait([self.halting], timeout=min(seconds, max(self.deadline.left, 0)))
         self.check()
+
+    async def unless_halted(self, work: Coroutine[Any, Any, T]) -> T:
+        """What `work` gives. It is cut off where the run halts first, which raises `Halted`."""
+        task = asyncio.create_task(work)
+        either: tuple[asyncio.Future[Any], ...] = (task, self.halting)
+        try:
+            while not task.done():
+                self.check()
+                left = None if self.deadline.at is None else max(self.deadline.left, 0)
+                await asyncio.wait(either, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            return task.result()
+        finally:
+            if task.cancel():
+                await asyncio.gather(task, return_exceptions=True)
 
     def write_off(self, branches: Sequence[str] = ("",), why: str = UNKNOWN) -> list[CallStarted]:
         """Close requests whose outcome is not known: charged at their reservation, and told.

@@ -114,15 +114,19 @@ class RunHandle:
         else:
             queue.put_nowait(None)
         try:
+            over: set[str] = set()
             for event in await self.database.read(partial(store.log, run_id=self.run_id, after=after)):
                 after = event.seq or after
+                _follow(over, event)
                 yield event
             while (live := await queue.get()) is not None:
                 if isinstance(live, Token):
-                    if tokens:
+                    # While the log was read, more may have been said, and written into it.
+                    if tokens and live.key not in over:
                         yield live
                 elif (live.seq or 0) > after:
                     after = live.seq or after
+                    _follow(over, live)
                     yield live
             if self._last is not None and (self._last.seq is None or self._last.seq > after):
                 yield self._last
@@ -246,7 +250,11 @@ class RunHandle:
         await self.caller.journal.append(*events, columns=columns)
 
     def _ended(self, status: str, stop_reason: str, message: str = "") -> Result:
-        """A result without a decision: the best answer so far, and why there is no better one."""
+        """A result without a decision: the best answer so far, and why there is no better one.
+
+        message: where it says how to go on, with `ID` for this run.
+        """
+        message = self.caller.redact(message.replace("pnyx resume ID", f"pnyx resume {self.run_id}"))
         decision = Decision(
             answer=self.summary.answer or "",
             status=status,
@@ -270,7 +278,7 @@ class RunHandle:
             run_id=self.run_id,
             protocol=self.spec.protocol,
             question=self.spec.question,
-            seats=tuple({"seat": s.label, "model": s.model, "role": s.role} for s in self.spec.seats),
+            seats=self.spec.seated,
             dropped=dropped,
             degraded=bool(dropped),
             usage=dict(self.summary.usage),
@@ -279,3 +287,12 @@ class RunHandle:
 
     def _elapsed(self) -> float:
         return round(self.spent_s + time.monotonic() - self._began, 3)
+
+
+def _follow(over: set[str], event: Event) -> None:
+    """over: keys of steps whose last request is answered, or failed."""
+    match event:
+        case CallStarted():
+            over.discard(event.key)
+        case CallFinished() | CallFailed():
+            over.add(event.key)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from inspect import signature
+from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar
+
+from pydantic import BeforeValidator, ConfigDict, SkipValidation, ValidationError, validate_call
 
 from .. import protocols
+from ..config import NEEDS
+from ..core.decision import Given
 from ..core.roles import assign
 from ..core.steps import Protocol
 from ..core.text import Material
@@ -15,33 +21,84 @@ from ..providers.catalogue import Catalogue, default_panel, parse_seats
 from ..providers.catalogue import seats as deal
 from ..settings import BudgetSettings, RunSettings, Settings, ToolsSettings
 from ..tools.open import wanted
-from .given import Response, given
+from .given import given
 from .limits import Limits
 from .searching import SEARCHES, TOOL
 from .spec import Spec
 
-__all__ = ["build", "shared_caps"]
+__all__ = ["build", "checked", "shared_caps"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_HELD = ConfigDict(strict=True, defer_build=True, revalidate_instances="always")
+_NEEDS = NEEDS | {
+    "dict_type": "a mapping",
+    "is_instance_of": "a list",
+    "iterable_type": "a list",
+    "dataclass_exact_type": "text or a pnyx.{class_name}",
+}
+"""What an argument must be, where it has another name than in settings."""
 
 
+def checked(function: Callable[P, T]) -> Callable[P, T]:
+    """`function`, which raises `UsageError` for an argument that is not what its annotation says."""
+    held, names = validate_call(config=_HELD)(function), list(signature(function).parameters)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return held(*args, **kwargs)
+        except ValidationError as exc:
+            error = exc.errors(include_url=False)[0]
+        first, *place = error["loc"]
+        where = names[first] if isinstance(first, int) else str(first)
+        where = f"a key of {where}" if "[key]" in place else ".".join((where, *map(str, place)))
+        need = _NEEDS.get(error["type"], error["msg"]).format_map(error.get("ctx", {}))
+        raise UsageError(f"{where} must be {need}, not {error['input']!r:.80}")
+
+    return call
+
+
+def _listed(value: object) -> object:
+    """One alone is a list of one: a text is no list of letters, nor an answer one of its keys."""
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str | Material | Given | Mapping) else value
+
+
+def _material(value: object) -> object:
+    return Material("Context", value) if isinstance(value, str) else value
+
+
+References: TypeAlias = Annotated[Sequence[str], BeforeValidator(_listed)]
+Context: TypeAlias = Annotated[
+    Sequence[Annotated[Material, BeforeValidator(_material)]], BeforeValidator(_listed)
+]
+Responses: TypeAlias = Annotated[Iterable[Any], BeforeValidator(_listed)]
+Amount: TypeAlias = Annotated[float | None, SkipValidation]
+"""`Spec.check` tells what it must be, of a resumed run too."""
+
+
+@checked
 def build(
-    settings: Settings,
+    settings: SkipValidation[Settings],
     question: str,
     *,
     protocol: str | None = None,
-    panel: Sequence[str] = (),
+    panel: References = (),
     options: Mapping[str, Any] | None = None,
     preset: str | None = None,
     roles: Mapping[str, str] | None = None,
-    budget_usd: float | None = None,
-    deadline_s: float | None = None,
-    seed: int | None = None,
-    context: Sequence[Material] = (),
+    budget_usd: Amount = None,
+    deadline_s: Amount = None,
+    seed: Annotated[int | None, SkipValidation] = None,
+    context: Context = (),
     owner: str = "local",
     batch: str | None = None,
     allow_unknown_price: bool = False,
     tools: bool | None = None,
     cast: str | None = None,
-    responses: Iterable[Response] = (),
+    responses: Responses = (),
     ground: bool = False,
     conversation: str | None = None,
 ) -> Spec:

@@ -92,6 +92,11 @@ class Spec:
         return Brief(self.question, self.today, self.options, self.context, self.responses)
 
     @property
+    def seated(self) -> tuple[Mapping[str, Any], ...]:
+        """The seats as events and results tell them."""
+        return tuple({"seat": s.label, "model": s.model, "role": s.role or None} for s in self.seats)
+
+    @property
     def caps(self) -> dict[str, float | None]:
         """What a call is charged to, and how much each may hold: scope -> USD, None without a cap.
 

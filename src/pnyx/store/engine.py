@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, create_engine, event, text
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 
-from ..errors import PnyxError, StoreError
+from ..address import located
+from ..errors import ConfigError, PnyxError, StoreError
 from .postgresql import PostgreSQL, Work, refuses
 from .prepared import driver_of
 from .schema import REVISION
@@ -55,24 +56,29 @@ class Database:
 
     @classmethod
     async def open(cls, url: str | Path) -> Database:
-        """Open and, where needed, create or migrate the database at a SQLAlchemy URL or an SQLite path.
+        """Open and, where needed, create or migrate the database at a URL or an SQLite path.
 
         Raises `StoreError`, naming the database, when it is corrupt, newer than this pnyx, not a
-        pnyx database, or cannot be reached. Nothing is overwritten.
+        pnyx database, or cannot be reached. Nothing is overwritten. `ConfigError`: no URL of a database.
         """
-        where = _url(url)
+        try:
+            where = located(str(url))
+        except ValueError as exc:
+            raise ConfigError(f"the URL of the database {exc}") from exc
         backend: _Backend
-        if where.get_backend_name() == "sqlite":
-            name = str(where.database)
+        if isinstance(where, Path):
+            name = str(where)
             with _Explained(name):
-                _prepare_file(Path(name))
+                _prepare_file(where)
             backend = _SQLite(where)
         else:
-            name = where.render_as_string(hide_password=True)
-            backend = PostgreSQL(where)
+            name = where.name
+            with _Explained(name, Exception):
+                backend = PostgreSQL(where)
         database = cls(name, backend)
         try:
-            revision = await database.read(_revision)
+            with _Explained(name, Exception):
+                revision = await backend.read(_revision)
             if revision != REVISION:
                 with _Explained(name):
                     await backend.write([lambda connection: _migrate(connection, name)], repeatable=True)
@@ -174,8 +180,11 @@ def _fail(group: Sequence[_Item], exc: Exception) -> None:
 
 
 class _SQLite:
-    def __init__(self, url: URL) -> None:
-        self._engine = create_engine(url, connect_args={"timeout": BUSY_S, "check_same_thread": False})
+    def __init__(self, file: Path) -> None:
+        self._engine = create_engine(
+            URL.create("sqlite", database=str(file)),
+            connect_args={"timeout": BUSY_S, "check_same_thread": False},
+        )
         event.listen(self._engine, "connect", _configure)
         self._writer = ThreadPoolExecutor(1, "pnyx-write")
         self._readers = ThreadPoolExecutor(4, "pnyx-read")
@@ -218,18 +227,25 @@ class _SQLite:
 
 
 class _Explained:
-    """Turns what the driver raises into a `StoreError` that names the database and says what to do."""
+    """Turns what the driver raises into a `StoreError` that names the database and says what to do.
 
-    def __init__(self, name: str) -> None:
+    more: what else is taken for the database's doing; where it is opened, libraries take what stands in its
+    URL (a host, a certificate, a number) and fail in any way they have.
+    """
+
+    def __init__(self, name: str, *more: type[Exception]) -> None:
         self.name = name
+        self._raised = (*_DATABASE, *more)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, _: object, exc: BaseException | None, __: object) -> None:
-        if exc is None or isinstance(exc, PnyxError) or not isinstance(exc, _DATABASE):
+        if exc is None or isinstance(exc, PnyxError) or not isinstance(exc, self._raised):
             return
-        reason = str(exc.orig if isinstance(exc, DBAPIError) else exc).partition("\n")[0]
+        told = exc.orig if isinstance(exc, DBAPIError) else exc
+        # A server that never answers raises a TimeoutError without a word.
+        reason = str(told).partition("\n")[0] or type(told).__name__
         hint = next((hint for sign, hint in _HINTS if sign in reason.lower()), "")
         error = _WorkError if isinstance(exc, _ITS_DATA) or refuses(exc) else StoreError
         raise error(f"database {self.name}: {reason}{hint}") from exc
@@ -257,20 +273,10 @@ _HINTS = (
     ("disk image is malformed", "; it is damaged and was left as it is: restore a backup, or move it away"),
     ("not a database", "; it was left as it is: name another with PNYX_DATABASE, or move it away"),
     ("unable to open", "; check that the folder exists and is writable"),
+    ("no such file", "; check the files that its URL names"),
     ("connect", "; check that the server runs and the address is right"),
+    ("timeouterror", "; check that the server runs, the address is right, and it lets this machine in"),
 )
-
-
-def _url(url: str | Path) -> URL:
-    if isinstance(url, Path) or "://" not in url:
-        return URL.create("sqlite", database=str(Path(url).expanduser()))
-    try:
-        where = make_url(url)
-    except SQLAlchemyError as exc:
-        raise StoreError("the database URL cannot be read: scheme://user:password@host:port/name") from exc
-    if where.get_backend_name() not in ("sqlite", "postgresql"):
-        raise StoreError(f"database {where.get_backend_name()!r} is not supported; use sqlite or postgresql")
-    return where.set(drivername="sqlite") if where.get_backend_name() == "sqlite" else where
 
 
 def _prepare_file(path: Path) -> None:

@@ -56,6 +56,7 @@ class Account:
 _MORE = {"run": "`pnyx resume ID --budget USD` goes on with more"} | {
     kind: f"raise budget.{kind}_usd, then `pnyx resume ID` goes on" for kind in ("day", "batch", "key")
 }
+"""What to do about an account that is full, by its kind. ID is filled in where the run is known."""
 
 
 class Exhausted(OutOfBudget):

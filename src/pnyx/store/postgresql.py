@@ -9,13 +9,16 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 from sqlalchemy import Connection, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from ..address import Server
 
 __all__ = ["PostgreSQL", "Work", "refuses"]
 
@@ -40,13 +43,14 @@ _REFUSED = ("21", "22", "23", "42", "54")
 class PostgreSQL:
     """Goes on when the server was away for less than `AWAY_S`, and commits no write twice."""
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, server: Server) -> None:
         # asyncpg is only loaded by those who keep their runs in PostgreSQL.
         from sqlalchemy.ext.asyncio import create_async_engine
 
-        if url.drivername == "postgresql":
-            url = url.set(drivername="postgresql+asyncpg")
-        self._engine = create_async_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=15)
+        url, rest = _addressed(server.parameters)
+        self._engine = create_async_engine(
+            url, connect_args={"dsn": rest}, pool_pre_ping=True, pool_size=5, max_overflow=15
+        )
         self._name = secrets.token_hex(8)
         self._met = False
         self._wrote = False
@@ -102,6 +106,20 @@ class PostgreSQL:
                 async with self._engine.begin() as connection:
                     await connection.execute(_FORGET, {"writer": self._name, "old": time.time() - FORGET_S})
         await self._engine.dispose()
+
+
+def _addressed(parameters: Mapping[str, str]) -> tuple[URL, str]:
+    """What SQLAlchemy reads itself, and the rest in the one form in which asyncpg takes all of it."""
+    mine = ("host", "port", "prepared_statement_cache_size")
+    url = URL.create(
+        "postgresql+asyncpg",
+        username=parameters.get("user"),
+        password=parameters.get("password"),
+        database=parameters.get("dbname"),
+        query={name: parameters[name] for name in mine if name in parameters},
+    )
+    told = {*mine, "user", "password", "dbname"}
+    return url, f"postgresql://?{urlencode({k: v for k, v in parameters.items() if k not in told})}"
 
 
 _MARK = text(

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.engine import URL, make_url
-
+from ..address import Server, located
 from ..errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class Queue:
     @classmethod
     async def open(cls, url: str) -> Queue:
         """As `open_queue`, for the caller to close."""
-        _check_url(url)
+        server = _server(url)
         try:
             # An optional extra.
             import procrastinate
@@ -63,15 +62,15 @@ class Queue:
             from procrastinate.schema import SchemaManager
         except ImportError as exc:
             raise ConfigError(f"the queue needs {exc.name}: pip install 'pnyx[worker]'") from exc
-        where = make_url(url)
         tables = SchemaManager.get_schema()
         schema = f"{SCHEMA}_{hashlib.sha256(tables.encode()).hexdigest()[:8]}"
-        parameters = _parameters(where, {option.keyword.decode() for option in _known()})
-        with _explained(name := where.render_as_string(hide_password=True)):
+        parameters = _parameters(server)
+        with _explained(name := server.name):
             async with await psycopg.AsyncConnection.connect(**parameters) as connection:
                 await _make(connection, schema, tables)
             connector = procrastinate.PsycopgConnector(
-                kwargs=parameters | {"options": f"-c search_path={schema}"},
+                # Of two settings of one thing, the last one counts.
+                kwargs=parameters | {"options": f"{parameters.get('options', '')} -c search_path={schema}"},
                 min_size=1,
                 max_size=4,
                 timeout=WAIT_S,
@@ -185,7 +184,7 @@ class Queue:
 
 @asynccontextmanager
 async def open_queue(url: str) -> AsyncIterator[Queue]:
-    """The queue of the database at a SQLAlchemy URL, made where there is none.
+    """The queue of the database at a URL, made where there is none.
 
     Raises `ConfigError` for another database than PostgreSQL and where procrastinate is not installed.
     """
@@ -199,33 +198,28 @@ async def open_queue(url: str) -> AsyncIterator[Queue]:
         await queue.close()
 
 
-def _check_url(url: str) -> None:
+def _server(url: str) -> Server:
     """Raises `ConfigError` for a database that cannot hold a queue."""
-    if not url.startswith("postgresql"):
+    try:
+        where = located(url)
+    except ValueError as exc:
+        raise ConfigError(f"the URL of the database {exc}") from exc
+    if not isinstance(where, Server):
         raise ConfigError(
             "the queue that workers share needs PostgreSQL: set [storage] url = "
             '"postgresql://USER@HOST/NAME", or PNYX_DATABASE'
         )
+    return where
 
 
 def _job(job: Any) -> Job:
     return Job(job.id, str(job.task_kwargs["run_id"]), job.attempts)
 
 
-def _known() -> Any:
-    # Only an installed extra gets here.
-    from psycopg.pq import Conninfo
-
-    return Conninfo.get_defaults()
-
-
-def _parameters(url: URL, known: Set[str]) -> dict[str, Any]:
-    """What libpq is told, of a URL that is written for asyncpg: what only that one knows is left out."""
-    plain = url.set(drivername="postgresql+psycopg", query={})
-    _, parameters = plain.get_dialect()().create_connect_args(plain)
-    query = {"sslmode" if k == "ssl" else k: v for k, v in url.query.items()}
-    more = {k: v for k, v in query.items() if k in known}
-    return {**parameters, "connect_timeout": round(WAIT_S), **more}
+def _parameters(server: Server) -> dict[str, Any]:
+    """What libpq is told: all but what is SQLAlchemy's."""
+    told = {k: v for k, v in server.parameters.items() if k != "prepared_statement_cache_size"}
+    return told | {"connect_timeout": round(WAIT_S)}
 
 
 async def _make(connection: Any, schema: str, tables: str) -> None:
@@ -258,7 +252,8 @@ def _explained(name: str, *but: type[Exception]) -> Iterator[None]:
         yield
     except but:
         raise
-    except (ConnectorException, psycopg.Error, OSError) as exc:
+    # A host's name that cannot be one is a UnicodeError.
+    except (ConnectorException, psycopg.Error, OSError, UnicodeError) as exc:
         reason = str(exc.__cause__ or exc).partition("\n")[0]
         hint = ""
         if isinstance(exc, psycopg.errors.InsufficientPrivilege):

@@ -135,10 +135,10 @@ def open_engine(settings: SearchSettings, env: Mapping[str, str]) -> Engine:
     """The service that the settings name. Raises `ToolError` saying what it lacks."""
     match settings.backend:
         case "tavily":
-            key = _key(settings, env, "TAVILY_API_KEY", "Tavily", "tavily.com")
+            key = _key(settings, env, "Tavily", "tavily.com")
             return tavily(settings.base_url or "https://api.tavily.com", key)
         case "exa":
-            key = _key(settings, env, "EXA_API_KEY", "Exa", "exa.ai")
+            key = _key(settings, env, "Exa", "exa.ai")
             return exa(settings.base_url or "https://api.exa.ai", key)
         case "searxng":
             return searxng(settings.base_url or "")
@@ -151,9 +151,9 @@ def open_engine(settings: SearchSettings, env: Mapping[str, str]) -> Engine:
             raise ToolError(f"no search back end is set; {HOW}")
 
 
-def _key(settings: SearchSettings, env: Mapping[str, str], usual: str, name: str, site: str) -> str:
+def _key(settings: SearchSettings, env: Mapping[str, str], name: str, site: str) -> str:
     # As with models, the usual key is for the maker's own host; another host's variable is named.
-    variable = settings.api_key_env or (usual if settings.base_url is None else None)
+    variable = settings.api_key_env or (settings.usual_key if settings.base_url is None else None)
     if variable is None:
         raise ToolError(f"tools.web_search.api_key_env must name the key for {settings.base_url}")
     if not env.get(variable):

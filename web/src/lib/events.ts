@@ -13,7 +13,7 @@ interface Base {
 export interface SeatRow {
   seat: string;
   model: string;
-  role: string;
+  role: string | null;
 }
 
 export interface RunStarted extends Base {

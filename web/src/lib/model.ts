@@ -28,7 +28,7 @@ export interface Turn {
 export interface Seat {
   label: string;
   model: string;
-  role: string;
+  role: string | null;
   state: SeatState;
   phase: string;
   calls: number;

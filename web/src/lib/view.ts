@@ -254,7 +254,7 @@ function flagged(view: View, result: E.Result): View {
   return { ...view, stages: view.stages.map((stage) => (stage === last ? { ...stage, turns } : stage)) };
 }
 
-function newSeat(label: string, model: string, role = ""): Seat {
+function newSeat(label: string, model: string, role: string | null = ""): Seat {
   const none = { calls: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, busy_s: 0 };
   return { label, model, role, state: "waiting", phase: "", ...none, open: {}, dropped: null };
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
@@ -17,10 +16,12 @@ import click
 
 from ... import __version__
 from ...errors import PnyxError, UsageError
-from ..terminal import ClosedPipe, safe
+from ..terminal import ClosedPipe
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from .output import Output
 
 __all__ = ["COMMANDS", "cli", "main"]
 
@@ -123,9 +124,12 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
             stream.reconfigure(errors="backslashreplace")
     try:
         _check_text(given)
-        code = cli.main(given, prog_name="pnyx", standalone_mode=False)
+        code = _done(given)
     except PnyxError as exc:
         code = _complain(str(exc), exc.exit_code)
+    except click.exceptions.NoArgsIsHelpError as exc:
+        code = exc.exit_code
+        _output().err.line(exc.format_message())
     except click.UsageError as exc:
         path = exc.ctx.command_path if exc.ctx is not None else "pnyx"
         code = _complain(f"{exc.format_message()} (see {path} --help)", exc.exit_code)
@@ -165,9 +169,23 @@ def _check_text(args: Sequence[str]) -> None:
             raise UsageError(f"the argument {arg[:80]!r} is not UTF-8") from None
 
 
-def _complain(message: str, code: int) -> int:
+def _done(args: list[str]) -> object:
+    """What the command says of how it ended. Raises `PnyxError` where help or a version cannot be written."""
     try:
-        print(f"pnyx: {safe(message)}", file=sys.stderr, flush=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        return cli.main(args, prog_name="pnyx", standalone_mode=False)
+    except OSError:
+        # What click could not write by itself is still there: it is tried once more, as commands write.
+        _output().out.write("")
+        raise
+
+
+def _complain(message: str, code: int) -> int:
+    _output().error(message)
     return code
+
+
+def _output() -> Output:
+    # Only what goes wrong needs it.
+    from .output import streams
+
+    return streams()

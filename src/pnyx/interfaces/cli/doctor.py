@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 
 from ... import protocols
 from ...config import database_url
-from ...errors import NotFound, PnyxError
+from ...errors import ConfigError, NotFound, PnyxError
 from ...paths import models_dir
 from ...providers.catalogue import default_panel, parse_seats
+from ...providers.registry import key_of
 from ...settings import KINDS, Settings
 from ...store import Database
 from ..opening import open_settings
@@ -106,6 +107,10 @@ async def _host(name: str, settings: Settings) -> Finding:
     what, variables = f"provider {name}", provider.key_variables
     if variables and not any(os.environ.get(variable) for variable in variables):
         return Finding(what, False, "its key is not set", f"export {variables[0]}=...")
+    try:
+        key_of(name, provider, os.environ)
+    except ConfigError as exc:
+        return Finding(what, False, str(exc), f"export {variables[0]}=...")
     url = provider.base_url or _own(provider.kind)
     parts = urlsplit(url)
     secure = parts.scheme == "https"

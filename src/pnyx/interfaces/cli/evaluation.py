@@ -181,7 +181,7 @@ def _measure(
     compared = [*([SELF_CONSISTENCY] if samples else []), *parse_arms(names)]
     items = known_set(dataset, seed=seed, limit=limit)
     if dry_run:
-        return _dry_run(output, settings, panel, compared, items, limit, given["judge"])
+        return _dry_run(output, settings, dataset, panel, compared, items, limit, given["judge"])
     # A file is the same however its path is written, and another one elsewhere is another.
     source = str(Path(dataset).resolve()) if Path(dataset).is_file() else dataset
     name = f"eval-{sha256(json.dumps([source, panel, seed]).encode()).hexdigest()[:8]}"
@@ -256,13 +256,14 @@ def _learn(found: Log, connection: Connection) -> None:
 def _dry_run(
     output: Output,
     settings: Settings,
+    dataset: str,
     panel: Sequence[str],
     arms: Sequence[Arm],
     items: Sequence[Item] | None,
     limit: int | None,
     judge: str | None,
 ) -> int:
-    """Bounds for every arm; without its questions, for one question of a task."""
+    """Bounds for every arm; for a task of Inspect's, whose questions only it knows, for `limit` or one."""
     questions = [item.asked for item in items] if items else ["?" * TYPICAL] * (limit or 1)
     longest = max(questions, key=len)
     everyone = [*map(single_arm, panel), *arms]
@@ -273,9 +274,14 @@ def _dry_run(
         # Every answer in both orders.
         rows["judge"] = _bound(reading, 2 * judged * len(everyone))
     if output.form == "json":
-        output.json({"dry_run": True, "questions": len(questions), "at_most": rows})
+        task = dataset if items is None else None
+        output.json({"dry_run": True, "task": task, "questions": len(questions), "at_most": rows})
         return 0
-    output.out.line(f"{quantity(len(questions), 'question')}{'' if items else ', if they are short'}")
+    if items is None:
+        taken = f"{flat(dataset)} is taken for a task of Inspect's, whose questions are not counted here"
+        output.out.line(f"{taken}; for {quantity(len(questions), 'short question')}:")
+    else:
+        output.out.line(quantity(len(questions), "question"))
     table = [["arm", "calls", "USD at most"]]
     for name, row in rows.items():
         calls = [f"{n:,}" for n in dict.fromkeys(row["calls"] or ())]

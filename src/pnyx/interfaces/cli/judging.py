@@ -20,7 +20,7 @@ from ...reliability.feedback import Judged, outcomes, questions
 from ...reliability.weights import learn
 from ...store import Database
 from ...store import outcomes as kept
-from ..feedback import keep_feedback
+from ..feedback import judgement, keep_feedback
 from ..opening import open_settings
 from ..terminal import columns, flat
 from ..transcript import quantity
@@ -36,11 +36,7 @@ def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int
     output = streams()
     run, judged = asyncio.run(_written(lambda c: keep_feedback(c, run_id, verdict, truth)))
     if as_json:
-        seats = [{"model": model, "answer": answer} for model, answer in judged.answers]
-        # By model, which tells only the last seat of each.
-        answers = dict(judged.answers)
-        told = {"run_id": run, "result": verdict, "gold": judged.gold, "answers": answers, "seats": seats}
-        output.json(told)
+        output.json(judgement(run, judged))
         return 0
     known = [model for model, _ in judged.answers]
     output.note(f"run {run}: {verdict}")

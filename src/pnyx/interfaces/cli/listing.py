@@ -11,7 +11,8 @@ from typing import Any
 from ... import protocols
 from ...config import describe
 from ...core.steps import Option, Protocol
-from ...paths import config_dir, data_dir, models_dir
+from ...errors import ConfigError
+from ...paths import config_dir, data_dir, expanded, models_dir
 from ...providers.catalogue import Catalogue, ModelInfo, parse_seats
 from ...providers.weights_table import KNOWN
 from ...settings import Settings
@@ -189,11 +190,18 @@ def _shown(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
+def _home(path: str) -> Path:
+    try:
+        return expanded(path)
+    except ValueError as exc:
+        raise ConfigError(f"$PNYX_CONFIG {exc}") from exc
+
+
 def show_paths(output: Output, as_json: bool) -> int:
     named = os.environ.get("PNYX_CONFIG")
     places = {
         "user file": config_dir() / "config.toml",
-        "project file": Path(named).expanduser() if named else Path.cwd() / PROJECT_FILE,
+        "project file": _home(named) if named else Path.cwd() / PROJECT_FILE,
         "data": data_dir(),
         "models": models_dir(),
     }

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from ... import __version__
 from ...errors import PnyxError, StoreError
-from ...run.asked import explained
+from ...run.asked import explained, unread
 from ...run.runner import Runner
 from ...store.queue import Queue
 from ..mcp.http import Door
@@ -116,6 +116,8 @@ async def _http(request: Request, exc: Exception) -> Response:
         known = _openapi(request.app)["paths"][route.path] if route else told.split(", ")
         allowed = sorted(map(str.upper, known))
         return refusal(405, f"this takes {' and '.join(allowed)}", {"Allow": ", ".join(allowed)})
+    if isinstance(why := exc.__cause__, ValueError | RecursionError):
+        return refusal(exc.status_code, f"the body is {unread(why)}")
     nothing = "there is nothing here; GET /openapi.json tells what there is"
     return refusal(exc.status_code, nothing if exc.status_code == 404 else str(exc.detail), exc.headers)
 

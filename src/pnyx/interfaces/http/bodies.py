@@ -82,13 +82,32 @@ class Feedback(Body):
     """The right one, where it is short and known."""
 
 
+class SeatAnswer(BaseModel):
+    """The short answer that a seat had alone; absent is null."""
+
+    model: str
+    answer: str | None
+
+
 class Judgement(BaseModel):
-    """What was learned. gold: the right answer, where it is known; answers: what each model said alone."""
+    """What was learned. gold: the right answer, where it is known. seats: what each said alone.
+
+    answers: the same by model, the last seat of each.
+    """
 
     run_id: str
     result: str
     gold: str | None
     answers: dict[str, str | None]
+    seats: list[SeatAnswer]
+
+
+class SeatBody(BaseModel):
+    """Who sat where. role: the part that it was given, null for none; "" in runs of older versions."""
+
+    seat: str
+    model: str
+    role: str | None
 
 
 class ResultBody(BaseModel):
@@ -109,7 +128,7 @@ class ResultBody(BaseModel):
     rounds: int
     converged: bool | None
     stop_reason: str | None
-    seats: list[dict[str, Any]]
+    seats: list[SeatBody]
     dropped: list[dict[str, Any]]
     degraded: bool
     usage: dict[str, Any]

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from ...run.handle import FINAL
 from ..export import as_markdown, document
-from ..feedback import keep_feedback
+from ..feedback import judgement, keep_feedback
 from ..records import read_run, read_runs
 from ..webpage import as_html
 from .bodies import Begin, Exported, Feedback, Follow, Judgement, Listed, ResultBody, Resume, Status
@@ -115,8 +115,7 @@ async def feedback(request: Request, run_id: str, said: Feedback) -> Response:
         keep_feedback, prefix=run_id, verdict=said.result, truth=said.answer, owner=house.owner(request)
     )
     found, judged = await house.runner.database.write(work)
-    answers = dict(judged.answers)
-    return Exact({"run_id": found, "result": said.result, "gold": judged.gold, "answers": answers})
+    return Exact(judgement(found, judged))
 
 
 @ROUTER.get("/{run_id}/export", response_model=Exported, responses=EXPORTS)

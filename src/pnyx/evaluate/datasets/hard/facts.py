@@ -1,5 +1,4 @@
-"""Facts at their edges: what can be computed is; the rest are definitions and things that stay as they "
-"are."""
+"""Facts at their edges: what can be computed is; all else are definitions, and what stays as it is."""
 
 from __future__ import annotations
 

@@ -1,0 +1,86 @@
+"""Keys that come back from a host: masked before anybody sees them or anything is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pnyx.core.events import CallFailed, CallFinished, Event, RunFinished, Token
+from pnyx.core.models import Usage
+from pnyx.errors import ProviderError
+from pnyx.protocols import get
+from pnyx.providers.redaction import Redactor
+from pnyx.providers.seam import Call, Completion
+from tests.support.houses import PANEL, House, said
+from tests.support.panels import Host
+
+Make = Callable[[Host], House]
+KEY = "sk-planted-0123456789"
+
+
+class Babbling(Host):
+    """Sends these pieces, and then what it is told to: by itself, all of them."""
+
+    def __init__(self, pieces: Sequence[str], *ends: ProviderError | Completion) -> None:
+        super().__init__(said)
+        self.pieces, self.ends = pieces, list(ends)
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        for piece in self.pieces:
+            if on_text is not None:
+                on_text(piece)
+        end = self.ends.pop(0) if self.ends else Completion("".join(self.pieces), Usage(10, 0, 10, 0))
+        if isinstance(end, ProviderError):
+            raise end
+        return end
+
+
+async def watched(make: Make, host: Host, **changes: Any) -> list[Event]:
+    """All events of a run with one seat, tokens too."""
+    house = make(host)
+    house.runner.providers.redact = house.runner.providers.redact_said = Redactor([KEY])
+    handle = await house.start(protocol="single", seats=PANEL[:1], **changes)
+    return [event async for event in handle.events(tokens=True)]
+
+
+async def test_a_key_that_arrives_in_pieces_is_masked_in_them_as_in_the_reply(make: Make) -> None:
+    log = await watched(
+        make, Babbling(["My key ", "is sk-", "planted", "-0123456789", ", ask", " sk-planted."])
+    )
+    (finished,) = (e for e in log if isinstance(e, CallFinished))
+    tokens = [e for e in log if isinstance(e, Token)]
+    assert finished.text == "My key is [redacted], ask sk-planted."
+    assert [e.text for e in tokens] == ["My key ", "is ", "[redacted]", ", a", "sk sk-planted."]
+    assert KEY not in str(log)
+    first, last = log[0].time, log[-1].time
+    assert all(first <= e.time <= last for e in tokens)
+
+
+async def test_what_came_before_an_attempt_failed_is_shown_once_and_whole(make: Make) -> None:
+    broken = ProviderError("truncated", f"broke off after {KEY}", billed=True)
+    log = await watched(make, Babbling(["The beginning: ", KEY[:9]], broken), retries=1)
+    (failed,) = (e for e in log if isinstance(e, CallFailed))
+    assert failed.message == "broke off after [redacted]"
+    assert [e.text for e in log if isinstance(e, Token)] == ["The beginning: ", KEY[:9]] * 2
+
+
+async def test_everything_that_a_host_tells_with_a_reply_is_masked(make: Make) -> None:
+    told = Completion(f"yes {KEY}", Usage(10, 0, 10, 0), model=f"alpha-{KEY}", sources=(f"http://h/?{KEY}",))
+    log = await watched(make, Babbling([], told))
+    (finished,) = (e for e in log if isinstance(e, CallFinished))
+    assert (finished.model, finished.sources) == ("alpha-[redacted]", ("http://h/?[redacted]",))
+    assert KEY not in str(log)
+
+
+async def test_a_bug_is_recorded_without_the_key_in_it(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(brief: Any, panel: Any) -> Any:
+        raise ZeroDivisionError(f"Bearer {KEY}")
+
+    bad = replace(get("single"), script=broken)
+    monkeypatch.setattr("pnyx.protocols.get", lambda name: bad)
+    log = await watched(make, Host(said))
+    assert isinstance(log[-1], RunFinished)
+    assert log[-1].result["detail"] == {"message": "ZeroDivisionError: Bearer [redacted]"}
