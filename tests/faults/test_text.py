@@ -208,6 +208,16 @@ def test_a_prompt_shortened_to_a_known_window_and_still_too_long_is_shortened_on
     assert 0 < first < second
 
 
+def test_of_a_prompt_too_long_for_what_is_asked_as_much_is_left_out_as_can_be(trial: Trial) -> None:
+    trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 60)
+    trial.host.on("beta", call=1, status=400, message="maximum context length is 2048 tokens")
+    assert trial.pnyx("ask", "Why should it be a wall? " * 160, "--json").code == 0
+    run = trial.check().run
+    assert kinds(run) == ["too_long", ""]
+    first, second = trial.host.requests("beta")
+    assert 0.6 < second.bytes / first.bytes < 0.85
+
+
 def test_a_prompt_that_stays_too_long_drops_the_seat_after_that_one_retry(trial: Trial) -> None:
     trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 500)
     trial.host.on("beta", status=400, message="maximum context length is 2048 tokens")

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Attempts"]
 
-SQUEEZE = 0.6
-"""What is left of a request that the host found too long."""
+SQUEEZE = (0.6, 0.8)
+"""What is left of a request that the host found too long; the second where what is asked takes too much."""
 SOURCES, ADDRESS = 20, 500
 """Cited sources that are recorded, and characters of an address: one that is cut would lead nowhere."""
 
@@ -106,7 +106,8 @@ class Attempts:
             if result.kind == "too_long" and not squeezed:
                 # The window is smaller than we knew, or its tokenizer finer than we reckon.
                 squeezed = True
-                wait = 0.0 if self._fit(tokens(self._sent()) * SQUEEZE) else None
+                size = tokens(self._sent())
+                wait = 0.0 if any(self._fit(size * share) for share in SQUEEZE) else None
             if wait is not None and wait >= call_deadline.left:
                 wait = None
             if caller.deadline.left <= 0 or caller.halted is not None:
