@@ -118,6 +118,7 @@ UNTOLD: Any = pnyx.Material("Notes", 5)  # type: ignore[arg-type]
         ({"roles": {"1": 2}}, "roles.1 must be text, not 2"),
         ({"cast": 5}, "cast must be text, not 5"),
         ({"options": [1]}, "options must be a mapping, not [1]"),
+        ({"protocol": "consensus", "threshold": 10**400}, "consensus.threshold must be a number, not 1000"),
         ({"rounds": math.nan}, "consensus.rounds must be a whole number, not nan"),
         ({"context": 5}, "context must be a list, not 5"),
         ({"context": ["text", 5]}, "context.1 must be text or a pnyx.Material, not 5"),

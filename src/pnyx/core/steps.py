@@ -313,7 +313,7 @@ class Option:
                 raise ValueError
             else:
                 value = kind(value)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise UsageError(f"{name} must be {_KINDS[kind]}, not {value!r}") from None
         if self.choices and value not in self.choices:
             raise UsageError(f"{name} must be one of {', '.join(self.choices)}, not {value!r}")
