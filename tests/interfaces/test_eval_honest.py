@@ -54,6 +54,22 @@ def test_questions_that_are_the_same_share_an_answer(skilled: ScriptedHost, tmp_
     assert asked(skilled) == {"alpha": 2, "beta": 1, "gamma": 1}
 
 
+def test_no_model_has_the_same_label_in_every_question(skilled: ScriptedHost) -> None:
+    done = run("sums.jsonl", *ARMS, PLAIN, "--limit", "12", "--log", "log.jsonl", "--json", "-q")
+    assert done.code == 0, done.err
+    labels: dict[str, set[str]] = {}
+    for row in rows():
+        if row["arm"] == "voting":
+            told = pnyx("export", row["run_id"], "--format", "json").json["result"]
+            for seat in told["seats"]:
+                labels.setdefault(seat["model"], set()).add(seat["seat"])
+    assert {len(of_one) for of_one in labels.values()} == {3}
+    # Who was asked alone is not asked again, and the same command asks nobody anything.
+    before = len(skilled.log)
+    assert run("sums.jsonl", *ARMS, PLAIN, "--limit", "12", "--json", "-q").code == 0
+    assert len(skilled.log) == before
+
+
 def test_a_task_asks_each_question_once_and_only_its_own_scorer_grades(skilled: ScriptedHost) -> None:
     cases("def one():\n    return asked(includes(), choices=['x', 'y'])")
     done = run("cases.py", *ARMS, PLAIN, "--json", "-q")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 from ..core.answers import final_answer
 from ..core.decision import Given
@@ -126,7 +127,12 @@ class Bench:
         return self._build(question, request(arm, panel, times=times, given=responses))
 
     def _build(self, question: str, asked: Mapping[str, Any]) -> Spec:
-        own: dict[str, Any] = {"owner": OWNER, "batch": self.batch.name, "seed": self.seed}
+        chance = self.seed
+        if chance is not None and len(asked["panel"]) > 1:
+            # Of one seed a model would have the same label and place in every question, and whoever favours
+            # the first of several would always favour that model.
+            chance = crc32(f"{chance}/{question}".encode())
+        own: dict[str, Any] = {"owner": OWNER, "batch": self.batch.name, "seed": chance}
         return build(self.batch.runner.settings, question, **own, **self.options, **asked)
 
 
