@@ -14,6 +14,7 @@ from pnyx.config import Settings, check_protocols, database_secrets, database_ur
 from pnyx.core.phases import Phases
 from pnyx.core.steps import Option, Protocol
 from pnyx.errors import ConfigError
+from pnyx.protocols import single
 from pnyx.trust import trust
 
 PROTOCOLS = ("consensus", "voting")
@@ -355,11 +356,8 @@ def test_secrets_are_masked_where_settings_are_shown(settings: Write) -> None:
 
 
 def option_table() -> dict[str, Protocol]:
-    async def script(brief: Any, panel: Any) -> Any:
-        raise NotImplementedError
-
     options = {"rounds": Option(3, "rounds", 1, 9), "mode": Option("a", "mode", choices=("a", "b"))}
-    return {name: Protocol(name, "", Phases(()), script, options) for name in PROTOCOLS}
+    return {name: Protocol(name, "", Phases(()), single.PROTOCOL.script, options) for name in PROTOCOLS}
 
 
 def test_protocol_tables_are_held_against_their_options(settings: Write) -> None:

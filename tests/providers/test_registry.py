@@ -77,40 +77,40 @@ async def test_a_provider_is_opened_once_however_many_ask_at_once() -> None:
         assert not host.connections
 
 
+class Slow:
+    """A provider that opens once it is told to `go`, and whose first caller has given up by then."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.own, self.go, self.begun = Own(), threading.Event(), 0
+        monkeypatch.setattr(registry, "_open_embedded", self.open)
+        self.providers = Providers(Settings(), {})
+
+    def open(self, *_: object) -> Provider:
+        self.begun += 1
+        self.go.wait(10)
+        return self.own
+
+    async def given_up(self) -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(opened(self.providers.get("embedded")), 0.05)
+        self.go.set()
+
+
 async def test_who_gives_up_waiting_for_it_to_open_leaves_it_to_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    opening, own, go = list[str](), Own(), threading.Event()
-
-    def open_slowly(*_: object) -> Provider:
-        opening.append("begun")
-        go.wait(10)
-        return own
-
-    monkeypatch.setattr(registry, "_open_embedded", open_slowly)
-    providers = Providers(Settings(), {})
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(opened(providers.get("embedded")), 0.05)
-    go.set()
-    assert (await providers.get("embedded").complete(CALL)).text == "mine"
-    await providers.close()
-    assert (opening, own.closed) == (["begun"], True)
+    slow = Slow(monkeypatch)
+    await slow.given_up()
+    assert (await slow.providers.get("embedded").complete(CALL)).text == "mine"
+    await slow.providers.close()
+    assert (slow.begun, slow.own.closed) == (1, True)
 
 
 async def test_what_is_still_opening_is_closed_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    own, go = Own(), threading.Event()
-
-    def open_slowly(*_: object) -> Provider:
-        go.wait(10)
-        return own
-
-    monkeypatch.setattr(registry, "_open_embedded", open_slowly)
-    providers = Providers(Settings(), {})
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(opened(providers.get("embedded")), 0.05)
-    go.set()
-    await providers.close()
-    assert own.closed
+    slow = Slow(monkeypatch)
+    await slow.given_up()
+    await slow.providers.close()
+    assert slow.own.closed
 
 
 async def test_what_cannot_be_opened_is_tried_again_when_it_is_asked_again(
