@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from pnyx.config import Settings, check_protocols, database_secrets, database_url, describe, load
+from pnyx.config import Settings, check_protocols, database_url, describe, load
 from pnyx.core.phases import Phases
 from pnyx.core.steps import Option, Protocol
+from pnyx.credentials import database_secrets
 from pnyx.errors import ConfigError
 from pnyx.protocols import single
 from pnyx.trust import trust

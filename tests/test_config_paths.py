@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.config import database_secrets, describe, load
+from pnyx.config import describe, load
+from pnyx.credentials import database_secrets
 from pnyx.errors import ConfigError
 from pnyx.paths import models_dir
 from pnyx.settings import Settings

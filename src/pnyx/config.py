@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, get_args, get_origin
-from urllib.parse import unquote
 
 from pydantic import BaseModel, ValidationError
 
 from .core.steps import Protocol
+from .credentials import database_secrets
 from .errors import ConfigError, UsageError
 from .layers import Given, Key, Layer, Tree, dotted, flatten, nested, origin, read, stack
 from .paths import config_dir, data_dir, expanded, models_dir
@@ -33,19 +33,15 @@ __all__ = [
     "Settings",
     "check_protocols",
     "data_dir",
-    "database_secrets",
     "database_url",
     "describe",
     "keys",
     "load",
     "protocol_problems",
-    "proxy_secrets",
     "variables",
 ]
 
 Check = Callable[[Settings], Iterable[str]]
-PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-"""Variables that name proxies, in capitals or not."""
 DATABASE: Key = ("storage", "url")
 MASK = "[redacted]"
 OTHER_VARIABLES = ("PNYX_CONFIG", "PNYX_MODELS")
@@ -352,25 +348,3 @@ def _masked(key: Key, value: Any) -> Any:
 def database_url(settings: Settings, env: Mapping[str, str] = os.environ) -> str:
     """The database in force: an SQLAlchemy URL, or the absolute path of an SQLite file."""
     return settings.storage.url or str(data_dir(env) / "pnyx.db")
-
-
-def database_secrets(url: str) -> tuple[str, ...]:
-    """Passwords in a database URL, as written and as meant; longest first, for one may hold another."""
-    scheme, _, rest = url.partition("://")
-    # What stands before an @ in a path is no password, and would be masked wherever it is said.
-    who, _, where = (rest if scheme.startswith("postgres") else "").rpartition("@")
-    written = [who.partition(":")[2], *re.findall(r"[?&]\w*password=([^&]*)", where, re.IGNORECASE)]
-    found = {form for secret in written for form in (secret, unquote(secret)) if secret}
-    return tuple(sorted(found, key=len, reverse=True))
-
-
-def proxy_secrets(env: Mapping[str, str]) -> tuple[str, ...]:
-    """Users and passwords of the proxies that the environment names, as written and as meant."""
-    written: list[str] = []
-    for name in PROXIES:
-        for value in (env.get(name, ""), env.get(name.lower(), "")):
-            # Of the last "@": what stands before it may itself be no proper part of a URL.
-            user, at, _ = value.rpartition("://")[2].rpartition("@")
-            if at:
-                written += user.split(":", 1)
-    return tuple({form for secret in written for form in (secret, unquote(secret)) if secret})

@@ -140,6 +140,9 @@ def test_the_doctor_finds_all_well(lab: ScriptedHost) -> None:
         "settings",
         "database",
         "provider lab",
+        "tool web_search",
+        "tool read_page",
+        "tool read_file",
         "panel",
     }
     assert all(finding["ok"] for finding in done.json["findings"])
@@ -162,6 +165,18 @@ def test_the_doctor_names_a_key_that_can_be_none(lab: ScriptedHost, monkeypatch:
     assert done.code == 1
     assert "FAIL provider lab: $LAB_KEY" in done.out
     assert "sk-planted" not in done.out + done.err
+
+
+def test_the_doctor_says_which_tools_are_off_and_why(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_TOOLS_WEB_SEARCH_BACKEND", "exa")
+    monkeypatch.setenv("EXA_API_KEY", "exa-planted\nand a remark")
+    done = pnyx("doctor")
+    assert done.code == 0
+    assert "-    tool web_search: $EXA_API_KEY, the key of Exa, holds a blank" in done.out
+    assert "ok   tool read_page: is there" in done.out
+    assert "exa-planted" not in done.out + done.err
 
 
 def test_the_doctor_names_a_host_that_is_not_there(lab: ScriptedHost, tmp_path: Path) -> None:

@@ -206,6 +206,19 @@ def test_what_is_missing_is_told_with_how_to_get_it(backend: str, told: str) -> 
         open_engine(SearchSettings.model_validate({"backend": backend}), {"TAVILY_API_KEY": ""})
 
 
+@pytest.mark.parametrize("key", ["exa\nkey", "exa key", "exä"])
+def test_a_key_that_can_be_none_is_told_by_its_variable_and_not_sent(key: str) -> None:
+    with pytest.raises(ToolError, match=r"^\$EXA_API_KEY, the key of Exa, holds a blank") as caught:
+        open_engine(SearchSettings(backend="exa"), {"EXA_API_KEY": key})
+    assert key not in str(caught.value)
+
+
+def test_a_key_is_read_without_the_line_break_behind_it() -> None:
+    engine = open_engine(SearchSettings(backend="exa"), {"EXA_API_KEY": " exa-planted\n"})
+    assert isinstance(engine, Service)
+    assert engine.headers == {"x-api-key": "exa-planted"}
+
+
 def test_without_ddgs_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ToolError, match="pip install ddgs"):

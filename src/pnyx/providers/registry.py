@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import Callable, Mapping
 
-from ..config import database_secrets, proxy_secrets
+from ..credentials import database_secrets, key_in, proxy_secrets
 from ..errors import ConfigError
 from ..paths import models_dir
 from ..settings import KINDS, ProviderSettings, Settings
@@ -137,12 +136,7 @@ def key_of(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> str
     if not provider.key_variables:
         return None
     for variable in provider.key_variables:
-        if key := env.get(variable, "").strip():
-            if not re.fullmatch("[!-~]+", key):
-                raise ConfigError(
-                    f"${variable}, the key of provider {name}, holds a blank, a line break or something else "
-                    "that no key has; set it to the key alone"
-                )
+        if key := key_in(variable, f"provider {name}", env):
             return key
     raise ConfigError(
         f"provider {name} needs its key in {' or '.join(f'${v}' for v in provider.key_variables)}"

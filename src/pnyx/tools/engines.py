@@ -14,6 +14,8 @@ from typing import Any, Protocol
 
 import aiohttp
 
+from ..credentials import key_in
+from ..errors import ConfigError
 from ..settings import SearchSettings
 from . import ToolError
 
@@ -156,9 +158,13 @@ def _key(settings: SearchSettings, env: Mapping[str, str], name: str, site: str)
     variable = settings.api_key_env or (settings.usual_key if settings.base_url is None else None)
     if variable is None:
         raise ToolError(f"tools.web_search.api_key_env must name the key for {settings.base_url}")
-    if not env.get(variable):
+    try:
+        key = key_in(variable, name, env)
+    except ConfigError as exc:
+        raise ToolError(str(exc)) from None
+    if key is None:
         raise ToolError(f"{name} needs a key in ${variable}, to be had at {site}; {HOW}")
-    return env[variable]
+    return key
 
 
 def tavily(base_url: str, key: str) -> Service:

@@ -16,8 +16,9 @@ from ...errors import ConfigError, NotFound, PnyxError
 from ...paths import models_dir
 from ...providers.catalogue import default_panel, parse_seats
 from ...providers.registry import key_of
-from ...settings import KINDS, Settings
+from ...settings import KINDS, Settings, ToolsSettings
 from ...store import Database
+from ...tools.open import open_tools, wanted
 from ..opening import open_settings
 from ..transcript import quantity
 from .output import Output
@@ -70,6 +71,7 @@ async def _examine() -> tuple[list[Finding], bool]:
     findings += await asyncio.gather(
         *(_host(name, settings) for name in hosts if settings.provider(name).kind != "embedded")
     )
+    findings += await asyncio.to_thread(_tools, settings.tools)
     failed = {finding.what for finding in findings if finding.ok is False}
     usable = [ref for ref in refs if not failed & {ref, f"provider {ref.partition(':')[0]}"}]
     page = protocols.get(settings.run.protocol)
@@ -87,6 +89,17 @@ async def _database(settings: Settings) -> Finding:
         return Finding("database", False, str(exc), "mend it, or name another with PNYX_DATABASE")
     await database.close()
     return Finding("database", True, database.name)
+
+
+def _tools(settings: ToolsSettings) -> list[Finding]:
+    """The tools that the settings ask for. One that is off costs a question only what it would have found."""
+    found = []
+    for name in wanted(settings):
+        _, off = open_tools(settings, os.environ, [name])
+        found.append(
+            Finding(f"tool {name}", None if off else True, off[0].partition(": ")[2] if off else "is there")
+        )
+    return found
 
 
 def _weights(refs: tuple[str, ...], settings: Settings) -> Iterator[Finding]:
