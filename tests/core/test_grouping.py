@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.answers import same
 from pnyx.core.grouping import LONGEST, find, grouped
 
+SENTENCES = ("The trip is 12 km long", "Each of them gets 12.", "The answer cannot be 12")
 WORDINGS = (
     "12",
     "12.0",
@@ -24,6 +26,7 @@ WORDINGS = (
     "No",
     "1/2",
     "50%",
+    *SENTENCES,
 )
 wordings = st.lists(st.sampled_from(WORDINGS) | st.none(), max_size=14)
 
@@ -80,7 +83,8 @@ def test_every_counted_answer_is_in_one_group_and_like_another_in_it(answers: li
     for name, group in groups.items():
         assert name in group
         assert all(find(a, groups) == name for a in group)
-        assert len(group) == 1 or all(any(same(a, b) for b in group if b != a) for a in group)
+        short = [a for a in group if a not in SENTENCES]
+        assert len(short) == 1 or all(any(same(a, b) for b in short if b != a) for a in short)
 
 
 @given(wordings, st.randoms())
@@ -88,3 +92,39 @@ def test_the_groups_do_not_depend_on_the_order(answers: list[str | None], random
     shuffled = list(answers)
     random.shuffle(shuffled)
     assert sets(grouped(shuffled)) == sets(grouped(answers))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value"),
+    [
+        ("Each friend gets 10 cards", "10"),
+        ("The sale price of the desk is $90", "$90"),
+        ("The sale price of the lamp is $20", "$20.00"),
+        ("The club now has 770 members", "770 members"),
+        ("The lesson began at 18:00", "6 pm"),
+        ("The trip is 12 km long.", "12000 m"),
+    ],
+)
+def test_a_sentence_joins_the_value_that_it_states_which_gives_the_name(sentence: str, value: str) -> None:
+    assert grouped([sentence, sentence, value]) == {value: (value, sentence)}
+    assert find(sentence, {value: (value,), "11": ("11",)}) == value
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value"),
+    [
+        ("The answer cannot be 10", "10"),
+        ("There are more than 10 cards", "10"),
+        ("The club has 10 members and 3 dogs", "10"),
+        ("The trip is 12 km long", "12 kg"),
+        ("The price is $90", "€90"),
+        ("The city in district 9 is Gotham", "Gotham"),
+    ],
+)
+def test_a_sentence_that_may_say_something_else_joins_nobody(sentence: str, value: str) -> None:
+    assert len(grouped([sentence, value])) == 2
+
+
+def test_sentences_alone_are_compared_as_they_stand() -> None:
+    assert len(grouped(["Each friend gets 10 cards", "They get 10 cards each"])) == 2
+    assert set(grouped(["Each friend gets 10 cards"])) == {"Each friend gets 10 cards"}

@@ -13,10 +13,11 @@ from ..core.answers import final_answer, normalise, same
 from ..core.normalise import read
 from ..core.quantities import Quantity
 from ..core.regex import regex
+from ..core.statements import changed
 from ..core.text import Material
 from ..prompts import load
 from .items import Item
-from .sentences import asked_rate, changed, option, stated
+from .sentences import asked_rate, option, stated
 
 __all__ = ["Ask", "Graded", "grade", "right"]
 

@@ -12,43 +12,9 @@ from collections.abc import Iterator, Sequence
 
 from ..core.normalise import read
 from ..core.regex import regex
+from ..core.statements import ALTERING, changed, lone, measures
 
-__all__ = ["asked_rate", "changed", "option", "stated"]
-
-_AMOUNT = regex(
-    r"(?<![\w.,/:-])[-+\u2212]?[$€£¥]?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?(?![\w/:-])(?P<behind>(?:\s+[a-z]+){0,3})",
-    re.IGNORECASE,
-)
-_CLOCK = regex(
-    r"(?<![\w.,/:-])\d{1,2}:[0-5]\d(?::[0-5]\d)?(?:\s?[ap]\.?m\b)?(?![\w:])(?!\s*(?:minutes?|seconds?)\b)",
-    re.IGNORECASE,
-)
-_LATE = regex(r"\b(?:afternoon|evening)\b", re.IGNORECASE)
-_WORD = r"[\"'\u201c\u2018]?[a-z][\w'\u2019-]*[\"'\u201d\u2019]?"
-_STATED = regex(
-    rf"(?:{_WORD},?\s+(?:{_WORD},?\s+){{1,30}})?[$€£¥]?\d[\d,.:/]*%?(?:\s+{_WORD},?){{0,15}}[.!]?",
-    re.IGNORECASE,
-)
-"""Words around one number, two at least before it where there are any: it has no sign, and nothing is
-reckoned with it."""
-_NEGATION = (
-    r"n['\u2019]t\b|\b(?:not|cannot|no|never|neither|nor|none|but|unlike|anything|everything|all|every|both"
-    r"|either|lacks?|fail(?:s|ed)?|wrong(?:ly)?|incorrect(?:ly)?|false(?:ly)?|mistaken(?:ly)?|used to|instead"
-    r"|rather|impossible)\b"
-)
-_OTHER = regex(
-    rf"(?P<negation>{_NEGATION})"
-    r"|\b(?:or|if|unless|except|excluding|without|besides|between|than|least|most|under|over|above|below"
-    r"|beyond|outside|up to|to (?=\w+\W*$)|nearly|almost|exceed(?:s|ed|ing)?|differ(?:s|ed|ent)?|short of"
-    r"|shy of|far from|close to|near|approach(?:es|ed)?"
-    r"|(?:before|after|past|following|preceding|until|since)(?=\s+(?:the\s+)?[$€£¥]?\d)"
-    r"|(?:days?|weeks?) (?:before|after)|yesterday|tomorrow|previous"
-    r"|minus|negative|plus|times|squared?|cubed?|factorial|modulo|mod|root|log|inverse|opposite|reciprocal"
-    r"|divided|multiplied|percent|half|third|quarter|twice|double|triple"
-    r"|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million)\b",
-    re.IGNORECASE,
-)
-"""What makes the value of a sentence another one, or none: `not 15`, `more than 15`, `15 or six`."""
+__all__ = ["asked_rate", "option", "stated"]
 
 _SAYS = regex(
     r"(?P<before>.+)\s(?:is|are|was|were|be|equals|(?P<place>at|on))\s+(?P<value>\S.{0,60})", re.IGNORECASE
@@ -105,36 +71,12 @@ def option(question: str, choices: Sequence[str], short: str) -> str | None:
     return letter if _chosen(question, text, found) else None
 
 
-def changed(text: str) -> bool:
-    """Whether a word in `text` denies or changes the value beside it."""
-    return bool(_OTHER.search(text))
-
-
 def _alone(question: str, kind: str, text: str) -> str | None:
-    """The one number, with its currency and unit, or the one time that the words of a sentence surround."""
-    if kind not in ("number", "time") or not _STATED.fullmatch(text) or changed(text):
+    """The one number or time of the sentence, in the question's rate."""
+    if kind not in ("number", "time") or (kind == "number" and _other_rate(question, text)):
         return None
-    if kind == "time":
-        clocks = set(_CLOCK.findall(text))
-        late = " pm" if _LATE.search(text) and all(int(c.split(":")[0]) <= 12 for c in clocks) else ""
-        return clocks.pop() + late if len(clocks) == 1 else None
-    found = list(_AMOUNT.finditer(text))
-    return _measured(question, found[0]) if len(found) == 1 and not _other_rate(question, text) else None
-
-
-def _measured(question: str, found: re.Match[str]) -> str:
-    """A number with as many of the words behind it as are a unit of measure."""
-    number, words = found[0][: found.start("behind") - found.start()], found["behind"].split()
-    for count in range(len(words), 0, -1):
-        value = " ".join([number, *words[:count]])
-        if words[0].lower() not in ("in", "a") and _measures(value):
-            return asked_rate(question, value)
-    return number
-
-
-def _measures(value: str) -> bool:
-    quantity = read(value).quantity
-    return bool(quantity and any(not name.startswith("count of") for name, _ in quantity.unit.dimensions))
+    value = lone(kind, text)
+    return value and asked_rate(question, value)
 
 
 def asked_rate(question: str, text: str) -> str:
@@ -198,7 +140,7 @@ def _is(kind: str, value: str) -> bool:
 
 def _altered(question: str, text: str) -> bool:
     """Whether a word denies or changes what is said, other than in words that the question has itself."""
-    for found in _OTHER.finditer(text):
+    for found in ALTERING.finditer(text):
         following = _WORDS.match(text[found.end() :].lstrip())
         phrase = f"{found[0].strip()} {following[0]}" if following else ""
         if found["negation"] or not phrase or phrase.casefold() not in question.casefold():
@@ -288,7 +230,7 @@ def _link(before: str) -> str:
 def _units(value: str, behind: str) -> Iterator[str]:
     """A unit of measure behind a value that has none of its own."""
     words = behind.split()[:2]
-    if not _measures(value) and read(value).kind == "number":
+    if not measures(value) and read(value).kind == "number":
         for count in range(len(words), 0, -1):
-            if words[0].lower() not in ("in", "a") and _measures(" ".join([value, *words[:count]])):
+            if words[0].lower() not in ("in", "a") and measures(" ".join([value, *words[:count]])):
                 yield " ".join(words[:count])
