@@ -141,6 +141,27 @@ async def test_a_value_of_another_kind_is_told_with_what_it_should_be_and_begins
     assert told in str(caught.value)
 
 
+@DOORS
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"settings": {"run": {}}}, "settings must be what pnyx.load_settings() gives, not {'run': {}}"),
+        ({"providers": ["m"]}, "providers must be a mapping of names to objects, not ['m']"),
+        ({"providers": {"m": "host"}}, "str is no provider: it needs"),
+        (
+            {"runner": pnyx.open_runner()},
+            "runner must be what pnyx.open_runner() gives as it is entered, not <",
+        ),
+    ],
+)
+async def test_another_object_in_place_of_settings_a_runner_or_providers_is_told(
+    alone: Path, door: Door, wrong: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        await door(**{**request(), **wrong})
+    assert told in str(caught.value)
+
+
 async def test_one_alone_stands_for_a_list_of_one(alone: Path) -> None:
     host = pnyx.FakeProvider(said)
     done = await pnyx.ask("Why?", panel="m:a*3", context="It rains.", providers={"m": host}, rounds=1)

@@ -180,9 +180,16 @@ async def open_runner(
     settings: default is what the command line would use. providers: as in `ask`; the runs cannot bring
     others. On leaving, runs that are under way are interrupted, and can be resumed.
     """
+    _held("settings", settings, Settings, "what pnyx.load_settings() gives")
+    _held("providers", providers, Mapping, "a mapping of names to objects")
     chosen = (settings or open_settings()).with_own(providers or ())
     async with Runner.open(chosen, Providers(chosen, extra=providers)) as runner:
         yield runner
+
+
+def _held(name: str, value: object, kind: type, need: str) -> None:
+    if value is not None and not isinstance(value, kind):
+        raise UsageError(f"{name} must be {need}, not {value!r:.80}")
 
 
 @asynccontextmanager
@@ -193,6 +200,7 @@ async def _opened(
     runner: Runner | None = None,
 ) -> AsyncIterator[Runner]:
     """The runner that is given, or one that is closed behind it."""
+    _held("runner", runner, Runner, "what pnyx.open_runner() gives as it is entered")
     if runner is not None:
         if providers or settings:
             raise UsageError("a runner has its own settings and providers: give them to pnyx.open_runner")
