@@ -55,7 +55,7 @@ def test_a_proposal_is_to_be_specific_with_examples_and_numbers_and_without_hedg
         "Commit.",
         "no softening words",
     )
-    asks("consensus/propose.short", "what the answer is, why, and one example or number")
+    asks("consensus/propose.short", "first the reasons, step by step", "one example or number", "Final answer:")
 
 
 def test_a_challenge_is_to_disagree_without_praise_and_to_name_what_is_wrong_or_missing() -> None:
@@ -65,7 +65,7 @@ def test_a_challenge_is_to_disagree_without_praise_and_to_name_what_is_wrong_or_
         "Begin with the objection itself. No praise",
         "what is wrong, oversimplified or missing",
     )
-    asks("consensus/challenge.short", "which claim is wrong or what is missing", "do not praise it")
+    asks("consensus/challenge.short", "what is wrong or missing, why it matters", "do not praise it")
 
 
 def test_a_challenge_of_a_recommendation_argues_for_an_alternative() -> None:
@@ -107,7 +107,7 @@ def test_the_next_proposal_builds_on_the_answer_and_the_objections_that_stand() 
         "Check each objection on its merits",
         "so that it replaces the one that stands",
     )
-    asks("consensus/propose-again.short", "Keep what is right, fix what the objections are right about")
+    asks("consensus/propose-again.short", "Keep what is right, and fix what the objections are right about")
 
 
 def test_a_judge_picks_the_best_answer_and_improves_it_where_it_can() -> None:
