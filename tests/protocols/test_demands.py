@@ -55,7 +55,9 @@ def test_a_proposal_is_to_be_specific_with_examples_and_numbers_and_without_hedg
         "Commit.",
         "no softening words",
     )
-    asks("consensus/propose.short", "first the reasons, step by step", "one example or number", "Final answer:")
+    asks(
+        "consensus/propose.short", "first the reasons, step by step", "one example or number", "Final answer:"
+    )
 
 
 def test_a_challenge_is_to_disagree_without_praise_and_to_name_what_is_wrong_or_missing() -> None:

@@ -95,6 +95,16 @@ def test_the_last_layers_short_answers_are_counted() -> None:
     assert [(d.seat, d.text) for d in decision.dissent] == [(B.label, "Final answer: 5")]
 
 
+def test_what_seats_said_alone_is_told_beside_what_they_came_to() -> None:
+    def say(ask: Ask) -> str:
+        return f"Final answer: {4 if ask.seat == A or kind(ask) != 'answer' else 5}"
+
+    _, decision = run(say)
+    assert decision.detail["tally"] == {"4": 3}
+    assert decision.detail["native"] == {A.label: "4", B.label: "5", C.label: "5"}
+    assert decision.detail["vote_only"]["answer"] == "5"
+
+
 def test_answers_that_cannot_be_counted_measure_nothing() -> None:
     prose = "It depends on the weather, on the season, and on the people who are asked about it, of course."
     _, decision = run(lambda ask: prose)

@@ -91,6 +91,13 @@ def test_several_seats_take_turns_the_strongest_first() -> None:
     assert [ask.seat for ask in driven.asked][:7] == [B, C, A, B, C, A, B]
 
 
+def test_answers_alone_are_of_the_first_batch_since_later_ones_are_of_harder_questions() -> None:
+    seats = tuple(seat(label, f"lab:{label}") for label in "ABCDE")
+    driven, decision = run(answers("44454"), *seats)
+    assert len(driven.asked) > 4
+    assert decision.detail["native"].keys() == {s.label for s in seats[:4]}
+
+
 def test_the_prompts_of_one_seat_are_the_same() -> None:
     driven, _ = run(answers("4"))
     assert len({ask.fingerprint for ask in driven.asked}) == 1

@@ -8,6 +8,7 @@ from typing import Any
 from pnyx.core.decision import Given
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask
+from pnyx.core.stopping import ASK_ALL
 from pnyx.protocols.voting import PROTOCOL
 from tests.support.driven import Driven, kind, seat
 
@@ -104,3 +105,51 @@ def test_who_was_not_asked_is_told_and_what_the_share_is_of() -> None:
     assert (stopped.agreement, stopped.confidence_rule) == (1.0, "vote share, strongest first")
     whole = Driven(PROTOCOL, say, seats=seats, early=False).decide()
     assert (whole.detail["not_asked"], whole.confidence_rule) == ([], "vote share")
+
+
+def four(seat: Seat, ask: Ask) -> str:
+    return vote(4) if kind(ask) == "vote" else ruling(seat)
+
+
+def test_a_model_that_repeats_itself_settles_nothing_where_others_wait() -> None:
+    first, second = (replace(seat(x, "lab:strong"), weight=3.0) for x in "AB")
+    other, weak = replace(seat("C", "lab:other"), weight=2.9), replace(seat("D", "lab:weak"), weight=0.4)
+    seats = (first, second, other, weak)
+    driven = Driven(PROTOCOL, lambda ask: four(ask.seat, ask), seats=seats)
+    decision = driven.decide()
+    assert {ask.seat.label for ask in driven.of("vote")} == {first.label, other.label}
+    assert decision.detail["not_asked"] == [second.label, weak.label]
+
+    def differing(ask: Ask) -> str:
+        return vote(5 if ask.seat.model == "lab:strong" else 4) if kind(ask) == "vote" else ruling(other)
+
+    asked = Driven(PROTOCOL, differing, seats=seats)
+    asked.decide()
+    assert [ask.seat.label for ask in asked.of("vote")][:3] == [first.label, other.label, weak.label]
+
+
+def test_a_seat_that_is_silent_or_cannot_be_counted_is_no_second_opinion() -> None:
+    seats = weighed(3.0, 3.0, 2.0, 2.0)
+    for said in (None, "I cannot count that."):
+
+        def say(ask: Ask, said: str | None = said) -> str | None:
+            return said if ask.seat == seats[0] and kind(ask) == "vote" else four(seats[1], ask)
+
+        decision = Driven(PROTOCOL, say, seats=seats).decide()
+        assert decision.detail["not_asked"] == [seats[3].label]
+        assert decision.detail["tally"] == {"4": 5.0}
+
+
+def test_some_questions_are_asked_of_everybody_so_that_what_votes_are_worth_can_be_learned() -> None:
+    seats = weighed(3.0, 3.0, 2.0, 2.0)
+    asked = [Driven(PROTOCOL, lambda ask: four(seats[0], ask), seats=seats, seed=n) for n in range(400)]
+    whole = [decision for decision in map(Driven.decide, asked) if not decision.detail["not_asked"]]
+    assert 400 / ASK_ALL * 0.6 < len(whole) < 400 / ASK_ALL * 1.5
+    assert {decision.confidence_rule for decision in whole} == {"vote share"}
+
+
+def test_seats_of_one_model_alone_are_asked_together() -> None:
+    seats = tuple(replace(seat(x, "lab:one"), weight=3.0) for x in "ABCD")
+    driven = Driven(PROTOCOL, lambda ask: four(seats[0], ask), seats=seats)
+    assert driven.decide().detail["not_asked"] == []
+    assert driven.waves[0] == 4

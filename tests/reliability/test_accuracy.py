@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from dataclasses import replace
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,19 @@ def test_options_are_a_mean_and_open_questions_have_the_usual_number() -> None:
     assert options_of([]) == OPEN
     assert options_of([Answered({}, options=10), Answered({})]) == (10 + OPEN) / 2
     assert options_of([Answered({}, options=1)]) == 2
+
+
+def test_open_questions_have_as_many_options_as_wrong_answers_that_seldom_agree_speak_for() -> None:
+    def wrong(*said: str) -> Answered:
+        return Answered(dict(zip("abcde", said, strict=False)), "right")
+
+    apart = [wrong(*"vwxyz") for _ in range(100)]
+    alike = [wrong(*"vvvvv") for _ in range(100)]
+    assert options_of(apart) > 50
+    assert options_of(alike) == OPEN
+    assert OPEN < options_of(apart[:1]) < 6
+    assert options_of([replace(q, options=10) for q in apart]) == 10
+    assert options_of([replace(q, gold=None) for q in apart]) == OPEN
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{case['options']} options")

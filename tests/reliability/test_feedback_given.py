@@ -51,3 +51,13 @@ def test_of_several_seats_of_a_model_the_first_that_answered_counts() -> None:
 def test_an_answer_that_is_no_text_is_refused(truth: str) -> None:
     with pytest.raises(UsageError, match="NUL or half a character"):
         judge(result(), "failure", truth)
+
+
+def test_votes_asked_for_strongest_first_teach_nothing_of_models() -> None:
+    """Whoever is asked only where the strongest differ is asked what is hard, and looks worse than it is."""
+    judged = judge(
+        {**result(), "protocol": "voting", "confidence_rule": "vote share, strongest first"}, "success"
+    )
+    assert (judged.gold, questions([judged])) == ("1", [])
+    whole = judge({**result(), "protocol": "voting", "confidence_rule": "vote share"}, "success")
+    assert len(questions([judged, whole])) == 1

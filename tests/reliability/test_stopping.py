@@ -32,6 +32,18 @@ def test_the_last_answer_settles_it() -> None:
     assert settled(Weights("", 0, {"a": 0.0, "b": 0.0}), asked(a="x", b="y"), ())
 
 
+def test_an_abstention_is_not_one_of_the_two() -> None:
+    weights = Weights("", 0, {"a": 3.0, "b": 3.0, "c": 0.1})
+    assert not settled(weights, asked(a="x", b=None), ("c",))
+    assert settled(weights, asked(a="x", b="x"), ("c",))
+
+
+def test_votes_without_weight_wait_for_one_that_has_some() -> None:
+    weights = Weights("", 0, {"a": 0.0, "b": 0.0, "c": 0.0, "d": 0.5})
+    assert not settled(weights, asked(a="x", b="x", c="x"), ("d",))
+    assert settled(weights, asked(a="x", b="x", d="x"), ("c",))
+
+
 @pytest.mark.parametrize(("weight", "stops"), [(log(8), True), (log(7), False)])
 def test_a_posterior_of_nineteen_in_twenty_settles_it(weight: float, stops: bool) -> None:
     """Two that agree, and three other options: e^2w / (e^2w + 3) is 0.955 and 0.942."""

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pnyx.core.models import Seat
+from pnyx.core.tally import by_seat
 from pnyx.reliability.accuracy import Answered, log_odds
 from pnyx.reliability.weights import (
     ENOUGH_ANSWERS,
@@ -188,3 +190,11 @@ def test_questions_that_none_of_the_models_answered_tell_nothing_of_them() -> No
     assert learn(elsewhere, MODELS) == equal(MODELS)
     both = [*elsewhere, *table(PEERS, 200)]
     assert learn(both, MODELS) == learn(table(PEERS, 200), MODELS)
+
+
+def test_where_nobody_who_answered_has_weight_each_counts_one_as_in_a_live_vote() -> None:
+    weights = Weights("labels", 10, {"a": 2.0, "b": 0.0, "c": 0.0, "d": 0.0})
+    said = Answered({"a": None, "b": "x", "c": "y", "d": "y"})
+    assert choose(weights, said) == "y"
+    seats = [Seat(name, name, weight=weight) for name, weight in weights.models.items()]
+    assert by_seat(list(said.answers.values()), seats).winner == "y"

@@ -7,9 +7,10 @@ Beta approximation for two answers. For votes of known weight, in log-odds: thei
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from math import comb, exp, fsum
+from math import comb, exp, fsum, inf
 
 __all__ = [
+    "ASK_ALL",
     "AT_LEAST",
     "ENOUGH",
     "OPEN",
@@ -18,12 +19,16 @@ __all__ = [
     "posterior",
     "settled",
     "votes_to_stop",
+    "worth",
 ]
 
 ENOUGH = 0.95
 """Posterior of the leading answer, from which on asking further is not worth it."""
 AT_LEAST = 2
-"""Votes before anything is settled: one alone has nobody to contradict it."""
+"""Models whose answers are counted before anything is settled: one alone has nobody to contradict it."""
+ASK_ALL = 8
+"""One vote in so many hears everybody, settled or not: of the others nobody can tell how often those are
+right who are asked only where the strongest differ."""
 STRONGEST_FIRST = "strongest first"
 """How the name of a confidence ends whose votes were asked for in that order, until they were settled."""
 OPEN = 4.0
@@ -62,15 +67,33 @@ def posterior(scores: Mapping[str, float], options: float = OPEN) -> dict[str, f
     return {answer: o / whole for answer, o in odds.items()}
 
 
+def worth(heard: Collection[float], waiting: Collection[float]) -> list[float]:
+    """What the votes of those who wait count beside those heard, both by weight.
+
+    Where no vote heard has weight each counts one (`core.tally.by_seat`), and so would those to come; but one
+    of them that has weight would decide alone: infinity.
+    """
+    if any(heard):
+        return list(waiting)
+    return [inf if weight else 1.0 for weight in waiting]
+
+
 def settled(
-    scores: Mapping[str, float], heard: int, waiting: Collection[float], options: float = OPEN
+    scores: Mapping[str, float],
+    heard: int,
+    waiting: Collection[float],
+    options: float = OPEN,
+    apart: Mapping[str, float] | None = None,
 ) -> bool:
     """Whether those who wait need not be asked, when the strongest are asked first.
 
-    heard: how many were asked. waiting: the weights of those who were not. True with nobody waiting; else
-    after `AT_LEAST`, when those who wait could not outvote the leader together, or its posterior is `ENOUGH`.
+    heard: how many models gave an answer that counts. waiting: what the votes of those who were not asked
+    are `worth`. apart: `scores` with each model's weight counted once, where some hold several seats: a model
+    that repeats itself is no further evidence. True with nobody waiting; else after `AT_LEAST`, when those
+    who wait could not outvote the leader together, or its posterior is `ENOUGH`.
     """
-    if not waiting or heard < AT_LEAST:
+    if not waiting or heard < AT_LEAST or inf in waiting:
         return not waiting
     first, second, *_ = [*sorted(scores.values(), reverse=True), 0.0, 0.0]
-    return first - second > fsum(waiting) or max(posterior(scores, options).values(), default=0.0) >= ENOUGH
+    believed = posterior(scores if apart is None else apart, options)
+    return first - second > fsum(waiting) or max(believed.values(), default=0.0) >= ENOUGH

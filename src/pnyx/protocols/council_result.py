@@ -100,7 +100,7 @@ def _detail(table: Table, count: Count, close: Close) -> Mapping[str, Any]:
             for seat in seats
             if seat.label in table.proposals
         ],
-        "native": native.detail()["native"],
+        "native": native.native,
         "vote_only": native.alone,
     }
 

@@ -4,8 +4,8 @@ Source: Wang et al. 2024, "Mixture-of-Agents". Where PROTOCOLS.md is silent: `la
 which every seat answers, and closing is one call more; a layer in which nobody answers leaves the one before
 it standing; an aggregator that is silent or cut off is replaced by the next strongest seat of the last layer,
 and when all are silent, that layer's leading answer is the decision, verbatim. The last layer's short answers
-are counted: agreement is the share of them that the aggregator's answer has. It takes existing answers for
-its first layer, as aggregate does.
+are counted: agreement is the share of them that the aggregator's answer has. The first layer's are what
+`detail.vote_only` counts. It takes existing answers for that layer, as aggregate does.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ async def moa(brief: Brief, panel: Panel) -> Decision:
     asked, layers = question(brief), brief.options["layers"]
     await panel.enter("layer", 1, question=brief.question)
     first = ANSWER(question=asked, today=brief.today)
-    answers = await native_answers(brief, panel, first)
+    natives = answers = await native_answers(brief, panel, first)
     for n in range(2, layers + 1):
         await panel.enter("layer", n, _best(answers), answers=answers, left=layers - n + 1)
         shown = {seat: _shown(panel, answers, n, seat.label) for seat in panel.seats}
@@ -50,7 +50,7 @@ async def moa(brief: Brief, panel: Panel) -> Decision:
         ]
         answers = await panel.all(asks, quorum=0) or answers
 
-    poll = Poll.of(answers)
+    poll, first_poll = Poll.of(answers), Poll.of(natives)
     await poll.tell()
     await panel.enter("close", layers, _best(answers), answers=answers, left=0)
     last = CLOSE(question=asked, today=brief.today, answers=_shown(panel, answers, "close"))
@@ -64,7 +64,12 @@ async def moa(brief: Brief, panel: Panel) -> Decision:
         final_answer=short,
         rounds=layers,
         stop_reason="closed" if closed else "no_aggregator",
-        detail={**poll.detail(), "aggregator": aggregator},
+        detail={
+            **poll.detail(),
+            "native": first_poll.native,
+            "vote_only": first_poll.alone,
+            "aggregator": aggregator,
+        },
         **poll.standing(short),
     )
 

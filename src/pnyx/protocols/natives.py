@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from ..core.decision import Given
 from ..core.grouping import LONGEST
 from ..core.models import Seat, strongest
 from ..core.steps import Brief, Panel, Reply
-from ..core.stopping import AT_LEAST, settled
+from ..core.stopping import ASK_ALL, AT_LEAST, settled, worth
 from ..core.text import Draft
 from ..errors import NoQuorum
 from .polling import Poll
@@ -40,17 +41,22 @@ async def votes(
 ) -> tuple[list[Reply], list[Seat] | None]:
     """The replies of all seats, in parallel, or the answers given. Raises `NoQuorum` when nobody answers.
 
-    early: where it is known what votes are worth, only of as many seats as could still change the answer:
-    the two strongest first, then one at a time. The second value is then who was not asked, else None.
+    early: where it is known what votes of several models are worth, only of as many seats as could still
+    change the answer: the two strongest models first, then one at a time; but all in one question of
+    `ASK_ALL`, drawn by the seed, to learn from. The second value is who was not asked, None where all were
+    asked together.
     """
     if brief.responses:
         return _given(brief, panel, draft), None
-    ranked = strongest(panel.seats)
-    if not early or any(seat.weight is None for seat in ranked):
+    ranked = _models_first(panel.seats)
+    everybody = panel.shuffle(range(ASK_ALL), "everybody", brief.question)[0] == 0
+    known = all(seat.weight is not None for seat in ranked)
+    alone = len({seat.model for seat in ranked}) < AT_LEAST
+    if not early or everybody or alone or not known:
         return await panel.all([panel.work(seat, draft) for seat in panel.seats]), None
     heard: list[Reply] = []
     asked = 0
-    while not settled(Poll.of(heard).tally.counts, asked, _worth(ranked[asked:], heard)):
+    while not _settled(heard, ranked[asked:]):
         turn = ranked[asked : max(asked + 1, AT_LEAST)]
         asked += len(turn)
         heard += await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
@@ -60,10 +66,24 @@ async def votes(
     return heard, sorted(ranked[asked:], key=lambda seat: order[seat.label])
 
 
-def _worth(waiting: Sequence[Seat], heard: Sequence[Reply]) -> list[float]:
-    """What the votes of those who wait would count beside those heard: one each where they do."""
-    weighed = any(reply.seat.weight for reply in heard)
-    return [(seat.weight or 0.0) if weighed else 1.0 for seat in waiting]
+def _models_first(seats: tuple[Seat, ...]) -> list[Seat]:
+    """Strongest first, but a model's further seats behind all other models: they repeat it."""
+    ranked, met = strongest(seats), Counter[str]()
+    places = {}
+    for seat in ranked:
+        places[seat] = met[seat.model]
+        met[seat.model] += 1
+    return sorted(ranked, key=places.__getitem__)
+
+
+def _settled(heard: Sequence[Reply], waiting: Sequence[Seat]) -> bool:
+    """Whether those who wait need not be asked."""
+    poll, models = Poll.of(heard), {reply.seat.model: reply for reply in reversed(heard)}
+    apart = Poll.of(list(models.values()))
+    counted = [reply.seat for reply, answer in zip(heard, poll.answers, strict=True) if answer is not None]
+    left = worth([seat.weight or 0.0 for seat in counted], [seat.weight or 0.0 for seat in waiting])
+    answers = sum(answer is not None for answer in apart.answers)
+    return settled(poll.tally.counts, answers, left, apart=apart.tally.counts)
 
 
 def judges(brief: Brief, panel: Panel, poll: Poll) -> tuple[Seat, ...]:

@@ -108,8 +108,14 @@ class Poll:
             {"seat": vote.seat.label, "model": vote.seat.model, "answer": answer}
             for vote, answer in zip(self.votes, self.answers, strict=True)
         ]
-        native = {vote["seat"]: vote["answer"] for vote in votes}
-        return {"votes": votes, "native": native, "tally": dict(self.tally.counts), **self._figures()}
+        tally = dict(self.tally.counts)
+        return {"votes": votes, "native": self.native, "tally": tally, **self._figures()}
+
+    @property
+    def native(self) -> dict[str, str | None]:
+        """Each seat's answer, by label: `detail.native`, where no seat had heard of another."""
+        pairs = zip(self.votes, self.answers, strict=True)
+        return {vote.seat.label: answer for vote, answer in pairs}
 
     @property
     def alone(self) -> dict[str, Any]:

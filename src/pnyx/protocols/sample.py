@@ -36,12 +36,14 @@ async def sample(brief: Brief, panel: Panel) -> Decision:
     draft = ANSWER(question=question(brief), today=brief.today)
     samples, adaptive = brief.options["samples"], brief.options["adaptive"]
     seats, poll, asked, n, stop = strongest(panel.seats), Poll.of(()), 0, 1, ""
+    first: Poll | None = None
     await panel.enter("sample", n, question=brief.question)
     while True:
         batch = min(votes_to_stop(*poll.lead) if adaptive else samples, samples - asked)
         turn = list(islice(cycle(seats), asked % len(seats), asked % len(seats) + batch))
         fresh = await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
         asked, poll = asked + batch, Poll.of((*poll.votes, *fresh))
+        first = first or poll
         silent = set(turn) - {reply.seat for reply in fresh}
         seats = tuple(seat for seat in seats if seat not in silent)
         if not poll.votes and seats and asked < samples:
@@ -62,7 +64,13 @@ async def sample(brief: Brief, panel: Panel) -> Decision:
         final_answer=poll.leader,
         rounds=n,
         stop_reason=stop,
-        detail={**poll.detail(), "asked": asked, "lead_probability": lead_probability(*poll.lead)},
+        # Whoever is asked later has a question on which the first differ: that is no fair sample of a model.
+        detail={
+            **poll.detail(),
+            "native": first.native,
+            "asked": asked,
+            "lead_probability": lead_probability(*poll.lead),
+        },
         **poll.standing(poll.leader),
     )
 

@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import exp, log
+from math import comb, exp, log
 from typing import TypeAlias
 
 from ..core.stopping import OPEN
 
 __all__ = ["OPEN", "Answered", "camps_of", "counted", "log_odds", "one_coin", "options_of"]
 
+PAIRS = 30.0
+"""Pairs of wrong answers as firm as which it is held that two agree as those to `OPEN` options do."""
 SETTLED = 1e-4
 ROUNDS = 200
 
@@ -35,10 +37,22 @@ class Answered:
     category: str | None = None
 
 
-def options_of(questions: Iterable[Answered]) -> float:
-    """Their mean number of options, at least 2; `OPEN` for those that have none, and for no questions."""
-    counts = [q.options or OPEN for q in questions]
-    return max(sum(counts) / len(counts), 2.0) if counts else float(OPEN)
+def options_of(questions: Sequence[Answered]) -> float:
+    """Their mean number of options, at least 2; `OPEN` for no questions.
+
+    An open question counts for as many as would make wrong answers agree as often as they do, where the truth
+    is known, and for `OPEN` at least: `PAIRS` pairs that agree so often are there from the start.
+    """
+    if not questions:
+        return OPEN
+    pairs, alike = PAIRS, PAIRS / (OPEN - 1)
+    for q in questions:
+        if q.options is None and q.gold is not None:
+            wrong = Counter(answer for answer in q.answers.values() if answer not in (None, q.gold))
+            pairs += comb(wrong.total(), 2)
+            alike += sum(comb(n, 2) for n in wrong.values())
+    free = max(OPEN, 1 + pairs / alike)
+    return max(sum(q.options or free for q in questions) / len(questions), 2.0)
 
 
 def log_odds(accuracy: float, options: float) -> float:

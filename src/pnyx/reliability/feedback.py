@@ -82,9 +82,11 @@ def questions(history: Iterable[Judged]) -> list[Answered]:
     """The answers of the models where the truth is known, one question a run.
 
     Of several seats of a model the first that answered counts: repeats of an answer are no further questions,
-    and what is learned is how often one answer of the model is right.
+    and what is learned is how often one answer of the model is right. Votes asked for strongest first are
+    left out: the others answered only where the strongest differed, and would look worse than they are.
     """
-    return [Answered(_first(one), one.gold) for one in history if one.gold is not None]
+    fair = [one for one in history if one.gold is not None and not one.protocol.endswith(STRONGEST_FIRST)]
+    return [Answered(_first(one), one.gold) for one in fair]
 
 
 def _first(one: Judged) -> dict[str, str | None]:

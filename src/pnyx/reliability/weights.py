@@ -98,11 +98,15 @@ def gated(accuracies: Mapping[str, float], options: float, n: int) -> dict[str, 
 
 
 def scores(weights: Weights, question: Answered) -> dict[str, float]:
-    """The weight behind each answer given; the order of the models makes no difference to the sums."""
+    """The weight behind each answer given; the order of the models makes no difference to the sums.
+
+    Where no answer has any, each model counts one, as in a live vote (`core.tally.by_seat`).
+    """
     votes = weights.of(question.category)
     names = list(weights.models)
     camps = camps_of(question.answers, names)
-    return {answer: fsum(votes[names[place]] for place in camp) for answer, camp in camps.items()}
+    behind = {answer: fsum(votes[names[place]] for place in camp) for answer, camp in camps.items()}
+    return behind if any(behind.values()) else {answer: float(len(camp)) for answer, camp in camps.items()}
 
 
 def choose(weights: Weights, question: Answered) -> str | None:
