@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.models import Price, Usage
-from pnyx.errors import ConfigError, UsageError
+from pnyx.errors import ConfigError, NotFound, UsageError
 from pnyx.providers.catalogue import STRONG, Catalogue, DefaultPanel, default_panel, parse_seats, seats
 from pnyx.providers.prices import look_up
 from pnyx.providers.weights_table import KNOWN
@@ -176,6 +176,19 @@ def test_any_gguf_file_is_free() -> None:
     info = catalogue().describe("embedded:/models/José's model-3b.gguf")
     assert info.price == Price(0, 0, None, None, "2026-11-20", "embedded")
     assert (info.parameters, info.context) == (3.0, None)
+
+
+@pytest.mark.parametrize("model", ["smollm2-135", "/models/José's model-3b.gguf"])
+def test_an_embedded_model_that_is_nowhere_takes_no_seat(model: str) -> None:
+    with pytest.raises(NotFound, match="smollm2-135m" if model == "smollm2-135" else model):
+        seats(catalogue(), [f"embedded:{model}"] * 3)
+
+
+def test_a_known_embedded_model_takes_its_seat_before_it_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_MODELS", str(tmp_path))
+    assert len(seats(catalogue(), ["embedded:smollm2-135m"] * 3)) == 3
 
 
 def test_context_of_the_embedded_runtime_is_that_of_its_models() -> None:

@@ -33,6 +33,6 @@ def _seats(settings: Settings) -> Iterator[str]:
     for group in (*((seat,) for seat in seats), seats):
         try:
             for ref in parse_seats(group):
-                catalogue.describe(ref)
+                catalogue.seated(ref)
         except UsageError as exc:
             yield f"{where}: {exc}"

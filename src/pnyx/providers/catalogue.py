@@ -13,6 +13,7 @@ from ..core.models import Price, Seat
 from ..errors import ConfigError, UsageError
 from ..paths import models_dir
 from ..settings import ModelSettings, Settings
+from .weights import find, installed
 from .weights_table import KNOWN
 
 __all__ = ["STRONG", "Catalogue", "DefaultPanel", "ModelInfo", "default_panel", "parse_seats", "seats"]
@@ -82,6 +83,16 @@ class Catalogue:
             given.input_price, given.output_price, given.cached_price, given.reasoning_price, "configuration"
         )
         return replace(info, price=price, source=price.source)
+
+    def seated(self, ref: str) -> ModelInfo:
+        """As `describe`, of a model that is to be asked.
+
+        Raises `NotFound` too, for an embedded one that is nowhere; one that can be fetched may be yet.
+        """
+        info = self.describe(ref)
+        if info.kind == "embedded" and info.model not in KNOWN:
+            find(info.model)
+        return info
 
     def _known(self, ref: str, given: ModelSettings) -> ModelInfo:
         name, model = _split(ref)
@@ -155,7 +166,7 @@ def seats(
 
     roles: "2", "B" or "Participant B" -> the role of the second seat, or of the seat so labelled. cast:
     the roles, in the order of the seats, of those that are not named in `roles`.
-    Raises `UsageError` for a role of no seat, and like `Catalogue.describe`.
+    Raises `UsageError` for a role of no seat, and like `Catalogue.seated`.
     """
     letters = [_letters(n) for n in range(len(refs))]
     random.Random(f"{seed}/labels").shuffle(letters)
@@ -166,7 +177,7 @@ def seats(
             f"a role is given for {min(strangers)!r}, which is no seat: seats are 1 to {len(refs)}"
         )
     parts = cast or [""] * len(refs)
-    infos = {ref: catalogue.describe(ref) for ref in refs}
+    infos = {ref: catalogue.seated(ref) for ref in refs}
     return tuple(
         Seat(
             label=f"Participant {letter}",
@@ -199,9 +210,6 @@ def default_panel(settings: Settings, env: Mapping[str, str] = os.environ) -> De
                 makers.setdefault(maker, f"{kind}:{model}")
     if makers:
         return DefaultPanel(_three(tuple(makers.values())))
-    # Importing it takes an HTTP client along, which only this case and a pull need.
-    from .weights import installed
-
     here = tuple(installed(models_dir(env)))
     chosen = tuple(name for name in here if name in KNOWN and KNOWN[name].default) or here[:1]
     if not chosen:
