@@ -269,6 +269,12 @@ def test_a_check_reads_the_panel_too(lab: ScriptedHost, seat: str, told: str) ->
     assert told in done.err
 
 
+def test_an_option_that_stands_under_run_is_told_with_its_protocol(lab: ScriptedHost) -> None:
+    text = Path("lab.toml").read_text()
+    Path("lab.toml").write_text(text.replace("[run]", "[run]\nrounds = 3"))
+    assert "unknown key run.rounds in lab.toml; did you mean consensus.rounds?" in pnyx("ask", "Why?").err
+
+
 @pytest.mark.parametrize("command", [("config", "check"), ("runs",)])
 def test_a_database_of_another_kind_is_a_mistake_in_the_settings(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
