@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -25,7 +26,7 @@ from .credentials import database_secrets
 from .errors import ConfigError, UsageError
 from .layers import Given, Key, Layer, Tree, dotted, flatten, nested, origin, read, stack
 from .paths import config_dir, data_dir, expanded, models_dir
-from .settings import BUILT_IN, SECTIONS, TABLES, Settings, nearest
+from .settings import BUILT_IN, SECTIONS, TABLES, RunSettings, Settings, nearest
 from .trust import PROJECT_FILE, allows, restricted
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 Check = Callable[[Settings], Iterable[str]]
+Homes = Callable[[], Mapping[str, str]]
 DATABASE: Key = ("storage", "url")
 MASK = "[redacted]"
 OTHER_VARIABLES = ("PNYX_CONFIG", "PNYX_MODELS")
@@ -74,11 +76,13 @@ def load(
     cwd: Path | None = None,
     overrides: Mapping[str, Any] = {},
     protocol_names: Collection[str] | None = None,
+    options_of: Callable[[str], Iterable[str]] = lambda protocol: (),
     checks: Iterable[Check] = (),
 ) -> Settings:
     """The settings in force. `overrides` are the flags, nested like the file; None there is "not given".
 
     protocol_names: names a table may have besides the known sections; None: the installed protocols.
+    options_of: a protocol's options, which hints may name; called only where a key is unknown.
     checks: give what is wrong with settings that are fine by themselves; told what is, where some are not.
     Raises `ConfigError` with every problem found, one a line.
     """
@@ -96,14 +100,15 @@ def load(
     except ConfigError as exc:
         problems.append(str(exc))
     tree = stack(layers)
-    problems += _strangers(tree, names)
+    homes = cache(lambda: _homes(_chosen(tree).value, {name: options_of(name) for name in names}))
+    problems += _strangers(tree, names, homes)
     raw = nested(tree)
     known = {name: value for name, value in raw.items() if name in SECTIONS}
     known["protocols"] = {name: raw[name] for name in raw if name in names and name not in SECTIONS}
     try:
         settings = Settings.model_validate(known)
     except ValidationError as exc:
-        problems += _explained(exc, tree)
+        problems += _explained(exc, tree, homes)
         settings = Settings.model_validate(_sound(known, exc))
     settings._origins = {key: given.origin for layer in layers for key, given in layer.items()}
     for check in checks:
@@ -228,11 +233,44 @@ def variables() -> dict[str, Key]:
     return {"PNYX_DATABASE": DATABASE} | named
 
 
-def _strangers(tree: Tree, names: Collection[str]) -> Iterator[str]:
+def _chosen(tree: Tree) -> Given:
+    """The protocol in force, as it was given."""
+    run = tree.get("run")
+    chosen = run.get("protocol") if isinstance(run, dict) else None
+    return chosen if isinstance(chosen, Given) else Given(RunSettings().protocol, "default")
+
+
+def _homes(protocol: object = None, options: Mapping[str, Iterable[str]] = {}) -> dict[str, str]:
+    """A key's name -> where it is read, of tables with a name of one part: "seats" -> "panel.seats".
+
+    options: those of protocols. Where several read one of a name, `protocol` counts, else all of them.
+    """
+    tables: dict[str, list[str]] = {}
+    for table, *name in (*keys(), *((page, option) for page in options for option in options[page])):
+        if len(name) == 1:
+            tables.setdefault(name[0], []).append(table)
+    return {
+        name: " or ".join(
+            dotted([table, name]) for table in ([protocol] if protocol in readers else sorted(readers))
+        )
+        for name, readers in tables.items()
+    }
+
+
+def _meant(key: Key, here: Collection[str], homes: Mapping[str, str]) -> str:
+    """What may be meant by a key that its table does not have: elsewhere, one much like it, or any `here`."""
+    *table, name = key
+    # What is asked of each host and model, and of each tool, is read nowhere else.
+    if len(table) < 2 and name in homes:
+        return f"; did you mean {homes[name]}?"
+    return nearest(name, here, 0.5) or (f"; there are: {', '.join(here)}" if here else "")
+
+
+def _strangers(tree: Tree, names: Collection[str], homes: Homes) -> Iterator[str]:
     """What is wrong with names that no schema knows: tables, providers, model references, the protocol."""
     for name in tree:
         if name not in SECTIONS and name not in names:
-            hint = nearest(name, (*SECTIONS, *names))
+            hint = _meant((name,), (), homes()) or nearest(name, (*SECTIONS, *names))
             yield f"unknown key {dotted([name])} in {origin(tree, [name])}{hint}"
     providers, models = tree.get("providers"), tree.get("models")
     configured = tuple(providers) if isinstance(providers, dict) else ()
@@ -247,14 +285,13 @@ def _strangers(tree: Tree, names: Collection[str]) -> Iterator[str]:
             yield f'{where}: a model is named "provider:model"'
         elif provider not in configured and provider not in BUILT_IN:
             yield f"{where}: no provider {dotted([provider])}{nearest(provider, (*configured, *BUILT_IN))}"
-    run = tree.get("run")
-    chosen = run.get("protocol") if isinstance(run, dict) else None
-    if isinstance(chosen, Given) and isinstance(chosen.value, str) and chosen.value not in names:
+    chosen = _chosen(tree)
+    if chosen.origin != "default" and isinstance(chosen.value, str) and chosen.value not in names:
         hint = nearest(chosen.value, tuple(names))
         yield f"run.protocol in {chosen.origin}: no protocol {chosen.value[:40]!r}{hint}"
 
 
-def _explained(invalid: ValidationError, tree: Tree) -> Iterator[str]:
+def _explained(invalid: ValidationError, tree: Tree, homes: Homes) -> Iterator[str]:
     for error in invalid.errors(include_url=False):
         key = tuple(part for part in error["loc"] if part not in ("protocols", "[key]"))
         name, where = dotted(key), origin(tree, key)
@@ -263,7 +300,7 @@ def _explained(invalid: ValidationError, tree: Tree) -> Iterator[str]:
             yield f"unknown key {name} in {where}" + (
                 "; keys are not kept in files: put it into a variable, and name that with api_key_env"
                 if key[-1] == "api_key"
-                else nearest(str(key[-1]), tuple(table.model_fields))
+                else _meant(tuple(map(str, key)), table.model_fields, homes())
             )
         elif error["type"] == "missing":
             yield f"{dotted(key[:-1])} in {where} needs {key[-1]}"
@@ -297,7 +334,7 @@ def protocol_problems(settings: Settings, registry: Mapping[str, Protocol]) -> I
         for option, value in table.items():
             where = f"{dotted([name, option])} in {settings.origin(name, option)}"
             if option not in options:
-                yield f"unknown key {where}{nearest(option, options)}"
+                yield f"unknown key {where}{_meant((name, option), options, _homes())}"
             elif isinstance(value, Mapping | list):
                 yield f"{where} must be a single value, not {_shown(value, (name,))}"
             else:

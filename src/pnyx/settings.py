@@ -376,7 +376,10 @@ RESTRICTED = frozenset(SECTIONS) - {"panel", "run"}
 """Sections that a project file may set only in a trusted folder: all but those known to be harmless."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A "did you mean" with the known name nearest to `name`, to be put behind a message, or nothing."""
-    found = get_close_matches(name, list(known), 1)
+def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """A "did you mean" with the known name nearest to `name`, to be put behind a message, or nothing.
+
+    likeness: how much of both names, 0 to 1, has to be the same.
+    """
+    found = get_close_matches(name, list(known), 1, likeness)
     return f"; did you mean {found[0]}?" if found else ""

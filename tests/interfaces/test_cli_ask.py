@@ -296,3 +296,16 @@ def test_a_broken_database_is_an_error_that_names_it(
 def test_json_stays_json_for_text_that_is_none(lab: ScriptedHost) -> None:
     lab.on("*", text="half a character: \ud83d")
     assert json.loads(pnyx("ask", "--json", "Why?").out)["answer"].endswith("\ud83d")
+
+
+@pytest.mark.parametrize(("model", "tiny"), [("smollm2-135m", True), ("./mine.gguf", False)])
+def test_only_the_known_embedded_models_are_called_tiny(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, tiny: bool
+) -> None:
+    (tmp_path / "mine.gguf").write_bytes(b"GGUF that no engine can load")
+    monkeypatch.setenv("PNYX_MODELS", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    done = pnyx("ask", "Why?", "-m", f"embedded:{model}*2")
+    assert done.code == 3
+    assert ("tiny embedded models" in done.err) == tiny
+    assert ("fetch it with: pnyx models pull smollm2-135m" in done.err) == tiny

@@ -216,6 +216,26 @@ def test_the_doctor_names_weights_that_are_not_here(nothing: Path, tmp_path: Pat
     assert "-> pnyx models pull smollm2-135m" in done.out
 
 
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [("smollm2-135", "did you mean smollm2-135m?"), ("/nowhere/x.gguf", "there is no file /nowhere/x.gguf")],
+)
+def test_an_embedded_model_that_is_nowhere_is_told_by_asking_checking_and_the_doctor_alike(
+    nothing: Path, home: Path, model: str, told: str
+) -> None:
+    (nothing / "pnyx.toml").write_text(f'[panel]\nseats = ["embedded:{model}*3"]\n')
+    for command in (("ask", "Why?"), ("ask", "Why?", "--dry-run"), ("config", "check")):
+        done = pnyx(*command)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.count("\n") == 1
+        assert told in done.err
+    assert pnyx("runs", "--json").json == []
+    done = pnyx("doctor")
+    assert done.code == 1
+    assert told in done.out
+    assert "pnyx models pull" not in done.out
+
+
 def test_the_doctor_names_a_database_that_cannot_be_used(
     lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,6 +267,12 @@ def test_a_check_reads_the_panel_too(lab: ScriptedHost, seat: str, told: str) ->
     assert (done.code, done.out) == (2, "")
     assert "panel.seats" in done.err
     assert told in done.err
+
+
+def test_an_option_that_stands_under_run_is_told_with_its_protocol(lab: ScriptedHost) -> None:
+    text = Path("lab.toml").read_text()
+    Path("lab.toml").write_text(text.replace("[run]", "[run]\nrounds = 3"))
+    assert "unknown key run.rounds in lab.toml; did you mean consensus.rounds?" in pnyx("ask", "Why?").err
 
 
 @pytest.mark.parametrize("command", [("config", "check"), ("runs",)])

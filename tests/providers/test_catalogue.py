@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.models import Price, Usage
-from pnyx.errors import ConfigError, UsageError
-from pnyx.providers.catalogue import STRONG, Catalogue, DefaultPanel, default_panel, parse_seats, seats
+from pnyx.errors import ConfigError, NotFound, UsageError
+from pnyx.providers.catalogue import STRONG, Catalogue, parse_seats, seats
 from pnyx.providers.prices import look_up
 from pnyx.providers.weights_table import KNOWN
 from pnyx.settings import KINDS, ModelSettings, ProviderSettings, Settings
@@ -178,6 +177,19 @@ def test_any_gguf_file_is_free() -> None:
     assert (info.parameters, info.context) == (3.0, None)
 
 
+@pytest.mark.parametrize("model", ["smollm2-135", "/models/José's model-3b.gguf"])
+def test_an_embedded_model_that_is_nowhere_takes_no_seat(model: str) -> None:
+    with pytest.raises(NotFound, match="smollm2-135m" if model == "smollm2-135" else model):
+        seats(catalogue(), [f"embedded:{model}"] * 3)
+
+
+def test_a_known_embedded_model_takes_its_seat_before_it_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_MODELS", str(tmp_path))
+    assert len(seats(catalogue(), ["embedded:smollm2-135m"] * 3)) == 3
+
+
 def test_context_of_the_embedded_runtime_is_that_of_its_models() -> None:
     providers = {"embedded": ProviderSettings(kind="embedded", context=2048)}
     assert catalogue(providers=providers).describe("embedded:smollm2-135m").context == 2048
@@ -277,69 +289,6 @@ def test_roles_are_given_by_number_or_label() -> None:
 def test_a_role_of_no_seat_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="which is no seat: seats are 1 to 3"):
         seats(catalogue(), ["ollama:a"] * 3, {name: "judge"})
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Mapping[str, str]:
-    return {"HOME": str(tmp_path), "PNYX_MODELS": str(tmp_path)}
-
-
-def put(folder: Path, *names: str) -> None:
-    """Files of the right size, as sparse as they come: which are here is decided without reading them."""
-    for name in names:
-        with (folder / f"{name}.gguf").open("wb") as file:
-            file.write(b"GGUF")
-            file.truncate(KNOWN[name].bytes if name in KNOWN else 4 + len(name))
-
-
-def test_default_panel_is_a_strong_model_of_every_maker_with_a_key(home: Mapping[str, str]) -> None:
-    env = {**home, "ANTHROPIC_API_KEY": "k", "GOOGLE_API_KEY": "k", "MISTRAL_API_KEY": ""}
-    assert default_panel(Settings(), env) == DefaultPanel(
-        ("anthropic:claude-opus-5-5", "google:gemini-4-argon")
-    )
-
-
-def test_one_model_alone_takes_three_seats(home: Mapping[str, str]) -> None:
-    assert default_panel(Settings(), {**home, "OPENAI_API_KEY": "k"}).refs == ("openai:gpt-6.1-sol",) * 3
-
-
-def test_openrouter_fills_in_the_makers_that_are_missing(home: Mapping[str, str]) -> None:
-    alone = default_panel(Settings(), {**home, "OPENROUTER_API_KEY": "k"})
-    assert alone.refs == tuple(f"openrouter:{model}" for model in STRONG["openrouter"])
-    beside = default_panel(Settings(), {**home, "OPENROUTER_API_KEY": "k", "ANTHROPIC_API_KEY": "k"})
-    assert beside.refs == (
-        "anthropic:claude-opus-5-5",
-        "openrouter:openai/gpt-6.1-sol",
-        "openrouter:google/gemini-4-argon",
-    )
-
-
-def test_default_panel_asks_no_host_that_only_has_a_makers_name(
-    home: Mapping[str, str], tmp_path: Path
-) -> None:
-    providers = {"openai": ProviderSettings(kind="openai", base_url="http://127.0.0.1:9000/v1")}
-    put(tmp_path, "smollm2-135m")
-    found = default_panel(Settings(providers=providers), {**home, "OPENAI_API_KEY": "k"})
-    assert found.refs == ("embedded:smollm2-135m",) * 3
-
-
-def test_default_panel_without_keys_is_the_small_embedded_models(
-    home: Mapping[str, str], tmp_path: Path
-) -> None:
-    put(tmp_path, *KNOWN, "mine")
-    assert default_panel(Settings(), home) == DefaultPanel(
-        ("embedded:smollm2-135m", "embedded:qwen2.5-coder-0.5b"), "quick"
-    )
-
-
-def test_default_panel_takes_what_is_here(home: Mapping[str, str], tmp_path: Path) -> None:
-    put(tmp_path, "mine")
-    assert default_panel(Settings(), home) == DefaultPanel(("embedded:mine",) * 3, "quick")
-
-
-def test_without_any_model_the_one_command_that_helps_is_told(home: Mapping[str, str]) -> None:
-    with pytest.raises(ConfigError, match=r"run: pnyx models pull smollm2-135m$"):
-        default_panel(Settings(), home)
 
 
 @pytest.mark.parametrize("ref", [f"{kind}:{model}" for kind, models in STRONG.items() for model in models])

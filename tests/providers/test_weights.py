@@ -290,17 +290,38 @@ def test_find_gives_known_files_named_files_and_paths(tmp_path: Path) -> None:
     [
         ("smollm2-135m", "fetch it with: pnyx models pull smollm2-135m"),
         ("qwen2.5-coder-0.5b", "damaged; fetch it again with: pnyx models pull qwen2.5-coder-0.5b"),
-        ("gpt-9", "known are smollm2-135m"),
+        ("smollm2-135", "called 'smollm2-135'; did you mean smollm2-135m?; known are smollm2-135m, "),
+        ("gpt-9", "called 'gpt-9'; known are smollm2-135m"),
         ("", "known are"),
-        ("../x.gguf", "is not a GGUF file"),
-        ("~nobody/\0.gguf", "is not a GGUF file"),
-        ("notes.txt.gguf", "is not a GGUF file"),
+        ("../x.gguf", "there is no file {cwd}/../x.gguf"),
+        ("/nowhere/x.gguf", "there is no file /nowhere/x.gguf"),
+        ("~nobody/\0.gguf", "there is no file"),
+        ("mine.gguf", "no embedded model is called 'mine.gguf'"),
+        ("notes.txt.gguf", "notes.txt.gguf is not a GGUF file"),
+        ("./notes.txt", "notes.txt is not a GGUF file"),
     ],
 )
-def test_what_is_not_here_is_not_found(tmp_path: Path, reference: str, told: str) -> None:
+def test_what_is_not_here_is_not_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str, told: str
+) -> None:
     (tmp_path / "qwen2.5-coder-0.5b.gguf").write_bytes(b"GGUF but cut")
-    with pytest.raises(NotFound, match=re.escape(told)):
+    for name in ("notes.txt", "notes.txt.gguf"):
+        (tmp_path / name).write_text("no")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NotFound, match=re.escape(told.format(cwd=tmp_path))):
         find(reference, tmp_path)
+
+
+@pytest.mark.parametrize("reference", ["./mine.gguf", "../here/mine.gguf", "../here/mine", "./mine"])
+def test_a_reference_with_a_folder_is_a_path_from_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    for name in ("mine", "mine.gguf"):
+        (here / name).write_bytes(b"GGUF and so on")
+    monkeypatch.chdir(here)
+    assert find(reference, tmp_path / "models") == here / Path(reference).name
 
 
 def test_only_known_models_can_be_pulled(tmp_path: Path) -> None:

@@ -79,7 +79,11 @@ def test_every_setting_of_tools_is_read_from_file_and_environment(tmp_path: Path
         ),
         ("[tools]\nmax_round = 3", "unknown key tools.max_round in named.toml; did you mean max_rounds?"),
         ("[tools]\nweb_search = true", "tools.web_search in named.toml must be a table, not true"),
-        ("[tools.shell]\nenabled = true", "unknown key tools.shell in named.toml"),
+        (
+            "[tools.shell]\nenabled = true",
+            "unknown key tools.shell in named.toml; there are: enabled, max_rounds, web_search, "
+            "code_execution, file_read",
+        ),
         (
             "[tools.code_execution]\nmemory_mb = 1",
             "tools.code_execution.memory_mb in named.toml must be at least 64, not 1",

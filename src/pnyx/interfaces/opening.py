@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import protocols
 from ..config import load, protocol_problems
-from ..errors import UsageError
+from ..errors import PnyxError, UsageError
 from ..providers.catalogue import Catalogue, parse_seats
 from ..settings import Settings
 
@@ -19,7 +19,16 @@ def open_settings(overrides: Mapping[str, Any] = {}, *, panel: bool = False) -> 
 
     Raises `ConfigError` with every problem found.
     """
-    return load(overrides=overrides, checks=(_options, _seats) if panel else (_options,))
+    checks = (_options, _seats) if panel else (_options,)
+    return load(overrides=overrides, options_of=_options_of, checks=checks)
+
+
+def _options_of(protocol: str) -> Iterable[str]:
+    try:
+        return protocols.get(protocol).options
+    except PnyxError:
+        # That it does not load is told to whoever asks for it.
+        return ()
 
 
 def _options(settings: Settings) -> Iterator[str]:
@@ -33,6 +42,6 @@ def _seats(settings: Settings) -> Iterator[str]:
     for group in (*((seat,) for seat in seats), seats):
         try:
             for ref in parse_seats(group):
-                catalogue.describe(ref)
+                catalogue.seated(ref)
         except UsageError as exc:
             yield f"{where}: {exc}"

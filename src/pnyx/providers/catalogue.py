@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from ..core.models import Price, Seat
 from ..errors import ConfigError, UsageError
 from ..paths import models_dir
-from ..settings import ModelSettings, Settings
+from ..settings import ModelSettings, ProviderSettings, Settings
+from .weights import find, installed
 from .weights_table import KNOWN
 
 __all__ = ["STRONG", "Catalogue", "DefaultPanel", "ModelInfo", "default_panel", "parse_seats", "seats"]
@@ -26,7 +27,7 @@ STRONG: Mapping[str, tuple[str, ...]] = {
     "deepseek": ("deepseek-v4-pro",),
     "openrouter": ("openai/gpt-6.1-sol", "anthropic/claude-opus-5.5", "google/gemini-4-argon"),
 }
-"""The models of the default panel. OpenRouter's are MAKER/MODEL, and come in where a maker is missing."""
+"""Makers' models of the default panel. OpenRouter's are MAKER/MODEL, and come in where a maker is missing."""
 
 SMALL_TEMPERATURE = 0.2
 """Of known embedded models: at llama.cpp's own 0.8 they wander off, and at 0.5 they still miscalculate."""
@@ -82,6 +83,16 @@ class Catalogue:
             given.input_price, given.output_price, given.cached_price, given.reasoning_price, "configuration"
         )
         return replace(info, price=price, source=price.source)
+
+    def seated(self, ref: str) -> ModelInfo:
+        """As `describe`, of a model that is to be asked.
+
+        Raises `NotFound` too, for an embedded one that is nowhere; one that can be fetched may be yet.
+        """
+        info = self.describe(ref)
+        if info.kind == "embedded" and info.model not in KNOWN:
+            find(info.model)
+        return info
 
     def _known(self, ref: str, given: ModelSettings) -> ModelInfo:
         name, model = _split(ref)
@@ -155,7 +166,7 @@ def seats(
 
     roles: "2", "B" or "Participant B" -> the role of the second seat, or of the seat so labelled. cast:
     the roles, in the order of the seats, of those that are not named in `roles`.
-    Raises `UsageError` for a role of no seat, and like `Catalogue.describe`.
+    Raises `UsageError` for a role of no seat, and like `Catalogue.seated`.
     """
     letters = [_letters(n) for n in range(len(refs))]
     random.Random(f"{seed}/labels").shuffle(letters)
@@ -166,7 +177,7 @@ def seats(
             f"a role is given for {min(strangers)!r}, which is no seat: seats are 1 to {len(refs)}"
         )
     parts = cast or [""] * len(refs)
-    infos = {ref: catalogue.describe(ref) for ref in refs}
+    infos = {ref: catalogue.seated(ref) for ref in refs}
     return tuple(
         Seat(
             label=f"Participant {letter}",
@@ -185,23 +196,26 @@ def seats(
 
 
 def default_panel(settings: Settings, env: Mapping[str, str] = os.environ) -> DefaultPanel:
-    """A strong model of every maker whose key is set, else the embedded models that are here.
+    """The models named for configured providers, and a strong one of every maker whose key is set.
 
-    One model alone takes three seats. Raises `ConfigError` with the one command that helps when
-    there is neither.
+    Where there is neither, nor any provider configured: the embedded models that are here. A provider whose
+    key is not set counts for nothing. One model alone takes three seats. Raises `ConfigError` with what helps
+    when nobody can be asked.
     """
+    hosts = {name: host for name, host in settings.providers.items() if host.kind != "embedded"}
+    usable = {name for name, host in hosts.items() if _usable(host, env)}
+    named = [ref for ref in settings.models if ref.partition(":")[0] in usable]
     makers: dict[str, str] = {}
     for kind, models in STRONG.items():
         provider = settings.provider(kind)
-        if provider.kind == kind and provider.official and any(env.get(v) for v in provider.key_variables):
+        if provider.kind == kind and provider.official and _usable(provider, env):
             for model in models:
                 maker = model.partition("/")[0] if "/" in model else kind
                 makers.setdefault(maker, f"{kind}:{model}")
-    if makers:
-        return DefaultPanel(_three(tuple(makers.values())))
-    # Importing it takes an HTTP client along, which only this case and a pull need.
-    from .weights import installed
-
+    if refs := tuple(dict.fromkeys((*named, *makers.values()))):
+        return DefaultPanel(_three(refs[:MOST_SEATS]))
+    if hosts:
+        raise ConfigError(_nobody(hosts, usable))
     here = tuple(installed(models_dir(env)))
     chosen = tuple(name for name in here if name in KNOWN and KNOWN[name].default) or here[:1]
     if not chosen:
@@ -209,6 +223,20 @@ def default_panel(settings: Settings, env: Mapping[str, str] = os.environ) -> De
             "no model is here yet, and no provider's key is set; run: pnyx models pull smollm2-135m"
         )
     return DefaultPanel(_three(tuple(f"embedded:{name}" for name in chosen)), "quick")
+
+
+def _usable(provider: ProviderSettings, env: Mapping[str, str]) -> bool:
+    """Whether the provider's key is set, or none is wanted."""
+    return not provider.key_variables or any(env.get(variable) for variable in provider.key_variables)
+
+
+def _nobody(hosts: Mapping[str, ProviderSettings], usable: Collection[str]) -> str:
+    """Why none of the configured providers can be asked, and what helps."""
+    if usable:
+        names = ", ".join(name for name in hosts if name in usable)
+        return f"no model of {names} is named that could be asked; name seats in [panel]"
+    keys = ", ".join(f"${' or $'.join(host.key_variables)} ({name})" for name, host in hosts.items())
+    return f"no configured provider's key is set; set {keys}, or name other seats in [panel]"
 
 
 def _three(refs: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import NotFound
 from ..paths import models_dir
+from ..settings import nearest
 from .weights_table import KNOWN
 
 if TYPE_CHECKING:
@@ -22,22 +23,29 @@ __all__ = ["find", "installed", "pull"]
 def find(reference: str, directory: Path | None = None) -> Path:
     """The file of a model: one of `KNOWN`, a file's name in the models folder, or a path to any GGUF.
 
-    Raises `NotFound`, with the command that fetches the model where there is one.
+    What has a folder in it is a path, from the working directory where not absolute. Raises `NotFound`, with
+    the command that fetches the model where there is one, else with the nearest known one or the path.
     """
-    by_name = os.path.basename(reference) == reference and not reference.endswith(".gguf")
-    # Unlike Path.expanduser, this leaves the name of an unknown user as it is.
-    path = (directory or models_dir()) / (f"{reference}.gguf" if by_name else os.path.expanduser(reference))
+    by_path = os.path.basename(reference) != reference
+    if by_path:
+        # Unlike Path.expanduser, this leaves the name of an unknown user as it is.
+        path = Path(os.path.expanduser(reference)).absolute()
+    else:
+        path = (directory or models_dir()) / f"{reference.removesuffix('.gguf')}.gguf"
     if weights := KNOWN.get(reference):
         if not path.is_file():
             raise NotFound(f"{weights.name} is not on this machine yet; fetch it with: {weights.command}")
         if path.stat().st_size != weights.bytes:
             raise NotFound(f"{path} is damaged; fetch it again with: {weights.command}")
-    elif not _is_gguf(path):
-        known = ", ".join(KNOWN)
+    elif os.path.isfile(path):
+        if not _is_gguf(path):
+            raise NotFound(f"{path} is not a GGUF file")
+    elif by_path:
+        raise NotFound(f"there is no file {path}")
+    else:
         raise NotFound(
-            f"no embedded model is called {reference!r}; known are {known}, and any GGUF file by its path"
-            if by_name
-            else f"{path} is not a GGUF file"
+            f"no embedded model is called {reference!r}{nearest(reference, KNOWN)}; known are "
+            f"{', '.join(KNOWN)}, and any GGUF file by its path, like ./model.gguf"
         )
     return path.resolve()
 

@@ -17,7 +17,7 @@ from ..core.roles import assign
 from ..core.steps import Protocol
 from ..core.text import Material
 from ..errors import UsageError
-from ..providers.catalogue import Catalogue, default_panel, parse_seats
+from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, parse_seats
 from ..providers.catalogue import seats as deal
 from ..settings import BudgetSettings, RunSettings, Settings, ToolsSettings
 from ..tools.open import wanted
@@ -111,8 +111,8 @@ def build(
     turn of. batch: what `budget.batch_usd` is for. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
     page = protocols.get(protocol or settings.run.protocol)
-    refs, preset = _panel(settings, page, panel, preset)
-    configured, meant = settings.protocols.get(page.name, {}), page.presets.get(preset or "", {})
+    found = _panel(settings, panel)
+    refs = found.refs
     told = seed if seed is not None else settings.run.seed
     drawn = secrets.randbits(32) if told is None else told
     return Spec(
@@ -120,7 +120,7 @@ def build(
         protocol=page.name,
         seats=deal(Catalogue(settings), refs, roles or {}, drawn, assign(cast, refs) if cast else ()),
         seed=drawn,
-        options=page.settle({**configured, **meant, **(options or {})}),
+        options=page.settle({**_options(settings, page, preset, found.preset), **(options or {})}),
         tables=settings.protocols,
         context=tuple(context),
         responses=given(responses),
@@ -168,13 +168,17 @@ def _limits(run: RunSettings, seed: int | None) -> Limits:
     )
 
 
-def _panel(
-    settings: Settings, page: Protocol, panel: Sequence[str], preset: str | None
-) -> tuple[tuple[str, ...], str | None]:
-    """A reference for each seat, and the preset; both are those of the default panel where none is given."""
+def _panel(settings: Settings, panel: Sequence[str]) -> DefaultPanel:
+    """A reference for each seat: as told, as configured, or the default panel."""
+    refs = parse_seats(panel or settings.panel.seats)
+    return DefaultPanel(refs) if refs else default_panel(settings)
+
+
+def _options(settings: Settings, page: Protocol, preset: str | None, usual: str | None) -> dict[str, Any]:
+    """Options that none is named for: those of `preset` over the settings, else these over `usual`'s."""
     if preset is not None and preset not in page.presets:
         raise UsageError(f"{page.name} has no preset {preset!r}; it has: {', '.join(page.presets) or 'none'}")
-    if refs := parse_seats(panel or settings.panel.seats):
-        return refs, preset
-    found = default_panel(settings)
-    return found.refs, preset or found.preset
+    configured = settings.protocols.get(page.name, {})
+    if preset is not None:
+        return {**configured, **page.presets[preset]}
+    return {**page.presets.get(usual or "", {}), **configured}

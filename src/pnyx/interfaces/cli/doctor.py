@@ -16,6 +16,8 @@ from ...errors import ConfigError, NotFound, PnyxError
 from ...paths import models_dir
 from ...providers.catalogue import default_panel, parse_seats
 from ...providers.registry import key_of
+from ...providers.weights import find
+from ...providers.weights_table import KNOWN
 from ...settings import KINDS, Settings, ToolsSettings
 from ...store import Database
 from ...tools.open import open_tools, wanted
@@ -103,16 +105,14 @@ def _tools(settings: ToolsSettings) -> list[Finding]:
 
 
 def _weights(refs: tuple[str, ...], settings: Settings) -> Iterator[Finding]:
-    # Finding model files takes an HTTP client along, which a hosted panel does without.
-    from ...providers.weights import find
-
     for ref in dict.fromkeys(refs):
         provider, _, model = ref.partition(":")
         if settings.provider(provider).kind == "embedded":
             try:
                 yield Finding(ref, True, str(find(model, models_dir())))
             except NotFound as exc:
-                yield Finding(ref, False, str(exc), f"pnyx models pull {model}")
+                fix = KNOWN[model].command if model in KNOWN else "name another model in [panel] seats"
+                yield Finding(ref, False, str(exc), fix)
 
 
 async def _host(name: str, settings: Settings) -> Finding:

@@ -14,6 +14,7 @@ from ...core.steps import Option, Protocol
 from ...errors import ConfigError
 from ...paths import config_dir, data_dir, expanded, models_dir
 from ...providers.catalogue import Catalogue, ModelInfo, parse_seats
+from ...providers.weights import installed
 from ...providers.weights_table import KNOWN
 from ...settings import Settings
 from ...trust import PROJECT_FILE
@@ -37,9 +38,6 @@ __all__ = [
 
 def list_models(output: Output, as_json: bool) -> int:
     settings = open_settings()
-    # Finding model files takes an HTTP client along, which the other lists here do without.
-    from ...providers.weights import installed
-
     here = set(installed())
     panel = parse_seats(settings.panel.seats)
     catalogue = Catalogue(settings)

@@ -12,6 +12,7 @@ from ...core.events import Event, RunFinished, Token, to_json
 from ...core.models import Seat
 from ...errors import Halted, Interrupted, UsageError
 from ...locks import held
+from ...providers.weights_table import KNOWN
 from ...run.batch import Batch
 from ...run.handle import RunHandle
 from ...run.result import Result, exit_code
@@ -121,8 +122,8 @@ def _print(output: Output, result: Result, view: Transcript) -> None:
 
 
 def note_embedded(output: Output, settings: Settings, seats: Iterable[Seat]) -> None:
-    """Say what answers are worth, and how to have better ones, where every model is an embedded one."""
-    if all(settings.provider(seat.provider).kind == "embedded" for seat in seats):
+    """Say what answers are worth, and how to have better ones, where every model is a known embedded one."""
+    if all(settings.provider(seat.provider).kind == "embedded" and seat.name in KNOWN for seat in seats):
         output.note("\n" + EMBEDDED)
 
 
