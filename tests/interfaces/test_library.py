@@ -200,6 +200,49 @@ async def test_a_stream_on_a_shared_runner_that_is_left_early_is_interrupted(alo
         assert (await pnyx.ask("Why?", panel=SEATS, runner=runner, rounds=1)).final_answer == "yes"
 
 
+class Held:
+    """Tells that it was asked, and answers once it is let."""
+
+    def __init__(self) -> None:
+        self.asked, self.begun, self.let = 0, asyncio.Event(), asyncio.Event()
+
+    async def complete(self, call: pnyx.Call) -> str:
+        self.asked += 1
+        self.begun.set()
+        await self.let.wait()
+        return said(call)
+
+
+async def test_a_run_on_a_shared_runner_that_nobody_waits_for_is_interrupted_and_can_be_resumed(
+    alone: Path,
+) -> None:
+    host = Held()
+    async with pnyx.open_runner(providers={"m": host}) as runner:
+
+        async def given_up(door: Awaitable[pnyx.Result]) -> str:
+            task = asyncio.ensure_future(door)
+            await host.begun.wait()
+            (left,) = runner._handles
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            handle = runner.find(left)
+            assert handle is not None
+            host.let.set()
+            assert (await handle.result()).status == "paused"
+            host.let.clear()
+            host.begun.clear()
+            return left
+
+        left = await given_up(pnyx.ask("Why?", panel=SEATS, runner=runner, rounds=1))
+        assert (host.asked, await given_up(pnyx.resume(left, runner=runner))) == (1, left)
+        # The proposal was paid by whoever asked; of the challenges, those in flight.
+        assert host.asked == 3
+        host.let.set()
+        assert (await pnyx.resume(left, runner=runner)).final_answer == "yes"
+        assert host.asked == 4
+
+
 async def test_what_is_a_runners_is_given_to_the_runner(alone: Path) -> None:
     async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
         for more in ({"providers": {"m": pnyx.FakeProvider(said)}}, {"settings": runner.settings}):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -68,7 +68,8 @@ async def ask(
     deadline_s in seconds. allow_unknown_price: with a budget, ask models without a known price.
 
     A run that fails, pauses or is cancelled says so in `status` and `stop_reason`; what stops it
-    from being recorded, or a request that makes no sense, raises `PnyxError`.
+    from being recorded, or a request that makes no sense, raises `PnyxError`. Cancelling it interrupts
+    the run; what is recorded can be resumed.
     """
     async with _begun(
         question,
@@ -118,13 +119,8 @@ async def stream(question: str, *, tokens: bool = True, **request: Any) -> Async
     recorded can be resumed.
     """
     async with _begun(question, **request) as handle:
-        try:
-            async for event in handle.events(tokens=tokens):
-                yield event
-        except (GeneratorExit, asyncio.CancelledError):
-            # A runner that is shared is not closed with the iteration.
-            handle.interrupt()
-            raise
+        async for event in handle.events(tokens=tokens):
+            yield event
         await handle.result()
 
 
@@ -151,7 +147,8 @@ async def resume(
     """
     async with _opened(providers=providers, settings=settings, runner=runner) as chosen:
         handle = await chosen.resume(run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
-        return await handle.result()
+        with _waited_for(handle):
+            return await handle.result()
 
 
 async def feedback(
@@ -221,7 +218,18 @@ async def _begun(
 ) -> AsyncIterator[RunHandle]:
     """The run, by `runner` or one that is closed behind it; the request as in `ask`."""
     async with _opened(providers=providers, settings=settings, runner=runner) as chosen:
-        yield await chosen.start(_spec(chosen.settings, question, **request))
+        handle = await chosen.start(_spec(chosen.settings, question, **request))
+        with _waited_for(handle):
+            yield handle
+
+
+@contextmanager
+def _waited_for(handle: RunHandle) -> Iterator[None]:
+    """While somebody waits for the run: nobody pays for it any longer, though its runner stays open."""
+    try:
+        yield
+    finally:
+        handle.interrupt()
 
 
 @checked
