@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,9 +13,13 @@ import pytest
 from pnyx.core.events import (
     Budget,
     CallFinished,
+    CallStarted,
     RunFinished,
+    to_json,
 )
+from pnyx.core.models import Usage
 from pnyx.errors import ConfigError
+from pnyx.providers.seam import Call, Completion
 from pnyx.run.result import exit_code
 from tests.support.houses import House, account_of, said, well_formed
 from tests.support.panels import Host, seats
@@ -27,6 +34,32 @@ async def test_the_ledger_is_the_sum_of_journaled_calls(make: Callable[[Host], H
     assert account.spent_nusd == round(charged * 1e9) > 0
     assert account.reserved_nusd == 0
     assert result.usage["cost_usd"] == pytest.approx(charged)
+
+
+class Odd(Host):
+    """Reports `usage` and `searches` with every reply."""
+
+    def __init__(self, **reported: Any) -> None:
+        super().__init__(said)
+        self.reported = reported
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        return replace(await super().complete(call, on_text), **self.reported)
+
+
+@pytest.mark.parametrize("usage", [Usage(math.nan), Usage(9, 0, None), {"input_tokens": 9}])  # type: ignore[arg-type]
+async def test_usage_that_is_no_count_is_charged_at_the_reservation_and_its_reply_is_used(
+    make: Callable[[Host], House], usage: Any
+) -> None:
+    house = make(Odd(usage=usage, searches=math.nan))
+    handle = await house.start(options={"rounds": 1})
+    result = await handle.result()
+    log = await house.log(handle.run_id)
+    assert result.status == "decided"
+    assert {e.usage_flag for e in log if isinstance(e, CallFinished)} == {"malformed"}
+    reserved = sum(e.reserved_usd or 0 for e in log if isinstance(e, CallStarted))
+    assert result.usage["cost_usd"] == pytest.approx(reserved)
+    json.dumps([to_json(event) for event in log], allow_nan=False)
 
 
 async def test_out_of_budget_pauses_and_a_larger_budget_resumes(make: Callable[[Host], House]) -> None:
