@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 from pnyx.core.events import (
     Budget,
+    CallFailed,
     CallFinished,
     CallStarted,
     RunFinished,
@@ -20,7 +22,7 @@ from pnyx.core.events import (
 from pnyx.core.models import Usage
 from pnyx.errors import ConfigError
 from pnyx.providers.seam import Call, Completion
-from pnyx.run.result import exit_code
+from pnyx.run.result import Summary, exit_code
 from tests.support.houses import House, account_of, said, well_formed
 from tests.support.panels import Host, seats
 
@@ -96,6 +98,37 @@ async def test_an_unknown_price_under_a_cap_refuses_to_start(make: Callable[[Hos
         await house.start(seats=unknown, budget_usd=1.0)
     result = await (await house.start(seats=unknown, options={"rounds": 1})).result()
     assert result.usage["cost_usd"] is None
+
+
+async def test_a_run_that_is_stopped_while_a_request_of_unknown_price_is_open_costs_nobody_knows_what(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(said, pause=60))
+    handle = await house.start(seats=seats("h:a", "h:b", price=None))
+    while not house.host.sent:
+        await asyncio.sleep(0.01)
+    handle.kill()
+    paused = await handle.result()
+    assert (paused.status, paused.usage["calls"], paused.usage["cost_usd"]) == ("paused", 1, None)
+
+
+def test_a_sum_is_unknown_while_a_request_of_unknown_price_is_open_and_after_it_unless_it_was_free() -> None:
+    summary, costs = Summary(), list[float | None]()
+    one: dict[str, Any] = {"fingerprint": "", "model": "h:a", "attempt": 1}
+    asked: dict[str, Any] = {"prompt_id": "", "prompt_sha256": "", "prompt": "", **one}
+    refused: dict[str, Any] = {"kind": "auth", "message": "", "final": True, **one}
+    for event in (
+        CallStarted(key="/0", reserved_usd=0.5, **asked),
+        CallFinished(key="/0", text="", cost_usd=0.25, **one),
+        CallStarted(key="/1", **asked),
+        CallFailed(key="/1", charged_usd=0.0, **refused),
+        CallStarted(key="/2", **asked),
+        CallFinished(key="/2", text="", cost_usd=None, **one),
+    ):
+        summary.add(event)
+        costs.append(summary.usage["cost_usd"])
+    assert costs == [0.0, 0.25, None, 0.25, None, None]
+    assert summary.cost.known_usd == 0.25
 
 
 async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Host], House]) -> None:

@@ -96,7 +96,7 @@ class RunHandle:
     @property
     def spent_nusd(self) -> int:
         """What the run has cost so far, as far as prices are known."""
-        return nusd(self.summary.usage["cost_usd"])
+        return nusd(self.summary.cost.known_usd)
 
     async def events(self, after: int = 0, tokens: bool = False) -> AsyncIterator[Event]:
         """Events with a `seq` above `after`: stored ones first, then live, until the terminal one.
