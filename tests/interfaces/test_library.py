@@ -194,7 +194,7 @@ async def test_a_stream_on_a_shared_runner_that_is_left_early_is_interrupted(alo
         async for event in events:
             left = event.run_id
             break
-        await events.aclose()  # type: ignore[attr-defined]
+        await events.aclose()
         handle = runner._handles.get(left)
         assert handle is None or (await handle.result()).status == "paused"
         assert (await pnyx.ask("Why?", panel=SEATS, runner=runner, rounds=1)).final_answer == "yes"

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from .text import Material
 
-__all__ = ["Brief", "Decision", "Dissent", "Given"]
+__all__ = ["Brief", "Decided", "Decision", "Dissent", "Given", "Status"]
+
+
+Decided: TypeAlias = Literal["consensus", "majority", "plurality", "decided", "deadlock", "single"]
+Status: TypeAlias = Decided | Literal["failed", "paused", "cancelled", "running", "waiting"]
+"""Of a run; the last two are told of those that are looked up before they are over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class Decision:
     """
 
     answer: str
-    status: str = "decided"
+    status: Status = "decided"
     final_answer: str | None = None
     confidence: float | None = None
     confidence_rule: str | None = None

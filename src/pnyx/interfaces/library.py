@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from inspect import signature
@@ -112,7 +112,7 @@ async def deliberate(question: str, *, responses: Iterable[Response] = (), **req
     return await ask(question, protocol="deliberate", responses=responses, **request)
 
 
-async def stream(question: str, *, tokens: bool = True, **request: Any) -> AsyncIterator[Event]:
+async def stream(question: str, *, tokens: bool = True, **request: Any) -> AsyncGenerator[Event, None]:
     """The events of a run as they happen, `RunFinished` last; `request` as in `ask`.
 
     tokens: also text as it arrives. Leaving the iteration early interrupts the run; what is

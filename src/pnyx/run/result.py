@@ -50,7 +50,7 @@ class Result(Decision):
 
 @dataclass(slots=True)
 class Cost:
-    """What requests cost together. unpriced: (key, attempt) of those whose price is not known, open ones too."""
+    """What requests cost together. unpriced: (key, attempt) of those of unknown price, open ones too."""
 
     known_usd: float = 0.0
     unpriced: set[tuple[str, int]] = field(default_factory=set)
