@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 from collections.abc import Callable
@@ -105,9 +104,9 @@ async def test_a_run_that_is_stopped_while_a_request_of_unknown_price_is_open_co
 ) -> None:
     house = make(Host(said, pause=60))
     handle = await house.start(seats=seats("h:a", "h:b", price=None))
-    while not house.host.sent:
-        await asyncio.sleep(0.01)
-    handle.kill()
+    async for event in handle.events():
+        if event.type == "call_started":
+            handle.kill()
     paused = await handle.result()
     assert (paused.status, paused.usage["calls"], paused.usage["cost_usd"]) == ("paused", 1, None)
 

@@ -28,7 +28,7 @@ def printed(example: str, folder: Path) -> list[str]:
 
 
 def mistyped(examples: Sequence[str], folder: Path) -> str:
-    """What mypy has against them, as strict as it is with pnyx itself; it takes what it knows of that along."""
+    """What mypy has against them, as strict as it is with pnyx itself, and with what it knows of that."""
     for n, example in enumerate(examples):
         (folder / f"example_{n}.py").write_text(example, "utf-8")
     done = subprocess.run(
