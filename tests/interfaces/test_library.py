@@ -148,6 +148,7 @@ async def test_a_value_of_another_kind_is_told_with_what_it_should_be_and_begins
     [
         ({"settings": {"run": {}}}, "settings must be what pnyx.load_settings() gives, not {'run': {}}"),
         ({"providers": ["m"]}, "providers must be a mapping of names to objects, not ['m']"),
+        ({"providers": {3: pnyx.FakeProvider(said)}}, "a key of providers must be text, not 3"),
         ({"providers": {"m": "host"}}, "str is no provider: it needs"),
         (
             {"runner": pnyx.open_runner()},
@@ -160,6 +161,47 @@ async def test_another_object_in_place_of_settings_a_runner_or_providers_is_told
 ) -> None:
     with pytest.raises(UsageError) as caught:
         await door(**{**request(), **wrong})
+    assert told in str(caught.value)
+
+
+async def test_without_await_only_where_no_event_loop_is_running(alone: Path) -> None:
+    with pytest.raises(UsageError, match=r"await pnyx\.ask"):
+        pnyx.ask_sync("Why?", **request())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"run_id": 3}, "run_id must be text, not 3"),
+        ({"fork": "no"}, "fork must be true or false, not 'no'"),
+        ({"budget_usd": -1}, "budget_usd must be a number above 0"),
+        ({"budget_usd": "1"}, "budget_usd must be a number above 0"),
+        ({"deadline_s": math.nan}, "deadline_s must be a number above 0"),
+        ({"providers": {3: pnyx.FakeProvider(said)}}, "a key of providers must be text, not 3"),
+    ],
+)
+async def test_a_resume_that_makes_no_sense_is_a_usage_error_also_of_a_run_that_is_over(
+    alone: Path, wrong: dict[str, Any], told: str
+) -> None:
+    done = await pnyx.ask("Why?", protocol="single", **request())
+    with pytest.raises(UsageError) as caught:
+        await pnyx.resume(**{"run_id": done.run_id, **wrong})
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"run_id": 3}, "run_id must be text, not 3"),
+        ({"result": None}, "result must be text, not None"),
+        ({"answer": 408}, "answer must be text, not 408"),
+    ],
+)
+async def test_feedback_of_another_kind_is_a_usage_error(
+    alone: Path, wrong: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        await pnyx.feedback(**{"run_id": "x", "result": "success", **wrong})
     assert told in str(caught.value)
 
 

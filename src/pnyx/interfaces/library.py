@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from inspect import signature
+from types import UnionType
 from typing import Any
 
 from pydantic import SkipValidation
+from sqlalchemy import Connection
 
 from .. import protocols
 from ..core.events import Event
@@ -19,7 +30,7 @@ from ..providers.own import Brought
 from ..providers.registry import Providers
 from ..run.given import Response
 from ..run.handle import RunHandle
-from ..run.request import build, checked
+from ..run.request import Amount, build, checked
 from ..run.result import Result
 from ..run.runner import Runner
 from ..run.spec import Spec
@@ -125,7 +136,10 @@ async def stream(question: str, *, tokens: bool = True, **request: Any) -> Async
 
 
 def ask_sync(question: str, **request: Any) -> Result:
-    """`ask` for code without an event loop."""
+    """`ask` for code without an event loop. Raises `UsageError` where one is running."""
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise UsageError("an event loop is running here: `await pnyx.ask(…)` instead of pnyx.ask_sync")
     return asyncio.run(ask(question, **request))
 
 
@@ -145,8 +159,9 @@ async def resume(
     what it had. fork: a new run that keeps every recorded reply whose question is still the same. The rest
     as in `ask`. Raises `NotFound`, and `Running` where another process is at it.
     """
+    begin = _resuming(run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
     async with _opened(providers=providers, settings=settings, runner=runner) as chosen:
-        handle = await chosen.resume(run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
+        handle = await begin(chosen)
         with _waited_for(handle):
             return await handle.result()
 
@@ -164,8 +179,9 @@ async def feedback(
     result: "success", "partial" or "failure". answer: the right one, where it is short. Raises `NotFound`,
     and `UsageError` for a run that decided nothing.
     """
+    keep = _keeping(run_id, result, answer=answer)
     async with _opened(settings=settings, runner=runner) as chosen:
-        await chosen.database.write(partial(keep_feedback, prefix=run_id, verdict=result, truth=answer))
+        await chosen.database.write(keep)
 
 
 @asynccontextmanager
@@ -177,15 +193,17 @@ async def open_runner(
     settings: default is what the command line would use. providers: as in `ask`; the runs cannot bring
     others. On leaving, runs that are under way are interrupted, and can be resumed.
     """
-    _held("settings", settings, Settings, "what pnyx.load_settings() gives")
-    _held("providers", providers, Mapping, "a mapping of names to objects")
+    _held("settings", settings, Settings | None, "what pnyx.load_settings() gives")
+    _held("providers", providers, Mapping | None, "a mapping of names to objects")
+    for name in providers or ():
+        _held("a key of providers", name, str, "text")
     chosen = (settings or open_settings()).with_own(providers or ())
     async with Runner.open(chosen, Providers(chosen, extra=providers)) as runner:
         yield runner
 
 
-def _held(name: str, value: object, kind: type, need: str) -> None:
-    if value is not None and not isinstance(value, kind):
+def _held(name: str, value: object, kind: type | UnionType, need: str) -> None:
+    if not isinstance(value, kind):
         raise UsageError(f"{name} must be {need}, not {value!r:.80}")
 
 
@@ -197,7 +215,7 @@ async def _opened(
     runner: Runner | None = None,
 ) -> AsyncIterator[Runner]:
     """The runner that is given, or one that is closed behind it."""
-    _held("runner", runner, Runner, "what pnyx.open_runner() gives as it is entered")
+    _held("runner", runner, Runner | None, "what pnyx.open_runner() gives as it is entered")
     if runner is not None:
         if providers or settings:
             raise UsageError("a runner has its own settings and providers: give them to pnyx.open_runner")
@@ -251,3 +269,17 @@ def _spec(
             hint = nearest(name, (*page.options, *REQUEST) if name in own else page.options)
             raise UsageError(f"{page.name} has no option {name!r}{hint}; it has: {known}")
     return build(settings, question, protocol=page.name, options={**(options or {}), **own}, **told)
+
+
+@checked
+def _resuming(
+    run_id: str, *, budget_usd: Amount, deadline_s: Amount, fork: bool
+) -> Callable[[Runner], Awaitable[RunHandle]]:
+    """How a runner goes on with a run."""
+    return partial(Runner.resume, prefix=run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
+
+
+@checked
+def _keeping(run_id: str, result: str, *, answer: str | None) -> Callable[[Connection], object]:
+    """What keeps what became of a run."""
+    return partial(keep_feedback, prefix=run_id, verdict=result, truth=answer)
