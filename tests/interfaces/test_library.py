@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import pnyx
-from pnyx import protocols
 from pnyx.errors import NotFound, UsageError
 from pnyx.store import outcomes, runs
 
@@ -331,50 +330,3 @@ async def test_feedback_is_kept_and_said_again_takes_the_place_of_the_first(alon
         await pnyx.feedback(done.run_id, "good")
     with pytest.raises(NotFound):
         await pnyx.feedback("zzzz", "success")
-
-
-def came_to(decision: object) -> pnyx.Protocol:
-    """A protocol called "odd" that comes to this after one call."""
-
-    async def script(brief: pnyx.Brief, panel: pnyx.Panel) -> Any:
-        await panel.enter("complete")
-        return decision
-
-    return pnyx.Protocol("odd", "", pnyx.Phases((pnyx.Transition(pnyx.START, "complete"),)), script)
-
-
-def decided(**fields: Any) -> pnyx.Decision:
-    return pnyx.Decision(**{"answer": "yes", **fields})
-
-
-@pytest.mark.parametrize(
-    ("decision", "told"),
-    [
-        ("yes", "it must come to a Decision, not str"),
-        (decided(status="running"), "status must be one of consensus, "),
-        (decided(status="paused"), "status must be one of consensus, "),
-        (decided(status="bogus"), "status must be one of consensus, "),
-        (decided(answer=" "), "answer must be text that is not blank, not ' '"),
-        (decided(answer=None), "answer must be text that is not blank, not None"),
-        (decided(confidence=7.0), "confidence must be a number from 0 to 1, or None, not 7.0"),
-        (decided(rigor=-0.1), "rigor must be a number from 0 to 1, or None, not -0.1"),
-        (decided(agreement=math.nan), "agreement must be a number from 0 to 1, or None, not nan"),
-        (decided(agreement="all"), "agreement must be a number from 0 to 1, or None, not 'all'"),
-        (decided(dissent=("no",)), "dissent must hold Dissents"),
-        (decided(detail={"share": math.nan}), "detail must be JSON: Out of range float values"),
-        (decided(detail={"seats": {"A"}}), "detail must be JSON: Object of type set"),
-        (decided(rounds=math.inf), "rounds must be JSON: Out of range float values"),
-    ],
-)
-async def test_what_is_no_decision_fails_its_run_once_and_for_all(
-    alone: Path, monkeypatch: pytest.MonkeyPatch, decision: object, told: str
-) -> None:
-    page = came_to(decision)
-    monkeypatch.setattr(protocols, "get", lambda name: page)
-    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
-        failed = await pnyx.ask("Why?", panel=SEATS, runner=runner)
-        assert (failed.status, failed.stop_reason) == ("failed", "error")
-        assert failed.detail["message"].startswith(f"ScriptError: odd: {told}")
-        assert await pnyx.resume(failed.run_id, runner=runner) == failed
-        log = await runner.database.read(lambda c: runs.log(c, failed.run_id))
-        assert [event.type for event in log].count("run_finished") == 1

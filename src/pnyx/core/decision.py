@@ -57,6 +57,7 @@ class Decision:
     status: consensus | majority | plurality | decided | deadlock | single.
     confidence_rule: the name of the rule that made `confidence`.
     agreement: share of live seats that ended on this answer; None where seats did not vote.
+    consensus_reached: whether the protocol found agreement; None: as the status says it.
     """
 
     answer: str

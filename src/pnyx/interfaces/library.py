@@ -78,9 +78,8 @@ async def ask(
     exist already, for the protocols that take such. ground: search the web first. budget_usd in USD,
     deadline_s in seconds. allow_unknown_price: with a budget, ask models without a known price.
 
-    A run that fails, pauses or is cancelled says so in `status` and `stop_reason`; what stops it
-    from being recorded, or a request that makes no sense, raises `PnyxError`. Cancelling it interrupts
-    the run; what is recorded can be resumed.
+    A run that fails, pauses or is cancelled says so in `status` and `stop_reason`; what stops it from being
+    recorded, or makes no sense, raises `PnyxError`. To cancel `ask` interrupts the run, to be resumed.
     """
     async with _begun(
         question,

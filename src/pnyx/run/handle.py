@@ -36,6 +36,8 @@ __all__ = ["FINAL", "RunHandle"]
 
 FINAL = frozenset((*get_args(Decided), "failed", "cancelled"))
 """Statuses of runs that are over; the others are "paused" and "running", which waiting ones are stored as."""
+MEASURED = frozenset(("consensus", "majority", "plurality", "deadlock"))
+"""Statuses that tell whether seats agreed, where the protocol does not say it itself."""
 
 
 @dataclass(eq=False)
@@ -270,7 +272,10 @@ class RunHandle:
             detail["overrun_usd"] = self.summary.overrun_usd
         if decision.answer.strip() in self.summary.cut:
             detail["truncated"] = True
-        decision = replace(decision, detail=detail)
+        reached = decision.consensus_reached
+        if reached is None and decision.status in MEASURED:
+            reached = decision.status == "consensus"
+        decision = replace(decision, detail=detail, consensus_reached=reached)
         dropped = tuple(self.summary.dropped)
         return Result(
             **{f.name: getattr(decision, f.name) for f in fields(decision)},

@@ -16,7 +16,8 @@ __all__ = ["Cost", "Result", "Summary", "exit_code"]
 class Result(Decision):
     """A decision with its record. Amounts in USD, `elapsed_s` in seconds; cost None is an unknown price.
 
-    status: as in `Decision`, or failed | paused | cancelled.
+    status: as in `Decision`, or failed | paused | cancelled. consensus_reached: None where agreement was not
+    measured.
     usage: calls (requests sent), input_tokens, cached_tokens, output_tokens, cost_usd.
     """
 
@@ -132,10 +133,16 @@ def exit_code(result: Result, require_consensus: bool = False) -> int:
             return 130
         case "paused", _:
             return 4
-    agreed = result.status in ("consensus", "majority") and result.consensus_reached is not False
-    if require_consensus and not agreed:
+    if require_consensus and not _agreed(result):
         return 3
     return 5 if result.degraded else 0
+
+
+def _agreed(result: Result) -> bool:
+    """Whether all seats agreed, or a majority of them; a vote that a debate was left to is no agreement."""
+    if result.status == "majority":
+        return result.stop_reason not in ("stuck", "max_rounds")
+    return result.status == "consensus" and result.consensus_reached is not False
 
 
 _ORDER = (
