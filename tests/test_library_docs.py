@@ -10,9 +10,10 @@ from typing import get_args
 import pnyx
 from pnyx.core.events import Event, RunStarted
 from pnyx.errors import ProviderError
-from tests.support.examples import blocks, linked, printed
+from tests.support.examples import blocks, linked, mistyped, printed
 
 DOCS = Path(__file__).parents[1] / "docs"
+README = DOCS.parent / "README.md"
 LIBRARY, EVENTS = (DOCS / f"{name}.md" for name in ("library", "events"))
 COMMON = {"type", "run_id", "seq", "time", "round", "phase", "seat", "key"}
 
@@ -23,6 +24,34 @@ def test_the_examples_run_and_print_what_they_ask_for(tmp_path: Path) -> None:
     assert streamed[-1] == "consensus no"
     assert many == ["Is 437 prime? no", "Is 439 prime? yes", "Is 443 prime? yes"]
     assert host == ["4 2 120"]
+
+
+def test_the_examples_satisfy_a_strict_type_checker(tmp_path: Path) -> None:
+    assert mistyped([*blocks(README, "python"), *blocks(LIBRARY, "python"), NARROWED], tmp_path) == ""
+
+
+NARROWED = """
+from contextlib import aclosing
+
+import pnyx
+
+
+async def heard() -> str | None:
+    async with aclosing(pnyx.stream("Why?")) as events:
+        async for event in events:
+            match event:
+                case pnyx.Token(text=text):
+                    print(text)
+                case pnyx.RunFinished(result=result):
+                    return str(result["answer"])
+            if event.type == "call_started":
+                print(event.prompt_id)
+    return None
+"""
+
+
+def test_every_event_is_a_public_name() -> None:
+    assert {one.__name__ for one in get_args(Event)} <= set(pnyx.__all__)
 
 
 def test_every_name_it_tells_of_is_there() -> None:

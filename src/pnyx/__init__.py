@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .config import load as load_settings
-    from .core.events import Event
+    from .core.events import (
+        Budget,
+        CallFailed,
+        CallFinished,
+        CallStarted,
+        Event,
+        PhaseEntered,
+        RunFinished,
+        RunStarted,
+        SeatDropped,
+        Token,
+        ToolCalled,
+        VoteTallied,
+    )
     from .core.models import Price, Seat, Usage
     from .core.phases import START, Phases, Transition
     from .core.steps import (
@@ -48,7 +61,18 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "load_settings": "config:load",
+    "Budget": "core.events",
+    "CallFailed": "core.events",
+    "CallFinished": "core.events",
+    "CallStarted": "core.events",
     "Event": "core.events",
+    "PhaseEntered": "core.events",
+    "RunFinished": "core.events",
+    "RunStarted": "core.events",
+    "SeatDropped": "core.events",
+    "Token": "core.events",
+    "ToolCalled": "core.events",
+    "VoteTallied": "core.events",
     "Price": "core.models",
     "Seat": "core.models",
     "Usage": "core.models",
@@ -90,7 +114,11 @@ __all__ = [
     "START",
     "Ask",
     "Brief",
+    "Budget",
     "Call",
+    "CallFailed",
+    "CallFinished",
+    "CallStarted",
     "Completion",
     "Decision",
     "Dissent",
@@ -100,6 +128,7 @@ __all__ = [
     "Message",
     "Option",
     "Panel",
+    "PhaseEntered",
     "Phases",
     "PnyxError",
     "Price",
@@ -108,12 +137,18 @@ __all__ = [
     "ProviderError",
     "Reply",
     "Result",
+    "RunFinished",
+    "RunStarted",
     "Runner",
     "Schema",
     "Seat",
+    "SeatDropped",
+    "Token",
     "ToolCall",
+    "ToolCalled",
     "Transition",
     "Usage",
+    "VoteTallied",
     "aggregate",
     "ask",
     "ask_sync",

@@ -23,7 +23,7 @@ resumes it; a second Ctrl-C stops at once.
 | 0 | answered |
 | 1 | error |
 | 2 | usage or configuration |
-| 3 | no quorum, or no consensus where `--require-consensus` asked for one |
+| 3 | no quorum; with `--require-consensus`, also where neither all seats nor a majority agreed |
 | 4 | paused at the budget or the deadline |
 | 5 | answered, but degraded: a seat was dropped |
 | 130 | interrupted |

@@ -147,6 +147,7 @@ async def test_a_value_of_another_kind_is_told_with_what_it_should_be_and_begins
     [
         ({"settings": {"run": {}}}, "settings must be what pnyx.load_settings() gives, not {'run': {}}"),
         ({"providers": ["m"]}, "providers must be a mapping of names to objects, not ['m']"),
+        ({"providers": {3: pnyx.FakeProvider(said)}}, "a key of providers must be text, not 3"),
         ({"providers": {"m": "host"}}, "str is no provider: it needs"),
         (
             {"runner": pnyx.open_runner()},
@@ -159,6 +160,47 @@ async def test_another_object_in_place_of_settings_a_runner_or_providers_is_told
 ) -> None:
     with pytest.raises(UsageError) as caught:
         await door(**{**request(), **wrong})
+    assert told in str(caught.value)
+
+
+async def test_without_await_only_where_no_event_loop_is_running(alone: Path) -> None:
+    with pytest.raises(UsageError, match=r"await pnyx\.ask"):
+        pnyx.ask_sync("Why?", **request())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"run_id": 3}, "run_id must be text, not 3"),
+        ({"fork": "no"}, "fork must be true or false, not 'no'"),
+        ({"budget_usd": -1}, "budget_usd must be a number above 0"),
+        ({"budget_usd": "1"}, "budget_usd must be a number above 0"),
+        ({"deadline_s": math.nan}, "deadline_s must be a number above 0"),
+        ({"providers": {3: pnyx.FakeProvider(said)}}, "a key of providers must be text, not 3"),
+    ],
+)
+async def test_a_resume_that_makes_no_sense_is_a_usage_error_also_of_a_run_that_is_over(
+    alone: Path, wrong: dict[str, Any], told: str
+) -> None:
+    done = await pnyx.ask("Why?", protocol="single", **request())
+    with pytest.raises(UsageError) as caught:
+        await pnyx.resume(**{"run_id": done.run_id, **wrong})
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"run_id": 3}, "run_id must be text, not 3"),
+        ({"result": None}, "result must be text, not None"),
+        ({"answer": 408}, "answer must be text, not 408"),
+    ],
+)
+async def test_feedback_of_another_kind_is_a_usage_error(
+    alone: Path, wrong: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        await pnyx.feedback(**{"run_id": "x", "result": "success", **wrong})
     assert told in str(caught.value)
 
 
@@ -194,10 +236,53 @@ async def test_a_stream_on_a_shared_runner_that_is_left_early_is_interrupted(alo
         async for event in events:
             left = event.run_id
             break
-        await events.aclose()  # type: ignore[attr-defined]
+        await events.aclose()
         handle = runner._handles.get(left)
         assert handle is None or (await handle.result()).status == "paused"
         assert (await pnyx.ask("Why?", panel=SEATS, runner=runner, rounds=1)).final_answer == "yes"
+
+
+class Held:
+    """Tells that it was asked, and answers once it is let."""
+
+    def __init__(self) -> None:
+        self.asked, self.begun, self.let = 0, asyncio.Event(), asyncio.Event()
+
+    async def complete(self, call: pnyx.Call) -> str:
+        self.asked += 1
+        self.begun.set()
+        await self.let.wait()
+        return said(call)
+
+
+async def test_a_run_on_a_shared_runner_that_nobody_waits_for_is_interrupted_and_can_be_resumed(
+    alone: Path,
+) -> None:
+    host = Held()
+    async with pnyx.open_runner(providers={"m": host}) as runner:
+
+        async def given_up(door: Awaitable[pnyx.Result]) -> str:
+            task = asyncio.ensure_future(door)
+            await host.begun.wait()
+            (left,) = runner._handles
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            handle = runner.find(left)
+            assert handle is not None
+            host.let.set()
+            assert (await handle.result()).status == "paused"
+            host.let.clear()
+            host.begun.clear()
+            return left
+
+        left = await given_up(pnyx.ask("Why?", panel=SEATS, runner=runner, rounds=1))
+        assert (host.asked, await given_up(pnyx.resume(left, runner=runner))) == (1, left)
+        # The proposal was paid by whoever asked; of the challenges, those in flight.
+        assert host.asked == 3
+        host.let.set()
+        assert (await pnyx.resume(left, runner=runner)).final_answer == "yes"
+        assert host.asked == 4
 
 
 async def test_what_is_a_runners_is_given_to_the_runner(alone: Path) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 
-from pnyx.core.events import Event
+from pnyx.core.events import CallStarted, Event
 from pnyx.interfaces.cli.output import Stream
 from pnyx.interfaces.cli.plain import entry_lines
 from pnyx.interfaces.transcript import Entry, Transcript, money, quantity, seconds
@@ -51,6 +52,15 @@ def test_one_call_of_unknown_price_makes_the_sum_unknown() -> None:
         *events.said("Participant A", "revise", "/2", "x"),
     )
     assert view.by_model()["lab:alpha"].cost_usd is None
+
+
+def test_what_a_seat_costs_is_unknown_while_a_call_of_unknown_price_is_open() -> None:
+    question, failure = events.failed("Participant A", "propose", "/1")
+    assert isinstance(question, CallStarted)
+    view, _ = read(replace(question, reserved_usd=None))
+    assert (view.places["Participant A"].cost_usd, view.by_model()["lab:alpha"].cost_usd) == (None, None)
+    view.add(failure)
+    assert (view.places["Participant A"].cost_usd, view.summary.usage["cost_usd"]) == (0.0, 0.0)
 
 
 def test_a_seat_waits_is_asked_writes_and_has_answered() -> None:

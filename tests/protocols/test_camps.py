@@ -20,7 +20,7 @@ def placed(say: Callable[[Ask], str | None], *rounds: list[Stated]) -> tuple[lis
         camps = Camps(panel, brief.question)
         for said in rounds:
             out.append([one.camp for one in await camps.place(said)])
-        return Decision(answer="")
+        return Decision(answer="-")
 
     run = Nested(Protocol("camps", "", PHASES, script), say, (A, B, C))
     run.decide()

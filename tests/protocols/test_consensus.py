@@ -291,7 +291,7 @@ def test_the_first_round_never_converges() -> None:
 
 def test_it_converges_when_challenges_repeat_themselves() -> None:
     decision = Driven(words(FLAW, OTHER, OTHER, FLAW)).decide()
-    assert (decision.converged, decision.rounds) == (True, 2)
+    assert (decision.converged, decision.consensus_reached, decision.rounds) == (True, True, 2)
     assert (decision.status, decision.stop_reason) == ("consensus", "converged")
     assert decision.detail["overlap"] == [0.0, 1.0]
 
@@ -306,6 +306,7 @@ def test_new_challenges_keep_it_going_until_the_last_round() -> None:
     fresh = [f"{x} objection{x} word{x} thing{x}" for x in "abcdef"]
     decision = Driven(words(*fresh)).decide()
     assert (decision.converged, decision.rounds, decision.status) == (False, 3, "decided")
+    assert decision.consensus_reached is False
 
 
 def test_the_next_proposer_builds_on_the_decision_and_its_challenges_only() -> None:

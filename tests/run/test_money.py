@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pnyx.core.events import (
     Budget,
+    CallFailed,
     CallFinished,
+    CallStarted,
     RunFinished,
+    to_json,
 )
+from pnyx.core.models import Usage
 from pnyx.errors import ConfigError
-from pnyx.run.result import exit_code
+from pnyx.providers.seam import Call, Completion
+from pnyx.run.result import Summary, exit_code
 from tests.support.houses import House, account_of, said, well_formed
 from tests.support.panels import Host, seats
 
@@ -27,6 +35,32 @@ async def test_the_ledger_is_the_sum_of_journaled_calls(make: Callable[[Host], H
     assert account.spent_nusd == round(charged * 1e9) > 0
     assert account.reserved_nusd == 0
     assert result.usage["cost_usd"] == pytest.approx(charged)
+
+
+class Odd(Host):
+    """Reports `usage` and `searches` with every reply."""
+
+    def __init__(self, **reported: Any) -> None:
+        super().__init__(said)
+        self.reported = reported
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        return replace(await super().complete(call, on_text), **self.reported)
+
+
+@pytest.mark.parametrize("usage", [Usage(math.nan), Usage(9, 0, None), {"input_tokens": 9}])  # type: ignore[arg-type]
+async def test_usage_that_is_no_count_is_charged_at_the_reservation_and_its_reply_is_used(
+    make: Callable[[Host], House], usage: Any
+) -> None:
+    house = make(Odd(usage=usage, searches=math.nan))
+    handle = await house.start(options={"rounds": 1})
+    result = await handle.result()
+    log = await house.log(handle.run_id)
+    assert result.status == "decided"
+    assert {e.usage_flag for e in log if isinstance(e, CallFinished)} == {"malformed"}
+    reserved = sum(e.reserved_usd or 0 for e in log if isinstance(e, CallStarted))
+    assert result.usage["cost_usd"] == pytest.approx(reserved)
+    json.dumps([to_json(event) for event in log], allow_nan=False)
 
 
 async def test_out_of_budget_pauses_and_a_larger_budget_resumes(make: Callable[[Host], House]) -> None:
@@ -63,6 +97,37 @@ async def test_an_unknown_price_under_a_cap_refuses_to_start(make: Callable[[Hos
         await house.start(seats=unknown, budget_usd=1.0)
     result = await (await house.start(seats=unknown, options={"rounds": 1})).result()
     assert result.usage["cost_usd"] is None
+
+
+async def test_a_run_that_is_stopped_while_a_request_of_unknown_price_is_open_costs_nobody_knows_what(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(said, pause=60))
+    handle = await house.start(seats=seats("h:a", "h:b", price=None))
+    async for event in handle.events():
+        if event.type == "call_started":
+            handle.kill()
+    paused = await handle.result()
+    assert (paused.status, paused.usage["calls"], paused.usage["cost_usd"]) == ("paused", 1, None)
+
+
+def test_a_sum_is_unknown_while_a_request_of_unknown_price_is_open_and_after_it_unless_it_was_free() -> None:
+    summary, costs = Summary(), list[float | None]()
+    one: dict[str, Any] = {"fingerprint": "", "model": "h:a", "attempt": 1}
+    asked: dict[str, Any] = {"prompt_id": "", "prompt_sha256": "", "prompt": "", **one}
+    refused: dict[str, Any] = {"kind": "auth", "message": "", "final": True, **one}
+    for event in (
+        CallStarted(key="/0", reserved_usd=0.5, **asked),
+        CallFinished(key="/0", text="", cost_usd=0.25, **one),
+        CallStarted(key="/1", **asked),
+        CallFailed(key="/1", charged_usd=0.0, **refused),
+        CallStarted(key="/2", **asked),
+        CallFinished(key="/2", text="", cost_usd=None, **one),
+    ):
+        summary.add(event)
+        costs.append(summary.usage["cost_usd"])
+    assert costs == [0.0, 0.25, None, 0.25, None, None]
+    assert summary.cost.known_usd == 0.25
 
 
 async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Host], House]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pnyx.core.decision import Status
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, RunFinished
 from pnyx.core.models import Price, Usage
 from pnyx.errors import ProviderError, Running
@@ -283,6 +284,17 @@ def test_a_consensus_that_was_not_reached_is_none_where_one_is_required() -> Non
         "seats": (),
         "usage": {},
     }
-    for reached, code in ((True, 0), (False, 3), (None, 0)):
-        result = Result(**told, status="majority", consensus_reached=reached)
+    ended: tuple[tuple[Status, str, bool | None, int], ...] = (
+        ("consensus", "unanimous", True, 0),
+        ("majority", "consensus", True, 0),
+        ("majority", "stuck", False, 3),
+        ("majority", "max_rounds", False, 3),
+        ("consensus", "max_rounds", False, 3),
+        # Of votes that were not the end of a debate a majority is enough, whole or not.
+        ("majority", "judged", False, 0),
+        ("majority", "judged", None, 0),
+        ("plurality", "judged", False, 3),
+    )
+    for status, stop, reached, code in ended:
+        result = Result(**told, status=status, stop_reason=stop, consensus_reached=reached)
         assert exit_code(result, require_consensus=True) == code

@@ -110,7 +110,8 @@ async def test_a_seat_that_fails_its_retries_is_dropped_and_the_run_goes_on(
     assert exit_code(result) == 5
     assert exit_code(result, require_consensus=True) == 3
     # Those who were left came to agree: what was required is there.
-    assert exit_code(replace(result, status="consensus"), require_consensus=True) == 5
+    agreed = replace(result, status="consensus", consensus_reached=True)
+    assert exit_code(agreed, require_consensus=True) == 5
     assert [d["model"] for d in result.dropped] == ["h:small"]
     log = await house.log(handle.run_id)
     attempts = [e for e in log if isinstance(e, CallStarted) and e.model == "h:small"]

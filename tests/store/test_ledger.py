@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,12 @@ async def test_a_new_day_is_opened_with_the_cap_of_every_day(tmp_path: Path) -> 
         (Usage(100, 0, 5, 6), "inconsistent"),
         (Usage(10**18, 0, 5, 0), "absurd"),
         (Usage(100, 0, 10**18, 0), "absurd"),
+        (Usage(math.nan, 0, 5, 0), "malformed"),  # type: ignore[arg-type]
+        (Usage(100, 0, math.inf, 0), "malformed"),  # type: ignore[arg-type]
+        (Usage(100, 0, None, 0), "malformed"),  # type: ignore[arg-type]
+        (Usage(100.5, 0, 5, 0), "malformed"),  # type: ignore[arg-type]
+        (Usage(100, 0, True, 0), "malformed"),
+        ({"input_tokens": 100}, "malformed"),
         (Usage(100, 50, 5, 2), None),
         (Usage(900, 0, 5000, 0), None),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from pnyx.core.decision import Given
+from pnyx.core.decision import Given, flaw
 from pnyx.core.models import Price, Seat
 from pnyx.core.phases import START
 from pnyx.core.steps import All, Ask, Branch, Brief, Decision, Enter, Panel, Protocol, Reply, Step, Tell
@@ -54,6 +54,7 @@ class Driven:
 
     def decide(self) -> Decision:
         decision: Decision = self._run(self.protocol.script(self.brief, self.panel))
+        assert flaw(decision) is None
         return decision
 
     def kinds(self) -> list[str]:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -24,6 +25,20 @@ def printed(example: str, folder: Path) -> list[str]:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+def mistyped(examples: Sequence[str], folder: Path) -> str:
+    """What mypy has against them, as strict as it is with pnyx itself, and with what it knows of that."""
+    for n, example in enumerate(examples):
+        (folder / f"example_{n}.py").write_text(example, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-error-summary", *map(str, folder.glob("example_*.py"))],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        check=False,
+    )
+    return done.stdout + done.stderr
 
 
 def linked(page: Path) -> list[Path]:

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { Event } from "../src/lib/events.ts";
+import type { CallFailed, CallStarted, Event } from "../src/lib/events.ts";
 import type { Turn, View } from "../src/lib/model.ts";
 import { EMPTY, fold, joined, rejoined, scopeOf } from "../src/lib/view.ts";
 
@@ -151,6 +151,19 @@ test("an unknown price makes the sum unknown", () => {
     event.type === "call_finished" ? { ...event, cost_usd: null } : event,
   );
   assert.equal(seen(events).usage.cost_usd, null);
+});
+
+test("what a request of unknown price costs is unknown while it is open, and after it unless it was free", () => {
+  const whole = recorded("dropped");
+  const at = whole.findIndex((event) => event.type === "call_started");
+  const asked = { ...whole[at], reserved_usd: null } as CallStarted;
+  const open = seen([...whole.slice(0, at), asked]);
+  const costs = (view: View) => [view.usage.cost_usd, view.seats.find((seat) => seat.label === asked.seat)?.cost_usd];
+  assert.deepEqual(costs(open), [null, null]);
+  const failed = whole.find((event) => event.type === "call_failed") as CallFailed;
+  const { key, seat, attempt, seq } = asked;
+  const refused = { ...failed, key, seat, attempt, seq: (seq ?? 0) + 1, charged_usd: 0 };
+  assert.deepEqual(costs(seen([refused], open)), [0, 0]);
 });
 
 test("the scope of a key is the protocol that it stands in", () => {

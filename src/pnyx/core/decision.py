@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
 
 from .text import Material
 
-__all__ = ["Brief", "Decision", "Dissent", "Given"]
+__all__ = ["Brief", "Decided", "Decision", "Dissent", "Given", "Status", "flaw"]
+
+
+Decided: TypeAlias = Literal["consensus", "majority", "plurality", "decided", "deadlock", "single"]
+Status: TypeAlias = Decided | Literal["failed", "paused", "cancelled", "running", "waiting"]
+"""Of a run; the last two are told of those that are looked up before they are over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +57,11 @@ class Decision:
     status: consensus | majority | plurality | decided | deadlock | single.
     confidence_rule: the name of the rule that made `confidence`.
     agreement: share of live seats that ended on this answer; None where seats did not vote.
+    consensus_reached: whether the protocol found agreement; None: as the status says it.
     """
 
     answer: str
-    status: str = "decided"
+    status: Status = "decided"
     final_answer: str | None = None
     confidence: float | None = None
     confidence_rule: str | None = None
@@ -66,3 +73,28 @@ class Decision:
     converged: bool | None = None
     stop_reason: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+def flaw(decision: object) -> str | None:
+    """What is wrong with what a protocol came to, or None: whoever wrote it may have returned anything."""
+    if not isinstance(decision, Decision):
+        return f"it must come to a Decision, not {type(decision).__name__}"
+    if decision.status not in get_args(Decided):
+        return f"status must be one of {', '.join(get_args(Decided))}, not {decision.status!r}"
+    answer: object = decision.answer
+    if not isinstance(answer, str) or not answer.strip():
+        return f"answer must be text that is not blank, not {answer!r}"
+    for name in ("confidence", "rigor", "agreement"):
+        share = getattr(decision, name)
+        # Binary fractions may add up to a little more than 1.
+        if share is not None and not (isinstance(share, int | float) and 0 <= round(share, 9) <= 1):
+            return f"{name} must be a number from 0 to 1, or None, not {share!r}"
+    if not all(isinstance(one, Dissent) for one in decision.dissent):
+        return "dissent must hold Dissents"
+    for name, value in vars(decision).items():
+        try:
+            plain = dict(value) if name == "detail" else value
+            json.dumps(plain, default=asdict if name == "dissent" else None, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as exc:
+            return f"{name} must be JSON: {exc}"
+    return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 __all__ = [
     "Budget",
@@ -48,7 +48,7 @@ class _Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(_Base):
-    type: ClassVar[str] = "run_started"
+    type: ClassVar[Literal["run_started"]] = "run_started"
     question: str
     protocol: str
     seats: tuple[Mapping[str, Any], ...]
@@ -64,7 +64,7 @@ class RunStarted(_Base):
 class PhaseEntered(_Base):
     """answer: the best answer so far, or None. protocol: whose phase it is, where protocols nest."""
 
-    type: ClassVar[str] = "phase_entered"
+    type: ClassVar[Literal["phase_entered"]] = "phase_entered"
     protocol: str
     answer: str | None = None
 
@@ -77,7 +77,7 @@ class CallStarted(_Base):
     may make by itself.
     """
 
-    type: ClassVar[str] = "call_started"
+    type: ClassVar[Literal["call_started"]] = "call_started"
     attempt: int
     fingerprint: str
     model: str
@@ -95,7 +95,7 @@ class CallStarted(_Base):
 class Token(_Base):
     """A piece of text as it arrives; never stored."""
 
-    type: ClassVar[str] = "token"
+    type: ClassVar[Literal["token"]] = "token"
     text: str
 
 
@@ -109,7 +109,7 @@ class CallFinished(_Base):
     searches: of the web, that the host made by itself; None: not told. sources: addresses that it cites.
     """
 
-    type: ClassVar[str] = "call_finished"
+    type: ClassVar[Literal["call_finished"]] = "call_finished"
     attempt: int
     fingerprint: str
     model: str
@@ -137,7 +137,7 @@ class CallFailed(_Base):
     charged_usd: the reservation, where the host may have billed the attempt; 0 where it cannot have.
     """
 
-    type: ClassVar[str] = "call_failed"
+    type: ClassVar[Literal["call_failed"]] = "call_failed"
     attempt: int
     fingerprint: str
     model: str
@@ -151,7 +151,7 @@ class CallFailed(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatDropped(_Base):
-    type: ClassVar[str] = "seat_dropped"
+    type: ClassVar[Literal["seat_dropped"]] = "seat_dropped"
     model: str
     reason: str
 
@@ -160,7 +160,7 @@ class SeatDropped(_Base):
 class ToolCalled(_Base):
     """A tool was run for a seat; `outcome` is the text it gave, or why it gave none (`ok` False)."""
 
-    type: ClassVar[str] = "tool_called"
+    type: ClassVar[Literal["tool_called"]] = "tool_called"
     fingerprint: str
     tool: str
     arguments: Mapping[str, Any]
@@ -171,7 +171,7 @@ class ToolCalled(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteTallied(_Base):
-    type: ClassVar[str] = "vote_tallied"
+    type: ClassVar[Literal["vote_tallied"]] = "vote_tallied"
     rule: str
     tally: Mapping[str, float]
     winner: str | None = None
@@ -184,7 +184,7 @@ class Budget(_Base):
     "overrun" (the seat's call was billed beyond what was reserved for it, by `overrun_usd`).
     """
 
-    type: ClassVar[str] = "budget"
+    type: ClassVar[Literal["budget"]] = "budget"
     kind: str
     scope: str
     spent_usd: float
@@ -200,7 +200,7 @@ class RunFinished(_Base):
     A paused run ends its stream with one that is not stored, since the run is not over.
     """
 
-    type: ClassVar[str] = "run_finished"
+    type: ClassVar[Literal["run_finished"]] = "run_finished"
     status: str
     result: Mapping[str, Any]
 

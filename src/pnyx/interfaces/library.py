@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from inspect import signature
+from types import UnionType
 from typing import Any
 
 from pydantic import SkipValidation
+from sqlalchemy import Connection
 
 from .. import protocols
 from ..core.events import Event
@@ -19,7 +30,7 @@ from ..providers.own import Brought
 from ..providers.registry import Providers
 from ..run.given import Response
 from ..run.handle import RunHandle
-from ..run.request import build, checked
+from ..run.request import Amount, build, checked
 from ..run.result import Result
 from ..run.runner import Runner
 from ..run.spec import Spec
@@ -67,8 +78,8 @@ async def ask(
     exist already, for the protocols that take such. ground: search the web first. budget_usd in USD,
     deadline_s in seconds. allow_unknown_price: with a budget, ask models without a known price.
 
-    A run that fails, pauses or is cancelled says so in `status` and `stop_reason`; what stops it
-    from being recorded, or a request that makes no sense, raises `PnyxError`.
+    A run that fails, pauses or is cancelled says so in `status` and `stop_reason`; what stops it from being
+    recorded, or makes no sense, raises `PnyxError`. To cancel `ask` interrupts the run, to be resumed.
     """
     async with _begun(
         question,
@@ -111,25 +122,23 @@ async def deliberate(question: str, *, responses: Iterable[Response] = (), **req
     return await ask(question, protocol="deliberate", responses=responses, **request)
 
 
-async def stream(question: str, *, tokens: bool = True, **request: Any) -> AsyncIterator[Event]:
+async def stream(question: str, *, tokens: bool = True, **request: Any) -> AsyncGenerator[Event, None]:
     """The events of a run as they happen, `RunFinished` last; `request` as in `ask`.
 
     tokens: also text as it arrives. Leaving the iteration early interrupts the run; what is
     recorded can be resumed.
     """
     async with _begun(question, **request) as handle:
-        try:
-            async for event in handle.events(tokens=tokens):
-                yield event
-        except (GeneratorExit, asyncio.CancelledError):
-            # A runner that is shared is not closed with the iteration.
-            handle.interrupt()
-            raise
+        async for event in handle.events(tokens=tokens):
+            yield event
         await handle.result()
 
 
 def ask_sync(question: str, **request: Any) -> Result:
-    """`ask` for code without an event loop."""
+    """`ask` for code without an event loop. Raises `UsageError` where one is running."""
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise UsageError("an event loop is running here: `await pnyx.ask(…)` instead of pnyx.ask_sync")
     return asyncio.run(ask(question, **request))
 
 
@@ -149,9 +158,11 @@ async def resume(
     what it had. fork: a new run that keeps every recorded reply whose question is still the same. The rest
     as in `ask`. Raises `NotFound`, and `Running` where another process is at it.
     """
+    begin = _resuming(run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
     async with _opened(providers=providers, settings=settings, runner=runner) as chosen:
-        handle = await chosen.resume(run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
-        return await handle.result()
+        handle = await begin(chosen)
+        with _waited_for(handle):
+            return await handle.result()
 
 
 async def feedback(
@@ -167,8 +178,9 @@ async def feedback(
     result: "success", "partial" or "failure". answer: the right one, where it is short. Raises `NotFound`,
     and `UsageError` for a run that decided nothing.
     """
+    keep = _keeping(run_id, result, answer=answer)
     async with _opened(settings=settings, runner=runner) as chosen:
-        await chosen.database.write(partial(keep_feedback, prefix=run_id, verdict=result, truth=answer))
+        await chosen.database.write(keep)
 
 
 @asynccontextmanager
@@ -180,15 +192,17 @@ async def open_runner(
     settings: default is what the command line would use. providers: as in `ask`; the runs cannot bring
     others. On leaving, runs that are under way are interrupted, and can be resumed.
     """
-    _held("settings", settings, Settings, "what pnyx.load_settings() gives")
-    _held("providers", providers, Mapping, "a mapping of names to objects")
+    _held("settings", settings, Settings | None, "what pnyx.load_settings() gives")
+    _held("providers", providers, Mapping | None, "a mapping of names to objects")
+    for name in providers or ():
+        _held("a key of providers", name, str, "text")
     chosen = (settings or open_settings()).with_own(providers or ())
     async with Runner.open(chosen, Providers(chosen, extra=providers)) as runner:
         yield runner
 
 
-def _held(name: str, value: object, kind: type, need: str) -> None:
-    if value is not None and not isinstance(value, kind):
+def _held(name: str, value: object, kind: type | UnionType, need: str) -> None:
+    if not isinstance(value, kind):
         raise UsageError(f"{name} must be {need}, not {value!r:.80}")
 
 
@@ -200,7 +214,7 @@ async def _opened(
     runner: Runner | None = None,
 ) -> AsyncIterator[Runner]:
     """The runner that is given, or one that is closed behind it."""
-    _held("runner", runner, Runner, "what pnyx.open_runner() gives as it is entered")
+    _held("runner", runner, Runner | None, "what pnyx.open_runner() gives as it is entered")
     if runner is not None:
         if providers or settings:
             raise UsageError("a runner has its own settings and providers: give them to pnyx.open_runner")
@@ -221,7 +235,18 @@ async def _begun(
 ) -> AsyncIterator[RunHandle]:
     """The run, by `runner` or one that is closed behind it; the request as in `ask`."""
     async with _opened(providers=providers, settings=settings, runner=runner) as chosen:
-        yield await chosen.start(_spec(chosen.settings, question, **request))
+        handle = await chosen.start(_spec(chosen.settings, question, **request))
+        with _waited_for(handle):
+            yield handle
+
+
+@contextmanager
+def _waited_for(handle: RunHandle) -> Iterator[None]:
+    """While somebody waits for the run: nobody pays for it any longer, though its runner stays open."""
+    try:
+        yield
+    finally:
+        handle.interrupt()
 
 
 @checked
@@ -243,3 +268,17 @@ def _spec(
             hint = nearest(name, (*page.options, *REQUEST) if name in own else page.options)
             raise UsageError(f"{page.name} has no option {name!r}{hint}; it has: {known}")
     return build(settings, question, protocol=page.name, options={**(options or {}), **own}, **told)
+
+
+@checked
+def _resuming(
+    run_id: str, *, budget_usd: Amount, deadline_s: Amount, fork: bool
+) -> Callable[[Runner], Awaitable[RunHandle]]:
+    """How a runner goes on with a run."""
+    return partial(Runner.resume, prefix=run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
+
+
+@checked
+def _keeping(run_id: str, result: str, *, answer: str | None) -> Callable[[Connection], object]:
+    """What keeps what became of a run."""
+    return partial(keep_feedback, prefix=run_id, verdict=result, truth=answer)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from ..config import database_url
+from ..core.decision import Status
 from ..core.events import Event
 from ..core.words import Snippet
 from ..run.beginning import span
@@ -183,7 +184,7 @@ def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
     )
 
 
-def _state(row: store.RunRow) -> tuple[str, str, str]:
+def _state(row: store.RunRow) -> tuple[Status, str, str]:
     """The status of a run that is not over, why it stopped, and what there is to say of that."""
     if waiting(row, time.time()):
         return "waiting", "", "a `pnyx worker` takes it up"

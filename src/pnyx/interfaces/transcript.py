@@ -26,7 +26,7 @@ from ..core.events import (
     ToolCalled,
     VoteTallied,
 )
-from ..run.result import Summary
+from ..run.result import Cost, Summary
 
 __all__ = ["Entry", "Place", "Transcript", "money", "place_name", "quantity", "seconds", "whereabouts"]
 
@@ -88,7 +88,7 @@ class Place:
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float | None = 0.0
+    cost: Cost = field(default_factory=Cost)
     busy_s: float = 0.0
     arriving: int = 0
     tail: str = ""
@@ -98,8 +98,9 @@ class Place:
     def since(self) -> float | None:
         return min(self.open.values(), default=None)
 
-    def charge(self, usd: float | None) -> None:
-        self.cost_usd = None if usd is None or self.cost_usd is None else self.cost_usd + usd
+    @property
+    def cost_usd(self) -> float | None:
+        return self.cost.usd
 
 
 @dataclass
@@ -164,7 +165,8 @@ class Transcript:
             total = models.setdefault(place.model, Place("", place.model))
             for name in ("calls", "input_tokens", "cached_tokens", "output_tokens", "busy_s"):
                 setattr(total, name, getattr(total, name) + getattr(place, name))
-            total.charge(place.cost_usd)
+            total.cost.known_usd += place.cost.known_usd
+            total.cost.unpriced |= place.cost.unpriced
         return models
 
     def _start(self, event: RunStarted) -> None:
@@ -176,6 +178,7 @@ class Transcript:
     def _asked(self, event: CallStarted) -> Entry | None:
         place = self._place(event, event.model)
         place.calls += 1
+        place.cost.add(event)
         place.open[event.key] = self.clock()
         place.state, place.phase, place.tail, place.arriving = "asked", event.phase or "", "", 0
         if not event.cut:
@@ -192,6 +195,7 @@ class Transcript:
     def _finished(self, event: CallFinished) -> Entry:
         place = self._place(event, event.model)
         place.open.pop(event.key, None)
+        place.cost.add(event)
         place.tail, place.arriving = "", 0
         place.state = "silent" if event.absent else "answered"
         facts = [f"{event.output_tokens:,} tokens", money(event.cost_usd), seconds(event.elapsed_s)]
@@ -201,7 +205,6 @@ class Transcript:
             for name in ("input_tokens", "cached_tokens", "output_tokens"):
                 setattr(place, name, getattr(place, name) + getattr(event, name))
             place.busy_s += event.elapsed_s
-            place.charge(event.cost_usd)
         if event.finish_reason == "length":
             facts.append("cut at the token limit")
         if event.searches:
@@ -220,7 +223,7 @@ class Transcript:
         place = self._place(event, event.model)
         place.open.pop(event.key, None)
         place.busy_s += event.elapsed_s
-        place.charge(event.charged_usd)
+        place.cost.add(event)
         place.tail, place.arriving = "", 0
         if event.final:
             return None  # the seat is dropped, and that event says why

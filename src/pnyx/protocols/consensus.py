@@ -96,6 +96,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         rigor=rigor,
         dissent=tuple(Dissent(c.seat.label, c.seat.model, c.text) for c in genuine),
         rounds=n,
+        consensus_reached=converged,
         converged=converged,
         stop_reason="converged" if converged else "max_rounds",
         detail={"overlap": overlaps, "challenges": list(map(_told, challenges, flagged))},

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.answers import final_answer
+from ..core.decision import Decided
 from ..core.models import Seat
 from ..core.steps import Decision, Dissent
 from ..core.tally import majority_of
@@ -67,7 +68,7 @@ def decision(table: Table, count: Count, outcome: str, close: Close) -> Decision
     )
 
 
-def _status(outcome: str, share: float) -> str:
+def _status(outcome: str, share: float) -> Decided:
     if outcome == "majority":
         return "consensus" if share == 1 else "majority"
     return "plurality" if outcome == "max_rounds" and share else "deadlock"

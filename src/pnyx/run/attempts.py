@@ -273,7 +273,7 @@ class Attempts:
             cost_usd=usd(bill.cost_nusd),
             usage_flag=bill.flag,
             absent=absent,
-            searches=done.searches,
+            searches=done.searches if type(done.searches) is int else None,
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             elapsed_s=round(elapsed, 3),
         )

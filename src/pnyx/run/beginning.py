@@ -90,9 +90,11 @@ class Resumable(NamedTuple):
 def resumable(
     connection: Connection, prefix: str, owner: str | None, changes: Mapping[str, Any]
 ) -> Resumable:
-    """The run whose id begins with `prefix`. changes: to its spec. Raises `NotFound`."""
+    """The run whose id begins with `prefix`. changes: to its spec. Raises `NotFound`, `UsageError`."""
     row = store.find(connection, prefix, owner)
-    return Resumable(row, store.log(connection, row.id), replace(Spec.from_json(row.spec), **changes))
+    spec = replace(Spec.from_json(row.spec), **changes)
+    spec.check_amounts()  # also of a run that is over, and will not be begun
+    return Resumable(row, store.log(connection, row.id), spec)
 
 
 def spent_s(row: store.RunRow, past: Sequence[Event]) -> float:

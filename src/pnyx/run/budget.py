@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -46,8 +47,11 @@ def audit(usage: Usage | None, input_tokens: int, output_tokens: int, spoke: boo
     """
     if usage is None or usage == Usage():
         return "missing"
-    counts = (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens)
-    if any(n < 0 for n in counts):
+    # A program's own provider may bring anything.
+    counts: list[Any] = [getattr(usage, name, None) for name in Usage.__slots__]
+    if any(type(n) is not int for n in counts):
+        return "malformed"
+    if min(counts) < 0:
         return "negative"
     if usage.input_tokens == 0 or (spoke and usage.output_tokens == 0):
         return "zero"
@@ -146,7 +150,7 @@ class Purse:
             reserved = None if started.reserved_usd is None else nusd(started.reserved_usd)
             return Bill(Usage(), reserved, flag)
         made = searches if started.searches else 0
-        if made is None or not 0 <= made <= 4 * started.searches:
+        if type(made) is not int or not 0 <= made <= 4 * started.searches:
             flag = f"of searches {'missing' if made is None else 'absurd'}"
             made = started.searches
         found = self._cost(made)

@@ -16,6 +16,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, Protocol, TypeVar, cast
 
 from ..core import steps
+from ..core.decision import flaw
 from ..core.phases import START
 from ..core.steps import All, Ask, Branch, Brief, Decision, Enter, Graph, Panel, Reply, Run, Step, Tell, Use
 from ..core.toolcalls import ToolResult
@@ -69,10 +70,13 @@ async def drive(
     """Run a protocol to its decision.
 
     Raises what the protocol let through: `SeatAbsent`, `NoQuorum`, `ScriptError` for a protocol that
-    awaits anything but its panel, and whatever the performer raises.
+    awaits anything but its panel or comes to what is no decision, and whatever the performer raises.
     """
     driver = _Driver(protocol, panel, performer, resolve)
-    return cast(Decision, await driver.script(protocol.script(brief, panel), path, root=True))
+    decision = await driver.script(protocol.script(brief, panel), path, root=True)
+    if (wrong := flaw(decision)) is not None:
+        raise ScriptError(f"{protocol.name}: {wrong}")
+    return cast(Decision, decision)
 
 
 class _Driver:

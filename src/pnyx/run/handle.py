@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
+from ..core.decision import Decided, Status
 from ..core.events import CallFailed, CallFinished, CallStarted, Event, RunFinished, Token
 from ..core.steps import Decision
 from ..errors import (
@@ -33,10 +34,10 @@ from .spec import Spec
 
 __all__ = ["FINAL", "RunHandle"]
 
-FINAL = frozenset(
-    ("consensus", "majority", "plurality", "decided", "deadlock", "single", "failed", "cancelled")
-)
+FINAL = frozenset((*get_args(Decided), "failed", "cancelled"))
 """Statuses of runs that are over; the others are "paused" and "running", which waiting ones are stored as."""
+MEASURED = frozenset(("consensus", "majority", "plurality", "deadlock"))
+"""Statuses that tell whether seats agreed, where the protocol does not say it itself."""
 
 
 @dataclass(eq=False)
@@ -96,9 +97,9 @@ class RunHandle:
     @property
     def spent_nusd(self) -> int:
         """What the run has cost so far, as far as prices are known."""
-        return nusd(self.summary.usage["cost_usd"])
+        return nusd(self.summary.cost.known_usd)
 
-    async def events(self, after: int = 0, tokens: bool = False) -> AsyncIterator[Event]:
+    async def events(self, after: int = 0, tokens: bool = False) -> AsyncGenerator[Event, None]:
         """Events with a `seq` above `after`: stored ones first, then live, until the terminal one.
 
         tokens: also the text as it arrives, and first what has arrived of replies that are not finished.
@@ -249,7 +250,7 @@ class RunHandle:
             columns["result"] = result.to_json()
         await self.caller.journal.append(*events, columns=columns)
 
-    def _ended(self, status: str, stop_reason: str, message: str = "") -> Result:
+    def _ended(self, status: Status, stop_reason: str, message: str = "") -> Result:
         """A result without a decision: the best answer so far, and why there is no better one.
 
         message: where it says how to go on, with `ID` for this run.
@@ -271,7 +272,10 @@ class RunHandle:
             detail["overrun_usd"] = self.summary.overrun_usd
         if decision.answer.strip() in self.summary.cut:
             detail["truncated"] = True
-        decision = replace(decision, detail=detail)
+        reached = decision.consensus_reached
+        if reached is None and decision.status in MEASURED:
+            reached = decision.status == "consensus"
+        decision = replace(decision, detail=detail, consensus_reached=reached)
         dropped = tuple(self.summary.dropped)
         return Result(
             **{f.name: getattr(decision, f.name) for f in fields(decision)},

@@ -26,7 +26,7 @@ from .limits import Limits
 from .searching import SEARCHES, TOOL
 from .spec import Spec
 
-__all__ = ["build", "checked", "shared_caps"]
+__all__ = ["Amount", "build", "checked", "shared_caps"]
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,14 +9,15 @@ from typing import Any
 from ..core.events import Budget, CallFailed, CallFinished, CallStarted, Event, PhaseEntered, SeatDropped
 from ..core.steps import Decision, Dissent
 
-__all__ = ["Result", "Summary", "exit_code"]
+__all__ = ["Cost", "Result", "Summary", "exit_code"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result(Decision):
     """A decision with its record. Amounts in USD, `elapsed_s` in seconds; cost None is an unknown price.
 
-    status: as in `Decision`, or failed | paused | cancelled.
+    status: as in `Decision`, or failed | paused | cancelled. consensus_reached: None where agreement was not
+    measured.
     usage: calls (requests sent), input_tokens, cached_tokens, output_tokens, cost_usd.
     """
 
@@ -48,6 +49,33 @@ class Result(Decision):
         return cls(**values)
 
 
+@dataclass(slots=True)
+class Cost:
+    """What requests cost together. unpriced: (key, attempt) of those of unknown price, open ones too."""
+
+    known_usd: float = 0.0
+    unpriced: set[tuple[str, int]] = field(default_factory=set)
+
+    @property
+    def usd(self) -> float | None:
+        """An unknown price makes the sum unknown; it is never counted as nothing."""
+        return None if self.unpriced else self.known_usd
+
+    def add(self, event: CallStarted | CallFinished | CallFailed) -> None:
+        match event:
+            case CallStarted():
+                amount = 0.0 if event.reserved_usd is not None else None
+            case CallFinished():
+                amount = 0.0 if event.copied else event.cost_usd
+            case CallFailed():
+                amount = event.charged_usd
+        if amount is None:
+            self.unpriced.add((event.key, event.attempt))
+        else:
+            self.unpriced.discard((event.key, event.attempt))
+            self.known_usd = round(self.known_usd + amount, 9)
+
+
 @dataclass
 class Summary:
     """What a run's events add up to, so far. cut: replies that ended at a limit of tokens."""
@@ -61,6 +89,7 @@ class Summary:
             "cost_usd": 0.0,
         }
     )
+    cost: Cost = field(default_factory=Cost)
     dropped: list[dict[str, Any]] = field(default_factory=list)
     rounds: int = 0
     answer: str | None = None
@@ -69,17 +98,17 @@ class Summary:
     cut: set[str] = field(default_factory=set)
 
     def add(self, event: Event) -> None:
+        if isinstance(event, CallStarted | CallFinished | CallFailed):
+            self.cost.add(event)
+            self.usage["cost_usd"] = self.cost.usd
         match event:
             case CallStarted():
                 self.usage["calls"] += 1
             case CallFinished(copied=False):
                 for name in ("input_tokens", "cached_tokens", "output_tokens"):
                     self.usage[name] += getattr(event, name)
-                self._charge(event.cost_usd)
                 if event.finish_reason == "length":
                     self.cut.add(event.text.strip())
-            case CallFailed():
-                self._charge(event.charged_usd)
             case SeatDropped():
                 self.dropped.append({"seat": event.seat, "model": event.model, "reason": event.reason})
             case PhaseEntered():
@@ -91,11 +120,6 @@ class Summary:
                 self.overrun_usd = round(self.overrun_usd + event.overrun_usd, 9)
             case _:
                 pass
-
-    def _charge(self, amount: float | None) -> None:
-        # An unknown price makes the sum unknown; it is never counted as nothing.
-        total = self.usage["cost_usd"]
-        self.usage["cost_usd"] = None if amount is None or total is None else round(total + amount, 9)
 
 
 def exit_code(result: Result, require_consensus: bool = False) -> int:
@@ -109,10 +133,16 @@ def exit_code(result: Result, require_consensus: bool = False) -> int:
             return 130
         case "paused", _:
             return 4
-    agreed = result.status in ("consensus", "majority") and result.consensus_reached is not False
-    if require_consensus and not agreed:
+    if require_consensus and not _agreed(result):
         return 3
     return 5 if result.degraded else 0
+
+
+def _agreed(result: Result) -> bool:
+    """Whether all seats agreed, or a majority of them; a vote that a debate was left to is no agreement."""
+    if result.status == "majority":
+        return result.stop_reason not in ("stuck", "max_rounds")
+    return result.status == "consensus" and result.consensus_reached is not False
 
 
 _ORDER = (

@@ -126,7 +126,7 @@ class Spec:
         """Raise `UsageError` for a run that could not end well."""
         if not self.question.strip():
             raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
-        self._check_amounts()
+        self.check_amounts()
         # These are kept as they are, beside the JSON that holds the rest.
         for name in ("question", "owner", "conversation", "batch"):
             if not is_text(getattr(self, name) or ""):
@@ -152,7 +152,8 @@ class Spec:
                 "in [tools.web_search], or allow_unknown_price in [budget]"
             )
 
-    def _check_amounts(self) -> None:
+    def check_amounts(self) -> None:
+        """The same for its caps, its deadline and its seed alone."""
         for name in _AMOUNTS:
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -38,6 +38,7 @@ export interface CallStarted extends Base {
   attempt: number;
   model: string;
   cut: number;
+  reserved_usd: number | null;
 }
 
 export interface Token extends Base {

@@ -25,6 +25,12 @@ export interface Turn {
   flagged: string | null;
 }
 
+/** What requests cost together. unpriced: those whose price is not known, open ones too. */
+export interface Cost {
+  known_usd: number;
+  unpriced: string[];
+}
+
 export interface Seat {
   label: string;
   model: string;
@@ -34,6 +40,7 @@ export interface Seat {
   calls: number;
   input_tokens: number;
   output_tokens: number;
+  cost: Cost;
   cost_usd: number | null;
   busy_s: number;
   open: Record<string, string>;
@@ -74,6 +81,7 @@ export interface View {
   phase: string;
   round: number;
   inner: { protocol: string; phase: string; round: number } | null;
+  cost: Cost;
   usage: Usage;
   status: string;
   result: Result | null;

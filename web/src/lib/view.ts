@@ -6,7 +6,11 @@
  */
 import type * as E from "./events.ts";
 import { money } from "./format.ts";
-import type { Note, Seat, SeatState, Stage, Turn, View } from "./model.ts";
+import type { Cost, Note, Seat, SeatState, Stage, Turn, View } from "./model.ts";
+
+type Charge = E.CallStarted | E.CallFinished | E.CallFailed;
+
+const NOTHING: Cost = { known_usd: 0, unpriced: [] };
 
 export const EMPTY: View = {
   seq: 0,
@@ -23,6 +27,7 @@ export const EMPTY: View = {
   phase: "",
   round: 0,
   inner: null,
+  cost: NOTHING,
   usage: { calls: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0, cost_usd: 0 },
   status: "running",
   result: null,
@@ -144,7 +149,9 @@ function asked(view: View, event: E.CallStarted): View {
     attempts: event.attempt,
   };
   const seat = seatOf(view, event.seat);
-  const out = seated({ ...view, usage }, event.seat, event.model, {
+  const usd = event.reserved_usd === null ? null : 0;
+  const out = seated(paid({ ...view, usage }, event, usd), event.seat, event.model, {
+    ...charged(seat?.cost, event, usd),
     state: "asked",
     phase: event.phase ?? "",
     calls: (seat?.calls ?? 0) + 1,
@@ -162,21 +169,21 @@ function heard(view: View, event: E.Token): View {
 }
 
 function answered(view: View, event: E.CallFinished): View {
-  const { usage } = view;
-  const charged = event.copied ? usage : { ...usage, cost_usd: plus(usage.cost_usd, event.cost_usd) };
+  const usage = { ...view.usage };
   if (!event.copied) {
-    for (const name of ["input_tokens", "cached_tokens", "output_tokens"] as const) charged[name] += event[name];
+    for (const name of ["input_tokens", "cached_tokens", "output_tokens"] as const) usage[name] += event[name];
   }
+  const usd = event.copied ? 0 : event.cost_usd;
   const silent = event.absent !== null;
   const seat = seatOf(view, event.seat);
-  const out = seated({ ...view, usage: charged }, event.seat, event.model, {
+  const out = seated(paid({ ...view, usage }, event, usd), event.seat, event.model, {
+    ...charged(seat?.cost, event, usd),
     ...closed(seat, event.key, event.elapsed_s, silent ? "silent" : "answered"),
     ...(event.copied
       ? {}
       : {
           input_tokens: (seat?.input_tokens ?? 0) + event.input_tokens,
           output_tokens: (seat?.output_tokens ?? 0) + event.output_tokens,
-          cost_usd: plus(seat?.cost_usd ?? 0, event.cost_usd),
         }),
   });
   const turn = turnOf(view, event.key) ?? newTurn(event, "call", event.phase ?? "");
@@ -186,7 +193,7 @@ function answered(view: View, event: E.CallFinished): View {
     text: event.text,
     note: silent ? `abstained: ${event.absent === "empty" ? "said nothing" : event.absent}` : "",
     tokens: event.output_tokens,
-    cost_usd: event.copied ? 0 : event.cost_usd,
+    cost_usd: usd,
     elapsed_s: event.elapsed_s,
     facts: [...turn.facts, ...factsOf(event)],
     sources: event.sources,
@@ -194,12 +201,11 @@ function answered(view: View, event: E.CallFinished): View {
 }
 
 function failed(view: View, event: E.CallFailed): View {
-  const usage = { ...view.usage, cost_usd: plus(view.usage.cost_usd, event.charged_usd) };
   const seat = seatOf(view, event.seat);
   const state = event.retry_in_s === null ? "waiting" : "retrying";
-  const out = seated({ ...view, usage }, event.seat, event.model, {
+  const out = seated(paid(view, event, event.charged_usd), event.seat, event.model, {
+    ...charged(seat?.cost, event, event.charged_usd),
     ...closed(seat, event.key, event.elapsed_s, state),
-    cost_usd: plus(seat?.cost_usd ?? 0, event.charged_usd),
   });
   const turn = turnOf(view, event.key) ?? newTurn(event, "call", event.phase ?? "");
   // A second request beside a late one fails when the first has answered, which stays as it is.
@@ -255,7 +261,7 @@ function flagged(view: View, result: E.Result): View {
 }
 
 function newSeat(label: string, model: string, role: string | null = ""): Seat {
-  const none = { calls: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, busy_s: 0 };
+  const none = { calls: 0, input_tokens: 0, output_tokens: 0, cost: NOTHING, cost_usd: 0, busy_s: 0 };
   return { label, model, role, state: "waiting", phase: "", ...none, open: {}, dropped: null };
 }
 
@@ -328,9 +334,19 @@ function closed(seat: Seat | undefined, key: string, elapsed_s: number, state: S
   return { open, busy_s: (seat?.busy_s ?? 0) + elapsed_s, state: seat?.state === "dropped" ? "dropped" : busy };
 }
 
-/** An unknown price makes the sum unknown; it is never counted as nothing. */
-function plus(total: number | null, amount: number | null): number | null {
-  return total === null || amount === null ? null : Math.round((total + amount) * 1e9) / 1e9;
+/** The cost after one more event of a request. An unknown price makes the sum unknown; it is never nothing. */
+function charged(before: Cost | undefined, of: Charge, usd: number | null): { cost: Cost; cost_usd: number | null } {
+  const { known_usd, unpriced } = before ?? NOTHING;
+  const request = `${of.key}#${of.attempt}`;
+  const others = unpriced.filter((other) => other !== request);
+  const known = Math.round((known_usd + (usd ?? 0)) * 1e9) / 1e9;
+  const cost = { known_usd: known, unpriced: usd === null ? [...others, request] : others };
+  return { cost, cost_usd: cost.unpriced.length > 0 ? null : known };
+}
+
+function paid(view: View, of: Charge, usd: number | null): View {
+  const { cost, cost_usd } = charged(view.cost, of, usd);
+  return { ...view, cost, usage: { ...view.usage, cost_usd } };
 }
 
 function factsOf(event: E.CallFinished): string[] {

@@ -1,0 +1,85 @@
+"""What a protocol comes to, which anybody may have written: checked, and told in the result."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pnyx
+from pnyx import protocols
+from pnyx.store import runs
+
+
+def came_to(decision: object) -> pnyx.Protocol:
+    """A protocol called "odd" that comes to this, and asks nobody."""
+
+    async def script(brief: pnyx.Brief, panel: pnyx.Panel) -> Any:
+        await panel.enter("complete")
+        return decision
+
+    return pnyx.Protocol("odd", "", pnyx.Phases((pnyx.Transition(pnyx.START, "complete"),)), script)
+
+
+def decided(**fields: Any) -> pnyx.Decision:
+    return pnyx.Decision(**{"answer": "yes", **fields})
+
+
+@pytest.mark.parametrize(
+    ("decision", "told"),
+    [
+        ("yes", "it must come to a Decision, not str"),
+        (decided(status="running"), "status must be one of consensus, "),
+        (decided(status="paused"), "status must be one of consensus, "),
+        (decided(status="bogus"), "status must be one of consensus, "),
+        (decided(answer=" "), "answer must be text that is not blank, not ' '"),
+        (decided(answer=None), "answer must be text that is not blank, not None"),
+        (decided(confidence=7.0), "confidence must be a number from 0 to 1, or None, not 7.0"),
+        (decided(rigor=-0.1), "rigor must be a number from 0 to 1, or None, not -0.1"),
+        (decided(agreement=math.nan), "agreement must be a number from 0 to 1, or None, not nan"),
+        (decided(agreement="all"), "agreement must be a number from 0 to 1, or None, not 'all'"),
+        (decided(dissent=("no",)), "dissent must hold Dissents"),
+        (decided(detail={"share": math.nan}), "detail must be JSON: Out of range float values"),
+        (decided(detail={"seats": {"A"}}), "detail must be JSON: Object of type set"),
+        (decided(rounds=math.inf), "rounds must be JSON: Out of range float values"),
+    ],
+)
+async def test_what_is_no_decision_fails_its_run_once_and_for_all(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, decision: object, told: str
+) -> None:
+    page = came_to(decision)
+    monkeypatch.setattr(protocols, "get", lambda name: page)
+    monkeypatch.chdir(tmp_path)
+    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider([])}) as runner:
+        failed = await pnyx.ask("Why?", panel="m:a*2", runner=runner)
+        assert (failed.status, failed.stop_reason) == ("failed", "error")
+        assert failed.detail["message"].startswith(f"ScriptError: odd: {told}")
+        assert await pnyx.resume(failed.run_id, runner=runner) == failed
+        log = await runner.database.read(lambda c: runs.log(c, failed.run_id))
+        assert [event.type for event in log].count("run_finished") == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "own", "told"),
+    [
+        ("consensus", None, True),
+        ("majority", None, False),
+        ("plurality", None, False),
+        ("deadlock", None, False),
+        ("decided", None, None),
+        ("single", None, None),
+        ("majority", True, True),
+        ("consensus", False, False),
+        ("decided", False, False),
+    ],
+)
+async def test_whether_consensus_was_reached_is_what_the_protocol_says_or_else_what_its_status_does(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: str, own: bool | None, told: bool | None
+) -> None:
+    page = came_to(decided(status=status, consensus_reached=own))
+    monkeypatch.setattr(protocols, "get", lambda name: page)
+    monkeypatch.chdir(tmp_path)
+    result = await pnyx.ask("Why?", panel="m:a*2", providers={"m": pnyx.FakeProvider([])})
+    assert result.to_json()["consensus_reached"] is told
