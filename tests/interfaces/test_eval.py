@@ -153,6 +153,7 @@ def test_a_budget_stops_it_and_a_larger_one_goes_on(skilled: ScriptedHost) -> No
     done = measure("--budget", "0.02", "--no-self-consistency")
     assert done.code == 4
     assert "the same command with a larger --budget goes on" in done.err
+    assert "pnyx resume" not in done.err
     assert 0 < len(skilled.log) < 4 * N
     sent = len(skilled.log)
     done = measure("--budget", "10", "--no-self-consistency")
