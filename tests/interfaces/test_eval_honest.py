@@ -119,6 +119,20 @@ def test_a_round_counts_every_question_whether_it_changed_the_answer_or_not(skil
     assert judged["fixed"] + judged["broken"] == len(changed)
 
 
+def test_an_answer_that_could_not_be_read_is_counted_whatever_the_run_took_for_it(
+    skilled: ScriptedHost, tmp_path: Path
+) -> None:
+    (tmp_path / "one.jsonl").write_text(json.dumps({"question": "How many are 5 + 5?", "target": 10}))
+    skilled.on("alpha", text="Final answer: about ten or so")
+    skilled.on("beta", text="Final answer: 10")
+    skilled.on("gamma", text="Final answer: 11")
+    done = run("one.jsonl", *ARMS[:6], "--arm", "single", PLAIN, "--json", "-q", "--log", "log.jsonl")
+    assert done.code == 0, done.err
+    arms = by_name(done.json)
+    assert [arms[f"lab:{name}"]["unread"] for name in ("alpha", "beta", "gamma")] == [1, 0, 0]
+    assert {row["arm"]: row["answer"] for row in rows()}["lab:alpha"] is None
+
+
 def test_other_settings_are_other_questions(skilled: ScriptedHost, tmp_path: Path) -> None:
     measure(PLAIN, "--limit", "2")
     settings = tmp_path / "lab.toml"

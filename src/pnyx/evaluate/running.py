@@ -154,7 +154,8 @@ def _row(arm: Arm, sample: EvalSample, item: Item, ours: bool) -> Row:
     answers = _facts(sample)
     facts = answers[-1] if answers else {}
     score = next(iter((sample.scores or {}).values()), None)
-    answer = score.answer if score and score.answer else facts.get("final_answer")
+    # What our grader could not read is told as unread; others need not say what they graded.
+    answer = score.answer if score and (ours or score.answer) else facts.get("final_answer")
     # Earlier answers can be held against the decision only where code graded it too.
     standing = facts.get("standing", ()) if ours and item.graded_by != "judge" else ()
     error = sample.error.message if sample.error else facts.get("failure")
