@@ -212,6 +212,17 @@ def test_what_failed_is_told_and_tried_again_the_next_time(skilled: ScriptedHost
     assert by_name(done.json)["lab:gamma"]["accuracy"]["mean"] == pytest.approx(accuracy("gamma"))
 
 
+def test_a_model_that_comes_back_makes_no_question_count_twice(skilled: ScriptedHost) -> None:
+    """Neither its pool, told by the first model that answered, nor its decisions, of other answers now."""
+    skilled.on("alpha", status=400, message="not today")
+    assert measure("--no-self-consistency").code == 5
+    skilled.on("alpha", text=reply)
+    assert measure("--no-self-consistency").code == 0
+    told = pnyx("calibration", "--json").json
+    assert (told["models"]["n"], told["protocols"]["voting"]["n"]) == (N, N)
+    assert told["models"]["accuracies"].keys() == {"lab:alpha", "lab:beta", "lab:gamma"}
+
+
 def test_free_text_is_graded_by_a_judge_that_sees_both_orders(skilled: ScriptedHost, tmp_path: Path) -> None:
     def judge(request: Request) -> str:
         if "First answer" not in request.text:

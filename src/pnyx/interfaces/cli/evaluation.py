@@ -20,7 +20,7 @@ from ...core.decision import Given
 from ...core.models import NUSD
 from ...errors import OutOfBudget, UsageError
 from ...evaluate.items import Item
-from ...evaluate.learning import LEARNER
+from ...evaluate.learning import LEARNER, OWNER
 from ...evaluate.learning import judged as taught
 from ...evaluate.log import Arm, Log
 from ...evaluate.naming import (
@@ -253,9 +253,11 @@ async def _run(
 
 
 def _learn(found: Log, connection: Connection) -> None:
-    time = now()
-    for run_id, known in taught(found):
+    """Each question teaches once, also where another run answers it now: a host may have come back."""
+    time, lessons = now(), dict(taught(found))
+    for run_id, known in lessons.items():
         kept.record(connection, run_id, LEARNER, time, known)
+    kept.forget_earlier(connection, OWNER, lessons.keys())
 
 
 def _dry_run(
