@@ -114,6 +114,95 @@ def test_what_the_question_or_the_target_leaves_no_room_for_is_no_difference(
     assert right(Item(id="1", question=question, target=target), said) is correct
 
 
+ON_WHICH_DAY = "On which day does it first reach the top? Answer with the number of the day."
+IN_WHICH_PLACE = "You overtake the runner in fifth place. In which place are you then? Answer with a number."
+
+
+@pytest.mark.parametrize(
+    ("question", "target", "said"),
+    [
+        *(
+            (ON_WHICH_DAY, "10", said)
+            for said in (
+                "Day 10",
+                "10th",
+                "10th day",
+                "the 10th",
+                "On the tenth day.",
+                "Day: ten",
+                "day no. 10",
+            )
+        ),
+        *((ON_WHICH_DAY, "21", said) for said in ("21st", "twenty-first", "the twenty first day")),
+        *((IN_WHICH_PLACE, "5", said) for said in ("5th", "fifth", "5th place", "in fifth place", "Place 5")),
+        ("Which box is the heaviest? Answer with its number.", "2", "Box two"),
+        ("What remainder does 17 leave when divided by 5?", "2", "Remainder 2"),
+    ],
+)
+async def test_a_place_in_a_row_is_its_number_where_the_question_asks_which(
+    question: str, target: str, said: str
+) -> None:
+    asked = Item(id="1", question=question, target=target)
+    assert await grade(asked, f"So it is.\n\nFinal answer: {said}") == Graded(target, True)
+    assert right(Item(id="1", question=question, target=target, grader="numeric"), said)
+
+
+@pytest.mark.parametrize(
+    ("question", "target", "said"),
+    [
+        *(
+            ("How many days does it take?", "10", said)
+            for said in ("10th", "tenth", "the 10th day", "Day 10")
+        ),
+        ("How many are there?", "20", "twenty-first"),
+        ("On which day is it full, and how many days are left?", "10", "10th"),
+        *(
+            (ON_WHICH_DAY, "10", said)
+            for said in ("10th night", "Night 10", "the day after the 10th", "not the 10th", "Day 10 or 11")
+        ),
+        *(
+            (ON_WHICH_DAY, "10", said)
+            for said in ("10th to 11th", "a tenth", "10th from the end", "Day 10.5")
+        ),
+        (ON_WHICH_DAY, "20", "20th of 21"),
+        *((IN_WHICH_PLACE, "5", said) for said in ("5th step", "fifth of six", "between 5th and 6th")),
+        # The second that was told, which is 1, or that of the number 2: nobody can tell.
+        ("Which number is the larger: 2 or 1?", "2", "the second"),
+        ("Which box is the heaviest: 1, 3 or 2? Answer with its number.", "2", "the second box"),
+        ("What fraction of them is it?", "1/3", "third"),
+        ("What root does it have?", "5", "root 5"),
+    ],
+)
+async def test_what_may_be_no_place_in_a_row_is_not_read(question: str, target: str, said: str) -> None:
+    asked = Item(id="1", question=question, target=target)
+    assert await grade(asked, "So it is.", said) == Graded(None, False, "no answer could be read")
+
+
+async def test_another_place_is_read_and_wrong() -> None:
+    asked = Item(id="1", question=ON_WHICH_DAY, target="20")
+    for said in ("twenty-first", "21st day", "Day 21"):
+        assert await grade(asked, "So it is.", said) == Graded("21", False)
+
+
+@pytest.mark.parametrize(
+    ("question", "target", "said", "correct"),
+    [
+        ("What is it then in kelvin?", "281.26", "281.26K", True),
+        ("What is it then in kelvin?", "281.26", "281.26 \u00b0K", True),
+        ("What is it then in kelvin?", "281.26", "The temperature is 281.26K", True),
+        ("What is it then in kelvin?", "281.26 K", "281.26 degrees Kelvin", True),
+        ("What is it then in kelvin?", "281.26", "28.126K", False),
+        ("It falls by 7 kelvin. How many people are there?", "4000", "4K", True),
+        ("How many people are there?", "4", "4K", False),
+    ],
+)
+def test_k_are_kelvin_where_these_were_asked_for(
+    question: str, target: str, said: str, correct: bool
+) -> None:
+    assert right(Item(id="1", question=question, target=target), said) is correct
+    assert right(Item(id="1", question=question, target=target, grader="numeric"), said) is correct
+
+
 @pytest.mark.parametrize(
     ("target", "said", "correct"),
     [

@@ -63,6 +63,19 @@ def test_the_last_row_of_a_question_counts() -> None:
         '{"arm": "nobody", "id": "q1"}',
         '{"arm": "a", "id": "q1", "unheard": 1}',
         '{"arm": "a", "id": "q1", "steps": 3}',
+        '{"arm": "a", "id": "q1", "correct": true, "error": "no seat answered"}',
+        *(
+            f'{{"arm": "a", "id": "q1", "{name}": {value}}}'
+            for name, values in {
+                "confidence": (2.0, -0.5, 1e308, "1e999"),
+                "cost_usd": (-1.0, 1e308),
+                "seconds": (-3.0, 1e308),
+                "calls": (-1, 10**400),
+                "output_tokens": (-1, 10**400),
+                "options": (0, 1),
+            }.items()
+            for value in values
+        ),
     ],
 )
 def test_a_line_that_is_no_row_is_told_with_its_number(line: str, tmp_path: Path) -> None:

@@ -233,6 +233,32 @@ def test_a_budget_is_that_of_the_whole_batch_and_a_larger_one_goes_on(voters: Sc
     assert (done.code, len(done.lines), len(voters.log)) == (0, 20, 20)
 
 
+def test_a_line_that_may_cost_more_now_goes_on(voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = put("Q?")
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.0001")
+    done = pnyx("batch", file, *SINGLE)
+    assert (done.code, by_id(done)["1"]["status"], len(voters.log)) == (4, "paused", 0)
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "1")
+    done = pnyx("batch", file, *SINGLE)
+    assert (done.code, by_id(done)["1"]["final_answer"]) == (0, "alpha")
+
+
+@pytest.mark.parametrize(
+    ("cap", "told"),
+    [
+        ("BATCH", "reserved; the same command with a larger --budget goes on"),
+        ("DAY", "reserved; raise budget.day_usd, then the same command goes on"),
+    ],
+)
+def test_out_of_money_it_says_what_to_raise(
+    voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch, cap: str, told: str
+) -> None:
+    monkeypatch.setenv(f"PNYX_BUDGET_{cap}_USD", "0.0001")
+    done = pnyx("batch", put("Q?"), *SINGLE)
+    assert done.code == 4
+    assert f"{told}\n" in done.err.splitlines(keepends=True)[-1]
+
+
 def test_ctrl_c_lets_what_is_in_flight_end_and_goes_on_later(voters: ScriptedHost) -> None:
     voters.latency = 0.2
     file = put(*(f"Q{n}?" for n in range(20)))

@@ -153,6 +153,7 @@ def test_a_budget_stops_it_and_a_larger_one_goes_on(skilled: ScriptedHost) -> No
     done = measure("--budget", "0.02", "--no-self-consistency")
     assert done.code == 4
     assert "the same command with a larger --budget goes on" in done.err
+    assert "pnyx resume" not in done.err
     assert 0 < len(skilled.log) < 4 * N
     sent = len(skilled.log)
     done = measure("--budget", "10", "--no-self-consistency")
@@ -209,6 +210,17 @@ def test_what_failed_is_told_and_tried_again_the_next_time(skilled: ScriptedHost
     done = measure("--no-self-consistency")
     assert done.code == 0, done.err
     assert by_name(done.json)["lab:gamma"]["accuracy"]["mean"] == pytest.approx(accuracy("gamma"))
+
+
+def test_a_model_that_comes_back_makes_no_question_count_twice(skilled: ScriptedHost) -> None:
+    """Neither its pool, told by the first model that answered, nor its decisions, of other answers now."""
+    skilled.on("alpha", status=400, message="not today")
+    assert measure("--no-self-consistency").code == 5
+    skilled.on("alpha", text=reply)
+    assert measure("--no-self-consistency").code == 0
+    told = pnyx("calibration", "--json").json
+    assert (told["models"]["n"], told["protocols"]["voting"]["n"]) == (N, N)
+    assert told["models"]["accuracies"].keys() == {"lab:alpha", "lab:beta", "lab:gamma"}
 
 
 def test_free_text_is_graded_by_a_judge_that_sees_both_orders(skilled: ScriptedHost, tmp_path: Path) -> None:

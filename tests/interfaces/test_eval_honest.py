@@ -119,6 +119,20 @@ def test_a_round_counts_every_question_whether_it_changed_the_answer_or_not(skil
     assert judged["fixed"] + judged["broken"] == len(changed)
 
 
+def test_an_answer_that_could_not_be_read_is_counted_whatever_the_run_took_for_it(
+    skilled: ScriptedHost, tmp_path: Path
+) -> None:
+    (tmp_path / "one.jsonl").write_text(json.dumps({"question": "How many are 5 + 5?", "target": 10}))
+    skilled.on("alpha", text="Final answer: about ten or so")
+    skilled.on("beta", text="Final answer: 10")
+    skilled.on("gamma", text="Final answer: 11")
+    done = run("one.jsonl", *ARMS[:6], "--arm", "single", PLAIN, "--json", "-q", "--log", "log.jsonl")
+    assert done.code == 0, done.err
+    arms = by_name(done.json)
+    assert [arms[f"lab:{name}"]["unread"] for name in ("alpha", "beta", "gamma")] == [1, 0, 0]
+    assert {row["arm"]: row["answer"] for row in rows()}["lab:alpha"] is None
+
+
 def test_other_settings_are_other_questions(skilled: ScriptedHost, tmp_path: Path) -> None:
     measure(PLAIN, "--limit", "2")
     settings = tmp_path / "lab.toml"
@@ -137,6 +151,43 @@ def test_a_host_that_speaks_of_interrupts_does_not_take_its_failures_out_of_the_
     assert done.code == 5, done.err
     arm = by_name(done.json)["lab:gamma"]
     assert (arm["n"], arm["errors"]) == (4, 4)
+
+
+def test_a_run_at_its_own_cap_is_no_answer_yet_and_a_larger_cap_goes_on(
+    skilled: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = (PLAIN, "--arm", "council:quick", "--limit", "2", "--log", "log.jsonl")
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.02")
+    done = measure(*more)
+    assert done.code == 4, done.err
+    assert "2 answers would cost more than budget.run_usd allows a run; the same command with" in done.err
+    assert (done.json["partial"], by_name(done.json)["council:quick"]["n"]) == (True, 0)
+    assert by_name(done.json)["voting"]["n"] == 2
+    assert pnyx("calibration", "--json").json["n"] == 0
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "1")
+    done = measure(*more)
+    assert done.code == 0, done.err
+    assert (done.json["partial"], by_name(done.json)["council:quick"]["n"]) == (False, 2)
+
+
+def test_of_a_question_that_a_model_has_not_answered_no_arm_is_asked(
+    skilled: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = {"question": f"Case 3: what is 3 + 5?{' Think well.' * 10_000}", "target": 8}
+    short = {"question": "Case 4: what is 4 + 5?", "target": 9}
+    (tmp_path / "long.jsonl").write_text(f"{json.dumps(long)}\n{json.dumps(short)}\n")
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.05")
+    done = run("long.jsonl", *ARMS, PLAIN, "--json", "-q")
+    assert done.code == 4, done.err
+    assert "2 answers would cost more than budget.run_usd allows" in done.err  # of alpha and beta
+    assert {arm["n"] for arm in done.json["arms"]} == {1}
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.007")
+    sent = asked(skilled)["alpha"]
+    none = run("sums.jsonl", *ARMS, "--json", "-q")
+    assert (none.code, none.out, asked(skilled)["alpha"]) == (4, "", sent), none.err
+    monkeypatch.delenv("PNYX_BUDGET_RUN_USD")
+    done = run("long.jsonl", *ARMS, PLAIN, "--json", "-q")
+    assert (done.code, {arm["n"] for arm in done.json["arms"]}) == (0, {2}), done.err
 
 
 def test_the_same_evaluation_is_refused_while_it_runs(skilled: ScriptedHost) -> None:

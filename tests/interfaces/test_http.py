@@ -325,6 +325,8 @@ async def test_feedback_is_kept_and_a_run_without_a_decision_cannot_be_judged(se
         answer = await client.post(f"/v1/runs/{run}/feedback", json={"result": "success", "answer": "42"})
         assert (answer.status_code, answer.json()["gold"]) == (200, "42")
         assert answer.json()["seats"] == [{"model": m, "answer": "42"} for m in answer.json()["answers"]]
+        other = await client.post(f"/v1/runs/{run}/feedback", json={"result": "success", "answer": "99"})
+        assert (other.status_code, other.json()["error"]["type"]) == (400, "usage_error")
         nul = await client.post(f"/v1/runs/{run}/feedback", json={"result": "success", "answer": "4\0"})
         assert (nul.status_code, "NUL" in nul.json()["error"]["message"]) == (400, True)
     assert (await told("calibration", "--json"))["n"] == 1

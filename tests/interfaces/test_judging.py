@@ -69,6 +69,30 @@ def test_a_failure_without_the_answer_teaches_nothing_of_models(lab_of_one: Scri
     assert "the right answer is not known" in done.err
 
 
+def test_feedback_that_contradicts_the_decision_is_refused_or_told(lab_of_one: ScriptedHost) -> None:
+    run = ask(0).json["run_id"]
+    done = pnyx("feedback", run, "--result", "success", "--answer", "4")
+    assert (done.code, done.out) == (2, "")
+    assert "which is '5' and not '4'" in done.err
+    assert pnyx("calibration", "--json").json["n"] == 0
+    done = pnyx("feedback", run, "--result", "failure", "--answer", "5.0")
+    assert done.code == 0
+    assert "2 of 3 seats had it right alone: 5\nthat is the decision's own answer" in done.err
+
+
+def test_feedback_on_what_one_model_said_teaches_its_vote_and_says_where_nobody_learns(
+    lab_of_one: ScriptedHost,
+) -> None:
+    run = ask(0, "-p", "single", "-m", "lab:gamma").json["run_id"]
+    assert "1 of 1 seat had it right alone: 4" in pnyx("feedback", run, "--result", "success").err
+    told = pnyx("feedback", run, "--result", "failure", "--answer", "5", "--json").json
+    assert (told["answers"], told["gold"]) == ({"lab:gamma": "4"}, "5")
+    run = ask(1, "-p", "consensus").json["run_id"]
+    done = pnyx("feedback", run, "--result", "success")
+    assert done.code == 0
+    assert "no short answer that a model gave alone is on record" in done.err
+
+
 @pytest.mark.parametrize("status", ["paused", "unknown"])
 def test_only_a_decision_can_be_judged(lab_of_one: ScriptedHost, status: str) -> None:
     run = ask(0, "--budget", "0.0001").json["run_id"] if status == "paused" else "zzz"

@@ -324,6 +324,8 @@ async def test_feedback_is_kept_and_said_again_takes_the_place_of_the_first(alon
         done = await pnyx.ask("Why?", panel=SEATS, runner=runner, protocol="voting")
         await pnyx.feedback(done.run_id, "success", runner=runner)
         await pnyx.feedback(done.run_id, "failure", answer="no", runner=runner)
+        with pytest.raises(UsageError, match="and not 'no'"):
+            await pnyx.feedback(done.run_id, "success", answer="no", runner=runner)
         kept = await runner.database.read(lambda c: outcomes.history(c, "local"))
     assert [(one.result, one.gold) for one in kept] == [("failure", "no")]
     with pytest.raises(UsageError, match="success, partial, failure, not 'good'"):

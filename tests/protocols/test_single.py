@@ -30,7 +30,7 @@ def test_of_several_seats_the_strongest_answers() -> None:
     driven = Driven(PROTOCOL, lambda ask: TEXT, seats=(A, B, C))
     decision = driven.decide()
     assert [ask.seat for ask in driven.asked] == [B]
-    assert decision.detail == {"seat": B.label, "model": B.model}
+    assert decision.detail == {"seat": B.label, "model": B.model, "native": {B.label: "4"}}
 
 
 def test_the_next_strongest_answers_for_one_that_is_silent() -> None:

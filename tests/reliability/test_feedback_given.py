@@ -33,6 +33,24 @@ def test_an_empty_answer_is_refused(truth: str) -> None:
         judge(result(), "failure", truth)
 
 
+@pytest.mark.parametrize(("own", "truth"), [("8", "99"), ("yes", "no"), ("12 km", "12 kg")])
+def test_no_success_with_another_answer(own: str, truth: str) -> None:
+    with pytest.raises(UsageError, match=f"which is '{own}' and not '{truth}'"):
+        judge(result() | {"final_answer": own}, "success", truth)
+    for verdict in ("partial", "failure"):
+        assert judge(result() | {"final_answer": own}, verdict, truth).result == verdict
+
+
+@pytest.mark.parametrize(("own", "truth"), [("1/2", "0.5"), ("8", "8 apples"), ("Yes.", "yes"), (None, "8")])
+def test_a_success_takes_the_decisions_own_answer_in_whatever_notation(own: str | None, truth: str) -> None:
+    assert judge(result() | {"final_answer": own}, "success", truth).result == "success"
+
+
+def test_a_decision_may_fail_with_a_right_answer() -> None:
+    judged = judge(result(), "failure", "1")
+    assert (judged.result, judged.gold, judged.answers[0]) == ("failure", "1", ("lab:x", "1"))
+
+
 def test_runs_are_counted_and_not_their_seats() -> None:
     seats = (*[("a", "1")] * 3, *[("b", "1")] * 3, ("c", "2"))
     judged = [Judged("voting", "success", 0.9, seats, "1")] * (ENOUGH_LABELS - 1)

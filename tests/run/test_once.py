@@ -9,7 +9,7 @@ import pytest
 
 from pnyx.errors import Running, Taken
 from pnyx.store import runs as store
-from tests.support.houses import House, said, spec
+from tests.support.houses import House, account_of, said, spec
 from tests.support.panels import Host
 
 
@@ -50,6 +50,32 @@ async def test_a_name_goes_on_for_as_long_as_it_is_given_now(make: Callable[[Hos
     assert (late.status, late.stop_reason) == ("paused", "deadline")
     done = await (await house.runner.once(spec(options={"rounds": 2}, deadline_s=60), "line 7")).result()
     assert (done.run_id, done.status) == (late.run_id, "decided")
+
+
+@pytest.mark.parametrize(("begun", "again", "cap"), [(1e-9, 1.0, 1.0), (1e-9, None, 1e9), (1.0, 1e-9, 1.0)])
+async def test_a_name_goes_on_under_the_larger_cap(
+    make: Callable[[Host], House], begun: float, again: float | None, cap: float
+) -> None:
+    """Beginning again without a cap lifts it; a smaller one does not take back what was granted since."""
+    house = make(Host(said))
+    paused = await house.runner.once(spec(options={"rounds": 2}, budget_usd=1e-9), "line 7")
+    assert (await paused.result()).stop_reason == "budget"
+    if begun > 1e-9:
+        paused = await house.runner.resume(paused.run_id, budget_usd=begun)
+        paused.kill()
+        await paused.wait()
+    taken = await house.runner.once(spec(options={"rounds": 2}, budget_usd=again), "line 7")
+    assert ((await taken.result()).status, taken.run_id) == ("decided", paused.run_id)
+    assert (await account_of(house, taken.run_id)).cap_nusd == cap * 1e9
+
+
+async def test_a_name_left_to_a_worker_waits_under_the_larger_cap(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    run_id = await house.runner.enqueue(spec(budget_usd=0.5), "line 7")
+    assert await house.runner.enqueue(spec(budget_usd=2.0), "line 7") == run_id
+    assert await house.runner.enqueue(spec(budget_usd=1.0), "line 7") == run_id
+    row = await house.database.read(lambda c: store.find(c, run_id))
+    assert (row.spec["budget_usd"], (await account_of(house, run_id)).cap_nusd) == (2.0, 2e9)
 
 
 async def test_of_two_who_begin_a_name_at_once_one_runs_and_the_other_is_told(

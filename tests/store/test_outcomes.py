@@ -37,6 +37,34 @@ async def test_an_evaluation_does_not_crowd_out_what_became_of_real_questions(
     assert [one.gold for one in found] == ["own 0", "own 1", "own 2", "graded 4"]
 
 
+async def test_what_is_judged_again_in_another_run_takes_the_place_of_the_earlier_one(
+    database_url: str,
+) -> None:
+    database = await Database.open(database_url)
+    # run: owner, batch, question, protocol, options
+    made = {
+        "earlier": ("eval", "one", "Why?", "voting", {"swap": False}),
+        "elsewhere": ("eval", "two", "Why?", "voting", {"swap": False}),
+        "another question": ("eval", "one", "How?", "voting", {"swap": False}),
+        "another arm": ("eval", "one", "Why?", "voting", {"swap": True}),
+        "another protocol": ("eval", "one", "Why?", "council", {}),
+        "another owner": ("local", "one", "Why?", "voting", {"swap": False}),
+        "latest": ("eval", "one", "Why?", "voting", {"swap": False}),
+    }
+
+    def write(connection: Connection) -> None:
+        for id, (owner, batch, question, protocol, options) in made.items():
+            spec = {"batch": batch, "options": options}
+            store.create(connection, store.RunRow.new(id, owner, "2026-01-01", protocol, question, spec))
+            outcomes.record(connection, id, "local", "2026-01-01", Judged(protocol, "success", 0.5, (), id))
+        outcomes.forget_earlier(connection, "eval", {"latest"})
+
+    await database.write(write)
+    found = await database.read(lambda c: outcomes.history(c, "local"))
+    await database.close()
+    assert {one.gold for one in found} == made.keys() - {"earlier"}
+
+
 @pytest.mark.parametrize("said", ["4\0", "4\ud83d"])
 async def test_an_answer_that_no_database_takes_as_it_is_stays_the_right_one(
     database_url: str, said: str

@@ -11,7 +11,7 @@ from ..core.answers import final_answer
 from ..core.decision import Given
 from ..core.events import PhaseEntered
 from ..core.grouping import LONGEST
-from ..errors import PnyxError
+from ..errors import OutOfBudget, PnyxError
 from ..run.batch import Batch, failure
 from ..run.handle import RunHandle
 from ..run.request import build
@@ -67,7 +67,8 @@ class Bench:
     """The answers of one evaluation.
 
     panel: model references, each once. samples: question -> the model to sample for it and how often, known
-    once the pool is. observe: told of every answer.
+    once the pool is. observe: told of every answer. waiting: ids of the runs that wait for a larger cap of
+    their own, and are no answers yet.
     """
 
     batch: Batch
@@ -79,24 +80,29 @@ class Bench:
     observe: Callable[[Arm, Told], object] = lambda arm, told: None
     arms: dict[str, Arm] = field(default_factory=dict)
     pool: dict[str, dict[str, Result]] = field(default_factory=dict)
+    waiting: set[str] = field(default_factory=set)
 
     async def answer(self, arm: Arm, question: str) -> Told:
-        """The arm's answer. Raises `Halted` once the evaluation stops.
+        """The arm's answer. Raises `Halted` once the evaluation stops, and where a run may not cost enough.
 
         A run that failed is the arm's answer too, an empty one, with what it cost; without a name, where
         somebody else decides what is tried again, it raises `PnyxError`.
         """
+        if arm.kind != "single":
+            for one in self.pool.get(question, {}).values():
+                self._check_paid(one)
         given = self._given(arm, question)
         spec = self._spec(arm, question, given)
         handle, result = await self.batch.run(spec)
+        if arm.kind == "single":
+            self.pool.setdefault(question, {})[arm.name] = result
+        self._check_paid(result)
         if failure(result) is None:
             standing = await _standing(handle, result)
         elif self.batch.name is None:
             raise _failed(result)
         else:
             standing = ()
-        if arm.kind == "single":
-            self.pool.setdefault(question, {})[arm.name] = result
         told = Told(result, standing, tuple(given.values()))
         self.observe(arm, told)
         return told
@@ -105,9 +111,16 @@ class Bench:
         """What the judge replies."""
         spec = self._build(prompt, request(single_arm(self.judge or self.panel[0]), ()))
         _, result = await self.batch.run(spec)
+        self._check_paid(result)
         if failure(result) is not None:
             raise _failed(result)
         return result.answer
+
+    def _check_paid(self, result: Result) -> None:
+        """Raises `OutOfBudget` for a run that stands at its own cap, which a larger one takes up again."""
+        if (result.status, result.stop_reason) == ("paused", OutOfBudget.stop_reason):
+            self.waiting.add(result.run_id)
+            raise OutOfBudget(f"run {result.run_id} {failure(result)}")
 
     def _given(self, arm: Arm, question: str) -> dict[str, Result]:
         """The pool's answers that the arm begins with, where its protocol takes such, by model."""

@@ -17,6 +17,7 @@ from ..core.statements import changed
 from ..core.text import Material
 from ..prompts import load
 from .items import Item
+from .places import is_ordinal, numbered
 from .sentences import asked_rate, option, stated
 
 __all__ = ["Ask", "Graded", "grade", "right"]
@@ -25,6 +26,8 @@ JUDGE = load("evaluate/judge")
 _WEEKDAYS = frozenset(("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"))
 _IN_PERCENT = regex(r"\b(?:what|which|how many|in|as an?|the)\s+(?:%|per\s?cent)", re.IGNORECASE)
 _PERCENT = regex(r"%|\bper\s?cent\b|\bpct\b", re.IGNORECASE)
+_IN_KELVIN = regex(r"\b(?:in|as|to|into|how many)\s+kelvins?\b", re.IGNORECASE)
+_KELVIN = regex(r"(?<=\d)\s*(?:°|degrees?\s)?\s*(?:K|kelvins?)\b", re.IGNORECASE)
 _REMARK = regex(r"\s+\(([^()]*)\)$")
 _HOUR = regex(
     r"(?:T|,?\s+(?:at\s+)?)\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?\s*(?:[ap]\.?m\.?)?\s*"
@@ -81,6 +84,9 @@ def _read(item: Item, short: str) -> str | None:
 
     Where a number was asked for, what is no number is a reader's fault as likely as the model's.
     """
+    if _IN_KELVIN.search(item.question):
+        # Elsewhere `4K` is four thousand.
+        short = _KELVIN.sub(" K", short)
     if item.choices:
         letter = final_answer(f"Final answer: {short}", item.choices)
         if letter is not None and len(letter) == 1 and letter in _letters(item):
@@ -96,6 +102,8 @@ def _read(item: Item, short: str) -> str | None:
         # `5!` may be 120, or 5 with a cheer: nobody can tell, but 120 is not said by chance.
         value = str(factorial(int(product[1])))
         return value if same(value, item.target) else None
+    if kind == "number" and ((place := numbered(item.question, short)) or is_ordinal(short)):
+        return place
     if kind == "text":
         return short if same(short, item.target) else stated(item.question, kind, short) or short
     if _kind(short) == kind or any(_kind(one) == kind for one in _readings(item, short)):

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from ..core.models import MOST
 from ..errors import UsageError
 
 __all__ = ["Arm", "Kind", "Log", "Row"]
@@ -21,6 +22,9 @@ __all__ = ["Arm", "Kind", "Log", "Row"]
 VERSION = 1
 _EXACT = ConfigDict(extra="forbid")
 Kind: TypeAlias = Literal["single", "samples", "protocol"]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=10**15)]
+Amount: TypeAlias = Annotated[float, Field(ge=0, le=MOST)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,23 +59,27 @@ class Row:
     arm: str
     id: str
     category: str | None = None
-    options: int | None = None
+    options: Annotated[int, Field(ge=2)] | None = None
     target: str = ""
     answer: str | None = None
     correct: bool = False
     error: str | None = None
-    confidence: float | None = None
+    confidence: Share | None = None
     rule: str | None = None
     steps: tuple[bool | None, ...] = ()
-    calls: int = 0
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = 0.0
-    seconds: float = 0.0
+    calls: Count = 0
+    input_tokens: Count = 0
+    cached_tokens: Count = 0
+    output_tokens: Count = 0
+    cost_usd: Amount | None = 0.0
+    seconds: Amount = 0.0
     run_id: str | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
     __pydantic_config__ = _EXACT
+
+    def __post_init__(self) -> None:
+        if self.correct and self.error is not None:
+            raise ValueError("an answer with an error cannot be correct")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +151,7 @@ def _log(path: Path, lines: Iterable[tuple[int, str]]) -> Log:
                     raise ValueError(f"no arm is called {rows[-1].arm!r}")
         except ValidationError as exc:
             wrong = exc.errors()[0]
-            told = f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}"
+            told = ": ".join(filter(None, (".".join(map(str, wrong["loc"])), wrong["msg"])))
             raise UsageError(f"{path}, line {n}: not a line of an evaluation's log: {told}") from exc
         except (ValueError, AttributeError, RecursionError) as exc:
             raise UsageError(f"{path}, line {n}: not a line of an evaluation's log: {exc}") from exc

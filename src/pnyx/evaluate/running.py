@@ -64,8 +64,11 @@ async def evaluate(
     for arm in everyone:
         if bench.batch.halted is not None:
             break
+        so_far = replace(log, rows=tuple(rows))
+        if bench.waiting and arm.kind != "single" and not so_far.ids:
+            break
         if arm.kind == "samples":
-            bench.samples = _sampling(bench, replace(log, rows=tuple(rows)))
+            bench.samples = _sampling(bench, so_far)
         task = dataset if items is None else item_task(items, dataset)
         rows += await asyncio.to_thread(_asked, bench, arm, task, limit, concurrency, folder)
     return replace(log, rows=tuple(rows))
@@ -123,7 +126,7 @@ def _rows(arm: Arm, found: EvalLog, ours: bool) -> Iterator[Row]:
 
 
 def _halted(sample: EvalSample) -> bool:
-    """Whether the question was not asked because the evaluation was stopped: no answer, and no failure."""
+    """Whether the question was left open, for the evaluation or for want of money: no answer, no failure."""
     # Inspect tells the error as `repr` does. Only its beginning is ours: a message may hold what a host said.
     told = sample.error.message if sample.error else ""
     return told.startswith(tuple(f"{kind.__name__}(" for kind in (OutOfBudget, Interrupted)))
@@ -151,7 +154,8 @@ def _row(arm: Arm, sample: EvalSample, item: Item, ours: bool) -> Row:
     answers = _facts(sample)
     facts = answers[-1] if answers else {}
     score = next(iter((sample.scores or {}).values()), None)
-    answer = score.answer if score and score.answer else facts.get("final_answer")
+    # What our grader could not read is told as unread; others need not say what they graded.
+    answer = score.answer if score and (ours or score.answer) else facts.get("final_answer")
     # Earlier answers can be held against the decision only where code graded it too.
     standing = facts.get("standing", ()) if ours and item.graded_by != "judge" else ()
     error = sample.error.message if sample.error else facts.get("failure")

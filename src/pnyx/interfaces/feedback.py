@@ -19,11 +19,11 @@ __all__ = ["judgement", "keep_feedback"]
 
 def keep_feedback(
     connection: Connection, prefix: str, verdict: str, truth: str | None = None, owner: str | None = None
-) -> tuple[str, Judged]:
-    """Keep what became of a run, in the place of what was said before; its id, and what is learned.
+) -> tuple[store.RunRow, Judged]:
+    """Keep what became of a run, in the place of what was said before; the run, and what is learned.
 
     verdict: success, partial or failure. truth: the right answer, where it is short and known. Raises
-    `NotFound`, and `UsageError` for a run without a decision.
+    `NotFound`, and `UsageError` for a run without a decision and as `judge` does.
     """
     row = store.find(connection, prefix, owner)
     if row.result is None or row.status not in FINAL or row.status in ("failed", "cancelled"):
@@ -32,7 +32,7 @@ def keep_feedback(
     # An evaluation has no history: its arms would know what they are graded by.
     learner = LEARNER if row.owner == OWNER else row.owner
     kept.record(connection, row.id, learner, now(), judged)
-    return row.id, judged
+    return row, judged
 
 
 def judgement(run_id: str, judged: Judged) -> dict[str, Any]:

@@ -176,7 +176,7 @@ async def feedback(
     """Say what became of a decision, in place of what was said before; later runs learn from it.
 
     result: "success", "partial" or "failure". answer: the right one, where it is short. Raises `NotFound`,
-    and `UsageError` for a run that decided nothing.
+    and `UsageError` for a run that decided nothing, or a success with another answer than the decision's.
     """
     keep = _keeping(run_id, result, answer=answer)
     async with _opened(settings=settings, runner=runner) as chosen:

@@ -28,12 +28,13 @@ async def single(brief: Brief, panel: Panel) -> Decision:
     draft = ANSWER(question=question(brief), today=brief.today)
     reply = await panel.first(strongest(panel.seats), draft)
     await panel.enter("complete", answer=reply.text, text=reply.text)
+    seat, short = reply.seat, final_answer(reply.text)
     return Decision(
         answer=reply.text,
         status="single",
-        final_answer=final_answer(reply.text),
+        final_answer=short,
         stop_reason="answered",
-        detail={"seat": reply.seat.label, "model": reply.seat.model},
+        detail={"seat": seat.label, "model": seat.model, "native": {seat.label: short}},
     )
 
 

@@ -38,8 +38,9 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
     """What the result object of a run comes to once it is judged.
 
     truth: the right answer, as short as the decision's; without it a success says that the decision's
-    final answer is right, and a failure does not say what is. Raises `UsageError` where it is empty or no
-    text, and for a verdict that is none of `RESULTS`.
+    final answer is right, and a failure does not say what is. A decision may fail with a right answer, but
+    not succeed with a wrong one. Raises `UsageError` for that, where `truth` is empty or no text, and for a
+    verdict that is none of `RESULTS`.
     """
     if verdict not in RESULTS:
         raise UsageError(f"what became of it is one of {', '.join(RESULTS)}, not {verdict!r}")
@@ -48,6 +49,12 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
         raise UsageError("the right answer is empty; leave it out where it is not known")
     if truth is not None and not is_text(truth):
         raise UsageError("the right answer is not text: it holds NUL or half a character")
+    own = result["final_answer"]
+    if verdict == "success" and truth and own is not None and not same(truth, own):
+        raise UsageError(
+            f"a success says that the decision's answer is right, which is {own!r} and not {truth!r}; say "
+            "partial or failure, or leave the right answer out"
+        )
     given = dict(enumerate(detail.get("given", ())))
     # Of an answer that was given to a seat, its model learns nothing, unless it is who gave it.
     models = {
@@ -56,7 +63,7 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
         if given.get(n, seat["model"]) == seat["model"]
     }
     native: Mapping[str, str | None] = detail.get("native") or {}
-    gold = truth or (result["final_answer"] if verdict == "success" else None)
+    gold = truth or (own if verdict == "success" else None)
     raw = detail.get("raw_confidence", result["confidence"])
     answers = [(models[seat], _named(answer, gold)) for seat, answer in native.items() if seat in models]
     kind = measure(result["protocol"], detail.get("raw_rule", result.get("confidence_rule")))

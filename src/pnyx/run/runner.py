@@ -108,14 +108,13 @@ class Runner:
         """The one run that its owner calls `name`: started, taken up again, or shown, where it is over.
 
         So whoever has many questions to put can be killed and begin again from the start. name: tells
-        what is asked; spec: how, if it was not begun yet, and how long it may take. exactly: refuse one that
-        was begun with another panel, protocol or options, not with another question alone. Raises `Taken`
-        then, else as `start` and `resume` do.
+        what is asked; spec: how, if it was not begun yet, how long it may take, and what it may cost where
+        that is more than before. exactly: refuse one that was begun with another panel, protocol or options,
+        not with another question alone. Raises `Taken` then, else as `start` and `resume` do.
         """
 
-        async def again(run_id: str) -> RunHandle:
-            here = self._handles.get(run_id)
-            return here or await self.resume(run_id, owner=spec.owner, deadline_s=spec.deadline_s)
+        async def again(row: store.RunRow) -> RunHandle:
+            return self._handles.get(row.id) or await self.resume(row.id, **spec.going_on(row.spec))
 
         return await self._once(spec, name, again, self._begin, exactly)
 
@@ -123,20 +122,20 @@ class Runner:
         self,
         spec: Spec,
         name: str,
-        again: Callable[[str], Awaitable[T]],
+        again: Callable[[store.RunRow], Awaitable[T]],
         begin: Callable[..., Awaitable[T]],
         exactly: bool,
     ) -> T:
         """What `again` makes of the run of that name, if it asks the same, or `begin` where there is none."""
         try:
-            return await again((await self.named(spec, name, exactly)).id)
+            return await again(await self.named(spec, name, exactly))
         except NotFound:
             spec.check()
         try:
             return await begin(spec, run_id=named_id(spec.owner, name))
         except Taken:
             # Somebody began it in between: it is under way, or over.
-            return await again((await self.named(spec, name, exactly)).id)
+            return await again(await self.named(spec, name, exactly))
 
     async def named(self, spec: Spec, name: str, exactly: bool = False) -> store.RunRow:
         """The run that the owner of `spec` calls `name`. Raises `NotFound`, and `Taken` as `once` does."""
@@ -150,8 +149,8 @@ class Runner:
     async def enqueue(self, spec: Spec, name: str | None = None) -> str:
         """Record a new run for a worker to carry out; its id. name: as for `once`, exactly so. Errors too."""
 
-        async def again(run_id: str) -> str:
-            return await self.requeue(run_id, owner=spec.owner, deadline_s=spec.deadline_s)
+        async def again(row: store.RunRow) -> str:
+            return await self.requeue(row.id, **spec.going_on(row.spec))
 
         if name is not None:
             return await self._once(spec, name, again, self._record, True)

@@ -122,6 +122,15 @@ class Spec:
             seats,
         )
 
+    def going_on(self, begun: Mapping[str, Any]) -> dict[str, Any]:
+        """How a run goes on that this begins again, as arguments of `Runner.resume`: under the larger cap.
+
+        begun: the spec that it has, as JSON. Another cap may have been given since, which is not taken back.
+        """
+        had, wanted = begun["budget_usd"], self.budget_usd or MOST
+        larger = wanted if had is not None and wanted > had else None
+        return {"owner": self.owner, "deadline_s": self.deadline_s, "budget_usd": larger}
+
     def check(self) -> None:
         """Raise `UsageError` for a run that could not end well."""
         if not self.question.strip():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from ..core.text import legible
 from .schema import outcomes, runs
@@ -13,7 +14,7 @@ from .schema import outcomes, runs
 if TYPE_CHECKING:
     from ..reliability.feedback import Judged
 
-__all__ = ["history", "record", "version"]
+__all__ = ["forget_earlier", "history", "record", "version"]
 
 MOST = 5000
 """Judged runs that are learned from, the newest."""
@@ -35,6 +36,24 @@ def record(connection: Connection, run_id: str, owner: str, time: str, judged: J
         "gold": None if judged.gold is None else legible(judged.gold),
     }
     connection.execute(insert(outcomes), values)
+
+
+def forget_earlier(connection: Connection, owner: str, latest: Collection[str]) -> None:
+    """Forget what came of the runs of `owner` whose question one of the judged runs `latest` has put again.
+
+    That is one of the same batch, and of the same protocol and options.
+    """
+    query = select(runs.c.id, runs.c.question, runs.c.protocol, runs.c.spec)
+    found = connection.execute(query.join(outcomes).where(runs.c.owner == owner))
+    asked = {row.id: (row.question, row.protocol, *_batch(row.spec)) for row in found}
+    again = {asked[id] for id in latest}
+    if earlier := [{"id": id} for id, what in asked.items() if what in again and id not in latest]:
+        connection.execute(delete(outcomes).where(outcomes.c.run_id == bindparam("id")), earlier)
+
+
+def _batch(spec: str) -> tuple[Any, str]:
+    told = json.loads(spec)
+    return told.get("batch"), json.dumps(told.get("options"), sort_keys=True)
 
 
 def history(connection: Connection, owner: str) -> list[Judged]:

@@ -18,9 +18,9 @@ from sqlalchemy import Connection
 
 from ...core.decision import Given
 from ...core.models import NUSD
-from ...errors import UsageError
+from ...errors import OutOfBudget, UsageError
 from ...evaluate.items import Item
-from ...evaluate.learning import LEARNER
+from ...evaluate.learning import LEARNER, OWNER
 from ...evaluate.learning import judged as taught
 from ...evaluate.log import Arm, Log
 from ...evaluate.naming import (
@@ -235,22 +235,29 @@ async def _run(
         progress.close()
         if log is not None:
             found.write(log)
-        if learn and batch.halted is None:
+        if learn and batch.halted is None and not bench.waiting:
             await runner.database.write(partial(_learn, found))
         account = await runner.database.read(partial(ledger.read_account, scope=f"batch:{name}"))
     output.note(
         f"{name}: {money(account.spent_nusd / NUSD)} in all; each answer: inspect view --log-dir {folder}"
     )
     code = _report(output, found, html) if found.ids else 1
-    if batch.halted is None:
-        return code
-    return tell_halt(output, batch.halted)
+    if batch.halted is not None:
+        return tell_halt(output, batch.halted)
+    if bench.waiting:
+        answers = quantity(len(bench.waiting), "answer")
+        more = "the same command with a larger budget.run_usd goes on"
+        output.error(f"{answers} would cost more than budget.run_usd allows a run; {more}")
+        return OutOfBudget.exit_code
+    return code
 
 
 def _learn(found: Log, connection: Connection) -> None:
-    time = now()
-    for run_id, known in taught(found):
+    """Each question teaches once, also where another run answers it now: a host may have come back."""
+    time, lessons = now(), dict(taught(found))
+    for run_id, known in lessons.items():
         kept.record(connection, run_id, LEARNER, time, known)
+    kept.forget_earlier(connection, OWNER, lessons.keys())
 
 
 def _dry_run(

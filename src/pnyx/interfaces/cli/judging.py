@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...config import database_url
+from ...core.answers import same
 from ...reliability.calibration import (
     Calibration,
     Outcome,
@@ -36,16 +37,25 @@ def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int
     output = streams()
     run, judged = asyncio.run(_written(lambda c: keep_feedback(c, run_id, verdict, truth)))
     if as_json:
-        output.json(judgement(run, judged))
+        output.json(judgement(run.id, judged))
         return 0
-    known = [model for model, _ in judged.answers]
-    output.note(f"run {run}: {verdict}")
-    if judged.gold is None:
-        output.note("the right answer is not known, so models learn nothing of it; --answer TEXT tells it")
-    elif known:
-        right = sum(answer == judged.gold for _, answer in judged.answers)
-        output.note(f"{right} of {quantity(len(known), 'seat')} had it right alone: {judged.gold}")
+    output.note(f"run {run.id}: {verdict}")
+    for line in _learned(judged, run.result["final_answer"]):
+        output.note(line)
     return 0
+
+
+def _learned(judged: Judged, own: str | None) -> Iterator[str]:
+    """What the models learn. own: the decision's final answer."""
+    if not judged.answers:
+        yield "no short answer that a model gave alone is on record, so votes learn nothing of it"
+    elif judged.gold is None:
+        yield "the right answer is not known, so models learn nothing of it; --answer TEXT tells it"
+    else:
+        right = sum(answer == judged.gold for _, answer in judged.answers)
+        yield f"{right} of {quantity(len(judged.answers), 'seat')} had it right alone: {judged.gold}"
+        if judged.result == "failure" and own is not None and same(own, judged.gold):
+            yield "that is the decision's own answer: models that gave it count as right, though it failed"
 
 
 def calibration(as_json: bool) -> int:

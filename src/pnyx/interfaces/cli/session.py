@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from ...core.events import Event, RunFinished, Token, to_json
 from ...core.models import Seat
+from ...core.regex import regex
 from ...errors import Halted, Interrupted, UsageError
 from ...locks import held
 from ...providers.weights_table import KNOWN
@@ -153,9 +155,18 @@ def alone(folder: Path, what: str) -> Iterator[None]:
 
 def tell_halt(output: Output, why: Halted) -> int:
     """Say that a batch stopped before its end, and how it goes on; the exit code."""
-    more = " with a larger --budget" if why.exit_code == 4 else ""
-    output.error(f"stopped: {why}; the same command{more} goes on")
+    told = _RESUMING.sub(_resuming_all, str(why))
+    more = "" if told.endswith(" goes on") else "; the same command goes on"
+    output.error(f"stopped: {told}{more}")
     return why.exit_code
+
+
+_RESUMING = regex(r"(?P<cap>raise budget\.batch_usd, then )?`pnyx resume \w+`")
+"""What one run says of how it goes on, of which there are many in a batch."""
+
+
+def _resuming_all(found: re.Match[str]) -> str:
+    return "the same command with a larger --budget" if found["cap"] else "the same command"
 
 
 @contextmanager

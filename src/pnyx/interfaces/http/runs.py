@@ -115,7 +115,7 @@ async def feedback(request: Request, run_id: str, said: Feedback) -> Response:
         keep_feedback, prefix=run_id, verdict=said.result, truth=said.answer, owner=house.owner(request)
     )
     found, judged = await house.runner.database.write(work)
-    return Exact(judgement(found, judged))
+    return Exact(judgement(found.id, judged))
 
 
 @ROUTER.get("/{run_id}/export", response_model=Exported, responses=EXPORTS)
