@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -165,6 +166,33 @@ async def test_a_tool_call_that_no_record_could_hold_is_told_and_drops_its_seat(
     )
     (dropped,) = result.dropped
     assert "the arguments that read_page is called with are not JSON" in dropped["reason"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        {"text": None},
+        {"text": 3},
+        {"text": "4", "model": None},
+        {"text": "4", "sources": (3,)},
+        {"text": "4", "tool_calls": ("read_page",)},
+        {"text": "4", "finish_reason": "done"},
+    ],
+)
+async def test_a_completion_that_no_record_could_hold_is_told_and_drops_its_seat(
+    made: dict[str, Any],
+) -> None:
+    class Odd:
+        async def complete(self, call: library.Call) -> library.Completion:
+            return library.Completion(**made)
+
+    answer = "Final answer: 4"
+    providers: dict[str, Answering] = {"odd": Odd(), "good": Mine(answer, answer, answer)}
+    result = await library.ask(
+        "2 + 2?", protocol="voting", panel=["good:a", "odd:b", "good:c"], providers=providers
+    )
+    (dropped,) = result.dropped
+    assert (result.status, list(made)[-1] in dropped["reason"]) == ("consensus", True)
 
 
 async def test_responses_that_are_no_answers_are_refused_in_the_library_too() -> None:

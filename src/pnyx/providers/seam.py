@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias, get_args
 
 from ..core.models import Usage
 from ..core.steps import Schema
@@ -26,6 +26,8 @@ __all__ = [
     "is_open",
     "opened",
 ]
+
+FinishReason: TypeAlias = Literal["stop", "length", "filter", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +70,26 @@ class Completion:
 
     finish_reason: stop | length (cut at max_tokens) | filter (refused by the host) | tool (wants tools).
     searches: of the web, that the host says it made; None: not told. sources: addresses that it cites.
+    Raises `ValueError` for a field of another kind: no record could hold it.
     """
 
     text: str
     usage: Usage | None = None
-    finish_reason: Literal["stop", "length", "filter", "tool"] = "stop"
+    finish_reason: FinishReason = "stop"
     tool_calls: tuple[ToolCall, ...] = ()
     model: str = ""
     searches: int | None = None
     sources: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        texts: tuple[object, ...] = (self.text, self.model, *self.sources)
+        calls: tuple[object, ...] = self.tool_calls
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("text, model and sources of a Completion are text")
+        if not all(isinstance(call, ToolCall) for call in calls):
+            raise ValueError("tool_calls of a Completion are ToolCalls")
+        if self.finish_reason not in get_args(FinishReason):
+            raise ValueError(f"finish_reason is one of {', '.join(get_args(FinishReason))}")
 
 
 class Provider(Protocol):
