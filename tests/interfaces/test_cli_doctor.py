@@ -41,7 +41,7 @@ def test_the_doctor_doubts_an_address_that_has_no_list_and_misses_its_version(la
     assert "is /v1 missing at its end?" in found["fix"]
     lines = pnyx("doctor").out
     assert f"warn provider lab: {lab.url} answers, but not with its models" in lines
-    assert "a question can be asked, if what is marked warn is fine" in lines
+    assert "a question can be asked; see what is marked warn" in lines
 
 
 def test_the_doctor_does_not_miss_a_version_that_is_there(lab: ScriptedHost) -> None:

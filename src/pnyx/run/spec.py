@@ -132,7 +132,7 @@ class Spec:
             if not is_text(getattr(self, name) or ""):
                 raise UsageError(f"the {name} is not text: it holds NUL or half a character")
         if self.responses and self.page.quorum_given is None:
-            takers = [name for name in protocols.names() if protocols.get(name).quorum_given is not None]
+            takers = [page.name for page in protocols.loaded() if page.quorum_given is not None]
             raise UsageError(f"{self.protocol} takes no given responses; these do: {', '.join(takers)}")
         if len(self.seats) < self.quorum:
             raise UsageError(

@@ -55,7 +55,7 @@ def examine(output: Output, as_json: bool) -> int:
         output.out.line(f"{finding.what}: {finding.found}")
         if finding.fix:
             output.out.line(f"     -> {finding.fix}", "yellow")
-    doubt = ", if what is marked warn is fine" if any(f.fix and f.ok is None for f in findings) else ""
+    doubt = "; see what is marked warn" if any(f.fix and f.ok is None for f in findings) else ""
     output.out.line(f"a question can be asked{doubt}" if ready else "no question can be asked yet", "bold")
     return 0 if ready else 1
 
@@ -66,6 +66,7 @@ async def _examine() -> tuple[list[Finding], bool]:
     except PnyxError as exc:
         return [Finding("settings", False, str(exc), "change what is named there, or run pnyx trust")], False
     findings = [Finding("settings", True, "all keys are known and fit"), await _database(settings)]
+    findings += _protocols(settings.run.protocol)
     try:
         refs = parse_seats(settings.panel.seats) or default_panel(settings).refs
     except PnyxError as exc:
@@ -79,11 +80,13 @@ async def _examine() -> tuple[list[Finding], bool]:
     findings += await asyncio.to_thread(_tools, settings.tools)
     failed = {finding.what for finding in findings if finding.ok is False}
     usable = [ref for ref in refs if not failed & {ref, f"provider {ref.partition(':')[0]}"}]
+    told = f"{quantity(len(usable), 'usable seat')} of {len(refs)}"
+    if f"protocol {settings.run.protocol}" in failed:
+        return [*findings, Finding("panel", bool(usable), told)], False
     page = protocols.get(settings.run.protocol)
     enough = len(usable) >= page.quorum
-    seats = f"{quantity(len(usable), 'usable seat')} of {len(refs)}, {page.name} needs {page.quorum}"
     fix = "" if enough else "mend the seats that fail above, or set other ones in [panel] seats"
-    findings.append(Finding("panel", enough, seats, fix))
+    findings.append(Finding("panel", enough, f"{told}, {page.name} needs {page.quorum}", fix))
     return findings, enough and findings[1].ok is True
 
 
@@ -94,6 +97,13 @@ async def _database(settings: Settings) -> Finding:
         return Finding("database", False, str(exc), "mend it, or name another with PNYX_DATABASE")
     await database.close()
     return Finding("database", True, database.name)
+
+
+def _protocols(chosen: str) -> Iterator[Finding]:
+    """Installed protocols that cannot be used. A question minds only the `chosen` one."""
+    for name, reason in protocols.broken().items():
+        fix = f"update or uninstall {protocols.distribution(name)}"
+        yield Finding(f"protocol {name}", False if name == chosen else None, str(reason), fix)
 
 
 def _tools(settings: ToolsSettings) -> list[Finding]:

@@ -139,7 +139,9 @@ class _Bar:
 
 
 def list_protocols(output: Output, as_json: bool) -> int:
-    pages = [protocols.get(name) for name in protocols.names()]
+    for reason in protocols.broken().values():
+        output.error(str(reason))
+    pages = protocols.loaded()
     if as_json:
         output.json([described(page) for page in pages])
         return 0
