@@ -12,10 +12,11 @@ __all__ = ["print_plan"]
 
 
 def print_plan(output: Output, spec: Spec) -> None:
-    """The plan on stdout, as text or as one object."""
+    """The plan on stdout, as text or as one object; that on one line where lines of JSON are asked for."""
     reckoned = plan(spec)
     if output.form != "text":
-        output.json(as_json(spec, reckoned))
+        write = output.json_line if output.form == "jsonl" else output.json
+        write(as_json(spec, reckoned))
         return
     out = output.out
     out.line(f"{spec.protocol}: {spec.page.summary}", "bold")
