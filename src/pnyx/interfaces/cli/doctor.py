@@ -19,13 +19,16 @@ from ...settings import ProviderSettings, Settings, ToolsSettings, nearest
 from ...store import Database
 from ...tools.open import open_tools, wanted
 from ..opening import open_settings
+from ..terminal import safe, wrapped
 from ..transcript import quantity
 from .output import Output
+from .plain import WIDE
 
 __all__ = ["Finding", "examine"]
 
 REACH_S = 5.0
 """How long a host may take to list its models."""
+INDENT = "     "
 UNREACHED = "check the address, the network, and a proxy that the environment names"
 
 
@@ -51,10 +54,13 @@ def examine(output: Output, as_json: bool) -> int:
     for finding in findings:
         unsure = ("warn", "yellow") if finding.fix else ("-", "dim")
         sign, look = {True: ("ok", "green"), False: ("FAIL", "red"), None: unsure}[finding.ok]
-        output.out.write(output.out.paint(f"{sign:5}", look))
-        output.out.line(f"{finding.what}: {finding.found}")
+        out = output.out
+        line, *more = wrapped(safe(f"{finding.what}: {finding.found}"), out.width or WIDE, INDENT)
+        out.lines([out.paint(f"{sign:5}", look) + line.removeprefix(INDENT), *more])
         if finding.fix:
-            output.out.line(f"     -> {finding.fix}", "yellow")
+            out.lines(
+                out.paint(line, "yellow") for line in wrapped(f"-> {finding.fix}", out.width or WIDE, INDENT)
+            )
     doubt = "; see what is marked warn" if any(f.fix and f.ok is None for f in findings) else ""
     output.out.line(f"a question can be asked{doubt}" if ready else "no question can be asked yet", "bold")
     return 0 if ready else 1

@@ -23,6 +23,7 @@ from ..opening import open_settings
 from ..terminal import clip, columns, flat
 from ..transcript import quantity
 from .output import Output
+from .plain import fitted
 
 __all__ = [
     "check_config",
@@ -47,9 +48,9 @@ def list_models(output: Output, as_json: bool) -> int:
     if as_json:
         output.json([_model(info, panel, settings, here) for info in infos])
         return 0
-    rows = [["model", "seats", "USD per million in", "out", "as of", "window", "state"]]
+    rows = [["model", "seats", "in", "out", "as of", "window", "state"]]
     for info in infos:
-        price = info.price
+        price, state = info.price, _state(info, settings, here)
         rows.append(
             [
                 info.ref,
@@ -58,10 +59,16 @@ def list_models(output: Output, as_json: bool) -> int:
                 f"{price.output:g}" if price else "unknown",
                 price.as_of if price and info.source not in ("embedded", "local") else "",
                 f"{info.context:,}" if info.context else "",
-                _state(info, settings, here),
+                state.partition(":")[0] if info.kind == "embedded" else state,
             ]
         )
     _table(output, rows, right=(1, 2, 3, 5))
+    out = output.out
+    out.lines(fitted(out, "in, out: USD per million tokens", "dim"))
+    if absent := [name for name in KNOWN if name not in here]:
+        out.lines(
+            fitted(out, f"an embedded model is installed by its name: pnyx models pull {absent[0]}", "dim")
+        )
     return 0
 
 
@@ -145,17 +152,18 @@ def list_protocols(output: Output, as_json: bool) -> int:
     if as_json:
         output.json([described(page) for page in pages])
         return 0
+    out = output.out
     for page in pages:
-        output.out.line(f"{page.name}: {page.summary}", "bold")
+        out.lines(fitted(out, f"{page.name}: {page.summary}", "bold"))
         rows = [
             (name, _shown(option.default), f"{flat(option.help)}{_bounds(option)}")
             for name, option in page.options.items()
         ]
-        output.out.lines(f"  {line}" for line in columns(rows))
+        out.lines(f"  {line}" for line in columns(rows, width=out.width and out.width - 2))
         for preset, values in page.presets.items():
             told = ", ".join(f"{name}={value}" for name, value in values.items())
-            output.out.line(f"  --{preset}: {told}")
-        output.out.line(f"  {_calls(page)}", "dim")
+            out.line(f"  --{preset}: {told}")
+        out.line(f"  {_calls(page)}", "dim")
     return 0
 
 
@@ -173,7 +181,7 @@ def _calls(page: Protocol) -> str:
     if (calls := calls_of_three(page)) is None:
         return f"needs {seats}"
     least, most = calls
-    return f"needs {seats}; with three, {least}{f' to {most}' if most != least else ''} calls"
+    return f"needs {seats}; with three, {f'{least} to ' if most != least else ''}{quantity(most, 'call')}"
 
 
 def show_config(output: Output, as_json: bool) -> int:
@@ -230,5 +238,5 @@ def trust_folder(output: Output) -> int:
 
 
 def _table(output: Output, rows: list[Any], right: tuple[int, ...] = ()) -> None:
-    for i, line in enumerate(columns(rows, right)):
+    for i, line in enumerate(columns(rows, right, output.out.width)):
         output.out.line(line, *(("bold",) if i == 0 else ()))
