@@ -246,7 +246,7 @@ def test_a_stall_timeout_gives_up_on_a_call_that_hangs(lab: ScriptedHost) -> Non
     lab.on("gamma", hang=True)
     done = pnyx("ask", "Why?", "--stall-timeout", "0.5", "--json")
     assert done.code == 5
-    assert "no answer within" in done.json["dropped"][0]["reason"]
+    assert "no answer within 0.5 s" in done.json["dropped"][0]["reason"]
 
 
 def test_a_dry_run_tells_seats_calls_tokens_and_cost_and_leaves_no_trace(
