@@ -198,7 +198,9 @@ class PanelSettings(_Table):
 
 
 class RunSettings(_Table):
-    """deadline_s: seconds for the whole run. call_deadline_s: seconds for one call, retries included.
+    """deadline_s: seconds from a run's beginning, and anew from each resuming, until it is paused.
+
+    call_deadline_s: seconds for one call, retries included.
 
     retries: requests after the first, for one call. seed: of everything drawn; None draws one.
     temperature: None leaves it to the host. max_output_tokens: of one reply. hedge: whether a call that

@@ -154,6 +154,13 @@ def test_the_question_is_read_from_stdin(lab: ScriptedHost) -> None:
         assert done.json["question"] == "Was läuft?"
 
 
+def test_line_ends_around_a_question_on_stdin_are_none_of_it_and_those_inside_are_line_feeds(
+    lab: ScriptedHost,
+) -> None:
+    done = pnyx("ask", "-", "--json", stdin=b"\xef\xbb\xbf\r\nWhy?\r\n\r\nOr why not?\r\n")
+    assert done.json["question"] == "Why?\n\nOr why not?"
+
+
 @pytest.mark.parametrize(
     ("stdin", "told"), [(b"", "there is no question"), (b"\xff\xfe", "not UTF-8"), (b"a\0b", "NUL")]
 )
@@ -239,7 +246,7 @@ def test_a_stall_timeout_gives_up_on_a_call_that_hangs(lab: ScriptedHost) -> Non
     lab.on("gamma", hang=True)
     done = pnyx("ask", "Why?", "--stall-timeout", "0.5", "--json")
     assert done.code == 5
-    assert "no answer within" in done.json["dropped"][0]["reason"]
+    assert "no answer within 0.5 s" in done.json["dropped"][0]["reason"]
 
 
 def test_a_dry_run_tells_seats_calls_tokens_and_cost_and_leaves_no_trace(
@@ -257,6 +264,11 @@ def test_a_dry_run_tells_seats_calls_tokens_and_cost_and_leaves_no_trace(
         assert told in done.out
     assert not lab.log
     assert not (home / ".local").exists()
+
+
+def test_a_dry_run_is_one_line_where_lines_are_asked_for(lab: ScriptedHost) -> None:
+    asked = ("ask", "--dry-run", "Why?", "--seed", "7")
+    assert pnyx(*asked, "--jsonl").lines == [pnyx(*asked, "--json").json]
 
 
 def test_a_dry_run_reckons_no_less_than_the_run_takes(lab: ScriptedHost) -> None:

@@ -104,7 +104,7 @@ def test_a_fork_of_a_turn_is_the_newest_turn(lab: ScriptedHost, talk: Talk) -> N
     fork = pnyx("resume", run_id, "--fork", "--json").json["run_id"]
     again = talk("Two?", "/show 2", args=("-p", "single", "--resume", fork))
     assert conversation_of(again.err) == conversation_of(first.err)
-    assert f"pnyx show {fork}" in again.out
+    assert f"run {fork} · pnyx export {fork}" in again.out
     assert "Turn 2" in asked(lab.log[-1])
 
 

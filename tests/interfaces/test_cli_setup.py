@@ -254,8 +254,8 @@ def test_the_doctor_reports_broken_settings(nothing: Path) -> None:
     assert [finding["what"] for finding in done.json["findings"]] == ["settings"]
 
 
-def test_the_doctor_waits_no_longer_than_three_seconds_for_a_host() -> None:
-    assert REACH_S == 3.0
+def test_the_doctor_waits_no_longer_than_five_seconds_for_a_host() -> None:
+    assert REACH_S == 5.0
 
 
 @pytest.mark.parametrize(("seat", "told"), [("lab", "provider:model"), ("nolab:x", "nolab")])

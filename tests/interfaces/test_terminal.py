@@ -108,6 +108,12 @@ def test_columns_stand_under_each_other_also_with_wide_characters() -> None:
     assert unicodedata.east_asian_width("漢") == "W"
 
 
+def test_the_last_column_is_broken_where_a_screen_ends_and_hangs() -> None:
+    rows = [("a", "one two three four"), ("bcd", "five")]
+    assert list(columns(rows, width=17)) == ["a    one two", "     three four", "bcd  five"]
+    assert list(columns(rows, width=16)) == list(columns(rows))
+
+
 def test_a_cell_cannot_leave_its_row() -> None:
     assert list(columns([("a\nb\x1b[A", "c")])) == ["a b␛[A  c"]
 

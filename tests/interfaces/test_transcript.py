@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from pnyx.core.events import CallStarted, Event
+from pnyx.core.events import CallStarted, Event, VoteTallied
 from pnyx.interfaces.cli.output import Stream
 from pnyx.interfaces.cli.plain import entry_lines
 from pnyx.interfaces.transcript import Entry, Transcript, money, quantity, seconds
+from pnyx.protocols.asking import ABSTENTION
 
 from . import events
 
@@ -136,6 +137,11 @@ def test_tools_votes_and_budgets_are_told() -> None:
         ("tally", "Round 1 · vote", "plurality: yes 2, no 1 → yes"),
         ("budget", "budget exhausted", "run:run1: $0.9000 spent, $0.0500 reserved of $1.00"),
     ]
+
+
+def test_who_abstains_is_named_without_a_count() -> None:
+    _, (entry,) = read(VoteTallied(rule=ABSTENTION, tally={"Participant A": 0}, phase="vote", round=1))
+    assert entry.text == f"{ABSTENTION}: Participant A"
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,11 @@ def test_a_success_takes_the_decisions_own_answer_in_whatever_notation(own: str 
     assert judge(result() | {"final_answer": own}, "success", truth).result == "success"
 
 
+def test_a_success_in_other_words_is_one_of_the_decisions_own() -> None:
+    told = judge(result() | {"final_answer": "PostgreSQL 16"}, "success", "Postgres")
+    assert told.gold == "postgresql 16"
+
+
 def test_a_decision_may_fail_with_a_right_answer() -> None:
     judged = judge(result(), "failure", "1")
     assert (judged.result, judged.gold, judged.answers[0]) == ("failure", "1", ("lab:x", "1"))

@@ -59,6 +59,17 @@ async def test_the_runs_deadline_pauses_it(make: Callable[[Host], House]) -> Non
     assert done.status == "decided"
 
 
+async def test_the_runs_deadline_counts_anew_each_time_it_is_resumed(make: Callable[[Host], House]) -> None:
+    house = make(Host(said, pause=0.15))
+    handle = await house.start(deadline_s=0.4)
+    result, pauses = await handle.result(), 0
+    while result.status == "paused":
+        pauses += 1
+        assert (result.stop_reason, pauses < 20) == ("deadline", True)
+        result = await (await house.runner.resume(handle.run_id)).result()
+    assert (result.status, pauses > 0) == ("decided", True)
+
+
 class Opening(Host):
     """A host whose SDK never finishes loading."""
 

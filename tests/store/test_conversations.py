@@ -44,7 +44,7 @@ async def test_the_runs_of_a_conversation_come_in_order_by_its_id_or_a_runs(data
     for unknown in ("", "r4", "nope", "%"):
         with pytest.raises(NotFound, match="no conversation"):
             await find(database, unknown, "local")
-    with pytest.raises(NotFound, match="not unique: talk1, talk2"):
+    with pytest.raises(NotFound, match="not unique: talk1, talk2; give more of it"):
         await find(database, "talk", "local")
     with pytest.raises(NotFound):
         await find(database, "r5", "local")

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from .searched import (
     anthropic_citations,
@@ -19,7 +20,7 @@ from .searched import (
     openrouter_annotations,
 )
 
-__all__ = ["Answer", "Asked", "body", "default_text", "error", "events", "read", "truth"]
+__all__ = ["Answer", "Asked", "body", "default_text", "error", "events", "listing", "read", "truth"]
 
 WORDS = (
     *("hill", "assembly", "vote", "stone", "voice", "reason", "law", "harbour", "olive", "ship", "council"),
@@ -176,6 +177,17 @@ def usage(asked: Asked, text: str, searches: int = 0) -> dict[str, Any]:
         return {"promptTokenCount": sent, "candidatesTokenCount": made, "totalTokenCount": sent + made}
     server = {"server_tool_use_details": {"web_search_requests": searches}} if searches else {}
     return {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made, **server}
+
+
+def listing(path: str, models: Sequence[str]) -> bytes | None:
+    """The list of `models` at `path`, which a proxy gets whole, or None where no dialect has one."""
+    path = urlsplit(path).path
+    if path == "/v1beta/models":
+        return _dump({"models": [{"name": f"models/{name}"} for name in models]})
+    if path not in ("/v1/models", "/mistral/v1/models"):
+        return None
+    data = [{"id": name, "object": "model", "created": 0, "owned_by": "scripted"} for name in models]
+    return _dump({"object": "list", "data": data})
 
 
 def error(status: int, message: str) -> bytes:

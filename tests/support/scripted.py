@@ -41,13 +41,17 @@ __all__ = ["Fault", "RemoteHost", "Request", "ScriptedHost", "spawn"]
 
 
 class ScriptedHost:
-    """See the module. `latency`: seconds before every reply."""
+    """See the module. `latency`: seconds before every reply. `listings`: the headers of who asked for models.
+
+    The list of models is scripted as the model "/models": its `status` and `body`.
+    """
 
     def __init__(self, *, latency: float = 0.0, port: int = 0, models: tuple[str, ...] = ()) -> None:
         self.latency = latency
         self.port = port
         self.models = models or ("alpha", "beta", "gamma")
         self.log: list[Request] = []
+        self.listings: list[dict[str, str]] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self._faults: list[Fault] = []
         self._calls: Counter[str] = Counter()
@@ -127,22 +131,23 @@ class ScriptedHost:
         chosen = [fault for fault in self._faults if fault.matches(asked.model, request.call)]
         return asked, request, chosen[-1] if chosen else Fault(asked.model)
 
-    def aside(self, path: str, raw: bytes) -> bytes | None:
-        """The body of a page that is no model call, or None."""
+    def aside(self, path: str, raw: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+        """Status and body of a page that is no model call."""
         if path == "/__log":
             hidden = {"headers"}
-            return json.dumps(
-                [{k: v for k, v in asdict(r).items() if k not in hidden} for r in self.log]
-            ).encode()
+            rows = [{k: v for k, v in asdict(r).items() if k not in hidden} for r in self.log]
+            return 200, json.dumps(rows).encode()
         if path == "/__on":
             self.on(**json.loads(raw))
-            return b"{}"
-        if path == "/v1/models":
-            data = [
-                {"id": name, "object": "model", "created": 0, "owned_by": "scripted"} for name in self.models
-            ]
-            return json.dumps({"object": "list", "data": data}).encode()
-        return None
+            return 200, b"{}"
+        listing = dialects.listing(path, self.models)
+        if listing is None:
+            return 404, dialects.error(404, "no such page")
+        self.listings.append(headers)
+        fault = next((f for f in reversed(self._faults) if f.model == "/models"), Fault("/models"))
+        if fault.status >= 400:
+            return fault.status, dialects.error(fault.status, fault.message)
+        return fault.status, listing if fault.body is None else fault.body
 
     async def __aenter__(self) -> ScriptedHost:
         loop = asyncio.get_running_loop()
@@ -227,10 +232,9 @@ class _Connection(asyncio.Protocol):
     def answer(self, path: str, raw: bytes, headers: dict[str, str]) -> None:
         admitted = self.host.admit(path, raw, headers)
         if admitted is None:
-            page = self.host.aside(path, raw)
-            body = dialects.error(404, "no such page") if page is None else page
+            status, body = self.host.aside(path, raw, headers)
             framing = {"Content-Type": "application/json", "Content-Length": str(len(body))}
-            self.transport.write(_head(404 if page is None else 200, framing) + body)
+            self.transport.write(_head(status, framing) + body)
             return
         asked, request, fault = admitted
         self.request = request

@@ -76,7 +76,7 @@ async def ask(
     providers; else one is opened and closed. context: what the panel should know, texts or `Material`.
     preset: "quick" or "deep". cast: "diverse" or "redteam", a role for every seat. responses: answers that
     exist already, for the protocols that take such. ground: search the web first. budget_usd in USD,
-    deadline_s in seconds. allow_unknown_price: with a budget, ask models without a known price.
+    deadline_s in seconds, anew from each `resume`. allow_unknown_price: with a budget, also unknown prices.
 
     A run that fails, pauses or is cancelled says so in `status` and `stop_reason`; what stops it from being
     recorded, or makes no sense, raises `PnyxError`. To cancel `ask` interrupts the run, to be resumed.
@@ -154,9 +154,10 @@ async def resume(
 ) -> Result:
     """Go on with a run that is paused or was killed, from its journal; one that is over is shown again.
 
-    run_id: or a beginning of it that no other has. budget_usd, deadline_s: of the whole run, in place of
-    what it had. fork: a new run that keeps every recorded reply whose question is still the same. The rest
-    as in `ask`. Raises `NotFound`, and `Running` where another process is at it.
+    run_id: or a beginning of it that no other has. budget_usd: of the whole run, in place of what it had.
+    deadline_s: seconds from now on; default: as many as before, from now on. fork: a new run that keeps
+    every recorded reply whose question is still the same. The rest as in `ask`. Raises `NotFound`, and
+    `Running` where another process is at it.
     """
     begin = _resuming(run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
     async with _opened(providers=providers, settings=settings, runner=runner) as chosen:

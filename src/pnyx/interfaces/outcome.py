@@ -33,6 +33,9 @@ def why(result: Mapping[str, Any]) -> str:
         message += f"; `pnyx resume {result['run_id']}` goes on"
     if not message or reason == status:
         return str(status)
+    # "interrupted" is all that there is to say of some.
+    if reason and message.startswith(f"{reason}; "):
+        return f"{status}: {message}"
     return f"{status} ({reason}): {message}" if reason else f"{status}: {message}"
 
 

@@ -15,6 +15,8 @@ from ..core.regex import regex
 
 __all__ = ["ClosedPipe", "clip", "columns", "excerpt", "flat", "safe", "wrapped"]
 
+NARROWEST = 12
+"""Characters that a column must have to be broken into lines."""
 _UNSAFE = regex(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and line feed, DEL, C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks, embeddings, overrides, isolates
@@ -73,16 +75,26 @@ def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:
             yield from textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=hang)
 
 
-def columns(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
-    """Rows as aligned columns two blanks apart; the columns numbered in `right` are set to the right."""
+def columns(
+    rows: Iterable[Sequence[str]], right: Sequence[int] = (), width: int | None = None
+) -> Iterator[str]:
+    """Rows as aligned columns two blanks apart; the columns numbered in `right` are set to the right.
+
+    width: where the last column is broken between words, as long as that leaves it `NARROWEST`.
+    """
     # Widths on a screen come from rich's tables: wide characters take two cells.
     from rich.cells import cell_len
 
     cells = [[flat(cell) for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    hang = sum(widths[:-1]) + 2 * (len(widths) - 1)
     for row in cells:
         padded = []
-        for i, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            blank = " " * (width - cell_len(cell))
+        for i, (cell, most) in enumerate(zip(row, widths, strict=True)):
+            blank = " " * (most - cell_len(cell))
             padded.append(blank + cell if i in right else cell + blank)
-        yield "  ".join(padded).rstrip()
+        line = "  ".join(padded).rstrip()
+        if width is None or cell_len(line) <= width or width - hang < NARROWEST:
+            yield line
+        else:
+            yield from textwrap.wrap(line, width, subsequent_indent=" " * hang, break_on_hyphens=False)

@@ -26,6 +26,7 @@ from ..core.events import (
     ToolCalled,
     VoteTallied,
 )
+from ..protocols.asking import ABSTENTION
 from ..run.result import Cost, Summary
 
 __all__ = ["Entry", "Place", "Transcript", "money", "place_name", "quantity", "seconds", "whereabouts"]
@@ -246,7 +247,9 @@ class Transcript:
                 title = f"{self._title(event, model)} · {event.tool}({given})"
                 return Entry(kind="tool", title=title, text=outcome, facts=(seconds(event.elapsed_s),))
             case VoteTallied():
-                tally = ", ".join(f"{label} {votes:g}" for label, votes in event.tally.items())
+                # Who abstains has no votes to be counted.
+                counted = event.rule != ABSTENTION
+                tally = ", ".join(f"{of} {n:g}" if counted else of for of, n in event.tally.items())
                 winner = f" → {event.winner}" if event.winner else ""
                 said = f"{event.rule}: {tally}{winner}"
                 return Entry(kind="tally", title=self._title(event, ""), text=said)

@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from ..core.steps import Protocol
 from ..errors import ConfigError, NotFound
 
-__all__ = ["GROUP", "get", "names"]
+__all__ = ["GROUP", "broken", "distribution", "get", "loaded", "names"]
 
 GROUP = "pnyx.protocols"
 
@@ -28,10 +28,34 @@ def get(name: str) -> Protocol:
     """The protocol called `name`. Raises `NotFound`, or `ConfigError` when its page cannot be used."""
     if name not in _found():
         raise NotFound(f"no protocol {name!r}; installed: {', '.join(names()) or 'none'}")
+    where = f"protocol {name!r} ({_found()[name].value}, of {distribution(name)})"
     try:
         protocol = _found()[name].load()
     except Exception as exc:
-        raise ConfigError(f"protocol {name!r} ({_found()[name].value}) does not load: {exc}") from exc
+        raise ConfigError(f"{where} does not load: {exc}") from exc
     if not isinstance(protocol, Protocol):
-        raise ConfigError(f"protocol {name!r} ({_found()[name].value}) is not a pnyx Protocol")
+        raise ConfigError(f"{where} is not a pnyx Protocol")
     return protocol
+
+
+def loaded() -> tuple[Protocol, ...]:
+    """Every installed protocol that can be used, in alphabetical order: what a list shows."""
+    failing = broken()
+    return tuple(get(name) for name in names() if name not in failing)
+
+
+def broken() -> dict[str, ConfigError]:
+    """The installed protocols whose page cannot be used, with the reason."""
+    found = {}
+    for name in names():
+        try:
+            get(name)
+        except ConfigError as exc:
+            found[name] = exc
+    return found
+
+
+def distribution(name: str) -> str:
+    """What is installed that brings an installed protocol along, as its index calls it."""
+    source = _found()[name].dist
+    return source.name if source else "an unknown package"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.answers import normalise, same
+from ..core.normalise import read
 from ..core.stopping import STRONGEST_FIRST
 from ..core.text import is_text
 from ..errors import UsageError
@@ -39,8 +40,8 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
 
     truth: the right answer, as short as the decision's; without it a success says that the decision's
     final answer is right, and a failure does not say what is. A decision may fail with a right answer, but
-    not succeed with a wrong one. Raises `UsageError` for that, where `truth` is empty or no text, and for a
-    verdict that is none of `RESULTS`.
+    not succeed with another number, date, option, yes or no. Raises `UsageError` for that, where `truth` is
+    empty or no text, and for a verdict that is none of `RESULTS`.
     """
     if verdict not in RESULTS:
         raise UsageError(f"what became of it is one of {', '.join(RESULTS)}, not {verdict!r}")
@@ -50,7 +51,7 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
     if truth is not None and not is_text(truth):
         raise UsageError("the right answer is not text: it holds NUL or half a character")
     own = result["final_answer"]
-    if verdict == "success" and truth and own is not None and not same(truth, own):
+    if verdict == "success" and truth and own is not None and _contradict(truth, own):
         raise UsageError(
             f"a success says that the decision's answer is right, which is {own!r} and not {truth!r}; say "
             "partial or failure, or leave the right answer out"
@@ -63,11 +64,17 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
         if given.get(n, seat["model"]) == seat["model"]
     }
     native: Mapping[str, str | None] = detail.get("native") or {}
-    gold = truth or (own if verdict == "success" else None)
+    # Of a success that is told in other words, the decision's own are right too, and models said those.
+    gold = (own or truth) if verdict == "success" else truth
     raw = detail.get("raw_confidence", result["confidence"])
     answers = [(models[seat], _named(answer, gold)) for seat, answer in native.items() if seat in models]
     kind = measure(result["protocol"], detail.get("raw_rule", result.get("confidence_rule")))
     return Judged(kind, verdict, raw, tuple(answers), gold and normalise(gold))
+
+
+def _contradict(one: str, two: str) -> bool:
+    """Whether answers cannot both be right. Words may mean the same in other words."""
+    return not same(one, two) and "text" not in (read(one).kind, read(two).kind)
 
 
 def measure(protocol: str, rule: str | None) -> str:

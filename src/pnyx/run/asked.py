@@ -76,7 +76,7 @@ class Asked(Body):
     budget_usd: Amount | None = None
     """The most that the run may cost, in USD."""
     deadline_s: Amount | None = None
-    """The most that the run may take, in seconds."""
+    """Seconds until the run is paused, from its beginning and anew from each time that it is resumed."""
     tools: bool | None = None
     """Whether seats may search the web, read pages and files, and run Python."""
     ground: bool = False

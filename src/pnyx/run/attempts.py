@@ -229,7 +229,7 @@ class Attempts:
                     call, arriving.add if caller.streaming and not quiet else None
                 )
         except TimeoutError:
-            result = ProviderError("timeout", f"no answer within {timeout:.0f} s", billed=True)
+            result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
         except ProviderError as exc:
             result = exc
         finally:

@@ -198,8 +198,9 @@ class Runner:
     ) -> RunHandle:
         """Go on with a run that is not over, from its journal; a finished one is only shown again.
 
-        budget_usd: the new cap of the whole run. fork: a new run that keeps every recorded reply
-        whose question is still the same. Raises `NotFound`, and `Running`.
+        budget_usd: the new cap of the whole run. deadline_s: seconds from now on; None: as many as before,
+        from now on. fork: a new run that keeps every recorded reply whose question is still the same.
+        Raises `NotFound`, and `Running`.
         """
         run = await self._found(prefix, owner, budget_usd=budget_usd, deadline_s=deadline_s)
         row, past, spec = run

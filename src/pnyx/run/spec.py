@@ -30,8 +30,8 @@ class Spec:
     may run inside. seed: of labels and orders; salt: the secret from which fence nonces come.
     responses: answers that exist already. ground: search the web for the question first. budget_usd,
     day_usd, batch_usd, key_usd: caps; batch: the name of what the third is for; warn_usd: where a
-    warning is due; deadline_s: seconds for the whole run. history, calibration: what earlier runs
-    taught, see `run.experience`.
+    warning is due; deadline_s: seconds from its beginning, and anew from each resuming, until the run is
+    paused. history, calibration: what earlier runs taught, see `run.experience`.
     searches: of the web, that a seat's host may make by itself in one request, where it can;
     search_price: USD for one of them, None when unknown.
     """
@@ -141,7 +141,7 @@ class Spec:
             if not is_text(getattr(self, name) or ""):
                 raise UsageError(f"the {name} is not text: it holds NUL or half a character")
         if self.responses and self.page.quorum_given is None:
-            takers = [name for name in protocols.names() if protocols.get(name).quorum_given is not None]
+            takers = [page.name for page in protocols.loaded() if page.quorum_given is not None]
             raise UsageError(f"{self.protocol} takes no given responses; these do: {', '.join(takers)}")
         if len(self.seats) < self.quorum:
             raise UsageError(

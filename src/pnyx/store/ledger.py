@@ -66,7 +66,7 @@ class Exhausted(OutOfBudget):
         used, cap = account.spent_nusd + account.reserved_nusd, account.cap_nusd or 0
         more = _MORE[account.scope.partition(":")[0]]
         super().__init__(
-            f"the next call may cost ${amount / NUSD:.4f}, and of {account.scope}'s ${cap / NUSD:.4f} "
+            f"the next call may cost ${amount / NUSD:.4f}; of the ${cap / NUSD:.4f} of {account.scope}, "
             f"${used / NUSD:.4f} is spent or reserved; {more}"
         )
         self.account = account

@@ -135,12 +135,17 @@ def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRo
         found = connection.execute(query.where(runs.c.id == prefix)).all()
         if not found:
             beginning, order = _begins(connection, runs.c.id, prefix)
-            found = connection.execute(query.where(beginning).order_by(order).limit(3)).all()
+            found = connection.execute(query.where(beginning).order_by(order).limit(4)).all()
     if not found:
         raise NotFound(f"no run {prefix!r}; `pnyx runs` lists them")
     if len(found) > 1:
-        raise NotFound(f"run {prefix!r} is not unique: {', '.join(r.id for r in found)} …; give more of it")
+        raise NotFound(f"run {prefix!r} is not unique: {_some([r.id for r in found])}; give more of it")
     return _row(found[0])
+
+
+def _some(ids: Sequence[str]) -> str:
+    """Three of them, with a sign of it where there are more."""
+    return ", ".join(ids[:3]) + (" …" if len(ids) > 3 else "")
 
 
 def _begins(
@@ -203,8 +208,8 @@ def conversation(connection: Connection, prefix: str, owner: str | None = None) 
         hint = "the id of any of its runs names it, and `pnyx runs` lists those"
         raise NotFound(f"no conversation {prefix!r}; {hint}")
     if len(names) > 1:
-        told = ", ".join(sorted(names)[:3])
-        raise NotFound(f"conversation {prefix!r} is not unique: {told} …; give more of it")
+        told = _some(sorted(names))
+        raise NotFound(f"conversation {prefix!r} is not unique: {told}; give more of it")
     return turns(names.pop())
 
 

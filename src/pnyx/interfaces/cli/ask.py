@@ -52,7 +52,12 @@ def ask(**given: Any) -> int:
 @click.command()
 @run_id
 @click.option("--budget", type=AMOUNT, metavar="USD", help="The new cap of the whole run.")
-@click.option("--deadline", type=AMOUNT, metavar="SECONDS", help="The new deadline, from now on.")
+@click.option(
+    "--deadline",
+    type=AMOUNT,
+    metavar="SECONDS",
+    help="Pause after this long from now; default: as long as before.",
+)
 @click.option(
     "--fork", is_flag=True, help="A new run, which keeps every reply whose question is still the same."
 )

@@ -110,15 +110,15 @@ def read_question(given: str | None, output: Output) -> str:
         raw = sys.stdin.buffer.readline(MOST_BYTES + 1)
     else:
         raw = b"" if sys.stdin is None else sys.stdin.buffer.read(MOST_BYTES + 1)
-    return as_text(raw).strip("\n")
+    return as_text(raw).strip("\r\n")
 
 
 def as_text(raw: bytes) -> str:
-    """A question that came as bytes. Raises `UsageError` for what is too long or no text."""
+    """A question that came as bytes, CRLF as LF. Raises `UsageError` for what is too long or no text."""
     if len(raw) > MOST_BYTES:
         raise UsageError(f"the question on stdin is longer than {MOST_BYTES >> 20} MiB")
     try:
-        question = raw.decode("utf-8-sig")
+        question = raw.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as exc:
         raise UsageError(f"the question on stdin is not UTF-8 (byte {exc.start})") from exc
     if "\0" in question:

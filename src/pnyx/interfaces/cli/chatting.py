@@ -228,7 +228,7 @@ class Session:
     async def protocol(self, given: str) -> None:
         if given:
             return self._choose(replace(self.choices, protocol=given, rounds=None, preset=None))
-        pages = [protocols.get(name) for name in protocols.names()]
+        pages = protocols.loaded()
         rows = [("*" if p.name == self.spec.protocol else "", p.name, p.summary) for p in pages]
         err = self.output.err
         err.lines(clip_end(line, err.width) for line in columns(rows))

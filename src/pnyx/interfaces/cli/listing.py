@@ -11,10 +11,10 @@ from typing import Any
 from ... import protocols
 from ...config import describe
 from ...core.steps import Option, Protocol
-from ...errors import ConfigError
+from ...errors import ConfigError, NotFound
 from ...paths import config_dir, data_dir, expanded, models_dir
 from ...providers.catalogue import Catalogue, ModelInfo, parse_seats
-from ...providers.weights import installed
+from ...providers.weights import find, installed
 from ...providers.weights_table import KNOWN
 from ...settings import Settings
 from ...trust import PROJECT_FILE
@@ -24,6 +24,7 @@ from ..opening import open_settings
 from ..terminal import clip, columns, flat
 from ..transcript import quantity
 from .output import Output
+from .plain import fitted
 
 __all__ = [
     "check_config",
@@ -45,9 +46,9 @@ def list_models(output: Output, as_json: bool) -> int:
     if as_json:
         output.json([_model(info, panel, settings, here) for info in infos])
         return 0
-    rows = [["model", "seats", "USD per million in", "out", "as of", "window", "state"]]
+    rows = [["model", "seats", "in", "out", "as of", "window", "state"]]
     for info in infos:
-        price = info.price
+        price, state = info.price, _state(info, settings, here)
         rows.append(
             [
                 info.ref,
@@ -56,17 +57,30 @@ def list_models(output: Output, as_json: bool) -> int:
                 f"{price.output:g}" if price else "unknown",
                 price.as_of if price and info.source not in ("embedded", "local") else "",
                 f"{info.context:,}" if info.context else "",
-                _state(info, settings, here),
+                state.partition(":")[0] if info.kind == "embedded" else state,
             ]
         )
     _table(output, rows, right=(1, 2, 3, 5))
+    out = output.out
+    out.lines(fitted(out, "in, out: USD per million tokens", "dim"))
+    if absent := [name for name in KNOWN if name not in here]:
+        out.lines(
+            fitted(out, f"an embedded model is installed by its name: pnyx models pull {absent[0]}", "dim")
+        )
     return 0
 
 
 def _state(info: ModelInfo, settings: Settings, here: Set[str]) -> str:
     if info.kind == "embedded":
-        known = f"pnyx models pull {info.model}" if info.model in KNOWN else "a file"
-        return "installed" if info.model in here else f"not installed: {known}"
+        if info.model in here:
+            return "installed"
+        if info.model in KNOWN:
+            return f"not installed: {KNOWN[info.model].command}"
+        try:
+            find(info.model)
+        except NotFound:
+            return "not there"
+        return "a file"
     variables = settings.provider(info.provider).key_variables
     if not variables:
         return "needs no key"
@@ -137,21 +151,24 @@ class _Bar:
 
 
 def list_protocols(output: Output, as_json: bool) -> int:
-    pages = [protocols.get(name) for name in protocols.names()]
+    for reason in protocols.broken().values():
+        output.error(str(reason))
+    pages = protocols.loaded()
     if as_json:
         output.json([described(page) for page in pages])
         return 0
+    out = output.out
     for page in pages:
-        output.out.line(f"{page.name}: {page.summary}", "bold")
+        out.lines(fitted(out, f"{page.name}: {page.summary}", "bold"))
         rows = [
             (name, _shown(option.default), f"{flat(option.help)}{_bounds(option)}")
             for name, option in page.options.items()
         ]
-        output.out.lines(f"  {line}" for line in columns(rows))
+        out.lines(f"  {line}" for line in columns(rows, width=out.width and out.width - 2))
         for preset, values in page.presets.items():
             told = ", ".join(f"{name}={value}" for name, value in values.items())
-            output.out.line(f"  --{preset}: {told}")
-        output.out.line(f"  {_calls(page)}", "dim")
+            out.line(f"  --{preset}: {told}")
+        out.line(f"  {_calls(page)}", "dim")
     return 0
 
 
@@ -169,7 +186,7 @@ def _calls(page: Protocol) -> str:
     if (calls := calls_of_three(page)) is None:
         return f"needs {seats}"
     least, most = calls
-    return f"needs {seats}; with three, {least}{f' to {most}' if most != least else ''} calls"
+    return f"needs {seats}; with three, {f'{least} to ' if most != least else ''}{quantity(most, 'call')}"
 
 
 def show_config(output: Output, as_json: bool) -> int:
@@ -226,5 +243,5 @@ def trust_folder(output: Output) -> int:
 
 
 def _table(output: Output, rows: list[Any], right: tuple[int, ...] = ()) -> None:
-    for i, line in enumerate(columns(rows, right)):
+    for i, line in enumerate(columns(rows, right, output.out.width)):
         output.out.line(line, *(("bold",) if i == 0 else ()))

@@ -95,7 +95,16 @@ class LiveProgress(Progress):
             sign, look = STATES[place.state]
             yield Text.assemble((f"{sign} ", look), line)
             if roomy and place.state == "writing":
-                yield Text(f"    {flat(place.tail)[-(width - 6) :]}", "dim")
+                yield Text(f"    {_newest(place.tail, width - 6)}", "dim")
+
+
+def _newest(text: str, width: int) -> str:
+    """The end of `text` in one line, from the beginning of a word on where something is left out."""
+    line = flat(text)
+    if len(line) <= width:
+        return line
+    cut = line[-(width - 2) :]
+    return f"… {cut.partition(' ')[2] or cut}"
 
 
 def _row(place: Place) -> tuple[str, ...]:

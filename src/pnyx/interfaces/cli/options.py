@@ -153,7 +153,10 @@ _RUN = (
         help="A role for a seat, by number or letter; repeat it for more.",
     ),
     click.option(
-        "--deadline", type=AMOUNT, metavar="SECONDS", help="Pause when the run has taken this long."
+        "--deadline",
+        type=AMOUNT,
+        metavar="SECONDS",
+        help="Pause after this long; counted anew when the run is resumed.",
     ),
     click.option(
         "--stall-timeout", type=AMOUNT, metavar="SECONDS", help="Give up on a call after this long."

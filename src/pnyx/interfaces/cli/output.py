@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from ...errors import PnyxError
-from ..terminal import ClosedPipe, safe
+from ..terminal import ClosedPipe, safe, wrapped
 
 __all__ = ["Output", "Stream", "streams"]
 
@@ -84,7 +84,8 @@ class Output:
             self.err.line(text, *styles)
 
     def error(self, text: str) -> None:
-        self.err.line(f"pnyx: {text}")
+        line = safe(f"pnyx: {text}")
+        self.err.lines([line] if self.err.width is None else wrapped(line, self.err.width))
 
     def json(self, document: Any) -> None:
         """One JSON document: exact, in ASCII, so that even half characters arrive as they were."""

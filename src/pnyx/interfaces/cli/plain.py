@@ -12,7 +12,7 @@ from ..terminal import clip, excerpt, flat, safe, wrapped
 from ..transcript import Entry, Transcript, place_name, quantity
 from .output import Output, Stream
 
-__all__ = ["Progress", "answer_lines", "end_lines", "entry_lines"]
+__all__ = ["Progress", "answer_lines", "end_lines", "entry_lines", "fitted"]
 
 INDENT = "    "
 LOOKS = dict.fromkeys(("silence", "retry", "unknown", "budget", "cut"), ("yellow",)) | {"dropped": ("red",)}
@@ -56,22 +56,22 @@ class Progress:
         seats = Counter(place.model for place in view.places.values())
         models = ", ".join(model if n == 1 else f"{model}*{n}" for model, n in seats.items())
         text = f"run {view.run_id} · {view.protocol} · {quantity(len(view.places), 'seat')}: {models}"
-        return _told(self.output.err, text, "dim")
+        return fitted(self.output.err, text, "dim")
 
 
 def entry_lines(stream: Stream, entry: Entry, *, whole: bool) -> Iterator[str]:
     """An entry as lines, safe and painted; what was said in full or only how it begins."""
-    facts = f"  {' · '.join(entry.facts)}" if entry.facts else ""
+    facts = " · ".join(entry.facts)
     look = LOOKS.get(entry.kind, ("bold",))
     if entry.kind in ("reply", "tool"):
-        yield stream.paint(flat(entry.title), *look) + stream.paint(safe(facts), "dim")
+        yield stream.paint(flat(entry.title), *look) + stream.paint(safe(facts and f"  {facts}"), "dim")
         said = safe(entry.text) if whole else excerpt(entry.text)
         yield from wrapped(said.strip("\n"), stream.width or WIDE, INDENT)
     else:
-        yield from _told(stream, f"{entry.title}: {clip(entry.text, 300)}{facts}", *look)
+        yield from fitted(stream, f"{entry.title}: {clip(entry.text, 300)}{facts and f' · {facts}'}", *look)
 
 
-def _told(stream: Stream, text: str, *styles: str) -> Iterator[str]:
+def fitted(stream: Stream, text: str, *styles: str) -> Iterator[str]:
     """One line of ours, broken where the screen ends."""
     for line in wrapped(flat(text), stream.width or WIDE):
         yield stream.paint(line, *styles)
@@ -83,9 +83,9 @@ def answer_lines(stream: Stream, answer: str) -> Iterator[str]:
 
 
 def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry] = ()) -> Iterator[str]:
-    """What stands under the answer: how sure, who disagrees, what it took, where to read more."""
+    """What stands under the answer: how sure, who disagrees, what it took."""
     if sure := _sureness(result):
-        yield from _told(stream, sure, "bold")
+        yield from fitted(stream, sure, "bold")
     if result["dissent"]:
         yield stream.paint(f"dissent ({len(result['dissent'])})", "bold", "yellow")
     for dissent in result["dissent"]:
@@ -95,12 +95,11 @@ def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry] 
     if tools:
         yield stream.paint(f"tools used ({len(tools)})", "bold")
     for used in tools:
-        yield from _told(stream, f"{clip(used.title, 200)}: {clip(used.text, 80)}")
+        yield from fitted(stream, f"{clip(used.title, 200)}: {clip(used.text, 80)}")
     for drop in result["dropped"]:
         who = flat(place_name(drop["seat"], drop["model"]))
-        yield from _told(stream, f"dropped: {who}: {clip(drop['reason'], 300)}", "red")
-    yield from _told(stream, taken(result), "dim")
-    yield stream.paint(f"run {result['run_id']} · pnyx show {result['run_id']}", "dim")
+        yield from fitted(stream, f"dropped: {who}: {clip(drop['reason'], 300)}", "red")
+    yield from fitted(stream, taken(result), "dim")
 
 
 def _sources(stream: Stream, detail: Mapping[str, Any]) -> Iterator[str]:
@@ -108,12 +107,12 @@ def _sources(stream: Stream, detail: Mapping[str, Any]) -> Iterator[str]:
     sources: Sequence[Mapping[str, Any]] = detail.get("sources") or ()
     cited = [source for source in sources if source["cited"]]
     if sources:
-        yield from _told(stream, f"sources ({len(cited)} of {len(sources)} cited)", "bold")
+        yield from fitted(stream, f"sources ({len(cited)} of {len(sources)} cited)", "bold")
     for source in cited:
-        yield from _told(stream, f"[{source['n']}] {clip(source['title'], 100)} · {source['url']}")
+        yield from fitted(stream, f"[{source['n']}] {clip(source['title'], 100)} · {source['url']}")
     if unknown := detail.get("unknown_citations"):
         numbers = ", ".join(f"[{n}]" for n in unknown)
-        yield from _told(stream, f"cited, but no such source: {numbers}", "yellow")
+        yield from fitted(stream, f"cited, but no such source: {numbers}", "yellow")
 
 
 def _sureness(result: Mapping[str, Any]) -> str:

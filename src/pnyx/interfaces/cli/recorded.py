@@ -19,7 +19,7 @@ from ..folder import Folder
 from ..opening import open_settings
 from ..outcome import UNDECIDED, headline, taken, why
 from ..records import Recalled, Record, find_run, list_runs, recall_runs
-from ..terminal import clip, columns, safe, wrapped
+from ..terminal import clip, columns, flat, safe, wrapped
 from ..transcript import Transcript, money
 from .output import Stream, streams
 from .plain import INDENT, WIDE, answer_lines, end_lines, entry_lines
@@ -117,7 +117,8 @@ def status(run_id: str, as_json: bool) -> int:
         output.json(document)
         return 0
     state = why(document) if record.result.status in UNDECIDED else headline(document)
-    output.out.line(f"{record.row.id}  {state}  {taken(document)}  {clip(record.row.question, 60)}")
+    line = "  ".join([record.row.id, flat(state), taken(document), clip(record.row.question, 60)])
+    output.out.lines(wrapped(line, output.out.width or WIDE))
     return 0
 
 
@@ -150,6 +151,7 @@ def _transcript(record: Record, stream: Stream) -> Iterator[str]:
     if result["status"] in UNDECIDED:
         yield stream.paint(why(result), "yellow")
     yield from end_lines(stream, result, view.tools)
+    yield stream.paint(f"run {record.row.id} · pnyx export {record.row.id} --format md", "dim")
     yield ""
     rows = [["model", "calls", "tokens in", "cached", "out", "cost"]]
     for total in view.by_model().values():

@@ -121,6 +121,7 @@ def _print(output: Output, result: Result, view: Transcript) -> None:
         output.error(why(document))
     if not output.quiet:
         output.err.lines(end_lines(output.err, document, view.tools))
+        output.note(f"run {result.run_id} · pnyx show {result.run_id}", "dim")
 
 
 def note_embedded(output: Output, settings: Settings, seats: Iterable[Seat]) -> None:
@@ -228,7 +229,11 @@ class _Stop:
         """Send nothing more, and wait for what is in flight no longer than `GRACE_S`."""
         if self._handle is not None:
             self._handle.interrupt()
-            self._timer = self._loop.call_later(GRACE_S, self._handle.kill)
+            self._timer = self._loop.call_later(GRACE_S, self._give_up, self._handle)
+
+    def _give_up(self, handle: RunHandle) -> None:
+        self._progress.note(f"not waiting any longer: the calls in flight took over {GRACE_S:g} s")
+        handle.kill()
 
     def _signalled(self, number: int) -> None:
         if self._heard is not None:

@@ -74,8 +74,8 @@ def trust() -> int:
 def doctor(as_json: bool) -> int:
     """Check settings, database, keys, hosts and models; say what to do about each that fails.
 
-    Hosts of the panel and of configured providers are connected to, and nothing is sent. Exits 0 when a
-    question could be asked.
+    Hosts of the panel and of configured providers are asked, with their keys, which models they have; no
+    model is asked anything. Exits 0 when a question could be asked.
     """
     # Help and completion need not wait for what is examined.
     from .doctor import examine

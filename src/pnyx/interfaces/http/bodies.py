@@ -65,7 +65,7 @@ class GoOn(Body):
     budget_usd: Amount | None = None
     """The new cap of all of the run, in USD."""
     deadline_s: Amount | None = None
-    """Seconds from now on."""
+    """Seconds from now on until the run is paused; left out, as many as it had before, from now on."""
     fork: bool = False
     """A new run, which keeps every reply whose question is still the same."""
 

@@ -49,7 +49,7 @@ async def reckon(request: Request, asked: Asked) -> Response:
 @ROUTER.get("/protocols", response_model=list[ProtocolBody])
 async def list_protocols() -> Response:
     """The protocols with their options, presets, phases and quorum."""
-    return Exact([described(protocols.get(name)) for name in protocols.names()])
+    return Exact([described(page) for page in protocols.loaded()])
 
 
 @ROUTER.get("/settings", response_model=Defaults)
@@ -81,7 +81,7 @@ async def read_settings(request: Request) -> Response:
 async def list_models() -> Response:
     """Panels by the names that /v1/chat/completions knows them by: `pnyx/PROTOCOL[:PRESET]`."""
     names = []
-    for name in protocols.names():
-        names += [f"pnyx/{name}", *(f"pnyx/{name}:{preset}" for preset in protocols.get(name).presets)]
+    for page in protocols.loaded():
+        names += [f"pnyx/{page.name}", *(f"pnyx/{page.name}:{preset}" for preset in page.presets)]
     data = [{"id": name, "object": "model", "created": 0, "owned_by": "pnyx"} for name in names]
     return Exact({"object": "list", "data": data})

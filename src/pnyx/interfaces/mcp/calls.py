@@ -142,7 +142,7 @@ def _listed(caller: Caller, found: list[dict[str, Any]], head: str = "") -> Told
 
 
 async def protocols(caller: Caller, nothing: Nothing) -> Told:
-    found = [described(known.get(name)) for name in known.names()]
+    found = [described(page) for page in known.loaded()]
     lines = [
         f"- {page['name']}: {page['summary']} Options: "
         f"{json.dumps({name: option['default'] for name, option in page['options'].items()})}; presets: "

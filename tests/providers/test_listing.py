@@ -1,0 +1,78 @@
+"""The list of models that a host gives: asked for as each dialect does, with its key, and never a call."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pnyx.errors import ProviderError
+from pnyx.providers.listing import list_models
+from tests.support.hosting import KEY, KINDS, kinds
+from tests.support.scripted import ScriptedHost
+
+SHOWN = {"anthropic": ("x-api-key", KEY), "google": ("x-goog-api-key", KEY)}
+ENDINGS = {"anthropic": "/v1/", "google": "/v1beta", "mistral": "/v1", "openai": "/"}
+
+
+async def refused(host: ScriptedHost, kind: str = "openai") -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        await list_models(kind, base_url=getattr(host, kind), api_key=KEY)
+    return caught.value
+
+
+@kinds
+async def test_every_dialect_lists_its_models_with_its_key(kind: str, host: ScriptedHost) -> None:
+    for ending in ("", ENDINGS[kind]):
+        listed = await list_models(kind, base_url=getattr(host, kind) + ending, api_key=KEY)
+        assert listed == {"alpha", "beta", "gamma"}
+    name, value = SHOWN.get(kind, ("authorization", f"Bearer {KEY}"))
+    assert [headers[name] for headers in host.listings] == [value, value]
+    assert not host.log
+
+
+@kinds
+async def test_a_key_that_is_refused_is_never_repeated(kind: str, host: ScriptedHost) -> None:
+    host.on("/models", status=401, message=f"Incorrect API key provided: {KEY}")
+    error = await refused(host, kind)
+    assert (error.kind, str(error)) == ("auth", "HTTP 401: Incorrect API key provided: [redacted]")
+
+
+async def test_an_address_without_a_list_says_so(host: ScriptedHost) -> None:
+    with pytest.raises(ProviderError) as caught:
+        await list_models("openai", base_url=host.url, api_key=KEY)
+    assert caught.value.kind == "not_found"
+
+
+@pytest.mark.parametrize("body", [b"<html>Welcome</html>", b"[" * 200_000])
+async def test_a_page_that_is_no_json_is_no_list(host: ScriptedHost, body: bytes) -> None:
+    host.on("/models", body=body)
+    assert (await refused(host)).kind == "malformed"
+
+
+@pytest.mark.parametrize(
+    ("document", "listed"),
+    [
+        ([{"id": "alpha"}], {"alpha"}),
+        ({"data": [{"id": "alpha"}, {"id": 3}, None, "beta"]}, {"alpha"}),
+        ({"data": {}}, set()),
+        ({}, set()),
+        (None, set()),
+        ({"data": [{"id": f"model-{n}", "tags": ["a", "b"]} for n in range(3000)]}, None),
+    ],
+)
+async def test_a_list_is_read_whatever_its_shape_and_length(
+    host: ScriptedHost, document: Any, listed: set[str] | None
+) -> None:
+    host.on("/models", body=json.dumps(document).encode())
+    found = await list_models("openai", base_url=host.openai, api_key=KEY)
+    assert found == listed if listed is not None else len(found) == 3000
+
+
+async def test_the_proxy_of_the_environment_is_asked(
+    host: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", host.url)
+    for kind, address in zip(KINDS, ("/v1", "", "", "/mistral"), strict=True):
+        assert "alpha" in await list_models(kind, base_url=f"http://pnyx.invalid{address}", api_key=KEY)
