@@ -233,10 +233,14 @@ asyncio.run(main())
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--calls", type=int, default=300, help="calls for the CPU of one call")
+    parser.add_argument(
+        "--calls", type=int, default=300, help="calls for the CPU of one call; 100 at least, of 100 at once"
+    )
     parser.add_argument("--latency", type=float, default=1.0, help="seconds of a scripted call")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    if given.calls < 100:
+        parser.error("--calls must be 100 at least: one for each that is under way at once")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         engine = asyncio.run(engine_time(folder))

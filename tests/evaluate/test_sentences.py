@@ -184,6 +184,8 @@ async def test_a_sentence_is_read_for_the_value_that_it_states(item: Item, said:
                 "It used to be 15",
                 "The number after 15",
                 "It comes before 15",
+                "It ends before day 15",
+                "It begins after the night 15",
                 "It fails to reach 15",
                 "It is far from 15",
                 "The sum of 7 and 8 is 16 and the other is 15",

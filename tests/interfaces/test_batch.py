@@ -233,6 +233,21 @@ def test_a_budget_is_that_of_the_whole_batch_and_a_larger_one_goes_on(voters: Sc
     assert (done.code, len(done.lines), len(voters.log)) == (0, 20, 20)
 
 
+@pytest.mark.parametrize("configured", [None, "100"])
+def test_who_resumes_one_run_of_a_batch_is_held_to_the_budget_of_the_batch(
+    voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch, configured: str | None
+) -> None:
+    if configured is not None:
+        monkeypatch.setenv("PNYX_BUDGET_BATCH_USD", configured)
+    file = put("Q?")
+    assert pnyx("batch", file, "--budget", "0.0001", *SINGLE).code == 4
+    run = pnyx("runs", "--json").json[0]["run_id"]
+    resumed = pnyx("resume", run)
+    assert (resumed.code, voters.log) == (4, [])
+    assert f"raise the batch's --budget, then `pnyx resume {run}` goes on" in " ".join(resumed.err.split())
+    assert pnyx("batch", file, "--budget", "1", *SINGLE).code == 0
+
+
 def test_a_line_that_may_cost_more_now_goes_on(voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
     file = put("Q?")
     monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.0001")

@@ -17,6 +17,7 @@ from ..core.statements import changed
 from ..core.text import Material
 from ..prompts import load
 from .items import Item
+from .measures import measured
 from .places import is_ordinal, numbered
 from .sentences import asked_rate, option, stated
 
@@ -76,7 +77,10 @@ def right(item: Item, short: str) -> bool:
 def _right(item: Item, said: str) -> bool:
     if item.choices:
         return said == item.target
-    return any(_equal(item, one) for one in _readings(item, said))
+    return any(
+        _equal(replace(item, target=measured(item.question, item.target, one)), one)
+        for one in _readings(item, said)
+    )
 
 
 def _read(item: Item, short: str) -> str | None:

@@ -92,7 +92,11 @@ def resumable(
 ) -> Resumable:
     """The run whose id begins with `prefix`. changes: to its spec. Raises `NotFound`, `UsageError`."""
     row = store.find(connection, prefix, owner)
-    spec = replace(Spec.from_json(row.spec), **changes)
+    begun = Spec.from_json(row.spec)
+    spec = replace(begun, **changes)
+    if begun.batch_own and not spec.batch_own:
+        # Whoever takes up one run of a batch has not the flags of the batch.
+        spec = replace(spec, batch_usd=begun.batch_usd, batch_own=True)
     spec.check_amounts()  # also of a run that is over, and will not be begun
     return Resumable(row, store.log(connection, row.id), spec)
 

@@ -255,6 +255,8 @@ class RunHandle:
 
         message: where it says how to go on, with `ID` for this run.
         """
+        if self.spec.batch_own:
+            message = message.replace("raise budget.batch_usd", "raise the batch's --budget")
         message = self.caller.redact(message.replace("pnyx resume ID", f"pnyx resume {self.run_id}"))
         decision = Decision(
             answer=self.summary.answer or "",

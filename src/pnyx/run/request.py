@@ -19,7 +19,7 @@ from ..core.text import Material
 from ..errors import UsageError
 from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, parse_seats
 from ..providers.catalogue import seats as deal
-from ..settings import BudgetSettings, RunSettings, Settings, ToolsSettings
+from ..settings import RunSettings, Settings, ToolsSettings
 from ..tools.open import wanted
 from .given import given
 from .limits import Limits
@@ -127,7 +127,7 @@ def build(
         ground=ground,
         limits=_limits(settings.run, told),
         budget_usd=budget_usd if budget_usd is not None else settings.budget.run_usd,
-        **shared_caps(settings.budget),
+        **shared_caps(settings),
         batch=batch,
         deadline_s=deadline_s if deadline_s is not None else settings.run.deadline_s,
         allow_unknown_price=allow_unknown_price or settings.budget.allow_unknown_price,
@@ -137,11 +137,13 @@ def build(
     )
 
 
-def shared_caps(budget: BudgetSettings) -> dict[str, Any]:
+def shared_caps(settings: Settings) -> dict[str, Any]:
     """What is set for more than one run, as fields of a `Spec`: a resumed run is held to it as it is now."""
+    budget = settings.budget
     return {
         "day_usd": budget.day_usd,
         "batch_usd": budget.batch_usd,
+        "batch_own": settings.origin("budget", "batch_usd") == "flags",
         "key_usd": budget.key_usd,
         "warn_usd": budget.warn_usd,
     }

@@ -241,7 +241,7 @@ class Runner:
 
     async def _found(self, prefix: str, owner: str | None, **changes: float | None) -> Resumable:
         told = {name: value for name, value in changes.items() if value is not None}
-        told |= shared_caps(self.settings.budget)
+        told |= shared_caps(self.settings)
         return await self.database.read(partial(resumable, prefix=prefix, owner=owner, changes=told))
 
     async def _check_resumable(self, run: Resumable) -> None:

@@ -29,9 +29,10 @@ class Spec:
     options: of its protocol, settled. tables: the options configured for other protocols, which it
     may run inside. seed: of labels and orders; salt: the secret from which fence nonces come.
     responses: answers that exist already. ground: search the web for the question first. budget_usd,
-    day_usd, batch_usd, key_usd: caps; batch: the name of what the third is for; warn_usd: where a
-    warning is due; deadline_s: seconds from its beginning, and anew from each resuming, until the run is
-    paused. history, calibration: what earlier runs taught, see `run.experience`.
+    day_usd, batch_usd, key_usd: caps; batch: the name of what the third is for; batch_own: that one was
+    given with the batch, and no setting changes it; warn_usd: where a warning is due; deadline_s: seconds
+    from its beginning, and anew from each resuming, until the run is paused. history, calibration: what
+    earlier runs taught, see `run.experience`.
     searches: of the web, that a seat's host may make by itself in one request, where it can;
     search_price: USD for one of them, None when unknown.
     """
@@ -49,6 +50,7 @@ class Spec:
     budget_usd: float | None = None
     day_usd: float | None = None
     batch_usd: float | None = None
+    batch_own: bool = False
     key_usd: float | None = None
     batch: str | None = None
     warn_usd: float | None = None

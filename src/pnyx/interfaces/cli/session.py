@@ -162,7 +162,7 @@ def tell_halt(output: Output, why: Halted) -> int:
     return why.exit_code
 
 
-_RESUMING = regex(r"(?P<cap>raise budget\.batch_usd, then )?`pnyx resume \w+`")
+_RESUMING = regex(r"(?P<cap>raise (?:budget\.batch_usd|the batch's --budget), then )?`pnyx resume \w+`")
 """What one run says of how it goes on, of which there are many in a batch."""
 
 
