@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,20 +21,35 @@ OURS = [
 WHY = "protocol 'ailing' (ailing_page:PROTOCOL, of ailing-package) does not load: kaput"
 
 
+Install = Callable[[str, str, str], None]
+
+
 @pytest.fixture
-def ailing(lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A distribution whose protocol fails as it is imported."""
+def install(lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Installs a package of its own, with one module and one protocol: its name, the module's, its text."""
     site = tmp_path / "site"
-    info = site / "ailing_package-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ailing-package\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[pnyx.protocols]\nailing = ailing_page:PROTOCOL\n")
-    (site / "ailing_page.py").write_text('raise ImportError("kaput")\n')
     monkeypatch.syspath_prepend(site)
-    protocols._found.cache_clear()
-    yield
+
+    def put(package: str, point: str, page: str) -> None:
+        info = site / f"{package.replace('-', '_')}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        module = point.partition("= ")[2].partition(":")[0]
+        (info / "entry_points.txt").write_text(f"[pnyx.protocols]\n{point}\n")
+        (site / f"{module}.py").write_text(page)
+        protocols._found.cache_clear()
+        protocols.get.cache_clear()
+
+    yield put
     monkeypatch.undo()
     protocols._found.cache_clear()
+    protocols.get.cache_clear()
+
+
+@pytest.fixture(params=['raise ImportError("kaput")\n', 'raise SystemExit("kaput")\n'])
+def ailing(install: Install, request: pytest.FixtureRequest) -> None:
+    """A distribution whose protocol fails as it is imported."""
+    install("ailing-package", "ailing = ailing_page:PROTOCOL", request.param)
 
 
 @pytest.mark.usefixtures("ailing")
@@ -74,3 +90,25 @@ async def test_a_server_lists_the_others(lab: ScriptedHost) -> None:
         models = (await client.get("/v1/models")).json()["data"]
     assert [page["name"] for page in listed] == OURS
     assert {"pnyx/consensus", "pnyx/consensus:quick"} <= {model["id"] for model in models}
+
+
+def test_a_name_that_two_packages_bring_is_used_for_neither(install: Install) -> None:
+    page = "from pnyx.protocols.voting import PROTOCOL\n"
+    install("first-package", "agora = first_page:PROTOCOL", page)
+    install("second-package", "agora = second_page:PROTOCOL", page)
+    done = pnyx("ask", "Why?", "-p", "agora")
+    assert (done.code, done.out) == (2, "")
+    found = re.fullmatch(
+        r"pnyx: protocol 'agora' may be that of (\S+) or (\S+); uninstall all but one\n", done.err
+    )
+    assert found
+    assert set(found.groups()) == {"first-package", "second-package"}
+    assert [page["name"] for page in pnyx("protocols", "--json").json] == OURS
+    assert f"-> update or uninstall {found[1]} or {found[2]}\n" in pnyx("doctor").out
+
+
+def test_a_package_cannot_take_a_name_of_ours_unseen(install: Install) -> None:
+    install("other-package", "voting = other_page:PROTOCOL", "from pnyx.protocols.moa import PROTOCOL\n")
+    done = pnyx("ask", "Why?", "-p", "voting")
+    assert done.code == 2
+    assert "protocol 'voting' may be that of " in done.err

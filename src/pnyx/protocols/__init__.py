@@ -14,8 +14,12 @@ GROUP = "pnyx.protocols"
 
 
 @cache
-def _found() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+def _found() -> dict[str, tuple[EntryPoint, ...]]:
+    """Name -> who brings it: one package, or several that go by the same name, each once."""
+    bringers: dict[str, dict[str, EntryPoint]] = {}
+    for point in entry_points(group=GROUP):
+        bringers.setdefault(point.name, {})[point.value] = point
+    return {name: tuple(points.values()) for name, points in bringers.items()}
 
 
 def names() -> tuple[str, ...]:
@@ -28,10 +32,14 @@ def get(name: str) -> Protocol:
     """The protocol called `name`. Raises `NotFound`, or `ConfigError` when its page cannot be used."""
     if name not in _found():
         raise NotFound(f"no protocol {name!r}; installed: {', '.join(names()) or 'none'}")
-    where = f"protocol {name!r} ({_found()[name].value}, of {distribution(name)})"
+    point, *others = _found()[name]
+    if others:
+        # Which of them ran would hang on the order in which packages are found.
+        raise ConfigError(f"protocol {name!r} may be that of {distribution(name)}; uninstall all but one")
+    where = f"protocol {name!r} ({point.value}, of {distribution(name)})"
     try:
-        protocol = _found()[name].load()
-    except Exception as exc:
+        protocol = point.load()
+    except (Exception, SystemExit) as exc:
         raise ConfigError(f"{where} does not load: {exc}") from exc
     if not isinstance(protocol, Protocol):
         raise ConfigError(f"{where} is not a pnyx Protocol")
@@ -56,6 +64,6 @@ def broken() -> dict[str, ConfigError]:
 
 
 def distribution(name: str) -> str:
-    """What is installed that brings an installed protocol along, as its index calls it."""
-    source = _found()[name].dist
-    return source.name if source else "an unknown package"
+    """What is installed that brings an installed protocol along, as its index calls it: `one or another`."""
+    sources = (point.dist for point in _found()[name])
+    return " or ".join(source.name if source else "an unknown package" for source in sources)
