@@ -147,6 +147,14 @@ async def test_a_place_in_a_row_is_its_number_where_the_question_asks_which(
     assert right(Item(id="1", question=question, target=target, grader="numeric"), said)
 
 
+@pytest.mark.parametrize("said", ["B) 25", "B 25", "(B) 25", "**B**: 25", "A 23", "A) 23"])
+async def test_a_letter_with_another_options_text_is_no_answer(said: str) -> None:
+    asked = item("23", choices=("21", "23", "25", "27"))
+    assert (await grade(asked, f"So it is.\n\nFinal answer: {said}", said)).answer is None
+    assert right(asked, "B) 23")
+    assert right(asked, "B")
+
+
 @pytest.mark.parametrize(
     ("question", "target", "said"),
     [

@@ -57,6 +57,7 @@ def test_the_last_row_of_a_question_counts() -> None:
     [
         "{",
         "[]",
+        '[{"arm": "a"}]',
         "null",
         "[" * 100_000,
         '{"arm": "a"}',

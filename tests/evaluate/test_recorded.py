@@ -65,6 +65,33 @@ def test_a_panel_is_some_of_the_models_in_its_own_order(tmp_path: Path) -> None:
 def test_rows_can_be_chosen_by_any_column_which_is_then_no_model(tmp_path: Path) -> None:
     path = written(tmp_path, "id,gold,checked,beta\n1,A,1,A\n2,B,0,A\n", "a.csv")
     assert read_recorded(path, where={"checked": "1"}) == [Answered({"beta": "A"}, "A")]
+    with pytest.raises(UsageError, match="has no row with checked=2"):
+        read_recorded(path, where={"checked": "2"})
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("true", "true"),
+        ("null", ""),
+        ("null", "null"),
+        ("1.0", "1"),
+        ("1", "1.0"),
+        ('"1"', "1"),
+        ('"x y"', "x y"),
+    ],
+)
+def test_a_column_of_json_is_what_json_writes(tmp_path: Path, cell: str, value: str) -> None:
+    row = '{"id": %d, "gold": "A", "ok": %s, "answers": {"a": "A"}}'
+    path = written(tmp_path, "\n".join([row % (1, cell), row % (2, '"other"')]), "a.jsonl")
+    assert len(read_recorded(path, where={"ok": value})) == 1
+    with pytest.raises(UsageError, match="has no row with ok=True"):
+        read_recorded(path, where={"ok": "True"})
+
+
+def test_a_blank_beside_na_makes_it_no_answer(tmp_path: Path) -> None:
+    path = written(tmp_path, "id,gold,a,b\n1,A,A,B\n2,A,A, NA\n", "a.csv")
+    assert read_recorded(path) == [Answered({"a": "A", "b": "B"}, "A")]
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,66 @@ def test_of_a_question_that_a_model_has_not_answered_no_arm_is_asked(
     assert (done.code, {arm["n"] for arm in done.json["arms"]}) == (0, {2}), done.err
 
 
+def test_nobody_is_asked_again_and_again_for_a_cost_that_is_not_known_yet(
+    skilled: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = [
+        {"question": f"Case {n}: what is {n} + 5?{' Think well.' * 10_000}", "target": n + 5} for n in (1, 2)
+    ]
+    short = [{"question": f"Case {n}: what is {n} + 5?", "target": n + 5} for n in range(4, 8)]
+    (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, [*long, *short])))
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.05")
+    done = run("long.jsonl", *ARMS, "--json", "-q")
+    assert (done.code, by_name(done.json)["self-consistency"]["n"]) == (4, 0), done.err
+    monkeypatch.delenv("PNYX_BUDGET_RUN_USD")
+    done = run("long.jsonl", *ARMS, "--json", "-q")
+    assert (done.code, by_name(done.json)["self-consistency"]["n"]) == (0, 6), done.err
+
+
+def test_a_host_that_comes_back_has_nobody_sampled_again(skilled: ScriptedHost) -> None:
+    def sampled() -> dict[str, str]:
+        return {row["id"]: row["run_id"] for row in rows() if row["arm"] == "self-consistency"}
+
+    skilled.on("gamma", status=400, message="not today")
+    done = measure("--limit", "8", "--log", "log.jsonl")
+    assert done.code == 5, done.err
+    first = sampled()
+    assert len(first) == 8
+    skilled.on("gamma", text=reply)
+    done = measure("--limit", "8", "--log", "log.jsonl")
+    assert done.code == 0, done.err
+    assert not [row for row in rows() if row["error"]]
+    assert sampled() == first
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("sums.jsonl", "--log", "sums.jsonl"),
+        ("sums.jsonl", "--html", "./sums.jsonl"),
+        ("sums.jsonl", "--log", "out.x", "--html", "out.x"),
+        ("--replay", "sums.jsonl", "--html", "sums.jsonl"),
+    ],
+)
+def test_no_file_takes_the_place_of_one_that_is_wanted(skilled: ScriptedHost, flags: tuple[str, ...]) -> None:
+    before = Path("sums.jsonl").read_text()
+    done = pnyx("eval", *flags)
+    assert (done.code, done.out) == (2, "")
+    assert "which is wanted too; name another file" in done.err
+    assert (Path("sums.jsonl").read_text(), skilled.log) == (before, [])
+
+
+def test_a_dry_run_goes_by_the_dearest_question(skilled: ScriptedHost, tmp_path: Path) -> None:
+    rows = [{"question": "x" * 21_000, "target": 1}, {"question": "漢" * 20_000, "target": 1}]
+    costs = []
+    for some in (rows, rows[:1], rows[1:]):
+        (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, some)))
+        told = pnyx("eval", "long.jsonl", *ARMS, "--dry-run", "--json").json["at_most"]
+        costs.append(told["lab:alpha"]["cost_usd"])
+    assert costs[0] == pytest.approx(2 * max(costs[1:]))
+    assert costs[2] > costs[1]
+
+
 def test_the_same_evaluation_is_refused_while_it_runs(skilled: ScriptedHost) -> None:
     skilled.latency = 0.2
     first = warm.start(("eval", "sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q"), Path("out1"), Path("err1"))

@@ -150,6 +150,18 @@ def test_votes_asked_for_strongest_first_are_calibrated_apart_from_votes_of_all(
     assert ask(97, "--option", "early=false").json["confidence"] < again["confidence"]
 
 
+def test_a_vote_of_all_has_no_confidence_from_votes_asked_for_otherwise(judged: ScriptedHost) -> None:
+    # What those twelve were judged by is not taken back one by one: only their own kind is left.
+    for run in pnyx("runs", "--json", "--limit", "100").json:
+        if run["detail"].get("raw_rule", run["confidence_rule"]) == "vote share":
+            pnyx("feedback", run["run_id"], "--result", "partial")
+    told = pnyx("calibration", "--json").json["protocols"]
+    assert {name: one["n"] for name, one in told.items()} == {"voting": 2, "voting, strongest first": 2}
+    whole = ask(97, "--option", "early=false").json
+    assert whole["confidence_rule"] == "vote share"
+    assert "raw_confidence" not in whole["detail"]
+
+
 def test_a_resumed_run_keeps_the_weights_it_began_with(lab_of_one: ScriptedHost) -> None:
     paused = ask(99, "--budget", "0.0001").json["run_id"]
     for n in range(12):

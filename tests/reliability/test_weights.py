@@ -77,12 +77,27 @@ def test_the_better_a_model_the_more_its_vote_counts() -> None:
 @given(st.lists(st.floats(0.05, 0.95), min_size=1, max_size=8), st.integers(0, 10_000))
 def test_the_gate_keeps_the_best_and_whoever_is_near(accuracies: list[float], n: int) -> None:
     known = {str(place): p for place, p in enumerate(accuracies)}
-    kept, best = gated(known, 10, n), max(accuracies)
+    kept, best = gated(known, 10, dict.fromkeys(known, n)), max(accuracies)
     for model, p in known.items():
         if best - p <= GATE:
             assert kept[model] == log_odds(p, 10)
         if best - p > GATE + 2 / (n + 2) ** 0.5:
             assert kept[model] == 0
+
+
+def test_who_has_joined_of_late_is_heard_until_more_is_known() -> None:
+    known = {"a": 0.9, "b": 0.65}
+    assert gated(known, 4, {"a": 200, "b": 200})["b"] == 0
+    assert gated(known, 4, {"a": 200, "b": 4})["b"] > 1
+    old = [Answered({"a": "A" if n % 10 else "B", "b": "A" if n % 8 else "C"}, "A", 4) for n in range(196)]
+    new = [Answered({"a": "A", "b": "A", "c": said}, "A", 4) for said in "AABA"]
+    assert learn([*old, *new], "abc").models["c"] > 1
+
+
+def test_where_others_differ_nobody_of_the_panel_is_chosen_to_decide_alone() -> None:
+    asked = table((0.6, 0.45, 0.5), 700, options=3, seed=0, copies=3)
+    same = [replace(q, answers={**dict.fromkeys("abcde", q.answers["a"]), "x": "y"}) for q in asked[300:]]
+    assert learn([*asked[:300], *same], "abcde").rule == "labels"
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -35,6 +35,7 @@ _HOUR = regex(
     r"(?:Z|UTC|GMT|[+-]\d\d:?\d\d)?$|\s+(?:UTC|GMT)$",
     re.IGNORECASE,
 )
+_LETTERED = regex(r"[*_(\[]*(?P<letter>[A-Z])[*_)\].:]*\s+(?P<text>\S.*)")
 _BELOW_ZERO = regex(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)
 _FACTORIAL = regex(r"[*_$\s]*(\d{1,2})!+[*_$\s]*")
 UNREAD = "no answer could be read"
@@ -92,6 +93,8 @@ def _read(item: Item, short: str) -> str | None:
         # Elsewhere `4K` is four thousand.
         short = _KELVIN.sub(" K", short)
     if item.choices:
+        if _contradicts(item, short):
+            return None
         letter = final_answer(f"Final answer: {short}", item.choices)
         if letter is not None and len(letter) == 1 and letter in _letters(item):
             return letter
@@ -115,6 +118,16 @@ def _read(item: Item, short: str) -> str | None:
     return stated(item.question, kind, short) or (
         None if kind != "weekday" and read(short).kind == "text" else short
     )
+
+
+def _contradicts(item: Item, short: str) -> bool:
+    """Whether an answer names the letter of one option and the text of another, so that nobody can tell."""
+    if (found := _LETTERED.fullmatch(short.strip())) is None or short.strip() in item.choices:
+        return False
+    named = [
+        letter for letter, one in zip(_letters(item), item.choices, strict=False) if same(found["text"], one)
+    ]
+    return found["letter"] in _letters(item) and bool(named) and found["letter"] not in named
 
 
 def _letters(item: Item) -> str:

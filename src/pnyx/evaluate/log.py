@@ -140,6 +140,8 @@ def _log(path: Path, lines: Iterable[tuple[int, str]]) -> Log:
     for n, line in lines:
         try:
             one = json.loads(line, parse_constant=_refused)
+            if not isinstance(one, dict):
+                raise ValueError("wanted an object")
             if log is None:
                 if one.pop("pnyx_eval", VERSION) != VERSION:
                     raise UsageError(f"{path} was written by another version of pnyx eval")
@@ -153,7 +155,7 @@ def _log(path: Path, lines: Iterable[tuple[int, str]]) -> Log:
             wrong = exc.errors()[0]
             told = ": ".join(filter(None, (".".join(map(str, wrong["loc"])), wrong["msg"])))
             raise UsageError(f"{path}, line {n}: not a line of an evaluation's log: {told}") from exc
-        except (ValueError, AttributeError, RecursionError) as exc:
+        except (ValueError, RecursionError) as exc:
             raise UsageError(f"{path}, line {n}: not a line of an evaluation's log: {exc}") from exc
     if log is None:
         raise UsageError(f"{path} is empty; `pnyx eval` writes a log with --log")

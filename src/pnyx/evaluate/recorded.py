@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -40,10 +41,11 @@ def read_recorded(
     where = where or {}
     questions: list[Answered] = []
     seen: set[str] = set()
-    panel = list(models)
+    panel, found = list(models), False
     for line, row, answers in _rows(path, where):
-        if any(str(_cell(row, name, line, path)) != value for name, value in where.items()):
+        if any(not _is(_cell(row, name, line, path), value) for name, value in where.items()):
             continue
+        found = True
         id = str(_first(row, ID, line, path))
         if id in seen:
             raise UsageError(f"{path}, line {line}: the question {id} comes a second time")
@@ -55,8 +57,11 @@ def read_recorded(
             )
         if unknown := [m for m in panel if m not in answers]:
             raise UsageError(f"{path}, line {line}: no answer of {unknown[0]}, nor {NOT_ASKED} in its place")
-        if all(answers[m] != NOT_ASKED for m in panel):
+        if all(str(answers[m]).strip() != NOT_ASKED for m in panel):
             questions.append(_answered(row, {m: answers[m] for m in panel}, line, path))
+    if where and not found:
+        told = " and ".join(f"{name}={value}" for name, value in where.items())
+        raise UsageError(f"{path} has no row with {told}")
     if not questions:
         raise UsageError(f"{path} has no question that all of the panel were asked")
     return questions
@@ -105,6 +110,18 @@ def _text(value: Any, *, plain: bool = False) -> str | None:
     """A cell as it is compared; None for an empty one."""
     text = "" if value is None else str(value).strip()
     return (text if plain else canonical(text) or text) or None
+
+
+def _is(cell: Any, value: str) -> bool:
+    """Whether a cell is what was asked for: of JSON as JSON writes it, numbers by value, null as nothing."""
+    if isinstance(cell, str):
+        return cell == value
+    if cell is None:
+        return value in ("", "null")
+    try:
+        return bool(json.loads(value) == cell) and isinstance(cell, bool) == (value in ("true", "false"))
+    except ValueError:
+        return False
 
 
 def _cell(row: Mapping[str, Any], name: str, line: int, path: Path) -> Any:

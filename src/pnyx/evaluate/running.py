@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,14 +20,13 @@ from inspect_ai.scorer import value_to_float
 from .. import __version__
 from ..core.normalise import normalise
 from ..errors import Interrupted, OutOfBudget, PnyxError, UsageError
-from .arms import SINGLE, total_cost
-from .arms import arms as columns
 from .bench import Bench
 from .grading import right
 from .inspecting import BENCH, FACTS, item_task, read_item
 from .items import Item
 from .log import Arm, Log, Row
-from .naming import MOST_SAMPLES, single_arm
+from .naming import single_arm
+from .sampling import begun, sampling
 
 __all__ = ["evaluate"]
 
@@ -68,7 +67,10 @@ async def evaluate(
         if bench.waiting and arm.kind != "single" and not so_far.ids:
             break
         if arm.kind == "samples":
-            bench.samples = _sampling(bench, so_far)
+            # What the panel costs is not known where answers wait to be paid for.
+            if bench.waiting:
+                continue
+            bench.samples = sampling(bench.pool, so_far, await begun(bench.batch))
         task = dataset if items is None else item_task(items, dataset)
         rows += await asyncio.to_thread(_asked, bench, arm, task, limit, concurrency, folder)
     return replace(log, rows=tuple(rows))
@@ -194,39 +196,3 @@ def _sum(values: Iterable[Any]) -> Any:
 
 
 USAGE = ("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_usd", "seconds")
-
-
-def _sampling(bench: Bench, log: Log) -> Callable[[str], tuple[str, int]]:
-    """Which model to ask a question again and again, and how often, for what the panel's answers cost.
-
-    The model is the one that was best on the other folds.
-    """
-    best = next(column for column in columns(log) if column.name == SINGLE).rows
-    ids = {row.run_id: row.id for row in log.rows}
-    times = {model: min(max(round(_ratio(log, model)), 1), MOST_SAMPLES) for model in log.models}
-
-    def sampling(question: str) -> tuple[str, int]:
-        answers = bench.pool.get(question, {}).values()
-        row = next((best[id] for one in answers if (id := ids.get(one.run_id)) in best), None)
-        if row is None:
-            raise UsageError("not every model of the panel has answered this question")
-        return row.arm, times[row.arm]
-
-    return sampling
-
-
-def _ratio(log: Log, model: str) -> float:
-    """What the panel cost over what `model` did: in USD; in tokens where it is free or a price is unknown.
-
-    In calls where it used no tokens either.
-    """
-    panel = [row for name in log.models for row in log.by_arm[name].values()]
-    for measure in (total_cost, _tokens):
-        whole, own = measure(panel), measure(log.by_arm[model].values())
-        if whole is not None and own:
-            return whole / own
-    return float(len(log.models))
-
-
-def _tokens(rows: Iterable[Row]) -> float:
-    return float(sum(row.input_tokens + row.output_tokens for row in rows))

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from ..core.stopping import OPEN
 
-__all__ = ["OPEN", "Answered", "camps_of", "counted", "log_odds", "one_coin", "options_of"]
+__all__ = ["OPEN", "Answered", "answered", "camps_of", "counted", "log_odds", "one_coin", "options_of"]
 
 PAIRS = 30.0
 """Pairs of wrong answers as firm as which it is held that two agree as those to `OPEN` options do."""
@@ -64,17 +64,19 @@ def log_odds(accuracy: float, options: float) -> float:
     return max(0.0, log(accuracy * (options - 1) / (1 - accuracy)))
 
 
+def answered(questions: Iterable[Answered]) -> Counter[str]:
+    """How many of the questions each model has answered; abstentions are not counted."""
+    return Counter(model for q in questions for model, answer in q.answers.items() if answer is not None)
+
+
 def counted(questions: Iterable[Answered], models: Sequence[str]) -> dict[str, float]:
     """Accuracy where the truth is known, (c + 1) / (n + 2) of n answered; abstentions are not counted.
 
     A model that answered none of them is taken for as good as the others are on average.
     """
-    right, asked = Counter[str](), Counter[str]()
-    for q in questions:
-        if q.gold is not None:
-            for model, answer in q.answers.items():
-                asked[model] += answer is not None
-                right[model] += answer == q.gold
+    labelled = [q for q in questions if q.gold is not None]
+    asked = answered(labelled)
+    right = Counter(model for q in labelled for model, answer in q.answers.items() if answer == q.gold)
     return _filled({m: (right[m] + 1) / (asked[m] + 2) for m in models}, [m for m in models if not asked[m]])
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum, sqrt
 
 from ..core import stopping
-from .accuracy import OPEN, Answered, camps_of, counted, log_odds, one_coin, options_of
+from .accuracy import OPEN, Answered, answered, camps_of, counted, log_odds, one_coin, options_of
 from .scorer import fit
 
 __all__ = ["Weights", "accuracy", "choose", "equal", "gated", "learn", "pool", "posterior", "scores"]
@@ -70,10 +70,10 @@ def learn(questions: Sequence[Answered], models: Sequence[str]) -> Weights:
         if len(questions) < ENOUGH_ANSWERS or len(models) < 3:
             return equal(models)
         known = _ranked(one_coin(questions, models, options))
-        votes = gated(known, options, len(questions))
+        votes = gated(known, options, answered(questions))
         return Weights("agreement", len(questions), votes, known, options=options)
     known = _ranked(counted(labelled, models))
-    everywhere = fit(labelled, gated(known, options, len(labelled)), PRECISION, options)
+    everywhere = fit(labelled, gated(known, options, answered(labelled)), PRECISION, options)
     groups: dict[str, list[Answered]] = {}
     for q in labelled:
         if q.category:
@@ -83,18 +83,23 @@ def learn(questions: Sequence[Answered], models: Sequence[str]) -> Weights:
     return _guarded(weights, labelled)
 
 
-def gated(accuracies: Mapping[str, float], options: float, n: int) -> dict[str, float]:
+def gated(accuracies: Mapping[str, float], options: float, counts: Mapping[str, int]) -> dict[str, float]:
     """Log-odds weights, in the order given; 0 for models that are clearly more than `GATE` below the best.
 
-    Clearly: by more than the standard error of a difference of two accuracies, each from `n` questions.
+    counts: from how many answers each accuracy is known. Clearly: by more than the standard error of the
+    difference of the two, so that who has joined a panel of late is heard until more is known.
     """
-    best = max(accuracies.values(), default=0.0)
+    best = max(accuracies, key=lambda model: accuracies[model], default="")
 
-    def near(p: float) -> bool:
-        error = sqrt((p * (1 - p) + best * (1 - best)) / (n + 2))
-        return best - p <= GATE + error
+    def spread(model: str) -> float:
+        p = accuracies[model]
+        return p * (1 - p) / (counts.get(model, 0) + 2)
 
-    return {model: log_odds(p, options) if near(p) else 0.0 for model, p in accuracies.items()}
+    def near(model: str) -> bool:
+        error = sqrt(spread(model) + spread(best))
+        return accuracies[best] - accuracies[model] <= GATE + error
+
+    return {model: log_odds(p, options) if near(model) else 0.0 for model, p in accuracies.items()}
 
 
 def scores(weights: Weights, question: Answered) -> dict[str, float]:
@@ -145,7 +150,8 @@ def accuracy(weights: Weights, questions: Iterable[Answered]) -> float:
 
 def _guarded(weights: Weights, labelled: Sequence[Answered]) -> Weights:
     """The weights, or those that let the best model decide alone where it did better than they do."""
-    splits = sum(len(set(q.answers.values()) - {None}) > 1 for q in labelled)
+    # A history may hold other models' answers too: where those differ says nothing of this panel.
+    splits = sum(len({q.answers.get(model) for model in weights.models} - {None}) > 1 for q in labelled)
     right = Counter(m for q in labelled for m, answer in q.answers.items() if answer == q.gold)
     best = max(weights.models, key=lambda model: right[model])
     if splits < ENOUGH_SPLITS or sum(choose(weights, q) == q.gold for q in labelled) >= right[best]:

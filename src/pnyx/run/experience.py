@@ -88,7 +88,8 @@ def calibrated(spec: Spec, decision: Decision) -> dict[str, Any]:
 
         kind = measure(spec.protocol, decision.confidence_rule)
         found = restored(spec.calibration).of(kind, decision.confidence)
-        if found is not None:
+        # What is known of other protocols alone is no outcome of this one.
+        if found is not None and found.n:
             fields = {"confidence": found.confidence, "confidence_rule": found.rule}
             told |= {"raw_confidence": decision.confidence, "raw_rule": decision.confidence_rule}
     return {**fields, "detail": {**decision.detail, **told}} if told else {}

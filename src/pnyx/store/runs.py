@@ -41,6 +41,7 @@ __all__ = [
     "log",
     "patch",
     "rows",
+    "specs",
     "stopped",
     "take",
     "unattended",
@@ -179,6 +180,12 @@ def listing(
     if taken is not None:
         query = query.where(runs.c.worker.is_not(None) if taken else runs.c.worker.is_(None))
     return [_row(row) for row in connection.execute(query)]
+
+
+def specs(connection: Connection, owner: str, protocol: str) -> list[dict[str, Any]]:
+    """What an owner's runs of a protocol were to do, as JSON, oldest first."""
+    query = select(runs.c.spec).where(runs.c.owner == owner, runs.c.protocol == protocol)
+    return [json.loads(spec) for spec in connection.scalars(query.order_by(runs.c.created_at, runs.c.id))]
 
 
 def rows(connection: Connection, ids: Sequence[str]) -> list[RunRow]:

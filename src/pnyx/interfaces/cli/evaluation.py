@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 
 from ...core.decision import Given
 from ...core.models import NUSD
+from ...core.text import estimate_tokens
 from ...errors import OutOfBudget, UsageError
 from ...evaluate.items import Item
 from ...evaluate.learning import LEARNER, OWNER
@@ -63,11 +64,10 @@ def evaluate(
     dataset: str | None, as_json: bool, quiet: bool, replay: Path | None, answers: Path | None, **given: Any
 ) -> int:
     output = streams("json" if as_json else "text", quiet=quiet)
-    for path in filter(None, (given["log"], given["html"])):
-        _check_place(path)
     if sum(one is not None for one in (dataset, replay, answers)) != 1:
         raise UsageError("give one of DATASET, --replay FILE and --answers FILE; see `pnyx eval --help`")
     _check_options("answers" if answers else "replay" if replay else "dataset")
+    _check_places([Path(one) for one in (dataset, replay, answers) if one], given)
     if answers is not None:
         return _recorded(output, answers, **given)
     if replay is not None:
@@ -147,10 +147,19 @@ def _report(output: Output, log: Log, html: Path | None) -> int:
     return 5 if any(row.error for row in log.rows) else 0
 
 
-def _check_place(path: Path) -> None:
-    """Raise `UsageError` for a file that could not be written later, when all has been paid."""
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"{path} cannot be written: its folder is missing, or is not to be written in")
+def _check_places(read: Iterable[Path], given: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for files that could not be written when all has been paid, or not all be kept."""
+    taken = {path.resolve() for path in read}
+    for flag in ("log", "html"):
+        if (path := given[flag]) is None:
+            continue
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise UsageError(f"{path} cannot be written: its folder is missing, or is not to be written in")
+        if path.resolve() in taken:
+            raise UsageError(
+                f"--{flag} would take the place of {path}, which is wanted too; name another file"
+            )
+        taken.add(path.resolve())
 
 
 def _write(path: Path, text: str) -> None:
@@ -272,7 +281,7 @@ def _dry_run(
 ) -> int:
     """Bounds for every arm; for a task of Inspect's, whose questions only it knows, for `limit` or one."""
     questions = [item.asked for item in items] if items else ["?" * TYPICAL] * (limit or 1)
-    longest = max(questions, key=len)
+    longest = max(questions, key=estimate_tokens)
     everyone = [*map(single_arm, panel), *arms]
     rows = {arm.name: _bound(_reckoned(settings, panel, arm, longest), len(questions)) for arm in everyone}
     if judged := sum(item.graded_by == "judge" for item in items or ()):
