@@ -57,6 +57,7 @@ kW mb degrees dollars apples pounds per a an the and or not but yes No true A b.
 twelve hundred half thirds million e3 x pi about no. left total St. U.S. é ß ﬁ İ
 9:05 12:30 :00 am pm p.m. at
 h min ft in lb oz 1h 30m Mon Sun {2,3} [1,2,3]
+more fewer later before ago profit loss debt lakh crores millionths \pi π n (n) I II - mod base N/A
 """
 OTHERS = [" ", " ", "\u2212", "\n", "\u00a0", "\u200b", "\u0301", "\u202e", "\ud800", "Final answer: "]
 PIECES = st.sampled_from([*WORDS.split(), *OTHERS])
@@ -65,6 +66,8 @@ VALUES = st.one_of(st.text(max_size=40), st.lists(PIECES, max_size=8).map("".joi
 
 @given(VALUES)
 @example("5 olds")
+@example("5 bless before")
+@example("2‰ millions")
 @example("\u0345\u0301")
 def test_normalising_twice_changes_nothing(value: str) -> None:
     once = normalise(value)

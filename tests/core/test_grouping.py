@@ -58,6 +58,15 @@ def test_what_matches_two_groups_joins_neither() -> None:
     }
 
 
+def test_opposite_ways_are_apart_and_a_plain_number_between_them_joins_neither() -> None:
+    assert sets(grouped(["$20 loss", "$20 profit", "$20 gain", "$20"])) == {
+        frozenset({"$20 loss"}),
+        frozenset({"$20 profit", "$20 gain"}),
+        frozenset({"$20"}),
+    }
+    assert sets(grouped(["3 hours later", "3"])) == {frozenset({"3 hours later", "3"})}
+
+
 def test_a_letter_joins_the_option_that_is_given_with_its_text() -> None:
     assert sets(grouped(["B", "B. Paris", "(b)"])) == {frozenset({"B", "B. Paris", "(b)"})}
 
@@ -119,6 +128,9 @@ def test_a_sentence_joins_the_value_that_it_states_which_gives_the_name(sentence
         ("The trip is 12 km long", "12 kg"),
         ("The price is $90", "€90"),
         ("The city in district 9 is Gotham", "Gotham"),
+        ("The city has 5 lakh people", "5"),
+        ("The earth has 5 billion people", "5"),
+        ("The area is 4 pi", "4"),
     ],
 )
 def test_a_sentence_that_may_say_something_else_joins_nobody(sentence: str, value: str) -> None:

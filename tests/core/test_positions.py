@@ -62,6 +62,16 @@ def test_a_number_serves_as_an_answer() -> None:
     assert read_position('{"decision": "It is seven.", "answer": 7}') == Position("", "", "It is seven.", "7")
 
 
+@pytest.mark.parametrize("said", ["N/A", "unknown", "There is no short answer.", "Final answer: N/A"])
+def test_a_field_that_says_there_is_no_answer_is_an_empty_one(said: str) -> None:
+    assert read_position(json.dumps({"decision": "Rent.", "answer": said})).answer == "Rent"
+    assert (
+        read_position(json.dumps({"decision": "Rent it for a year, then see.", "answer": said})).answer
+        is None
+    )
+    assert read_position(f"DECISION: Rent it for a year.\nFinal answer: {said}").answer is None
+
+
 def test_several_opponents_are_steelmanned_together() -> None:
     position = read_position(
         "Steelman of Participant A: x\nSteelman of Participant C: y\nDECISION: 7\nFinal answer: 7"

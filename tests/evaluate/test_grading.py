@@ -56,6 +56,27 @@ def item(target: str, **more: object) -> Item:
             for answer in ("5 + 3i", "twice 5", "half of 5", "a third of 5", "5 plus ten")
         ),
         *(("5", answer, False) for answer in ("It cannot be 5", "never 5", "under 5", "up to 5", "5 or six")),
+        *(
+            ("5", answer, False)
+            for answer in (
+                "5 pi",
+                "5\u03c0",
+                "5*pi",
+                "5 e",
+                "5 x",
+                "5 lakh",
+                "5 crore",
+                "5 millions",
+                "5 per mille",
+            )
+        ),
+        *(("5", answer, False) for answer in ("5 millionths", "5 billionths", "The city has 5 lakh people")),
+        ("500000", "5 lakh", True),
+        ("4\u03c0", "4 pi", True),
+        ("4\u03c0", "4*pi", True),
+        ("$20 loss", "$20 profit", False),
+        ("$20", "$20 profit", True),
+        ("3 hours later", "3 hours earlier", False),
         *(("5", answer, False) for answer in ("Jack received -$5", "5 to ten", "5 below zero")),
         *(("-5", answer, True) for answer in ("minus 5", "negative 5", "\u22125", "minus $5")),
         ("12", "The shop gives back $12", True),

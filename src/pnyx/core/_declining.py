@@ -23,7 +23,7 @@ _LEAD = (
 )
 _CANNOT = (
     r"i (?:really |simply |just |also |therefore )?(?:can(?:not|'t| not)|could(?: not|n't)|will not|won't"
-    r"|would not|wouldn't|should not|shouldn't)(?: \w+ly| really| simply| just| currently)?|i(?: am"
+    r"|should not|shouldn't)(?: \w+ly| really| simply| just| currently)?|i(?: am"
     r"|'m) (?:\w+ly )?(?:not able|unable|not allowed|not permitted|not comfortable|not willing|not going"
     r"|not in a position|not authori[sz]ed|not programmed|not designed)(?: to)?|i (?:do not"
     r"|don't) (?:feel comfortable|think i (?:can|should)|have the ability to|wish to|want to)"
@@ -37,10 +37,28 @@ _DO = (
     r"|execut|satisfy|honou?r|access|browse|review this|evaluate this)"
 )
 
+_REQUEST = (
+    r"(?:(?:this|that|these|those|your|the|any|such|an?|my)(?: \w+)? (?:one|kind|sort|type|question|request"
+    r"|topic|subject|matter|demand|task|instruction|prompt|query|advice|opinion|view|answer|response)s?\b.*"
+    r"|this|that|it|(?:advice|opinions?)\b.*)"
+)
+_ASKED = (
+    r"(?:answer|help|assist|comply|discuss|engage|participate|take part|respond|reply|comment|say|speculate"
+    r"|talk|speak|advise|(?:give|offer|share|provide|express)(?= (?:an?|any|my|advice|opinions?)\b)"
+    r"|do(?= (?:this|that|so)\b)|(?:fulfil+|process|grant|satisfy|honou?r|accommodate|complete|carry out"
+    rf"|execute)(?= (?:this|that|your|the|such)\b))(?: (?:you|on|with|in|to|about|so))*(?: {_REQUEST})?"
+)
+_WOULD_NOT = (
+    rf"i (?:would not|wouldn't)(?: \w+ly| really| simply| just)?(?: {_ASKED})?"
+    rf"|i(?:'d| would)? (?:rather not|prefer not to)(?: (?:{_ASKED}|(?:discuss|comment|speculate"
+    rf"|(?:talk|speak) about|(?:get|go) into)\b.*))?|i(?:'ll| will)? pass on {_REQUEST}"
+)
+"""Only of what was asked of the writer: of anything else it may be an answer, `I would rather not buy it`."""
+
 DECLINES = (
-    rf"(?P<lead>{_LEAD})(?:(?:{_CANNOT})(?: {_DO}.*)?|(?:{_SORRY})(?:,? but no)?|i(?:'ll| will| must"
-    r"| have to|'d have to| am going to| need to)? ?(?:respectfully |politely |have to )?(?:decline|refuse"
-    r"|pass on)\b.*|i(?:'d| would)? (?:rather not|prefer not to)\b.*|i (?:do not"
+    rf"(?P<lead>{_LEAD})(?:(?:{_CANNOT})(?: {_DO}.*)?|{_WOULD_NOT}|(?:{_SORRY})(?:,? but no)?|i(?:'ll| will"
+    r"| must| have to|'d have to| am going to| need to)? ?(?:respectfully |politely |have to )?(?:decline"
+    r"|refuse)\b.*|i (?:do not"
     r"|don't) have (?:any )?(?:personal |my own )?(?:opinions?|beliefs?|feelings?|preferences?|views?)\b.*"
     r"|(?:that|this|it)(?:'s| is) (?:not )?(?:something|a (?:topic|request"
     r"|question)) (?:that )?i (?:can(?:not|'t)?|am (?:un|not )able|won't|will not)\b.*|(?:request|response"

@@ -11,7 +11,7 @@ from .conclusions import concluded, stated
 from .normalise import normalise, read, same
 from .quoting import Line, lines
 from .regex import regex
-from .values import LONGEST, SIGNS, credible, definite, value_of
+from .values import LONGEST, SIGNS, credible, definite, missing, value_of
 
 __all__ = ["final_answer", "final_line", "normalise", "same"]
 
@@ -21,7 +21,8 @@ def final_answer(text: str, choices: Sequence[str] = ()) -> str | None:
 
     The last `Final answer:` line counts, then what the concluding lines state as the answer, then the last
     line `Answer:`; what the reply quotes or thinks aloud does not. choices: the texts of the options, in
-    order; an answer that is one of them, or its letter, is given as the letter (A for the first).
+    order; an answer that is one of them, or its letter, is given as the letter (A for the first). Any other
+    that says there is none, as `N/A` does, is None.
     """
 
     def plausible(value: str) -> bool:
@@ -34,12 +35,17 @@ def final_answer(text: str, choices: Sequence[str] = ()) -> str | None:
         or concluded(own, plausible)
         or _labelled(said, _ANSWER, plausible)
     )
-    return value and (_letter(value, choices) or value)
+    return value and (_letter(value, choices) or _present(value))
 
 
 def final_line(text: str) -> str | None:
     """The value of the last `Final answer:` line that `text` itself says, or None: no conclusion is read."""
-    return _labelled(lines(_MARKUP.sub(_inner, text)), _FINAL_ANSWER, definite)
+    value = _labelled(lines(_MARKUP.sub(_inner, text)), _FINAL_ANSWER, definite)
+    return value and _present(value)
+
+
+def _present(value: str) -> str | None:
+    return None if missing(value) else value
 
 
 _MARKUP = regex(
@@ -60,7 +66,7 @@ _ANSWER = regex(_MARKS + r"answer[*_`\s]*(?P<weak>:)[\s*_`]*(?P<value>.*)", re.I
 _LABELS = 20
 """Label lines, from the end, that are looked at before giving up; most replies have one."""
 
-_BULLET = regex(r"\s*(?:[*+•]|\d+[.)]|-(?=\s+\D))\s+")
+_BULLET = regex(r"\s*(?:[-*+•]|\d+[.)])\s+")
 _DELIMITER = regex(r"\s*(?:\$\$|\\\[|\\\]|[-=_*|: ]*)\s*")
 
 
@@ -104,6 +110,7 @@ def _fences(text: str) -> bool:
 
 
 _OWN_LETTER = regex(r"\s*[(\[]?([A-Z])(?:[)\]][.:]?|[.:])\s+")
+_LETTER_BEFORE = regex(r"([A-Z])[(\[](.*)[)\]]")
 _LETTER_BEHIND = regex(r"(.*)[(\[]([A-Z])[)\]]")
 _HEDGED = regex(
     r"n['\u2019]t\b|\b(?:or|and|not|no|never|nor|neither|either|both|but|except|excluding|without|unlike|all|any"
@@ -114,16 +121,27 @@ _HEDGED = regex(
 
 
 def _letter(value: str, choices: Sequence[str]) -> str | None:
-    """The letter of the one option that `value` names: by its letter, by its text, or by a like text."""
+    """The letter of the one option that `value` names: by its text, by its letter, or by a like text.
+
+    A lone letter is a letter first: options may be variables.
+    """
     letters = string.ascii_uppercase[: len(choices)]
     answer, behind = read(value), _LETTER_BEHIND.fullmatch(value)
     texts = {letter: _text(letter, choice) for letter, choice in zip(letters, choices, strict=False)}
+    equal = [
+        letter
+        for letter, choice in zip(letters, choices, strict=False)
+        if answer.text in (normalise(choice), normalise(texts[letter]))
+    ]
+    if answer.kind != "option" and len(equal) == 1:
+        return equal[0]
     said = answer.text if answer.kind == "option" else answer.label
     if said and said in letters:
         return said
+    if (before := _LETTER_BEFORE.fullmatch(value)) and same(texts.get(before[1], ""), before[2]):
+        return before[1]
     if behind and behind[2] in letters and _leads_to(behind[1], texts[behind[2]]):
         return behind[2]
-    equal = [letter for letter, text in texts.items() if normalise(text) == answer.text]
     alike = [letter for letter, text in texts.items() if same(text, value)]
     return next((found[0] for found in (equal, alike) if len(found) == 1), None)
 

@@ -86,7 +86,7 @@ _WEEKDAYS = {
     for day in ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
     for short in (day, day[:3], day[:4], f"on {day}day")
 }
-_LABELLED = regex(r"([A-Za-z])(?:[.:]| -)\s+\S")
+_LABELLED = regex(r"([A-Za-z])(?:[.:]| -(?!\s+[A-Za-z]$))\s+\S")
 _EDGES = regex(r"""^[\s"'.,;:!?]+(?<![.,](?=\d))|[\s"'.,;:!?]+$""")
 _WRAPPED = regex(r"\(([^(),]*)\)|\[([^\[\],]*)\]|\{([^{},]*)\}|<([^<>,]*)>")
 
@@ -233,9 +233,12 @@ _REWRITES = tuple(
         ("∞", "infinity"),
         (r"\s*([+×/^=<>≤≥≠≈±|→])\s*", r"\1"),
         (r"(?<=\d)\s*:\s*(?=\d)", ":"),
-        # A spaced dash is a minus beside a digit or bracket, and punctuation between words.
+        (r"\bpi\b|(?<=\d)pi\b", "π"),
+        (r"(?<=\d)[\s×]*(?=π)", ""),
+        # A dash is a minus beside a digit or bracket or between two letters, and punctuation between words.
         (r"(?<=[\d)])\s+-\s+(?=[\w(])|(?<=[\w)])\s+-\s+(?=[\d(])", "-"),
-        (r"(?<=[^\W\d_])-(?=[^\W\d_])|\s-+(?=\s)", " "),
+        (r"(?<=\b[^\W\d_])\s+-\s+(?=[^\W\d_]\b)", "-"),
+        (r"(?<=[^\W\d_]{2})-(?=[^\W\d_])|(?<=[^\W\d_])-(?=[^\W\d_]{2})|\s-+(?=\s)", " "),
         (r"(?<=[\d)\]}])(?!,\d{3}(?!\d))\s*[,;]\s*(?=[\d(\[{+.√π-])", ", "),
         (r"(?<![\d)\]}])[,;]|(?<=[)\]}])[,;](?!\s[\d(\[{+.√π-])", " "),
         (r"[.:!?]+(?=\s|$)", ""),

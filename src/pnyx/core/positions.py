@@ -11,6 +11,7 @@ from .answers import final_answer, same
 from .directives import Unreadable, said
 from .regex import regex
 from .structured import field, object_schema
+from .values import missing
 from .voice import Heard, hear
 
 __all__ = ["POSITION", "Position", "read_position"]
@@ -69,16 +70,21 @@ def _in_object(document: Mapping[str, Any]) -> Position | None:
         value = field(document, *names)
         return str(value).strip() if isinstance(value, str | int | float) else ""
 
-    decision, answer = told("decision", "answer", "final_answer"), told("answer", "final_answer")
+    decision, written = told("decision", "answer", "final_answer"), told("answer", "final_answer")
     if not decision:
         return None
-    # The label of the line is often written into the field too.
-    labelled = final_answer(answer) if _FINAL.match(answer) else None
+    answer = _named(written)
     ends = final_answer(decision)
     concludes = any(_FINAL.match(line) for line in decision.splitlines())
-    if concludes and ends and answer not in ("", decision) and not same(ends, labelled or answer):
+    if concludes and ends and answer and written != decision and not same(ends, answer):
         raise Unreadable(f"its decision ends on another answer than the one it names: {_WANTED}")
-    return Position(told("steelman"), told("critique"), decision, labelled or answer or ends)
+    return Position(told("steelman"), told("critique"), decision, answer or ends)
+
+
+def _named(written: str) -> str:
+    """The answer in a field of its own, where the line's label is often written too; empty without one."""
+    value = (final_answer(written) or "") if _FINAL.match(written) else written
+    return "" if missing(value) else value
 
 
 @dataclass(slots=True)

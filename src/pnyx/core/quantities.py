@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Literal
 
 from .regex import regex
 from .units import NONE, Unit, read_unit
@@ -15,16 +16,22 @@ __all__ = ["Quantity", "read_quantity"]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """An exact number with its unit, `units.NONE` where none was written."""
+    """An exact number with its unit, `units.NONE` where none was written.
+
+    way: of two opposite ways the one that it is meant in, as in `3 hours later` and `$20 profit`.
+    """
 
     value: Fraction
     unit: Unit = NONE
+    way: Literal["", "more", "less"] = ""
 
     def __str__(self) -> str:
-        return f"{self.value} {self.unit.symbol}".rstrip()
+        return " ".join(filter(None, (str(self.value), self.unit.symbol, self.way)))
 
     def matches(self, other: Quantity) -> bool:
-        """Equal, in units that convert; a unit that only one of them has is no difference."""
+        """Equal, in units that convert; a unit or a way that only one of them has is no difference."""
+        if {self.way, other.way} == {"more", "less"}:
+            return False
         if NONE in (self.unit, other.unit):
             return self.value == other.value
         return any(
@@ -41,7 +48,10 @@ _LEAD = regex(
     r"|[~≈≃]\s*",
     re.IGNORECASE,
 )
-_SAID = regex(r"[,;:]|\b(?:and|or|because|since|if|so|as|when|where|with|not)\b", re.IGNORECASE)
+_SAID = regex(
+    r"[,;:]|(?<!approx)(?<!\b[DMS][rst])[.!?]\s+(?!of\b)|\b(?:and|or|because|since|if|so|as|when|where|with|not)\b",
+    re.IGNORECASE,
+)
 _ENCLOSED = regex(r"(?<![\w)])\(\s*([+-]?[\d.,]+)\s*\)(?![\w(])")
 _SIGNED = regex(
     rf"([+-]?)\s*((?:us|au|a|ca|c)?\$|[€£¥₹]|(?:{'|'.join(_CODES)})\b)?\s*([+-]?)\s*",
@@ -66,15 +76,21 @@ _MAX_DIGITS = 200
 """Powers beyond this stay text: such numbers cost memory and time, and no question asks for one exactly."""
 
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12,
-           "dozen": 12, "k": 10**3, "bn": 10**9, "mn": 10**6}  # fmt: skip
+           "lakh": 10**5, "crore": 10**7, "dozen": 12, "k": 10**3, "bn": 10**9, "mn": 10**6}  # fmt: skip
 _SCALE_ALONE = regex(r"(?:hundred|thousand|million|billion|trillion|dozen)\b", re.IGNORECASE)
-_SCALE = regex(r"\s*(hundred|thousand|million|billion|trillion|dozen|bn|mn)\b|(k)\b", re.IGNORECASE)
+_SCALE = regex(
+    r"\s*(?:(hundred|thousand|million|billion|trillion|lakh|crore|dozen)s?|(bn|mn))\b|(k)\b", re.IGNORECASE
+)
 _MONEY_SCALES = {"m": 10**6, "mm": 10**6, "b": 10**9, "t": 10**12}
 _MONEY_SCALE = regex(r"\s?(mm|m|b|t)\b", re.IGNORECASE)
 _CAPITAL_SCALES = {"M": 10**6, "MM": 10**6, "G": 10**9}
 _CAPITAL_SCALE = regex(r"(?:\s?(MM?)|(G))(?=$|\s)")
 """In capitals only: `5m` are metres, and `5M` are none."""
-_PERCENT = regex(r"\s*(?:%|per\s?cent\b|pct\b\.?|(‰))(?!\s*points?\b)", re.IGNORECASE)
+_PERCENT = regex(r"\s*(?:%|per\s?cent\b|pct\b\.?|(‰|per\s?mille\b))(?!\s*points?\b)", re.IGNORECASE)
+_WAY = regex(
+    r"\b(?:(?P<more>more|later|after|profit|gain|surplus)|less|fewer|earlier|before|ago|loss|debt|deficit)\b",
+    re.IGNORECASE,
+)
 _ONLY_APART = frozenset("tydbk")
 """Symbols that count as units only after a space: `3t` is more often a product, `4K` and `7B` a size."""
 
@@ -95,6 +111,7 @@ _PARTS = {
         2: "half halves", 3: "third thirds", 4: "quarter quarters fourth fourths", 5: "fifth fifths",
         6: "sixth sixths", 7: "seventh sevenths", 8: "eighth eighths", 9: "ninth ninths",
         10: "tenth tenths", 100: "hundredth hundredths", 1000: "thousandth thousandths",
+        10**6: "millionth millionths", 10**9: "billionth billionths", 10**12: "trillionth trillionths",
     }.items()
     for name in names.split()
 }  # fmt: skip
@@ -155,7 +172,7 @@ def _single(text: str) -> Quantity | None:
     unit = _unit(rest, (signed[2] or "").lower())
     if unit is None:
         return None
-    return Quantity(-value if "-" in (signed[1], signed[3]) else value, unit)
+    return Quantity(-value if "-" in (signed[1], signed[3]) else value, unit, _way(rest, unit))
 
 
 def _magnitude(text: str) -> tuple[Fraction, str] | None:
@@ -231,7 +248,7 @@ def _parts(value: Fraction, rest: str) -> tuple[Fraction, str]:
 def _scaled(value: Fraction, rest: str, *, money: bool) -> tuple[Fraction, str]:
     """The number with the `million` or the `%` behind it; a small `m` is a million only of money."""
     while match := _SCALE.match(rest):
-        value, rest = value * _SCALES[(match[1] or match[2]).lower()], rest[match.end() :]
+        value, rest = value * _SCALES[match[match.lastindex or 0].lower()], rest[match.end() :]
     if money and (match := _MONEY_SCALE.match(rest)):
         value, rest = value * _MONEY_SCALES[match[1].lower()], rest[match.end() :]
     elif match := _CAPITAL_SCALE.match(rest):
@@ -239,6 +256,14 @@ def _scaled(value: Fraction, rest: str, *, money: bool) -> tuple[Fraction, str]:
     if match := _PERCENT.match(rest):
         value, rest = value / (1000 if match[1] else 100), rest[match.end() :]
     return value, rest
+
+
+def _way(rest: str, unit: Unit) -> Literal["", "more", "less"]:
+    found = _WAY.search(rest)
+    # Of five losses the unit says it: they are no profits.
+    if found is None or found[0].lower() in unit.symbol.split():
+        return ""
+    return "more" if found["more"] else "less"
 
 
 def _unit(rest: str, currency: str) -> Unit | None:

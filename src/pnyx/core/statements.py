@@ -43,7 +43,8 @@ ALTERING = regex(
     r"|(?:days?|weeks?) (?:before|after)|yesterday|tomorrow|previous"
     r"|minus|negative|plus|times|squared?|cubed?|factorial|modulo|mod|root|log|inverse|opposite|reciprocal"
     r"|divided|multiplied|percent|half|third|quarter|twice|double|triple"
-    r"|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million)\b",
+    r"|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|lakh|crore"
+    r"|(?:[mb]|tr)illion(?:ths?)?|pi|(?<=\d )[eix])\b",
     re.IGNORECASE,
 )
 """What makes the value of a sentence another one, or none: `not 15`, `more than 15`, `15 or six`."""

@@ -140,16 +140,17 @@ _PRODUCT = regex(r"\s*\u00d7\s*")
 _WORD = r"[^\W\d_]{2,}(?:['-][^\W\d_]+)*"
 _NOUN = regex(rf"{_WORD}(?: {_WORD}){{0,3}}")
 _TAIL = regex(
-    r"(?:^|\s+)(?:of|in|on|at|from|for|after|before|with|left|remaining|total|altogether|overall|combined"
-    r"|together|old|tall|long|wide|high|deep|away|ago|later|earlier|more|less|fewer|longer|faster|each|apiece"
-    r"|worth)(?:\s+[^\W\d_][^\W\d]*){0,4}$",
+    r"(?:^|\s+)(?:of|in(?! (?:more|less)$)|on|at|from|for|after|before|with|left|remaining|total|altogether"
+    r"|overall|combined|together|old|tall|long|wide|high|deep|away|ago|later|earlier|more|less|fewer|longer"
+    r"|faster|each|apiece|worth)(?:\s+[^\W\d_][^\W\d]*){0,4}$",
     re.IGNORECASE,
 )
 _NO_COUNT = regex(
     r"\b(?:or|and|but|nor|not|than|to|by|minus|plus|over|if|is|are|was|were|has|have|mod|modulo|pi|sqrt|root|log"
     r"|ln|sin|cos|tan|exp|squared|cubed|choose|factorial|infinity|half|halves|(?:third|quarter|fourth|fifth|sixth"
-    r"|seventh|eighth|ninth|tenth|hundredth|thousandth)s?|hundred|thousand|[mb]illion|trillion|dozen|zero|one|two"
-    r"|three|(?:four|six|seven|nine)(?:teen|ty)?|five|fif(?:teen|ty)|eight(?:een|y)?|ten|eleven|twelve"
+    r"|seventh|eighth|ninth|tenth|hundredth|thousandth|(?:[mb]|tr)illionth)s?"
+    r"|(?:hundred|thousand|(?:[mb]|tr)illion|lakh|crore|dozen)s?|zero|one|two|three"
+    r"|(?:four|six|seven|nine)(?:teen|ty)?|five|fif(?:teen|ty)|eight(?:een|y)?|ten|eleven|twelve"
     r"|thirteen|twenty|thirty|forty)\b",
     re.IGNORECASE,
 )

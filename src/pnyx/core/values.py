@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from .normalise import read
-from .notation import unmarked
+from .notation import plain, unmarked
 from .regex import regex
 
-__all__ = ["LONGEST", "SIGNS", "boxed", "credible", "definite", "value_of"]
+__all__ = ["LONGEST", "SIGNS", "boxed", "credible", "definite", "missing", "value_of"]
 
 LONGEST = 600
 """Characters in which an answer and its caveat are looked for."""
@@ -45,6 +45,11 @@ def credible(value: str) -> bool:
     return definite(value) or (0 < len(value.split()) <= WORDS and not _EVASIVE.match(value))
 
 
+def missing(value: str) -> bool:
+    """Whether `value` says in an answer's place that there is none: `N/A`, `unknown`, `I don't know`."""
+    return bool(_MISSING.fullmatch(value))
+
+
 def boxed(text: str) -> str:
     r"""What the last \boxed{} in `text` holds."""
     start = text.rfind("\\boxed{")
@@ -62,6 +67,16 @@ _PLACEHOLDER = regex(
     r"|value|answer|[.…?!*_ -]*",
     re.IGNORECASE,
 )
+_MISSING = regex(
+    r"(?:n\s?/\s?a|n\.\s?a\.?|not (?:applicable|available|known)|unknown|unsure|tb[ad]"
+    r"|to be (?:determined|decided|announced)"
+    r"|(?:there (?:is|exists) )?no (?:(?:one|single|simple|definite|final) )?(?:short )?answer"
+    r"(?: (?:exists|here|(?:to|for) .*))?|(?:i(?: am|['\u2019]m) )?not sure"
+    r"|i (?:really |honestly )?(?:do not|don['\u2019]t) know(?: the answer)?)"
+    r"(?:\s*[(;:.!].*|,\s.*|\s+-+\s.*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Not `none`, which counts things, and not `cannot be determined`, which is a finding."""
 _WRAPPINGS = tuple(
     regex(form)
     for form in (
@@ -178,7 +193,18 @@ _SENTENCE = regex(
 )
 _REMARK = regex(r"(?:it|this|that|these|those|there|note|i|we|they|he|she)\b", re.IGNORECASE)
 _CONJUNCTION = regex(r"(?:and|or|to)\b|&", re.IGNORECASE)
-_ITEM_END = regex(r"[,;(.]|\s(?:and|or)\s")
+_ITEM_END = regex(r"[,;]|\.(?!\d)|\s\(|\s(?:and|or)\s")
+_ROMAN = regex(r"[IVX]+")
+_SYMBOLS = regex(
+    r"(?=.*(?:[^\W\d_]|[√±∞]))"
+    r"(?:[\d\s.+×/^=±√∞°()-]|(?<![^\W\d_])(?:sin|cos|tan|log|ln|exp|pi|[^\W\d_])(?![^\W\d_]))+"
+)
+"""An expression, in plain notation: no words but the names of variables, constants and functions."""
+_QUALIFIED = regex(r"mod(?:ulo)?\s|base[\s-](?:\d|two|eight|ten|sixteen)\b", re.IGNORECASE)
+"""What makes another number of the one before it."""
+_REMAINDER = regex(r"remainder\s+\d", re.IGNORECASE)
+_INITIAL = regex(r"[A-Z]\.")
+_CLOSE = regex(r"[)\]]")
 
 
 def _before_caveat(value: str) -> str:
@@ -187,27 +213,40 @@ def _before_caveat(value: str) -> str:
         return value
     for found in _BREAK.finditer(value):
         head, tail, sign = value[: found.start()], value[found.end() :], found[0].strip()
-        if not head or not tail:
+        if not head or not tail or (found[0] in ("(", "[") and _applied(head, tail)):
             continue
         if _CAVEAT_ALONE.match(tail) or (_CAVEAT.match(tail) and (sign or definite(head))):
             return head
-        if sign and definite(head) and not _goes_on(sign, tail):
+        if sign and definite(head) and not _goes_on(head, sign, tail):
             return head
         if sign == "." and _REMARK.match(tail) and len(head.split()) <= WORDS:
             return head
     return value
 
 
-def _goes_on(sign: str, tail: str) -> bool:
+def _applied(head: str, tail: str) -> bool:
+    """Whether a bracket right behind `head` holds what it is applied to: `O(n)`, `2(n+1)`."""
+    lone = len(head) == 1 and head.isalpha()
+    return lone or (head[-1].isdigit() and bool(_SYMBOLS.fullmatch(plain(_CLOSE.split(tail)[0]))))
+
+
+def _goes_on(head: str, sign: str, tail: str) -> bool:
     """Whether what follows a definite answer is part of it: the next item, or the rest of an expression."""
     if _CONJUNCTION.match(tail):
         return True
     match sign:
         case "(" | "[":
-            return bool(re.search(r"[)\]]\s*[\w$€£√+×*/^=<>-]", tail))
+            return bool(_QUALIFIED.match(tail) or re.search(r"[)\]]\s*[\w$€£√+×*/^=<>-]", tail))
         case "." | "!" | "?":
-            return not _SENTENCE.match(tail)
+            return not _SENTENCE.match(tail) or bool(len(head) == 1 and _INITIAL.match(tail))
         case "," | ";":
-            return definite(_ITEM_END.split(tail, maxsplit=1)[0])
+            further = _QUALIFIED.match(tail) or _REMAINDER.match(tail)
+            return bool(further) or _is_item(_ITEM_END.split(tail, maxsplit=1)[0], head)
         case _:
-            return not tail[0].isalpha()
+            return not tail[0].isalpha() or (len(tail) == 1 and read(head).kind != "truth")
+
+
+def _is_item(text: str, head: str) -> bool:
+    """Whether `text` is one more answer after `head`. What follows an option's letter may be its text."""
+    symbol = read(head).kind == "number" or (len(head) == 1 and head.islower())
+    return definite(text) or bool(_ROMAN.fullmatch(text) or (symbol and _SYMBOLS.fullmatch(plain(text))))
