@@ -62,7 +62,7 @@ def test_a_number_serves_as_an_answer() -> None:
     assert read_position('{"decision": "It is seven.", "answer": 7}') == Position("", "", "It is seven.", "7")
 
 
-@pytest.mark.parametrize("said", ["N/A", "unknown", "There is no short answer.", "Final answer: N/A"])
+@pytest.mark.parametrize("said", ["N/A", "TBD", "There is no short answer.", "Final answer: N/A"])
 def test_a_field_that_says_there_is_no_answer_is_an_empty_one(said: str) -> None:
     assert read_position(json.dumps({"decision": "Rent.", "answer": said})).answer == "Rent"
     assert (

@@ -46,7 +46,7 @@ def credible(value: str) -> bool:
 
 
 def missing(value: str) -> bool:
-    """Whether `value` says in an answer's place that there is none: `N/A`, `unknown`, `I don't know`."""
+    """Whether `value` says in an answer's place that there is none: `N/A`, `TBD`, `I don't know`."""
     return bool(_MISSING.fullmatch(value))
 
 
@@ -68,7 +68,7 @@ _PLACEHOLDER = regex(
     re.IGNORECASE,
 )
 _MISSING = regex(
-    r"(?:n\s?/\s?a|n\.\s?a\.?|not (?:applicable|available|known)|unknown|unsure|tb[ad]"
+    r"(?:n\s?/\s?a|n\.\s?a\.?|not (?:applicable|available)|unsure|tb[ad]"
     r"|to be (?:determined|decided|announced)"
     r"|(?:there (?:is|exists) )?no (?:(?:one|single|simple|definite|final) )?(?:short )?answer"
     r"(?: (?:exists|here|(?:to|for) .*))?|(?:i(?: am|['\u2019]m) )?not sure"
@@ -76,7 +76,7 @@ _MISSING = regex(
     r"(?:\s*[(;:.!].*|,\s.*|\s+-+\s.*)?",
     re.IGNORECASE | re.DOTALL,
 )
-"""Not `none`, which counts things, and not `cannot be determined`, which is a finding."""
+"""Not `none`, which counts things; `unknown` and `cannot be determined` are findings, of riddles on purpose."""
 _WRAPPINGS = tuple(
     regex(form)
     for form in (
