@@ -97,6 +97,15 @@ def test_without_a_search_service_the_error_says_how_to_get_one(lab: ScriptedHos
         ("So [1][3] and [3, 4; 5].", [1, 3, 4, 5]),
         ("A link [1](https://a.example) and a note [2]: no.", []),
         ("xs[0] is an index, [a] a letter, [1234] a year.", []),
+        ("Blue [1][2].", [1, 2]),
+        ("So [1][2], and [3][9].", [1, 2, 3, 9]),
+        ("Blue[1]. Green[2][3], and red[4] at noon (so they say[5]).", [1, 2, 3, 4, 5]),
+        ("Blue [1-3]; green [5\u20136, 8].", [1, 2, 3, 5, 6, 8]),
+        ("Blue【1】, green 【2, 3】.", [1, 2, 3]),
+        ("A scale of [1-100], a range [3-1].", []),
+        ("xs[1].name, xs[2] = 5, `xs[3]`, 10[4], xs[0][5], [a][6]", []),
+        ("So:\n```\nprint(xs[1])\n```\nand so [2].", [2]),
+        ("```\nBlue [1].\n```", [1]),
     ],
 )
 def test_citations_are_numbers_in_brackets(text: str, cited: list[int]) -> None:

@@ -106,9 +106,41 @@ def test_without_a_line_of_its_own_nothing_is_replaced(text: str) -> None:
     assert parted(text) == (text, "")
 
 
-@pytest.mark.parametrize("kept", ["", "None", "(none)", "N/A", "unchanged", "No change needed."])
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "",
+        "None",
+        "(none)",
+        "N/A",
+        "unchanged",
+        "No change needed.",
+        "Not applicable.",
+        "No new proposal is needed; my original proposal stands.",
+        "There is no need for a new proposal, as my proposal stands as written.",
+        "I keep my proposal as it is.",
+        "I\u2019ll stand by my original proposal.",
+        "**My proposal is unchanged.**",
+        "The proposal remains the same.",
+        "Same as before.",
+        "\nI see no need for changes to my proposal.",
+    ],
+)
 def test_an_empty_new_proposal_replaces_nothing(kept: str) -> None:
     assert parted(f"I stand by it.\nNEW PROPOSAL: {kept}") == ("I stand by it.", "")
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "No change is needed to the schema, because the column exists.",
+        "I keep my proposal, but with two doors instead of one.",
+        "My proposal stands as it is, with one step more: test it first.",
+        "No new proposal for the bridge is needed before 2030.",
+    ],
+)
+def test_a_new_proposal_that_says_more_replaces_the_old_one(new: str) -> None:
+    assert parted(f"They are right.\nNEW PROPOSAL:\n{new}") == ("They are right.", new)
 
 
 def test_what_was_thought_aloud_replaces_nothing() -> None:

@@ -65,6 +65,83 @@ def test_a_directive_that_names_nobody_is_no_part_of_the_answer() -> None:
     assert decision.answer == vote(4, "Sums.")
 
 
+@pytest.mark.parametrize(
+    ("directive", "number"),
+    [
+        ("2. BEST: {}", "3. "),
+        ("2) **BEST: {}**", "3) "),
+        ("**2.** BEST: {}", "**3.** "),
+        ("### 2. BEST: {}", "### 3. "),
+        ("(2) BEST: {}", "(3) "),
+        ("Part 2: BEST: {}", "Part 3: "),
+        ("**Part 2: BEST: {}**", "**Part 3:**\n\n"),
+        ("BEST: {}", "2. "),
+        ("2. BEST: {}", ""),
+    ],
+)
+def test_a_judge_may_number_its_parts(directive: str, number: str) -> None:
+    judgement = f"1. Step two is off.\n\n{directive.format(A.label)}\n\n{number}{vote(43, 'Plus 7.')}"
+    _, decision = run(said([vote(41), vote(40), vote(39)], judgement))
+    assert (decision.answer, decision.final_answer) == (vote(43, "Plus 7."), "43")
+    assert decision.detail["pick"] == A.label
+
+
+@pytest.mark.parametrize(
+    "answer", ["1. Dig.\n2. Sow.", "3.5 m of it.", "**So: dig.**", "5. Dig, as in step 5."]
+)
+def test_a_number_that_is_of_the_answer_stays(answer: str) -> None:
+    _, decision = run(said(["Dig.", "Sow.", "Wait."], f"1. All hold.\n2. BEST: {A.label}\n\n{answer}"))
+    assert decision.answer == answer
+
+
+def test_bold_around_a_numbered_answer_stays_whole() -> None:
+    _, decision = run(
+        said(["Dig.", "Sow.", "Wait."], f"1. So.\n2. BEST: {A.label}\n**3. Dig now.** Then sow.")
+    )
+    assert decision.answer == "**Dig now.** Then sow."
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        "No improvement needed.",
+        "The answer stands as it is.",
+        "(No change.)",
+        "*No changes or corrections are necessary.*",
+        "3. There is nothing to improve; the answer stands.",
+        "Participant A's answer stands as it is.",
+        "Same as above.",
+    ],
+)
+def test_a_judge_that_only_says_that_nothing_changes_leaves_the_vote(nothing: str) -> None:
+    judgement = f"1. It holds.\n2. BEST: {A.label}\n\n{nothing}"
+    _, decision = run(said([vote(41), vote(40), vote(39)], judgement))
+    assert (decision.answer, decision.final_answer) == (vote(41), "41")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "No change is needed to the schema, because the column exists.",
+        "No.",
+        "None of them.",
+        "Unchanged.",
+        "No change is needed.\n\nFinal answer: no",
+        "The proposal stands only if the council votes for it.",
+        "Keep the answer sheet.",
+    ],
+)
+def test_an_answer_that_says_no_is_an_answer(answer: str) -> None:
+    _, decision = run(said(["Alter it.", "Drop it.", "Wait."], f"BEST: {A.label}\n\n{answer}"))
+    assert decision.answer == answer
+
+
+def test_a_pick_in_a_fence_leaves_no_mark_of_it() -> None:
+    votes = ["Dig.", "Sow.", "Wait."]
+    for judgement in (f"```\nBEST: {A.label}\n```\nDig now.", f"```\nBEST: {A.label}\n\nDig now.\n```"):
+        assert run(said(votes, judgement))[1].answer == "Dig now."
+
+
 def test_without_any_judge_the_leading_vote_is_the_decision_verbatim() -> None:
     driven, decision = run(said([vote(4, "Low."), vote(5), vote(4, "Mid.")], None))
     assert [ask.seat for ask in driven.of("judge")] == [B, C, A]

@@ -172,8 +172,13 @@ class Labels:
             return None
         joint = _AND.match(one.rest)
         two = self._at(one.rest[joint.end() :]) if joint else None
-        # After a comma another label may begin a clause about it.
-        if joint and two and two.label != one.label and (joint[0].strip() != "," or not said(two.rest)):
+        # After a comma another label may begin a clause about it, unless the next one goes on with a list.
+        if (
+            joint
+            and two
+            and two.label != one.label
+            and (joint[0].strip() != "," or not said(two.rest) or self._continued(two.rest))
+        ):
             return Named("", "", f"{one.label} and {two.label or 'somebody else'} are both named")
         return one
 
@@ -198,6 +203,11 @@ class Labels:
 
     def _label(self, name: re.Match[str]) -> str:
         return self._known.get(_squeezed(name["whole"] or name["key"] or name["bare"]), "")
+
+    def _continued(self, rest: str) -> bool:
+        """Whether what follows a label joins another one to it."""
+        joint = _AND.match(rest)
+        return bool(joint and self._at(rest[joint.end() :]))
 
     def _at(self, text: str) -> Named | None:
         before = _BEFORE.match(text)

@@ -76,7 +76,7 @@ _MISSING = regex(
     r"(?:\s*[(;:.!].*|,\s.*|\s+-+\s.*)?",
     re.IGNORECASE | re.DOTALL,
 )
-"""Not `none`, which counts things; `unknown` and `cannot be determined` are findings, of riddles on purpose."""
+"""Not `none`, which counts things; `unknown` and `cannot be determined` may be what was found."""
 _WRAPPINGS = tuple(
     regex(form)
     for form in (

@@ -9,14 +9,12 @@ from contextlib import suppress
 from ..core.directives import Labels, said
 from ..core.regex import regex
 from ..core.voice import Unreadable, own_lines
+from .parts import below, fresh
 
 __all__ = ["parted", "review_of"]
 
 _NEW = regex(r"[\s#*_`]*new\s+proposal[\s*_`]*(?::[ \t*_`]*|$)", re.IGNORECASE)
-_KEPT = regex(
-    r"\W*(?:none|n/?a|unchanged|no(?:t)?(?:\s+(?:new\s+proposal|needed|necessary|changes?|changed))*)?\W*",
-    re.IGNORECASE,
-)
+_NONE = regex(r"\W*(?:none|unchanged|no|not(?:\s+(?:needed|necessary|changed))?)?\W*", re.IGNORECASE)
 
 
 def parted(rebuttal: str) -> tuple[str, str]:
@@ -27,8 +25,8 @@ def parted(rebuttal: str) -> tuple[str, str]:
     if not heads:
         return rebuttal.strip(), ""
     place = heads[-1]
-    new = "\n".join([_NEW.sub("", written[place], count=1), *written[place + 1 :]]).strip()
-    return "\n".join(written[:place]).strip(), "" if _KEPT.fullmatch(new) else new
+    new = below(written, place, _NEW.sub("", written[place], count=1))
+    return "\n".join(written[:place]).strip(), "" if _NONE.fullmatch(new) else fresh(new)
 
 
 _HEADING = regex(

@@ -23,7 +23,17 @@ TOOL = "find_sources"
 """The tool that searches; its result is a JSON list of {title, url, text}."""
 QUERY = 400
 """Characters of the question that are searched for; services refuse much more."""
-_CITED = regex(r"(?<![\w\]])\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?![(:])")
+WIDEST = 20
+"""Sources that one range may span: a wider one, as in "a scale of [1-100]", counts something else."""
+_SPAN = r"[1-9]\d{0,2}(?:\s*[-\u2013\u2014]\s*[1-9]\d{0,2})?"
+_LIST = rf"{_SPAN}(?:\s*[,;]\s*{_SPAN})*"
+_RUN = rf"(?:\[{_LIST}\]|【{_LIST}】)+"
+# Right behind a word it may be an index; only a sentence pauses or ends there, or goes on in words.
+_PAUSE = r"(?=[.,;!?)\"'\u201d\u2019]*(?:\Z|\s(?!\s*[=+*/<>])))"
+_CITED = regex(rf"(?<![\w\]]){_RUN}(?![(:])|(?<=[^\W\d_]){_RUN}{_PAUSE}")
+_CODE = regex(r"\n[ \t]*(```|~~~).*?\n[ \t]*\1", re.DOTALL)
+"""A fence of code; one that opens the text is around all of it."""
+_FROM_TO = regex(r"(\d+)(?:\s*[-\u2013\u2014]\s*(\d+))?")
 
 
 def grounded(script: Script) -> Script:
@@ -45,8 +55,13 @@ def grounded(script: Script) -> Script:
 
 
 def citations(text: str) -> list[int]:
-    """The numbers cited in `text`, as in "[2]" or "[1, 3]", each once, in the order of their appearance."""
-    return list(dict.fromkeys(int(n) for found in _CITED.findall(text) for n in re.findall(r"\d+", found)))
+    """The numbers cited in `text`, as in "[2]", "[1, 3]" or "[1-3]", each once, in order."""
+    spans = _FROM_TO.findall(" ".join(_CITED.findall(_CODE.sub("\n", text))))
+    return list(dict.fromkeys(n for first, last in spans for n in _between(int(first), int(last or first))))
+
+
+def _between(first: int, last: int) -> range:
+    return range(first, last + 1) if last - first < WIDEST else range(0)
 
 
 def _shown(n: int, source: Mapping[str, str]) -> Material:

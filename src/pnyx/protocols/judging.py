@@ -16,12 +16,13 @@ from ..core.verdicts import Unreadable, read_pick
 from ..core.voice import own_lines
 from ..errors import NoQuorum
 from .asking import Unread, Verdict, ask_verdict
+from .parts import NUMBER, below, fresh, unnumbered
 from .polling import Poll
 
 __all__ = ["Ruling", "rulings_of", "settle"]
 
-_DIRECTIVE = regex(r"[\W_]*best\b[^:\n]{0,20}:", re.IGNORECASE)
-_EXACTLY = regex(r"[\W_]*best[\W_]*:", re.IGNORECASE)
+_DIRECTIVE = regex(rf"[\W_]*{NUMBER}best\b[^:\n]{{0,20}}:", re.IGNORECASE)
+_EXACTLY = regex(rf"[\W_]*{NUMBER}best[\W_]*:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class Ruling:
             # Below it "Best overall: C." is of the answer; a second line like the first is not.
             if any(_EXACTLY.match(lines[at]) and one != pick and one in lines[at] for at, one in picks[1:]):
                 raise Unreadable("two are named: give exactly one line `BEST: <label>`")
-            reasons, answer = "\n".join(lines[:place]).strip(), "\n".join(lines[place + 1 :]).strip()
+            reasons = "\n".join(lines[:place]).strip()
+            answer = fresh(unnumbered(below(lines, place), "\n".join(lines[: place + 1])))
             if not answer and final_line(reasons) and cls._of(pick, "", poll).short is None:
                 answer = reasons  # it worked out there what the vote that it picked does not state
             return cls._of(pick, answer, poll)
@@ -64,11 +66,12 @@ class Ruling:
             return cls._of(read_pick(text, labels), "", poll)
         except Unreadable:
             # A directive that names nobody is no part of the answer; nor is what stands above it.
-            below = next((n for n in range(len(lines), 0, -1) if _DIRECTIVE.match(lines[n - 1])), 0)
+            start = next((n for n in range(len(lines), 0, -1) if _DIRECTIVE.match(lines[n - 1])), 0)
             group = poll.find(final_answer(text))
             if group is None or group != poll.leader:
                 raise
-            answer = "\n".join(lines[below:]).strip() or poll.voice(group).text
+            answer = "\n".join(lines[start:]).strip()
+            answer = fresh(unnumbered(answer, "\n".join(lines[:start]))) or poll.voice(group).text
             return cls(answer, None, final_answer(answer) or group, group)
 
     @classmethod

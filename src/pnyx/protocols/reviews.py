@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -13,11 +13,15 @@ from ..core.steps import Panel, Reply
 from ..core.text import Draft
 from ..core.voice import Unreadable, own_lines
 from ..errors import SeatAbsent
+from .parts import NUMBER, below
 
 __all__ = ["Review", "ask_review", "first_review"]
 
-# A line of its own parts better than a word at the start of one, which a review may hold as well.
-_HEADS = (regex(r"[\s*_#]*answer[\s*_]*:[\s*_]*$", re.IGNORECASE), regex(r"[\s*_#]*ANSWER[\s*_]*:[\s*_]*"))
+_START = rf"[\s*_#(]*(?i:{NUMBER})"
+_PARTS = regex(rf"{_START}(?:accepted|rejected)\b", re.IGNORECASE)
+_ALONE = regex(rf"{_START}answer[\s*_]*(?::[\s*_]*)?$", re.IGNORECASE)
+_LOUD = regex(rf"{_START}ANSWER[\s*_]*:[\s*_]*")
+_BEGUN = regex(rf"{_START}answer[\s*_]*:[\s*_]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +36,10 @@ class Review:
     def read(cls, reply: Reply) -> Review:
         written = reply.text.splitlines()
         with suppress(Unreadable):  # a reply of great length is all answer
-            for head in _HEADS:
-                for place in own_lines(reply.text, head)[:1]:
-                    answer = "\n".join([head.sub("", written[place], count=1), *written[place + 1 :]]).strip()
-                    if answer:
-                        return cls(reply.seat, "\n".join(written[:place]).strip(), answer)
+            for place, head in _heads(reply.text):
+                answer = below(written, place, head.sub("", written[place], count=1))
+                if answer:
+                    return cls(reply.seat, "\n".join(written[:place]).strip(), answer)
         return cls(reply.seat, "", reply.text)
 
     @property
@@ -47,6 +50,19 @@ class Review:
             "review": self.review,
             "answer": self.answer,
         }
+
+
+def _heads(text: str) -> Iterator[tuple[int, re.Pattern[str]]]:
+    """The lines that may open the answer, the likeliest first.
+
+    A line of its own parts better than a word at the start of one, which a review may hold as well: in small
+    letters that counts below the reviewing parts only.
+    """
+    for head in (_ALONE, _LOUD):
+        yield from ((place, head) for place in own_lines(text, head)[:1])
+    parts = own_lines(text, _PARTS)[-1:]
+    begun = [place for place in own_lines(text, _BEGUN) if parts and place > parts[0]]
+    yield from ((place, _BEGUN) for place in begun[:1])
 
 
 async def ask_review(panel: Panel, seat: Seat, draft: Draft) -> Review:

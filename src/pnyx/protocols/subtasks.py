@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
@@ -20,7 +21,8 @@ from .asking import question
 __all__ = ["Answered", "answer_all", "ask_plan"]
 
 PLAN_PROMPT, AGAIN = load("decompose/plan"), load("decompose/again")
-_TAG = regex(r"</?\w[^<>]*>")
+_FENCE = regex(r"<\s*/?\s*(?:question|m[0-9a-f]{10})\b[^<>]*>", re.IGNORECASE)
+"""What prompts put around a question and around material; any other tag may be what is asked about."""
 Branch: TypeAlias = "Coroutine[Step[Any], Any, Answered | None]"
 
 
@@ -98,7 +100,7 @@ def _node(
         results = tuple(Material(f"Result of subtask {one.number}", one.told) for one in known if one)
         names = tuple(seat.model for seat in panel.seats)
         # A question is trusted where it is asked; this one a model wrote.
-        asked = mask(" ".join(_TAG.sub(" ", task.question).split()), names, told=brief.question)
+        asked = mask(" ".join(_FENCE.sub(" ", task.question).split()), names, told=brief.question)
         context = (*brief.context, *results)
         inner = replace(brief, question=asked, options={}, context=context, responses=())
         try:
