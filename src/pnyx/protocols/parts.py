@@ -57,8 +57,8 @@ _OF_IT = rf"(?:\s+(?:to|in|of|on)\s+(?:it|{_TEXT}))?"
 _UNCHANGED = "|".join(
     (
         r"(?:there\s+(?:is|are)\s+|I\s+(?:make|have|see|propose)\s+)?no"
-        rf"(?:\s+(?:further|need\s+for(?:\s+an?)?))?\s+{_CHANGE}(?:\s+(?:or|and)\s+{_CHANGE})?{_OF_IT}(?:\s+(?:is|are|was|were))?"
-        rf"(?:\s+(?:needed|necessary|required|made|possible))?{_OF_IT}",
+        rf"(?:\s+(?:further|need\s+for(?:\s+an?)?))?\s+{_CHANGE}(?:\s+(?:or|and)\s+{_CHANGE})?"
+        rf"{_OF_IT}(?:\s+(?:is|are|was|were))?(?:\s+(?:needed|necessary|required|made|possible))?{_OF_IT}",
         r"(?:there\s+is\s+)?nothing\s+(?:to\s+(?:change|improve)"
         r"|(?:needs\s+to|has\s+to|can|to)\s+be\s+(?:changed|improved|made\s+better))",
         rf"{_TEXT}\s+(?:still\s+)?(?:stands|holds|remains|stays|is\s+kept){_AS_IT_IS}?",
