@@ -16,6 +16,7 @@ import pytest
 from tests.support.scripted import Request, ScriptedHost
 
 from .shell import Done, pnyx, spawn
+from .test_cli_signals import wait_for_calls
 
 
 def told(request: Request) -> str:
@@ -337,6 +338,25 @@ def test_what_is_in_flight_for_too_long_when_a_reader_leaves_is_waited_for_no_lo
     began = time.monotonic()
     assert pnyx("batch", file, "--out", "/dev/full", *SINGLE).code == 1
     assert time.monotonic() - began < 10
+
+
+def test_a_cost_that_is_not_known_is_not_told_as_nothing(voters: ScriptedHost) -> None:
+    unpriced = {"question": "a?", "models": ["lab:zeta"]}
+    done = pnyx("batch", put(unpriced), "-p", "single")
+    assert done.err.startswith("batch: 1/1 · cost unknown · ")
+    assert done.err.endswith("1 answer, cost unknown in all\n")
+    done = pnyx("batch", put({"question": "b?", "models": ["lab:alpha"]}, unpriced), "-p", "single")
+    assert "batch: 2/2 · at least $0.0" in done.err
+    assert "2 answers, at least $0.0" in done.err
+
+
+def test_a_cost_is_unknown_also_of_what_was_stopped(voters: ScriptedHost) -> None:
+    voters.latency = 1.0
+    with spawn("batch", put("Q?"), "-p", "voting", "-m", "lab:zeta*2") as process:
+        wait_for_calls(voters, 1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert b", cost unknown in all\n" in err
 
 
 def test_a_run_that_fails_is_told_the_others_go_on_and_it_is_tried_again(voters: ScriptedHost) -> None:

@@ -24,7 +24,7 @@ from ...settings import Settings
 from ...store import ledger
 from ..batch import Line, count_lines, read_lines
 from ..opening import open_settings
-from ..transcript import money, quantity
+from ..transcript import money, paid, quantity
 from .output import Output, Stream, streams
 from .progress import Progress
 from .session import alone, obeyed, tell_halt
@@ -146,7 +146,8 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
         if failed:
             raise failed[0]
         account = await runner.database.read(lambda c: ledger.read_account(c, f"batch:{name}"))
-    work.output.note(f"{quantity(work.answers, 'answer')}, {money(account.spent_nusd / NUSD)} in all")
+    spent = paid(account.spent_nusd / NUSD, batch.unpriced)
+    work.output.note(f"{quantity(work.answers, 'answer')}, {spent} in all")
     if batch.halted is not None:
         return tell_halt(work.output, batch.halted)
     return next(code for code in WORST if code in work.codes or code == 0)
