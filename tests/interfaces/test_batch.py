@@ -16,7 +16,6 @@ import pytest
 from tests.support.scripted import Request, ScriptedHost
 
 from .shell import Done, pnyx, spawn
-from .test_cli_signals import wait_for_calls
 
 
 def told(request: Request) -> str:
@@ -327,36 +326,6 @@ def test_what_is_in_flight_when_the_disk_is_full_is_received_and_the_file_named(
     done = pnyx("batch", slow_and_quick(voters), "--out", "/dev/full", *SINGLE)
     assert (done.code, done.err) == (1, "pnyx: /dev/full cannot be written: No space left on device\n")
     assert [request.completed for request in voters.log] == [True] * 3
-
-
-def test_what_is_in_flight_for_too_long_when_a_reader_leaves_is_waited_for_no_longer(
-    voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pnyx.run.batch.GRACE_S", 0.3)
-    file = slow_and_quick(voters)
-    voters.on("beta", hang=True)
-    began = time.monotonic()
-    assert pnyx("batch", file, "--out", "/dev/full", *SINGLE).code == 1
-    assert time.monotonic() - began < 10
-
-
-def test_a_cost_that_is_not_known_is_not_told_as_nothing(voters: ScriptedHost) -> None:
-    unpriced = {"question": "a?", "models": ["lab:zeta"]}
-    done = pnyx("batch", put(unpriced), "-p", "single")
-    assert done.err.startswith("batch: 1/1 · cost unknown · ")
-    assert done.err.endswith("1 answer, cost unknown in all\n")
-    done = pnyx("batch", put({"question": "b?", "models": ["lab:alpha"]}, unpriced), "-p", "single")
-    assert "batch: 2/2 · at least $0.0" in done.err
-    assert "2 answers, at least $0.0" in done.err
-
-
-def test_a_cost_is_unknown_also_of_what_was_stopped(voters: ScriptedHost) -> None:
-    voters.latency = 1.0
-    with spawn("batch", put("Q?"), "-p", "voting", "-m", "lab:zeta*2") as process:
-        wait_for_calls(voters, 1)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
-    assert b", cost unknown in all\n" in err
 
 
 def test_a_run_that_fails_is_told_the_others_go_on_and_it_is_tried_again(voters: ScriptedHost) -> None:

@@ -6,15 +6,12 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-import httpx2
 import pytest
 from sse_starlette.sse import SendTimeoutError
 
-from pnyx.errors import StoreError
 from pnyx.interfaces.http.following import as_stream
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import Served, events_of, served
@@ -288,42 +285,6 @@ async def test_a_run_out_of_budget_is_paused_and_a_larger_one_goes_on(
         async with client.stream("GET", f"/v1/runs/{paused['run_id']}/events", params=after) as response:
             rest = [event["seq"] async for event in events_of(response)]
         assert rest == list(range(after["after"] + 1, after["after"] + 1 + len(rest)))
-
-
-@pytest.mark.parametrize(
-    ("path", "asked"),
-    [
-        ("runs", {**VOTE, "wait": True, "on_disconnect": "cancel"}),
-        ("runs", {**VOTE, "stream": True, "on_disconnect": "cancel"}),
-        ("chat/completions", {"model": "voting", "messages": [{"role": "user", "content": "Why?"}]}),
-    ],
-)
-async def test_an_error_of_the_server_is_no_client_that_left(
-    server: Served, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, path: str, asked: dict[str, Any]
-) -> None:
-    async def broken(*_: Any) -> AsyncIterator[Any]:
-        raise StoreError("the disk is gone")
-        yield
-
-    monkeypatch.setattr("pnyx.interfaces.http.following.followed", broken)
-    lab.latency = 0.3
-    async with server.client() as client:
-        with suppress(httpx2.RemoteProtocolError):  # of a stream, which breaks off
-            assert (await client.post(f"/v1/{path}", json=asked)).status_code == 503
-
-        async def over() -> Any:
-            (run,) = (await client.get("/v1/runs")).json()
-            return run if run["status"] != "running" else None
-
-        assert (await until(over))["status"] == "consensus"
-
-
-async def test_a_number_that_no_event_can_have_is_refused(server: Served) -> None:
-    async with server.client() as client:
-        run = (await client.post("/v1/runs", json={**VOTE, "wait": True})).json()["run_id"]
-        for number, status in (("2147483647", 200), ("2147483648", 422), ("9999999999", 422), ("x", 422)):
-            answer = await client.get(f"/v1/runs/{run}/events", headers={"Last-Event-ID": number})
-            assert (answer.status_code, answer.text == "") == (status, status == 200)
 
 
 async def test_a_keys_cap_is_that_of_all_its_runs_and_of_nobody_elses(
