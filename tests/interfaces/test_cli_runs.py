@@ -61,7 +61,7 @@ def test_a_limit_counts_the_runs_of_the_status_alone(lab: ScriptedHost) -> None:
 
     async def begin() -> None:
         database = await Database.open(database_url(open_settings()))
-        spec = {"seats": []}
+        spec: dict[str, Any] = {"seats": []}
         for n, (worker, beat) in enumerate(writers):
             row = RunRow.new(f"r{n}", "local", f"2026-01-0{n + 1}", "single", "Why?", spec, worker=worker)
             row = replace(row, heartbeat_at=beat, status="paused" if worker is None else "running")
