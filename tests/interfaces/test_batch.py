@@ -304,6 +304,30 @@ def test_a_reader_who_leaves_ends_it_in_silence(voters: ScriptedHost) -> None:
     assert len(voters.log) < 40
 
 
+def slow_and_quick(host: ScriptedHost) -> str:
+    """Two questions that take long, and one that is answered at once."""
+    host.on("beta", text=told, delay=2.0)
+    return put({"question": "a?", "models": ["lab:beta"]}, {"question": "b?", "models": ["lab:beta"]}, "c?")
+
+
+def test_what_is_in_flight_when_a_reader_leaves_is_received_and_not_sent_again(voters: ScriptedHost) -> None:
+    file = slow_and_quick(voters)
+    with spawn("batch", file, *SINGLE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert (process.wait(30), process.stderr.read()) == (0, b"")
+    assert [request.completed for request in voters.log] == [True] * 3
+    voters.on("beta", text=told)
+    assert len(by_id(pnyx("batch", file, *SINGLE))) == len(voters.log) == 3
+
+
+def test_what_is_in_flight_when_the_disk_is_full_is_received_and_the_file_named(voters: ScriptedHost) -> None:
+    done = pnyx("batch", slow_and_quick(voters), "--out", "/dev/full", *SINGLE)
+    assert (done.code, done.err) == (1, "pnyx: /dev/full cannot be written: No space left on device\n")
+    assert [request.completed for request in voters.log] == [True] * 3
+
+
 def test_a_run_that_fails_is_told_the_others_go_on_and_it_is_tried_again(voters: ScriptedHost) -> None:
     voters.on("alpha", status=400, message="not today")
     file = put({"question": "a?"}, {"question": "b?", "models": ["lab:beta"]})

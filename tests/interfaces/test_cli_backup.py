@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,6 @@ def test_what_is_no_backup_is_named(lab: ScriptedHost) -> None:
     missing = pnyx("restore", "nowhere")
     assert (missing.code, missing.err) == (2, "pnyx: nowhere cannot be read: No such file or directory\n")
     assert pnyx("backup", "nowhere/all.pnyx").code == 2
+    os.mkfifo("pipe")
+    pipe = pnyx("restore", "pipe")
+    assert (pipe.code, pipe.err) == (2, "pnyx: pipe cannot be read: `pipe` is a named pipe\n")

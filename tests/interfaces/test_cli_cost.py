@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import signal
+from pathlib import Path
+
 import pytest
 
 from tests.support.scripted import ScriptedHost
 
-from .shell import pnyx
+from .shell import pnyx, spawn
+from .test_cli_signals import wait_for_calls
 
 
 def test_lines_add_up_to_what_the_runs_cost(lab: ScriptedHost) -> None:
@@ -48,6 +53,26 @@ def test_a_sum_with_an_unknown_price_is_unknown(lab: ScriptedHost) -> None:
     lines = pnyx("cost").out.splitlines()
     assert "at least $" in lines[-1]
     assert next(line for line in lines if line.startswith("lab:unpriced")).endswith("unknown")
+
+
+def test_a_batch_tells_a_cost_that_is_not_known_as_unknown(lab: ScriptedHost) -> None:
+    unpriced = json.dumps({"question": "a?", "models": ["lab:unpriced"]}).encode()
+    done = pnyx("batch", "-", "-p", "single", stdin=unpriced)
+    assert done.err.startswith("batch: 1/1 · cost unknown · ")
+    assert done.err.endswith("1 answer, cost unknown in all\n")
+    done = pnyx("batch", "-", "-p", "single", "-m", "lab:alpha", stdin=unpriced + b'\n"b?"\n')
+    assert "batch: 2/2 · at least $0.0" in done.err
+    assert "2 answers, at least $0.0" in done.err
+
+
+def test_a_batch_that_is_stopped_tells_the_cost_of_what_it_stopped(lab: ScriptedHost) -> None:
+    lab.latency = 1.0
+    Path("asked.jsonl").write_text('"Should we?"\n')
+    with spawn("batch", "asked.jsonl", "-p", "voting", "-m", "lab:unpriced*2") as process:
+        wait_for_calls(lab, 1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert b", cost unknown in all\n" in err
 
 
 def test_nothing_yet_is_said_and_an_empty_list(lab: ScriptedHost) -> None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pnyx.config import database_url
+from pnyx.interfaces.opening import open_settings
+from pnyx.run.lease import this_worker
+from pnyx.store import Database
+from pnyx.store.runs import RunRow, create
 from tests.support.scripted import ScriptedHost
 
 from .conftest import KEY
@@ -44,6 +53,26 @@ def test_runs_are_filtered_and_counted(run: Any, lab: ScriptedHost) -> None:
 def test_a_list_has_an_end(run: Any, command: tuple[str, ...]) -> None:
     assert len(pnyx(*command, "--limit", "1000000", "--json").json) == 1
     assert pnyx(*command, "--limit", str(2**63)).code == 2
+
+
+def test_a_limit_counts_the_runs_of_the_status_alone(lab: ScriptedHost) -> None:
+    here, gone, paused = (this_worker(), time.time()), ("gone:1:1", 0.0), (None, None)
+    writers = [here, paused, gone, here, gone, gone, here, here]  # newest last
+
+    async def begin() -> None:
+        database = await Database.open(database_url(open_settings()))
+        spec: dict[str, Any] = {"seats": []}
+        for n, (worker, beat) in enumerate(writers):
+            row = RunRow.new(f"r{n}", "local", f"2026-01-0{n + 1}", "single", "Why?", spec, worker=worker)
+            row = replace(row, heartbeat_at=beat, status="paused" if worker is None else "running")
+            await database.write(partial(create, row=row))
+        await database.close()
+
+    asyncio.run(begin())
+    for status, ids in {"running": "7630", "paused": "5421"}.items():
+        for limit in range(1, 6):
+            told = pnyx("runs", "--status", status, "--limit", str(limit), "--json").json
+            assert [run["run_id"][1:] for run in told] == list(ids[:limit]), (status, limit)
 
 
 def test_no_runs_are_an_empty_list(lab: ScriptedHost) -> None:

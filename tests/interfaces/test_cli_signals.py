@@ -221,3 +221,16 @@ def test_ctrl_c_at_the_prompt_exits_130_and_leaves_nothing(lab: ScriptedHost, ho
         tty.type("\x03")
         assert tty.end() == 130
     assert not (home / ".local").exists()
+
+
+def test_a_batch_that_cannot_write_waits_for_what_is_in_flight_no_longer_than_for_a_signal(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pnyx.run.batch.GRACE_S", 0.3)
+    lab.on("beta", hang=True)
+    Path("asked.jsonl").write_text('{"question": "a?", "models": ["lab:beta"]}\n"b?"\n')
+    began = time.monotonic()
+    done = pnyx("batch", "asked.jsonl", "--out", "/dev/full", "-p", "single", "-m", "lab:alpha")
+    assert (done.code, time.monotonic() - began < 10) == (1, True)
+    statuses = {run["question"]: run["status"] for run in pnyx("runs", "--json").json}
+    assert statuses == {"a?": "paused", "b?": "single"}

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
+import httpx2
 import pytest
 
+from pnyx.errors import StoreError
 from pnyx.interfaces.cli.runs import STATUSES
 from pnyx.interfaces.http.bodies import Status
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import Served, events_of, served
 
 from .shell import pnyx
+from .test_http import VOTE, until
 
 SAID = "It is so, as was said before by others.\nFinal answer: 42"
 
@@ -101,6 +105,42 @@ async def test_runs_are_listed_by_the_statuses_that_there_are(server: Served) ->
         wrong = await client.get("/v1/runs", params={"status": "bogus"})
     assert wrong.status_code == 422
     assert "status must be one of 'consensus'" in wrong.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("runs", {**VOTE, "wait": True, "on_disconnect": "cancel"}),
+        ("runs", {**VOTE, "stream": True, "on_disconnect": "cancel"}),
+        ("chat/completions", {"model": "voting", "messages": [{"role": "user", "content": "Why?"}]}),
+    ],
+)
+async def test_an_error_of_the_server_is_no_client_that_left(
+    server: Served, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, path: str, asked: dict[str, Any]
+) -> None:
+    async def broken(*_: Any) -> AsyncIterator[Any]:
+        raise StoreError("the disk is gone")
+        yield
+
+    monkeypatch.setattr("pnyx.interfaces.http.following.followed", broken)
+    lab.latency = 0.3
+    async with server.client() as client:
+        with suppress(httpx2.RemoteProtocolError):  # of a stream, which breaks off
+            assert (await client.post(f"/v1/{path}", json=asked)).status_code == 503
+
+        async def over() -> Any:
+            (run,) = (await client.get("/v1/runs")).json()
+            return run if run["status"] != "running" else None
+
+        assert (await until(over))["status"] == "consensus"
+
+
+async def test_a_number_that_no_event_can_have_is_refused(server: Served) -> None:
+    async with server.client() as client:
+        run = (await client.post("/v1/runs", json={**VOTE, "wait": True})).json()["run_id"]
+        for number, status in (("2147483647", 200), ("2147483648", 422), ("9999999999", 422), ("x", 422)):
+            answer = await client.get(f"/v1/runs/{run}/events", headers={"Last-Event-ID": number})
+            assert (answer.status_code, answer.text == "") == (status, status == 200)
 
 
 async def test_a_seat_that_plays_no_part_has_null_for_it_wherever_it_is_told(server: Served) -> None:

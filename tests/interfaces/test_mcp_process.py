@@ -86,6 +86,20 @@ def test_stdout_carries_messages_only_and_a_bad_line_harms_no_other(lab: Scripte
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
 
 
+def test_a_line_that_is_too_long_harms_no_other(lab: ScriptedHost) -> None:
+    with assistant() as process:
+        assert process.stdin is not None
+        for end in (b'x"}', json.dumps({**HELLO, "id": 2}).encode()):
+            process.stdin.write(b" " * (17 << 20) + end + b"\n")
+        say(process, HELLO)
+        process.stdin.close()
+        assert process.stdout is not None
+        assert process.stderr is not None
+        answers = [json.loads(line) for line in process.stdout]
+        assert (process.wait(20), process.stderr.read()) == (0, b"")
+    assert [answer["id"] for answer in answers if "result" in answer] == [1]
+
+
 def test_what_is_wrong_with_the_settings_is_told_before_anything(lab: ScriptedHost) -> None:
     with open("lab.toml", "a") as settings:
         settings.write("[budget]\nrun_eur = 2.0\n")

@@ -106,14 +106,18 @@ def read_runs(
     but: str | None = None,
 ) -> list[Record]:
     """The same on a connection; owner: whose they must be."""
-    rows = [
-        row
-        for stored, taken in STORED.get(status or "", ((status, None),))
-        for row in store.listing(connection, status=stored, limit=limit, owner=owner, but=but, taken=taken)
-    ]
+    rows: list[store.RunRow] = []
+    for stored, taken in STORED.get(status or "", ((status, None),)):
+        most = limit
+        while True:
+            listed = store.listing(connection, status=stored, limit=most, owner=owner, but=but, taken=taken)
+            found = [row for row in listed if status in (None, _status(row))]
+            if len(found) >= limit or len(listed) < most:
+                break
+            most *= 2  # what is stored alike may be of another status
+        rows += found
     rows.sort(key=lambda row: row.created_at, reverse=True)
-    records = [Record(row, _listed(connection, row)) for row in rows]
-    return [r for r in records if status is None or r.result.status == status][:limit]
+    return [Record(row, _listed(connection, row)) for row in rows[:limit]]
 
 
 def read_turns(connection: Connection, prefix: str, owner: str | None = None) -> list[Record]:
@@ -152,6 +156,10 @@ def _read(settings: Settings, work: Callable[[Connection], T]) -> T:
 
 def _listed(connection: Connection, row: store.RunRow) -> Result:
     return _result(row, () if _settled(row) else store.log(connection, row.id))
+
+
+def _status(row: store.RunRow) -> str:
+    return row.status if _settled(row) else _state(row)[0]
 
 
 def _settled(row: store.RunRow) -> bool:

@@ -44,6 +44,13 @@ def money(usd: float | None) -> str:
     return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}" if usd >= 0.0001 else f"${usd:.9f}".rstrip("0")
 
 
+def paid(known_usd: float, unpriced: bool) -> str:
+    """What several requests cost together. unpriced: the price of some is unknown."""
+    if not unpriced:
+        return money(known_usd)
+    return f"at least {money(known_usd)}" if known_usd else money(None)
+
+
 def quantity(count: float, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 

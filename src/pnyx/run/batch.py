@@ -32,13 +32,15 @@ GRACE_S = 10.0
 class Batch:
     """name: the beginning of its runs' names, and the `Spec.batch` that their money is counted under;
     None makes every run a fresh one. current: what was answered to other wordings of our prompts is asked
-    anew. halted: why nothing more begins. Belongs to one event loop.
+    anew. halted: why nothing more begins. unpriced: whether a run's cost is unknown. Belongs to one event
+    loop.
     """
 
     runner: Runner
     name: str | None = None
     current: bool = False
     halted: Halted | None = None
+    unpriced: bool = False
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     _live: set[RunHandle] = field(default_factory=set)
     _turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
@@ -98,6 +100,7 @@ class Batch:
                 continue
             finally:
                 self._live.discard(handle)
+            self.unpriced |= result.usage["cost_usd"] is None
             if self.current and _reworded(past):
                 continue
             if result.status not in ("failed", "cancelled") or not _worth_another(past):

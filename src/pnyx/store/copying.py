@@ -55,7 +55,8 @@ def _check_new(file: Path) -> None:
 def _refused(exc: OSError, what: str) -> PnyxError:
     """Whose fault it is: another path does, or the disk fails."""
     wrong = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
-    return (UsageError if isinstance(exc, wrong) else StoreError)(f"{what}: {exc.strerror}")
+    named = isinstance(exc, (*wrong, shutil.SpecialFileError))
+    return (UsageError if named else StoreError)(f"{what}: {exc.strerror or exc}")
 
 
 async def restore(database: Database, file: Path) -> Mapping[str, int]:

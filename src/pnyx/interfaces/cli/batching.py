@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...core.models import NUSD
-from ...errors import Halted, PnyxError, UsageError
+from ...errors import Halted, Interrupted, PnyxError, UsageError
 from ...paths import data_dir
 from ...run.batch import Batch, failure
 from ...run.result import exit_code
@@ -24,7 +24,7 @@ from ...settings import Settings
 from ...store import ledger
 from ..batch import Line, count_lines, read_lines
 from ..opening import open_settings
-from ..transcript import money, quantity
+from ..transcript import money, paid, quantity
 from .output import Output, Stream, streams
 from .progress import Progress
 from .session import alone, obeyed, tell_halt
@@ -122,27 +122,32 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
         batch = Batch(runner, name)
         progress = Progress(work.output, work.total)
         turn = asyncio.Lock()
+        failed: list[Exception] = []
 
         async def worker() -> None:
-            while batch.halted is None:
-                async with turn:
-                    # Reading may wait for a slow disk, and long lines take their time.
-                    line = await asyncio.to_thread(next, work.lines, None)
-                if line is None:
-                    return
-                await _answered(batch, work, line, progress)
+            try:
+                while batch.halted is None:
+                    async with turn:
+                        # Reading may wait for a slow disk, and long lines take their time.
+                        line = await asyncio.to_thread(next, work.lines, None)
+                    if line is None:
+                        return
+                    await _answered(batch, work, line, progress)
+            except Exception as exc:
+                # What the others have in flight is paid for; killed, it would be sent again.
+                failed.append(exc)
+                batch.halt(Interrupted("interrupted"))
 
         with obeyed(batch, work.output):
-            try:
-                async with asyncio.TaskGroup() as workers:
-                    for _ in range(concurrency):
-                        workers.create_task(worker())
-            except BaseExceptionGroup as several:
-                # The first is why the others were stopped.
-                raise several.exceptions[0] from None
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(concurrency):
+                    workers.create_task(worker())
         progress.close()
+        if failed:
+            raise failed[0]
         account = await runner.database.read(lambda c: ledger.read_account(c, f"batch:{name}"))
-    work.output.note(f"{quantity(work.answers, 'answer')}, {money(account.spent_nusd / NUSD)} in all")
+    spent = paid(account.spent_nusd / NUSD, batch.unpriced)
+    work.output.note(f"{quantity(work.answers, 'answer')}, {spent} in all")
     if batch.halted is not None:
         return tell_halt(work.output, batch.halted)
     return next(code for code in WORST if code in work.codes or code == 0)
@@ -204,7 +209,7 @@ def _written(out: Path, file: Path) -> Iterator[Stream]:
     except OSError as exc:
         raise UsageError(f"{out} cannot be written: {exc.strerror}") from exc
     with opened:
-        yield Stream(opened)
+        yield Stream(opened, name=str(out))
 
 
 def _dry_run(output: Output, questions: _Questions, lines: Iterator[Line]) -> int:

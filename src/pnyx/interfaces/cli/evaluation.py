@@ -46,7 +46,7 @@ from ...store import outcomes as kept
 from ..opening import open_settings
 from ..planning import Plan, plan
 from ..terminal import columns, flat
-from ..transcript import money, quantity
+from ..transcript import money, paid, quantity
 from .output import Output, streams
 from .progress import Progress
 from .session import alone, obeyed, tell_halt
@@ -248,7 +248,7 @@ async def _run(
             await runner.database.write(partial(_learn, found))
         account = await runner.database.read(partial(ledger.read_account, scope=f"batch:{name}"))
     output.note(
-        f"{name}: {money(account.spent_nusd / NUSD)} in all; each answer: inspect view --log-dir {folder}"
+        f"{name}: {paid(account.spent_nusd / NUSD, batch.unpriced)} in all; each answer: inspect view --log-dir {folder}"
     )
     code = _report(output, found, html) if found.ids else 1
     if batch.halted is not None:

@@ -22,13 +22,16 @@ MOST_COLUMNS = 100
 
 @dataclass
 class Stream:
-    """One of the two streams. width: columns, None where no person looks. painted: whether styles show."""
+    """Where something is written. width: columns, None where no person looks. painted: whether styles show.
+    name: as errors call it.
+    """
 
     file: TextIO
     painted: bool = False
     width: int | None = None
     essential: bool = True
     broken: bool = False
+    name: str = "the output"
 
     def paint(self, text: str, *styles: str) -> str:
         """`text` made safe, in colour where this stream has any."""
@@ -57,7 +60,7 @@ class Stream:
                 return
             if isinstance(exc, BrokenPipeError):
                 raise ClosedPipe from None
-            raise PnyxError(f"the output cannot be written: {exc.strerror or exc}") from exc
+            raise PnyxError(f"{self.name} cannot be written: {exc.strerror or exc}") from exc
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ..terminal import clip, flat
-from ..transcript import money, seconds
+from ..transcript import money, paid, seconds
 from .output import Output
 
 __all__ = ["Progress"]
@@ -20,7 +20,7 @@ class Progress:
     def __init__(self, output: Output, total: int | None) -> None:
         self.done = 0
         self._output, self._total = output, total
-        self._part, self._cost = "", 0.0
+        self._part, self._cost, self._unpriced = "", 0.0, False
         self._began = self._last = time.monotonic()
 
     def add(self, part: str, cost_usd: float | None) -> None:
@@ -28,10 +28,12 @@ class Progress:
         if part != self._part:
             self.close()
             # From when the part before had its last answer: the first one of this took its time too.
-            self._part, self.done, self._cost, self._began = part, 0, 0.0, self._last
+            self._part, self.done, self._began = part, 0, self._last
+            self._cost, self._unpriced = 0.0, False
         self._last = time.monotonic()
         self.done += 1
         self._cost += cost_usd or 0.0
+        self._unpriced |= cost_usd is None
         step = max((self._total or 10 * WITHOUT_END) // 10, 1)
         if self._output.live:
             self._output.err.write(f"\r\x1b[K{clip(flat(self._line()), (self._output.err.width or 80) - 1)}")
@@ -44,9 +46,10 @@ class Progress:
 
     def _line(self) -> str:
         took = time.monotonic() - self._began
-        parts = [f"{self._part}: {self.done}/{self._total or '?'}", money(self._cost)]
+        parts = [f"{self._part}: {self.done}/{self._total or '?'}", paid(self._cost, self._unpriced)]
         if self._total and self.done < self._total:
             left = self._total - self.done
             parts.append(f"about {seconds(took / self.done * left)} left")
-            parts.append(f"{money(self._cost / self.done * self._total)} in all" if self._cost else "")
-        return " · ".join(filter(None, [*parts, seconds(took)]))
+            if self._cost and not self._unpriced:
+                parts.append(f"{money(self._cost / self.done * self._total)} in all")
+        return " · ".join([*parts, seconds(took)])

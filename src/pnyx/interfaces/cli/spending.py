@@ -15,7 +15,7 @@ from ...store.costs import TOKENS, Spent, spending
 from ...store.ledger import Account, read_account
 from ..opening import open_settings
 from ..terminal import columns, flat
-from ..transcript import money
+from ..transcript import money, paid
 from .output import Stream, streams
 
 __all__ = ["cost"]
@@ -90,9 +90,7 @@ def _table(by: str, rows: Sequence[dict[str, Any]], total: dict[str, Any], strea
 
 
 def _paid(row: Mapping[str, Any]) -> str:
-    if row["cost_usd"] is not None:
-        return money(row["cost_usd"])
-    return f"at least {money(row['known_usd'])}" if row["known_usd"] else "unknown"
+    return paid(row["known_usd"], row["cost_usd"] is None).removeprefix("cost ")  # as the column says
 
 
 def _of(account: Account) -> str:

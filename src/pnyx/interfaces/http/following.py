@@ -83,11 +83,11 @@ async def watched(
             async for event in events:
                 over = isinstance(event, RunFinished)
                 yield event
-        over = True
-    finally:
+    except (GeneratorExit, asyncio.CancelledError):  # any other error is ours, and nobody has left
         # A server that stops lets go of everyone; their runs are paused.
         if cancel and not over and not runner.stopping:
             runner.forget(run_id)
+        raise
 
 
 async def outcome(runner: Runner, run_id: str, request: Request, *, cancel: bool = False) -> Result | None:

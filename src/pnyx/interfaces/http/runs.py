@@ -28,7 +28,8 @@ EXPORTS: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind,
 GO_ON = Resume()
 LEFT = 499
 """The status for a client that did not wait; nobody reads it."""
-Seq = Annotated[int, Query(ge=0, le=2**31 - 1)]
+MOST_SEQ = 2**31 - 1
+"""Of an event: the database keeps 32 bits."""
 
 
 @ROUTER.post("", status_code=202, response_model=ResultBody, responses=AT_ONCE)
@@ -72,10 +73,10 @@ async def read(request: Request, run_id: str) -> Response:
 async def events(
     request: Request,
     run_id: str,
-    after: Seq = 0,
+    after: Annotated[int, Query(ge=0, le=MOST_SEQ)] = 0,
     tokens: bool = False,
     on_disconnect: Literal["continue", "cancel"] = "continue",
-    last_event_id: Annotated[str | None, Header(pattern="^[0-9]{1,10}$")] = None,
+    last_event_id: Annotated[int, Header(ge=0, le=MOST_SEQ)] = 0,
 ) -> Response:
     """Events as they happen, from the first one whose number is above `after` or `Last-Event-ID`.
 
@@ -83,7 +84,7 @@ async def events(
     """
     house = house_of(request)
     row = await house.find(run_id, house.owner(request))
-    seen = max(after, int(last_event_id or 0))
+    seen = max(after, last_event_id)
     return as_stream(house.runner, row.id, after=seen, tokens=tokens, cancel=on_disconnect == "cancel")
 
 

@@ -71,7 +71,7 @@ def _claimed() -> tuple[int, int]:
 
 
 class _Reader:
-    """Lines as they come."""
+    """Lines as they come. Of one that is too long an empty one is left, which is refused as no message."""
 
     def __init__(self, fd: int) -> None:
         self._lines = asyncio.StreamReader(limit=MOST_BYTES)
@@ -79,8 +79,20 @@ class _Reader:
         threading.Thread(target=self._read, args=(fd,), daemon=True).start()
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        while line := await self._lines.readline():
-            yield line.decode("utf-8", "replace")
+        whole = True
+        while True:
+            try:
+                line = await self._lines.readuntil()
+            except asyncio.LimitOverrunError as exc:
+                await self._lines.readexactly(exc.consumed)
+                whole = False
+                continue
+            except asyncio.IncompleteReadError as exc:
+                line = exc.partial
+            if not line:
+                return
+            yield line.decode("utf-8", "replace") if whole else "\n"
+            whole = True
 
     def _read(self, fd: int) -> None:
         with suppress(RuntimeError):  # the loop is closed
