@@ -178,6 +178,20 @@ async def test_who_gives_up_at_a_gate_leaves_its_place_to_others() -> None:
 async def test_a_run_is_held_to_the_cap_it_began_with_whoever_lifts_it(make: Make) -> None:
     capped, free = make(Host(said, pause=0.02)), make(Host(said))
     handle = await capped.start(options={"rounds": 3}, day_usd=0.004, key_usd=0.004)
+async def test_who_gives_up_at_a_gate_takes_nothing_of_its_rate() -> None:
+    gate = Gate(8, per_minute=300)
+
+    async def entered(within: float) -> bool:
+        async with gate.call(within=within) as inside:
+            return inside
+
+    assert await entered(1)
+    assert not any(await asyncio.gather(*(entered(0.01) for _ in range(20))))
+    began = time.monotonic()
+    assert await asyncio.gather(*(entered(5) for _ in range(3))) == [True] * 3
+    assert 0.4 <= time.monotonic() - began < 1.5
+
+
     await (await free.start(options={"rounds": 1}, owner="local")).result()
     result = await handle.result()
     assert (result.status, result.stop_reason) == ("paused", "budget")
