@@ -29,7 +29,7 @@ from .budget import Purse, budget_event, nusd
 from .circuit import Circuits
 from .drive import Where
 from .hedging import Hedging
-from .journal import CLOSED, Journal
+from .journal import CLOSED, Journal, within
 from .limits import Deadline, Gate, Limits, now
 
 __all__ = ["Caller"]
@@ -172,7 +172,7 @@ class Caller:
 
         branches: keys of the parts of the tree that are meant, by default all of it.
         """
-        lost = [s for s in self.journal.in_flight() if any(_within(s.key, branch) for branch in branches)]
+        lost = [s for s in self.journal.in_flight() if any(within(s.key, branch) for branch in branches)]
         for started in lost:
             failed = CallFailed(
                 key=started.key,
@@ -207,10 +207,6 @@ class Caller:
         if len(live) < self.quorum:
             why = "; ".join(f"{label}: {reason}" for label, reason in self.journal.dropped.items())
             raise NoQuorum(f"{len(live)} of {len(self.seats)} seats are left, {self.quorum} needed ({why})")
-
-
-def _within(key: str, branch: str) -> bool:
-    return key == branch or key.startswith(f"{branch}/")
 
 
 def _common(key: str, where: Where) -> dict[str, Any]:
