@@ -103,7 +103,7 @@ class RunHandle:
         """Events with a `seq` above `after`: stored ones first, then live, until the terminal one.
 
         tokens: also the text as it arrives, and first what has arrived of replies that are not finished.
-        Ends without a terminal event when the run cannot go on; `result` then raises why.
+        Ends without a terminal event when nothing of the run can be written; `result` then raises why.
         """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._watchers.add(queue)
@@ -214,8 +214,8 @@ class RunHandle:
             if self._cancelled:
                 return await self.end_cancelled()
             return await self._pause(Interrupted("stopped at once"))
-        except Diverged:
-            await self._release("paused")
+        except Diverged as exc:
+            await self._pause(exc)
             raise
         except (Fenced, StoreError):
             raise
@@ -232,7 +232,7 @@ class RunHandle:
         await self._release(result.status, event, result=result)
         return result
 
-    async def _pause(self, why: Halted) -> Result:
+    async def _pause(self, why: Halted | Diverged) -> Result:
         self._ending = True
         if isinstance(why, ledger.Exhausted):
             await self.caller.journal.append(budget_event("exhausted", why.account, now()))
