@@ -46,12 +46,12 @@ class Caller:
     open_provider: name -> provider. redact: takes secrets out of error messages; redact_said: keys out of all
     that models say. streaming: whether anyone looks at tokens. searches: of the web, that a seat's host may
     make by itself in one request, where it can. warn_usd: spent in the run, from where on it warns, once.
+    quorum: live seats that the run needs, known once its protocol is.
     """
 
     journal: Journal
     purse: Purse
     seats: tuple[Seat, ...]
-    quorum: int
     limits: Limits
     deadline: Deadline
     gates: Mapping[str, Gate]
@@ -64,6 +64,7 @@ class Caller:
     streaming: bool = False
     searches: int = 0
     warn_usd: float | None = None
+    quorum: int = 0
     spent_nusd: int = 0
     halted: Halted | None = None
     halting: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())

@@ -194,6 +194,10 @@ class RunHandle:
         for queue in self._watchers:
             queue.put_nowait(event)
 
+    def so_far(self) -> dict[str, Any]:
+        """What the run has come to before it goes on: kept, for whoever finds it without another result."""
+        return self._ended("waiting", "").to_json()
+
     async def end_cancelled(self) -> Result:
         """Write the terminal event of a run that nobody is running."""
         return await self._finish(self._ended("cancelled", "cancelled"))
@@ -204,6 +208,7 @@ class RunHandle:
         if self._cancelled:
             return await self.end_cancelled()
         try:
+            self.caller.quorum = spec.quorum
             decision = await drive(spec.page, spec.brief, spec.panel, self.caller, spec.resolve)
             return await self._finish(self._result(decision))
         except Halted as exc:
