@@ -117,6 +117,7 @@ class NoSources(PnyxError):
 
 class Diverged(PnyxError):
     http_status = 409
+    stop_reason = "diverged"
 
 
 class Fenced(PnyxError):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -10,10 +12,12 @@ from typing import Any, get_args
 
 import httpx2
 import pytest
+from sqlalchemy import text
 
 from pnyx.errors import StoreError
 from pnyx.interfaces.cli.runs import STATUSES
 from pnyx.interfaces.http.bodies import Status
+from pnyx.store import runs as store
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import Served, events_of, served
 
@@ -162,6 +166,47 @@ async def test_with_nobody_to_ask_the_server_says_what_helps(
         told = (await client.get("/v1/settings")).json()
     assert told["seats"] == []
     assert "pnyx models pull" in told["missing"]
+
+
+async def test_a_run_that_diverges_says_so_however_it_is_resumed(server: Served, lab: ScriptedHost) -> None:
+    lab.latency = 0.6
+    unheard: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: unheard.append(context))
+    async with server.client() as client:
+        asked = {"question": "Why?", "protocol": "consensus", "deadline_s": 0.3, "wait": True}
+        run = (await client.post("/v1/runs", json=asked)).json()
+        assert (run["status"], run["stop_reason"]) == ("paused", "deadline")
+        other = text('UPDATE events SET body = replace(body, \'"fingerprint": "\', \'"fingerprint": "0\')')
+        await server.runner.database.write(lambda c: c.execute(other))
+        where = f"/v1/runs/{run['run_id']}"
+        waited = await client.post(f"{where}/resume", json={"wait": True})
+        assert (waited.status_code, waited.json()["error"]["type"]) == (409, "diverged")
+        async with client.stream("POST", f"{where}/resume", json={"stream": True}) as response:
+            last = [event async for event in events_of(response)][-1]
+        assert (last["type"], last["result"]["stop_reason"]) == ("run_finished", "diverged")
+        now = (await client.get(where)).json()
+    assert (now["status"], now["stop_reason"]) == ("paused", "diverged")
+    assert waited.json()["error"]["message"] == now["detail"]["message"]
+    gc.collect()
+    assert unheard == []
+
+
+async def test_a_stream_of_a_run_that_cannot_be_written_ends_with_the_error(
+    server: Served, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: Any, **more: Any) -> Any:
+        raise StoreError("the disk is full")
+
+    lab.latency = 0.3
+    async with server.client() as client:
+        begun = (await client.post("/v1/runs", json={"question": "Why?", "protocol": "voting"})).json()
+        monkeypatch.setattr(store, "append", full)
+        answer = await client.get(f"/v1/runs/{begun['run_id']}/events")
+    monkeypatch.undo()
+    *_, name, data = answer.text.strip().splitlines()
+    assert name == "event: error"
+    told = {"error": {"type": "store_error", "message": "the disk is full"}}
+    assert json.loads(data.removeprefix("data: ")) == told
 
 
 async def followed(client: Any, run: str, after: int = 0) -> list[dict[str, Any]]:

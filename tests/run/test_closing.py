@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, VoteTallied
-from pnyx.core.models import Usage
+from pnyx.core.models import Seat, Usage
+from pnyx.core.steps import Brief, Decision, Panel, Reply
+from pnyx.core.text import Draft
 from pnyx.protocols import get
 from pnyx.providers.seam import Call, Completion
 from pnyx.run.limits import Limits
@@ -86,3 +89,49 @@ async def test_a_seat_that_was_given_up_is_not_asked_again_on_resume(
     assert (result.status, result.final_answer) == ("consensus", "4")
     assert host.balloted == []
     assert {seat.model.partition(":")[2] for seat in PANEL} == {"large", "mid", "small"}
+
+
+@pytest.mark.parametrize("nested", ["all", "graph", "script"])
+async def test_a_parallel_step_within_one_is_closed_with_it(
+    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch, nested: str
+) -> None:
+    class Slow(Host):
+        async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+            self.sent.append(call.model)
+            await asyncio.sleep(60 if call.model == "small" else 0)
+            return Completion("yes", Usage(10, 0, 5, 0))
+
+    async def within(panel: Panel, seat: Seat) -> list[Reply]:
+        return await panel.all([panel.ask(seat, draft)])
+
+    def branch(panel: Panel, seat: Seat) -> Any:
+        match nested:
+            case "all":
+                return panel.all([panel.ask(seat, draft)])
+            case "graph":
+                return panel.graph({"x": ((), lambda given: panel.ask(seat, draft))})
+            case _:
+                return within(panel, seat)
+
+    async def script(brief: Brief, panel: Panel) -> Decision:
+        both = await panel.all([branch(panel, seat) for seat in panel.seats], enough=lambda got: len(got) > 1)
+        for _ in range(2):
+            await panel.ask(panel.seats[0], draft)
+        return Decision(answer=f"{len(both)} answered")
+
+    draft = Draft("x/y", "0" * 64, ("Is it?",))
+    monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.1)
+    page = replace(get("single"), script=script)
+    monkeypatch.setattr("pnyx.protocols.get", lambda name: page)
+    first = make(Slow(lambda call: ""))
+    handle = await first.start(protocol="single")
+    async for event in handle.events():
+        if isinstance(event, CallStarted) and event.key == "/1":
+            handle.interrupt()
+    assert (await handle.result()).status == "paused"
+    lost = [e for e in await first.log(handle.run_id) if isinstance(e, CallFailed)]
+    assert [e.model for e in lost] == ["h:small"]
+    host = Slow(lambda call: "")
+    resumed = await (await make(host).runner.resume(handle.run_id)).result()
+    assert (resumed.answer, host.sent) == ("2 answered", ["large"])
+    assert (await account_of(first, handle.run_id)).reserved_nusd == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Sequence
 from typing import Any
 
@@ -220,6 +221,27 @@ async def test_graph_leaves_out_what_needs_a_failed_node() -> None:
         return Decision(answer=",".join(done))
 
     assert (await run(script, performer=Performer(absent=("b:1",)))).answer == "z"
+
+
+async def test_of_branches_that_fail_together_each_is_heard_and_one_is_told() -> None:
+    class Broken(Performer):
+        async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
+            try:
+                await super().ask(key, ask, where)
+            finally:
+                raise StoreError(f"full at {key}")
+
+    async def script(brief: Brief, panel: Panel) -> Decision:
+        await panel.all([ask(seat, "x" if seat is not C else "slow") for seat in panel.seats])
+        return Decision(answer="")
+
+    unheard: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: unheard.append(context))
+    with pytest.raises(StoreError, match=r"full at /0\.0"):
+        await run(script, performer=Broken(slow={"slow": 5.0}))
+    gc.collect()
+    await asyncio.sleep(0)
+    assert unheard == []
 
 
 async def test_a_graph_with_a_cycle_is_refused() -> None:

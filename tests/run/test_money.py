@@ -22,6 +22,7 @@ from pnyx.core.models import Usage
 from pnyx.errors import ConfigError
 from pnyx.providers.seam import Call, Completion
 from pnyx.run.result import Summary, exit_code
+from pnyx.store import ledger
 from tests.support.houses import House, account_of, said, well_formed
 from tests.support.panels import Host, seats
 
@@ -184,3 +185,36 @@ async def test_a_cap_of_a_key_that_is_set_later_holds_for_what_was_spent_before(
     assert (capped.status, capped.usage["calls"]) == ("paused", 0)
     other = await (await house.start(options={"rounds": 1}, key_usd=spent * 50, owner="phone")).result()
     assert other.status == "decided"
+
+
+@pytest.mark.parametrize(("first", "last", "status"), [(1.0, 0.0001, "paused"), (0.0001, 1.0, "decided")])
+async def test_whoever_resumes_one_run_of_a_batch_goes_by_the_last_cap_that_the_batch_was_given(
+    make: Callable[[Host], House], first: float, last: float, status: str
+) -> None:
+    house = make(Host(said))
+    batch: dict[str, Any] = {"options": {"rounds": 1}, "batch": "b1", "batch_own": True}
+    handle = await house.start(batch_usd=first, **batch)
+    handle.kill()
+    await handle.result()
+    await (await house.start(batch_usd=last, **batch)).result()
+    result = await (await house.runner.resume(handle.run_id)).result()
+    account = await house.database.read(lambda c: ledger.read_account(c, "batch:b1"))
+    assert (result.status, account.cap_nusd) == (status, last * 1e9)
+
+
+async def test_a_cap_that_a_batch_is_given_while_one_of_its_runs_is_taken_up_stays(
+    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 1}, batch="b1", batch_own=True, batch_usd=1.0)
+    handle.kill()
+    await handle.result()
+    prepare = house.runner.workshop.prepare
+
+    async def meanwhile(spec: Any) -> Any:
+        await house.database.write(lambda c: ledger.open_account(c, "batch:b1", 1))
+        return await prepare(spec)
+
+    monkeypatch.setattr(house.runner.workshop, "prepare", meanwhile)
+    assert (await (await house.runner.resume(handle.run_id)).result()).stop_reason == "budget"
+    assert (await house.database.read(lambda c: ledger.read_account(c, "batch:b1"))).cap_nusd == 1

@@ -6,14 +6,16 @@ import asyncio
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 
 from pnyx.errors import Running
+from pnyx.interfaces.records import read_run
 from pnyx.run.lease import waiting
 from pnyx.run.runner import Runner
 from pnyx.store import runs as store
-from tests.support.houses import House, account_of, said, spec, well_formed
+from tests.support.houses import House, account_of, die, said, spec, well_formed
 from tests.support.panels import Host
 
 
@@ -97,3 +99,45 @@ async def test_a_dead_workers_run_waits_and_a_dead_commands_does_not(make: Calla
     fresh = {"worker": "worker@elsewhere:1:1", "heartbeat_at": time.time()}
     await house.database.write(lambda c: store.patch(c, run_id, fresh))
     assert not waiting(await row_of(house, run_id), time.time())
+
+
+@pytest.mark.parametrize("again", ["resume", "requeue", "once", "fork"])
+async def test_a_cancel_holds_though_the_process_died_before_it_heard_of_it(
+    make: Callable[[Host], House], again: str
+) -> None:
+    house = make(Host(said, die_before=2))
+    handle = await house.runner.once(asked := spec(options={"rounds": 1}), "line 7")
+    await die(house, handle)
+    await house.database.write(lambda c: store.patch(c, handle.run_id, {"stop": "cancel"}))
+    assert (
+        "cancelled"
+        in (await house.database.read(lambda c: read_run(c, handle.run_id))).result.detail["message"]
+    )
+    runner, host = house.again(later := Host(said)).runner, later
+    if again == "once":
+        assert (await (await runner.once(asked, "line 7")).result()).status == "cancelled"
+    elif again == "requeue":
+        assert await runner.requeue(handle.run_id) == handle.run_id
+    else:
+        shown = await (await runner.resume(handle.run_id, fork=again == "fork")).result()
+        assert shown.status == ("decided" if again == "fork" else "cancelled")
+    row = await house.database.read(lambda c: store.find(c, handle.run_id))
+    assert (row.status, bool(host.sent)) == ("cancelled", again == "fork")
+    well_formed(await house.log(handle.run_id))
+    await runner._keeper.close()
+
+
+async def test_a_cancel_that_comes_while_a_run_is_taken_up_is_not_lost(make: Callable[[Host], House]) -> None:
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 1}, budget_usd=1e-9)
+    await handle.result()
+    prepare = house.runner.workshop.prepare
+
+    async def meanwhile(spec: Any) -> Any:
+        await house.database.write(lambda c: store.patch(c, handle.run_id, {"stop": "cancel"}))
+        return await prepare(spec)
+
+    house.runner.workshop.prepare = meanwhile  # type: ignore[method-assign]
+    with pytest.raises(Running):
+        await house.runner.resume(handle.run_id, budget_usd=1.0)
+    assert (await (await house.runner.resume(handle.run_id)).result()).status == "cancelled"

@@ -14,19 +14,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from pnyx.core.decision import Status
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, RunFinished
 from pnyx.core.models import Price, Usage
-from pnyx.errors import ProviderError, Running
+from pnyx.errors import NotFound, ProviderError, Running
+from pnyx.interfaces.records import read_run
 from pnyx.protocols import get
 from pnyx.providers.redaction import Redactor
 from pnyx.providers.seam import Call, Completion
+from pnyx.run.calls import Caller
 from pnyx.run.limits import Gate, Limits
 from pnyx.run.result import Result, exit_code
 from pnyx.store import ledger
 from pnyx.store import runs as store
-from tests.support.houses import PANEL, House, account_of, said, spec, well_formed
+from tests.support.houses import PANEL, House, account_of, die, said, spec, well_formed
 from tests.support.panels import Host
 
 Make = Callable[[Host], House]
@@ -175,6 +178,20 @@ async def test_who_gives_up_at_a_gate_leaves_its_place_to_others() -> None:
     assert not gate.full
 
 
+async def test_who_gives_up_at_a_gate_takes_nothing_of_its_rate() -> None:
+    gate = Gate(8, per_minute=300)
+
+    async def entered(within: float) -> bool:
+        async with gate.call(within=within) as inside:
+            return inside
+
+    assert await entered(1)
+    assert not any(await asyncio.gather(*(entered(0.01) for _ in range(20))))
+    began = time.monotonic()
+    assert await asyncio.gather(*(entered(5) for _ in range(3))) == [True] * 3
+    assert 0.4 <= time.monotonic() - began < 1.5
+
+
 async def test_a_run_is_held_to_the_cap_it_began_with_whoever_lifts_it(make: Make) -> None:
     capped, free = make(Host(said, pause=0.02)), make(Host(said))
     handle = await capped.start(options={"rounds": 3}, day_usd=0.004, key_usd=0.004)
@@ -242,15 +259,74 @@ async def test_a_paused_runs_last_word_takes_no_number(make: Make) -> None:
 async def test_the_time_of_a_killed_process_counts(make: Make) -> None:
     house = make(Host(said, pause=0.3, die_before=2))
     handle = await house.start(options={"rounds": 1})
-    with pytest.raises(BaseException):  # noqa: B017, PT011 (the process ends)
-        await handle.result()
-    lapsed = {"worker": "elsewhere:1:1", "heartbeat_at": 0.0}
-    await house.database.write(lambda c: store.patch(c, handle.run_id, lapsed))
+    await die(house, handle)
     again = house.again(Host(said))
     result = await (await again.runner.resume(handle.run_id)).result()
     await again.stop()
     await again.runner._keeper.close()
     assert result.elapsed_s >= 0.3
+
+
+async def test_a_deadline_that_a_resume_gave_and_the_time_it_took_outlast_its_process(make: Make) -> None:
+    house = make(Host(said, pause=0.3))
+    handle = await house.start(options={"rounds": 1}, deadline_s=0.2)
+    paused = await handle.result()
+    assert paused.stop_reason == "deadline"
+    house.host.die_before = 3
+    handle = await house.runner.resume(handle.run_id, deadline_s=60)
+    await die(house, handle)
+    told = (await house.database.read(lambda c: read_run(c, handle.run_id))).result
+    assert (told.status, told.elapsed_s >= paused.elapsed_s + 0.29) == ("paused", True)
+    again = make(Host(said))
+    result = await (await again.runner.resume(handle.run_id)).result()
+    assert (result.status, result.elapsed_s >= told.elapsed_s) == ("decided", True)
+
+
+async def test_the_time_in_which_nobody_was_at_a_run_does_not_count(make: Make) -> None:
+    house = make(Host(said, die_before=2))
+    handle = await house.start(options={"rounds": 1})
+    for died in (3, None):  # twice killed, each time a day before somebody goes on
+        await die(house, handle)
+        day = text(
+            "UPDATE events SET body = json_set(body, '$.time', "
+            "strftime('%Y-%m-%dT%H:%M:%fZ', json_extract(body, '$.time'), '-1 day'))"
+        )
+        await house.database.write(lambda c, day=day: c.execute(day))  # type: ignore[misc]
+        row = text("UPDATE runs SET updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', updated_at, '-1 day')")
+        await house.database.write(lambda c, row=row: c.execute(row))  # type: ignore[misc]
+        house.host.die_before = died
+        handle = await house.runner.resume(handle.run_id)
+    assert (await handle.result()).elapsed_s < 60
+
+
+async def test_a_run_whose_protocol_is_gone_can_be_cancelled_and_is_not_seized_else(make: Make) -> None:
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 1}, budget_usd=1e-9)
+    await handle.result()
+    row = await house.database.read(lambda c: store.find(c, handle.run_id))
+    gone = {"spec": {**row.spec, "protocol": "thirdparty"}}
+    await house.database.write(lambda c: store.patch(c, handle.run_id, gone))
+    with pytest.raises(NotFound, match="thirdparty"):
+        await house.runner.resume(handle.run_id)
+    same = await house.database.read(lambda c: store.find(c, handle.run_id))
+    assert (same.status, same.epoch) == ("paused", row.epoch)
+    await house.runner.cancel(handle.run_id)
+    assert (await house.database.read(lambda c: store.find(c, handle.run_id))).status == "cancelled"
+    well_formed(await house.log(handle.run_id))
+
+
+async def test_a_run_that_was_taken_and_not_begun_is_given_back_whatever_went_wrong(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 1}, budget_usd=1e-9)
+    await handle.result()
+    monkeypatch.setattr(Caller, "write_off", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        await house.runner.resume(handle.run_id)
+    monkeypatch.undo()
+    await _let_go(house)
+    assert (await house.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
 
 
 async def test_a_key_in_a_reply_is_masked_before_anybody_reads_it(make: Make) -> None:

@@ -7,17 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from pnyx.core.events import (
     CallFailed,
     CallStarted,
     Event,
+    RunFinished,
     RunStarted,
     Token,
 )
 from pnyx.core.steps import Protocol
-from pnyx.errors import NotFound, ProviderError, UsageError
+from pnyx.errors import Diverged, NotFound, ProviderError, UsageError
 from pnyx.interfaces.outcome import headline
 from pnyx.protocols import get
 from pnyx.providers.seam import Call, Completion
@@ -216,3 +217,24 @@ async def test_a_run_has_its_own_tools_and_none_that_another_run_opened(
     handle = await house.start(options={"rounds": 1})
     assert dict(handle.caller.toolbox.tools) == {}
     await handle.result()
+
+
+async def test_a_run_that_diverges_is_paused_and_says_why_to_whoever_watches_or_looks_later(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(said))
+    handle = await house.start(options={"rounds": 2}, budget_usd=0.004)
+    await handle.result()
+    other = text('UPDATE events SET body = replace(body, \'"fingerprint": "\', \'"fingerprint": "0\')')
+    await house.database.write(lambda c: c.execute(other))
+    for _ in range(2):
+        again = await house.runner.resume(handle.run_id, budget_usd=1.0)
+        last = [event async for event in again.events()][-1]
+        assert isinstance(last, RunFinished)
+        assert (last.seq, last.status, last.result["stop_reason"]) == (None, "paused", "diverged")
+        assert f"`pnyx resume {handle.run_id} --fork`" in last.result["detail"]["message"]
+        with pytest.raises(Diverged, match="--fork"):
+            await again.result()
+        row = await house.database.read(lambda c: store.find(c, handle.run_id))
+        assert (row.status, row.worker, row.result) == ("paused", None, last.result)
+    well_formed(await house.log(handle.run_id), finished=False)

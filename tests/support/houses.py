@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 from zlib import crc32
 
+import pytest
+
 from pnyx.core.events import (
     Event,
     RunFinished,
@@ -53,6 +55,14 @@ class House:
         for handle in list(self.runner._handles.values()):
             handle.kill()
             await handle.wait()
+
+
+async def die(house: House, handle: RunHandle) -> None:
+    """The end of the process that runs it."""
+    with pytest.raises(BaseException):  # noqa: B017, PT011 (the process ends)
+        await handle.result()
+    lapsed = {"worker": "elsewhere:1:1", "heartbeat_at": 0.0}
+    await house.database.write(lambda c: store.patch(c, handle.run_id, lapsed))
 
 
 def spec(**changes: Any) -> Spec:

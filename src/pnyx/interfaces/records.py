@@ -14,7 +14,7 @@ from ..config import database_url
 from ..core.decision import Status
 from ..core.events import Event
 from ..core.words import Snippet
-from ..run.beginning import span
+from ..run.beginning import spent_s
 from ..run.lease import alive, waiting
 from ..run.result import Result, Summary
 from ..settings import Settings
@@ -187,7 +187,7 @@ def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
         dropped=tuple(summary.dropped),
         degraded=bool(summary.dropped),
         usage=dict(summary.usage),
-        elapsed_s=span(events),
+        elapsed_s=spent_s(row, events),
         detail={"message": message} if message else {},
     )
 
@@ -198,4 +198,10 @@ def _state(row: store.RunRow) -> tuple[Status, str, str]:
         return "waiting", "", "a `pnyx worker` takes it up"
     if alive(row.worker, row.heartbeat_at, time.time()):
         return "running", "", ""
+    if row.stop == "cancel":
+        return (
+            "paused",
+            "interrupted",
+            "the process that ran it is gone, and did not hear that it was cancelled",
+        )
     return "paused", "interrupted", "the process that ran it is gone"

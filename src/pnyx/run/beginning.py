@@ -15,8 +15,9 @@ from sqlalchemy import Connection
 
 from .. import __version__
 from ..core.events import CallFinished, Event, RunStarted
-from ..store import Database
+from ..store import Database, ledger
 from ..store import runs as store
+from .budget import Purse, usd
 from .limits import now
 from .spec import Spec
 
@@ -28,8 +29,8 @@ __all__ = [
     "new_row",
     "resumable",
     "run_started",
-    "span",
     "spent_s",
+    "take_up",
 ]
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -80,11 +81,12 @@ def run_started(spec: Spec, row: store.RunRow) -> RunStarted:
 
 
 class Resumable(NamedTuple):
-    """past: its stored events. spec: as it is to go on."""
+    """past: its stored events. spec: as it is to go on. purse: with the accounts that get their caps anew."""
 
     row: store.RunRow
     past: Sequence[Event]
     spec: Spec
+    purse: Purse
 
 
 def resumable(
@@ -94,25 +96,39 @@ def resumable(
     row = store.find(connection, prefix, owner)
     begun = Spec.from_json(row.spec)
     spec = replace(begun, **changes)
+    caps = spec.caps
     if begun.batch_own and not spec.batch_own:
-        # Whoever takes up one run of a batch has not the flags of the batch.
-        spec = replace(spec, batch_usd=begun.batch_usd, batch_own=True)
+        # Whoever takes up one run of a batch has not the flags of the batch, and leaves its account as it is.
+        account = ledger.read_account(connection, f"batch:{begun.batch}")
+        caps.pop(account.scope, None)
+        spec = replace(spec, batch_usd=usd(account.cap_nusd), batch_own=True)
     spec.check_amounts()  # also of a run that is over, and will not be begun
-    return Resumable(row, store.log(connection, row.id), spec)
+    return Resumable(row, store.log(connection, row.id), spec, Purse(row.id, caps))
+
+
+def take_up(connection: Connection, run: Resumable, worker: str | None, so_far: Mapping[str, Any]) -> int:
+    """Make `worker` the only writer of a run that goes on; its new epoch. Raises as `store.take` does.
+
+    worker: None: the first worker that takes it up. so_far: the result that it had until now.
+    """
+    epoch = store.take(connection, run.row.id, worker, now(), time.time(), run.row)
+    run.purse.open(connection, now())
+    store.patch(connection, run.row.id, {"spec": run.spec.to_json(), "result": so_far})
+    return epoch
 
 
 def spent_s(row: store.RunRow, past: Sequence[Event]) -> float:
-    """Seconds that earlier processes worked on a run; of one that was killed, those that its events tell."""
-    told = (row.result or {}).get("elapsed_s")
-    return span(past) if told is None else float(told)
-
-
-def span(events: Sequence[Event]) -> float:
-    """Seconds from the first event to the last."""
-    if not events:
+    """Seconds that processes worked on a run; of one that was killed, those that its events tell."""
+    if not past:
         return 0.0
-    first, last = (datetime.fromisoformat(events[i].time) for i in (0, -1))
-    return round((last - first).total_seconds(), 3)
+    if row.result is None:
+        return _seconds(past[0].time, past[-1].time)
+    # What was told when it was paused, or last taken up, and what has come since.
+    return float(row.result["elapsed_s"]) + max(0.0, _seconds(row.updated_at, past[-1].time))
+
+
+def _seconds(first: str, last: str) -> float:
+    return round((datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds(), 3)
 
 
 async def inherited_calls(database: Database, forked_from: str | None) -> dict[str, CallFinished]:

@@ -29,7 +29,7 @@ from .budget import Purse, budget_event, nusd
 from .circuit import Circuits
 from .drive import Where
 from .hedging import Hedging
-from .journal import CLOSED, Journal
+from .journal import CLOSED, Journal, within
 from .limits import Deadline, Gate, Limits, now
 
 __all__ = ["Caller"]
@@ -46,12 +46,12 @@ class Caller:
     open_provider: name -> provider. redact: takes secrets out of error messages; redact_said: keys out of all
     that models say. streaming: whether anyone looks at tokens. searches: of the web, that a seat's host may
     make by itself in one request, where it can. warn_usd: spent in the run, from where on it warns, once.
+    quorum: live seats that the run needs, known once its protocol is.
     """
 
     journal: Journal
     purse: Purse
     seats: tuple[Seat, ...]
-    quorum: int
     limits: Limits
     deadline: Deadline
     gates: Mapping[str, Gate]
@@ -64,6 +64,7 @@ class Caller:
     streaming: bool = False
     searches: int = 0
     warn_usd: float | None = None
+    quorum: int = 0
     spent_nusd: int = 0
     halted: Halted | None = None
     halting: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -172,7 +173,7 @@ class Caller:
 
         branches: keys of the parts of the tree that are meant, by default all of it.
         """
-        lost = [s for s in self.journal.in_flight() if any(_within(s.key, branch) for branch in branches)]
+        lost = [s for s in self.journal.in_flight() if any(within(s.key, branch) for branch in branches)]
         for started in lost:
             failed = CallFailed(
                 key=started.key,
@@ -207,10 +208,6 @@ class Caller:
         if len(live) < self.quorum:
             why = "; ".join(f"{label}: {reason}" for label, reason in self.journal.dropped.items())
             raise NoQuorum(f"{len(live)} of {len(self.seats)} seats are left, {self.quorum} needed ({why})")
-
-
-def _within(key: str, branch: str) -> bool:
-    return key == branch or key.startswith(f"{branch}/")
 
 
 def _common(key: str, where: Where) -> dict[str, Any]:

@@ -212,10 +212,8 @@ async def _together(
             done, waiting = await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             if not done:
                 break
-            for task in done:
-                exc = task.exception()
-                if exc is not None and not isinstance(exc, SeatAbsent | NoQuorum | Halted):
-                    raise exc
+            if any(_wrong(task.exception()) for task in done):
+                break
             if enough is not None and until == math.inf and enough(_results(tasks)):
                 now = time.monotonic()
                 until = now + max(GRACE_S, now - began)
@@ -223,16 +221,21 @@ async def _together(
         for task in waiting:
             task.cancel()
         if waiting:
-            await asyncio.wait(waiting)
+            # What they raise is taken note of: asyncio complains of what nobody has.
+            await asyncio.gather(*tasks, return_exceptions=True)
     errors = [_Late("was not waited for") if task.cancelled() else task.exception() for task in tasks]
     halted = [exc for exc in errors if isinstance(exc, Halted)]
-    wrong = [e for e in errors if e is not None and not isinstance(e, SeatAbsent | NoQuorum | Halted)]
-    if stops := [*wrong, *halted]:
+    if stops := [*(exc for exc in errors if exc is not None and _wrong(exc)), *halted]:
         raise stops[0]
     return [
         task.result() if exc is None else cast(Exception, exc)
         for task, exc in zip(tasks, errors, strict=True)
     ]
+
+
+def _wrong(exc: BaseException | None) -> bool:
+    """Whether it ends the run at once."""
+    return exc is not None and not isinstance(exc, SeatAbsent | NoQuorum | Halted)
 
 
 def _results(tasks: Sequence[asyncio.Future[T]]) -> list[T]:

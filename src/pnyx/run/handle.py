@@ -103,7 +103,7 @@ class RunHandle:
         """Events with a `seq` above `after`: stored ones first, then live, until the terminal one.
 
         tokens: also the text as it arrives, and first what has arrived of replies that are not finished.
-        Ends without a terminal event when the run cannot go on; `result` then raises why.
+        Ends without a terminal event when nothing of the run can be written; `result` then raises why.
         """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._watchers.add(queue)
@@ -194,6 +194,10 @@ class RunHandle:
         for queue in self._watchers:
             queue.put_nowait(event)
 
+    def so_far(self) -> dict[str, Any]:
+        """What the run has come to before it goes on: kept, for whoever finds it without another result."""
+        return self._ended("waiting", "").to_json()
+
     async def end_cancelled(self) -> Result:
         """Write the terminal event of a run that nobody is running."""
         return await self._finish(self._ended("cancelled", "cancelled"))
@@ -204,6 +208,7 @@ class RunHandle:
         if self._cancelled:
             return await self.end_cancelled()
         try:
+            self.caller.quorum = spec.quorum
             decision = await drive(spec.page, spec.brief, spec.panel, self.caller, spec.resolve)
             return await self._finish(self._result(decision))
         except Halted as exc:
@@ -214,8 +219,8 @@ class RunHandle:
             if self._cancelled:
                 return await self.end_cancelled()
             return await self._pause(Interrupted("stopped at once"))
-        except Diverged:
-            await self._release("paused")
+        except Diverged as exc:
+            await self._pause(exc)
             raise
         except (Fenced, StoreError):
             raise
@@ -232,7 +237,7 @@ class RunHandle:
         await self._release(result.status, event, result=result)
         return result
 
-    async def _pause(self, why: Halted) -> Result:
+    async def _pause(self, why: Halted | Diverged) -> Result:
         self._ending = True
         if isinstance(why, ledger.Exhausted):
             await self.caller.journal.append(budget_event("exhausted", why.account, now()))

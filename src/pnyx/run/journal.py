@@ -28,7 +28,7 @@ from ..errors import Diverged
 from ..store import Database
 from ..store import runs as store
 
-__all__ = ["Journal", "Outcome"]
+__all__ = ["Journal", "Outcome", "within"]
 
 CLOSED = "closed"
 """The rule of a count that was closed before everyone had answered."""
@@ -107,7 +107,7 @@ class Journal:
 
     def closed(self, key: str) -> bool:
         """Whether the step at `key` is in a branch that was given up."""
-        return any(key == branch or key.startswith(f"{branch}/") for branch in self._closed)
+        return any(within(key, branch) for branch in self._closed)
 
     def later(self, event: Event) -> None:
         """Record `event` with the next append: for what a replay would find again by itself."""
@@ -209,3 +209,8 @@ class Journal:
                 pass
         if event.seq is not None:
             self.seq = event.seq
+
+
+def within(key: str, branch: str) -> bool:
+    """Whether the step at `key` is the branch, or beneath it: in its script, or one of its own branches."""
+    return key == branch or key.startswith((f"{branch}/", f"{branch}."))

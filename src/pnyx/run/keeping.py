@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from sqlalchemy import Connection
@@ -15,7 +15,6 @@ from ..store import Database
 from ..store import runs as store
 from .handle import RunHandle
 from .lease import BEAT_S
-from .limits import now
 
 __all__ = ["Keeper"]
 
@@ -46,6 +45,31 @@ class Keeper:
             with suppress(asyncio.CancelledError):
                 await self._task
 
+    @contextmanager
+    def ours(self, run_id: str) -> Iterator[list[int]]:
+        """Where a run becomes ours: given back if it is not launched then, or not ended.
+
+        What is given is for its epoch, in the transaction that takes it: who only tried has nothing to give.
+        """
+        taken: list[int] = []
+        try:
+            yield taken
+        except BaseException:
+            self.let_go(run_id, taken)
+            raise
+
+    async def take(self, taken: list[int], take: Callable[[Connection], int]) -> None:
+        """Have a run taken in one commit: what fails within would leave one that nobody is running.
+
+        taken: see `ours`. take: gives its new epoch; raises `Running` where somebody else was faster.
+        """
+
+        def work(connection: Connection) -> None:
+            taken.clear()  # of a try that was rolled back
+            taken.append(take(connection))
+
+        await self._database.write(work)
+
     def let_go(self, run_id: str, taken: Sequence[int]) -> None:
         """Give back, as soon as the database can be written, a run that is ours and that nobody runs.
 
@@ -56,7 +80,7 @@ class Keeper:
 
     def _release(self, connection: Connection, run_id: str, taken: Sequence[int]) -> None:
         for epoch in taken:
-            store.release(connection, run_id, epoch, now(), self._released, self._name)
+            store.release(connection, run_id, epoch, self._released, self._name)
 
     async def _keep(self) -> None:
         beat = 0.0

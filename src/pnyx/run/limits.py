@@ -86,6 +86,7 @@ class Gate:
         self._inside = asyncio.Semaphore(concurrency)
         self._spacing = 60.0 / per_minute if per_minute else 0.0
         self._next = 0.0
+        self._turn = asyncio.Lock()
 
     @property
     def full(self) -> bool:
@@ -128,9 +129,11 @@ class Gate:
         await self._inside.acquire()
         try:
             if self._spacing:
-                now = time.monotonic()
-                self._next = max(self._next, now) + self._spacing
-                await asyncio.sleep(self._next - self._spacing - now)
+                # One after another, and counted once it is let in: who gives up holds nobody back.
+                async with self._turn:
+                    due = max(self._next, now := time.monotonic())
+                    await asyncio.sleep(due - now)
+                    self._next = due + self._spacing
         except BaseException:
             self._inside.release()
             raise

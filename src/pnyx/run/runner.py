@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -18,14 +18,24 @@ from sqlalchemy import Connection
 
 from ..config import database_url
 from ..core.events import CallFinished, Event
-from ..errors import ConfigError, NotFound, Running, StoreError, Taken
+from ..errors import ConfigError, NotFound, Running, Taken
 from ..providers.registry import Providers
 from ..settings import Settings
 from ..store import Database, ledger
 from ..store import runs as store
 from ..store.runs import WORKER
-from .beginning import Resumable, inherited_calls, named_id, new_id, new_row, resumable, run_started, spent_s
-from .budget import Purse, budget_event
+from .beginning import (
+    Resumable,
+    inherited_calls,
+    named_id,
+    new_id,
+    new_row,
+    resumable,
+    run_started,
+    spent_s,
+    take_up,
+)
+from .budget import budget_event
 from .experience import Experience
 from .handle import FINAL, RunHandle
 from .journal import Journal
@@ -175,14 +185,13 @@ class Runner:
         if row.status in FINAL or (waiting(row, time.time()) and spec == Spec.from_json(row.spec)):
             return row.id
         await self._check_resumable(run)
-        purse = Purse(row.id, spec.caps)
+        so_far = self._again(row, spec, run.past).so_far()
 
         def put(connection: Connection) -> None:
-            epoch = store.take(connection, row.id, None, now(), time.time(), (row.epoch, row.seq))
-            purse.open(connection, now())
-            account = ledger.read_account(connection, purse.run_scope)
+            epoch = take_up(connection, run, None, so_far)
+            account = ledger.read_account(connection, run.purse.run_scope)
             raised = [] if budget_usd is None else [budget_event("raised", account, now())]
-            store.append(connection, row.id, epoch, raised, {"spec": spec.to_json()})
+            store.append(connection, row.id, epoch, raised)
 
         await self.database.write(put)
         return row.id
@@ -203,7 +212,7 @@ class Runner:
         Raises `NotFound`, and `Running`.
         """
         run = await self._found(prefix, owner, budget_usd=budget_usd, deadline_s=deadline_s)
-        row, past, spec = run
+        row, past, spec, purse = run
         if fork:
             spec.check()
             return await self._begin(spec, forked_from=row.id)
@@ -211,43 +220,30 @@ class Runner:
             return RunHandle(self.database, row.id, spec, past=past)
         await self._check_resumable(run)
         inherited = await inherited_calls(self.database, row.forked_from)
-        with self._ours(row.id) as taken:
-            # In one commit: what fails between the two would leave a run that nobody is running.
-            epoch = await self._take(row, taken, Purse(row.id, spec.caps))
-            handle = self._handle(
-                row.id, spec, epoch, past=past, inherited=inherited, spent_s=spent_s(row, past)
-            )
-            purse = handle.caller.purse
+        handle = self._again(row, spec, past, inherited)
+        with self._keeper.ours(row.id) as taken:
+            take = partial(take_up, run=run, worker=self._name, so_far=handle.so_far())
+            await self._keeper.take(taken, take)
             handle.lost.extend(handle.caller.write_off())
             if budget_usd is not None:
                 account = await self.database.read(lambda c: ledger.read_account(c, purse.run_scope))
-                await handle.caller.journal.append(
-                    budget_event("raised", account, now()), columns={"spec": spec.to_json()}
-                )
+                await handle.caller.journal.append(budget_event("raised", account, now()))
             return self._launch(handle)
-
-    @contextmanager
-    def _ours(self, run_id: str) -> Iterator[list[int]]:
-        """Where a run becomes ours: given back if whoever asked for it is gone before it is launched.
-
-        What is given is for its epoch, in the transaction that takes it: who only tried has nothing to give.
-        """
-        taken: list[int] = []
-        try:
-            yield taken
-        except (asyncio.CancelledError, StoreError):
-            self._keeper.let_go(run_id, taken)
-            raise
 
     async def _found(self, prefix: str, owner: str | None, **changes: float | None) -> Resumable:
         told = {name: value for name, value in changes.items() if value is not None}
         told |= shared_caps(self.settings)
-        return await self.database.read(partial(resumable, prefix=prefix, owner=owner, changes=told))
+        run = await self.database.read(partial(resumable, prefix=prefix, owner=owner, changes=told))
+        if run.row.stop == "cancel" and not (run.row.status in FINAL or _alive(run.row)):
+            # It was asked of a process that did not live to hear it.
+            await self.cancel(run.row.id)
+            return await self._found(prefix, owner, **changes)
+        return run
 
     async def _check_resumable(self, run: Resumable) -> None:
         """Raises `Running`, and what keeps the run from going on here."""
         row = run.row
-        if alive(row.worker, row.heartbeat_at, time.time()):
+        if _alive(row):
             raise Running(
                 row.id, f"run {row.id} is still running ({row.worker}); `pnyx cancel {row.id}` stops it"
             )
@@ -267,16 +263,18 @@ class Runner:
             await local.wait()
             await asyncio.sleep(0)
             return await self.cancel(row.id)  # it may have been about to pause
-        if alive(row.worker, row.heartbeat_at, time.time()):
+        if _alive(row):
             await self.database.write(lambda c: store.patch(c, row.id, {"stop": "cancel"}))
             row = await self.database.read(lambda c: store.find(c, row.id))
-        if row.status not in FINAL and not alive(row.worker, row.heartbeat_at, time.time()):
+        if row.status not in FINAL and not _alive(row):
             past = await self.database.read(lambda c: store.log(c, row.id))
+            handle = self._again(row, Spec.from_json(row.spec), past)
+            take = partial(
+                store.take, run_id=row.id, worker=self._name, now=now(), beat_at=time.time(), seen=row
+            )
             try:
-                with self._ours(row.id) as taken:
-                    epoch = await self._take(row, taken)
-                    spec = Spec.from_json(row.spec)
-                    handle = self._handle(row.id, spec, epoch, past=past, spent_s=spent_s(row, past))
+                with self._keeper.ours(row.id) as taken:
+                    await self._keeper.take(taken, take)
                     await handle.end_cancelled()
             except Running:
                 return await self.cancel(row.id)  # a worker was faster
@@ -287,26 +285,10 @@ class Runner:
         if (local := self._handles.get(run_id)) is not None:
             return local.kill()
         row = await self.database.read(lambda c: store.find(c, run_id))
-        if alive(row.worker, row.heartbeat_at, time.time()):
+        if _alive(row):
             await self.database.write(lambda c: store.patch(c, run_id, {"stop": "pause"}))
         else:
-            await self.database.write(lambda c: store.release(c, run_id, row.epoch, now()))
-
-    async def _take(self, row: store.RunRow, taken: list[int], purse: Purse | None = None) -> int:
-        """The run's new epoch. Raises `Running` where somebody took it up since it was looked at.
-
-        taken: see `_ours`. purse: whose accounts get the caps that hold now.
-        """
-
-        def take(connection: Connection) -> int:
-            taken.clear()  # of a try that was rolled back
-            epoch = store.take(connection, row.id, self._name, now(), time.time(), (row.epoch, row.seq))
-            if purse is not None:
-                purse.open(connection, now())
-            taken.append(epoch)
-            return epoch
-
-        return await self.database.write(take)
+            await self.database.write(lambda c: store.release(c, run_id, row.epoch))
 
     def forget(self, run_id: str, pause: bool = False) -> None:
         """Cancel, or pause, a run that nobody waits for any more, without waiting either."""
@@ -351,9 +333,21 @@ class Runner:
 
         async with self._starting:
             # One that is left to a worker is not ours, and stays as it is: letting go looks at whose it is.
-            with self._ours(row.id) as taken:
+            with self._keeper.ours(row.id) as taken:
                 await handle.caller.journal.append(run_started(spec, row), ledger=create)
             yield handle
+
+    def _again(
+        self,
+        row: store.RunRow,
+        spec: Spec,
+        past: Sequence[Event],
+        inherited: Mapping[str, CallFinished] | None = None,
+    ) -> RunHandle:
+        """The handle of a run that is there, before it is taken: what fails in making it leaves it alone."""
+        return self._handle(
+            row.id, spec, row.epoch + 1, past=past, inherited=inherited, spent_s=spent_s(row, past)
+        )
 
     def _handle(
         self,
@@ -363,11 +357,9 @@ class Runner:
         *,
         past: Sequence[Event] = (),
         inherited: Mapping[str, CallFinished] | None = None,
-        spent_s: float | None = None,
+        spent_s: float = 0.0,
     ) -> RunHandle:
-        handle = RunHandle(
-            self.database, run_id, spec, past=past, spent_s=spent_s or 0.0, gives_back=self.worker
-        )
+        handle = RunHandle(self.database, run_id, spec, past=past, spent_s=spent_s, gives_back=self.worker)
         journal = Journal(
             self.database,
             run_id,
@@ -394,3 +386,8 @@ class Runner:
             del self._handles[handle.run_id]
         if handle.stranded:
             self._keeper.let_go(handle.run_id, [handle.caller.journal.epoch])
+
+
+def _alive(row: store.RunRow) -> bool:
+    """Whether a process can be presumed to go on with the run."""
+    return alive(row.worker, row.heartbeat_at, time.time())

@@ -246,5 +246,5 @@ class Worker:
 
 
 def _age_s(row: store.RunRow) -> float:
-    """Seconds since the run was begun, or put back."""
+    """Seconds since the run was begun, taken up or put back."""
     return (datetime.now(UTC) - datetime.fromisoformat(row.updated_at)).total_seconds()

@@ -64,7 +64,6 @@ class Workshop:
             journal=journal,
             purse=Purse(run_id, spec.caps, spec.search_price),
             seats=spec.seats,
-            quorum=spec.quorum,
             limits=spec.limits,
             deadline=Deadline.after(spec.deadline_s),
             gates=self.gates,

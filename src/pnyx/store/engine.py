@@ -177,6 +177,7 @@ def _fail(group: Sequence[_Item], exc: Exception) -> None:
     for _, _, future in group:
         if not future.done():
             future.set_exception(exc)
+            future.exception()  # seen: who waits for it may be cancelled before it is told
 
 
 class _SQLite:

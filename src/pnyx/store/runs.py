@@ -241,15 +241,18 @@ def take(
     worker: str | None,
     now: str,
     beat_at: float,
-    seen: tuple[int, int] | None = None,
+    seen: RunRow | None = None,
 ) -> int:
     """Make `worker` the run's only writer: raises its epoch, which refuses every earlier writer.
 
     worker: None leaves it to the first worker that takes it up.
-    seen: the run's epoch and seq when it was found to be free. Raises `Running` where another was faster, or
-    who had it went on after all: what was read of the run is then no longer all of it.
+    seen: the run when it was found to be free. Raises `Running` where another was faster, who had it went on
+    after all, or it was to stop: what was read of the run is then no longer all of it.
     """
-    unchanged = () if seen is None else (runs.c.epoch == seen[0], runs.c.seq == seen[1])
+    unchanged: tuple[ColumnElement[bool], ...] = ()
+    if seen is not None:
+        stop = runs.c.stop.is_not_distinct_from(seen.stop)
+        unchanged = (runs.c.epoch == seen.epoch, runs.c.seq == seen.seq, stop)
     statement = (
         update(runs)
         .where(runs.c.id == run_id, *unchanged)
@@ -273,7 +276,6 @@ def release(
     connection: Connection,
     run_id: str,
     epoch: int,
-    now: str,
     status: str = "paused",
     worker: str | None = None,
 ) -> None:
@@ -284,7 +286,7 @@ def release(
     mine = (runs.c.id == run_id) & (runs.c.epoch == epoch) & (runs.c.status == "running")
     if worker is not None:
         mine &= runs.c.worker == worker
-    connection.execute(update(runs).where(mine).values(status=status, worker=None, updated_at=now))
+    connection.execute(update(runs).where(mine).values(status=status, worker=None))
 
 
 def append(

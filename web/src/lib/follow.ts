@@ -61,7 +61,11 @@ async function* events(
       clearTimeout(timer);
       timer = setTimeout(() => silence.abort(), SILENCE_MS);
     };
-    for await (const data of messages(response.body, alive)) yield JSON.parse(data) as Event;
+    for await (const data of messages(response.body, alive)) {
+      const event = JSON.parse(data) as Event | { error: unknown };
+      if ("error" in event) return;
+      yield event;
+    }
   } finally {
     clearTimeout(timer);
     silence.abort();

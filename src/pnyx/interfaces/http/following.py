@@ -14,7 +14,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
 
 from ...core.events import Event, RunFinished, Token, to_json
-from ...errors import Full, StoreError
+from ...errors import Diverged, Full, PnyxError, StoreError
 from ...run.handle import FINAL
 from ...run.lease import alive, waiting
 from ...run.limits import now
@@ -22,6 +22,7 @@ from ...run.result import Result
 from ...run.runner import Runner
 from ...store import runs as store
 from ..records import read_run
+from .errors import told
 
 __all__ = ["DRAIN_S", "as_stream", "event_source", "followed", "outcome", "settled", "watched"]
 
@@ -103,7 +104,8 @@ async def outcome(runner: Runner, run_id: str, request: Request, *, cancel: bool
 
 
 async def settled(runner: Runner, run_id: str, *, cancel: bool = False) -> Result:
-    """The result, once there is one. cancel: as for `watched`. Raises `StoreError`, `Full` if none comes."""
+    """The result, once there is one. cancel: as for `watched`. Raises `StoreError`, `Full` if none comes,
+    `Diverged` where the run cannot go on as it was."""
     last: Event | None = None
     async with aclosing(watched(runner, run_id, cancel=cancel)) as events:
         async for event in events:
@@ -112,7 +114,10 @@ async def settled(runner: Runner, run_id: str, *, cancel: bool = False) -> Resul
         raise Full(f"the server is stopping, and run {run_id} goes on: ask for it when the server is back")
     if not isinstance(last, RunFinished) or not last.result:
         raise StoreError(f"run {run_id} stopped without a result; `pnyx resume {run_id}` goes on")
-    return Result.from_json(last.result)
+    result = Result.from_json(last.result)
+    if result.stop_reason == Diverged.stop_reason:
+        raise Diverged(result.detail["message"])
+    return result
 
 
 async def _gone(request: Request) -> None:
@@ -123,13 +128,20 @@ async def _gone(request: Request) -> None:
 def as_stream(
     runner: Runner, run_id: str, *, after: int = 0, tokens: bool = False, cancel: bool = False
 ) -> EventSourceResponse:
-    """Server-sent events: `id` is the `seq`, `event` the type. cancel: as for `watched`."""
+    """Server-sent events: `id` is the `seq`, `event` the type; "error", where the run cannot be followed.
+
+    cancel: as for `watched`.
+    """
 
     async def messages() -> AsyncIterator[ServerSentEvent]:
         async with aclosing(watched(runner, run_id, after=after, tokens=tokens, cancel=cancel)) as events:
-            async for event in events:
-                number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
-                yield ServerSentEvent(json.dumps(to_json(event)), event=event.type, id=number)
+            try:
+                async for event in events:
+                    number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
+                    yield ServerSentEvent(json.dumps(to_json(event)), event=event.type, id=number)
+            except PnyxError as exc:
+                problem = told(exc, runner.providers.redact(str(exc)))
+                yield ServerSentEvent(bytes(problem.body).decode(), event="error")
 
     return event_source(messages(), run_id)
 
