@@ -247,9 +247,8 @@ async def _run(
         if learn and batch.halted is None and not bench.waiting:
             await runner.database.write(partial(_learn, found))
         account = await runner.database.read(partial(ledger.read_account, scope=f"batch:{name}"))
-    output.note(
-        f"{name}: {paid(account.spent_nusd / NUSD, batch.unpriced)} in all; each answer: inspect view --log-dir {folder}"
-    )
+    spent = paid(account.spent_nusd / NUSD, batch.unpriced)
+    output.note(f"{name}: {spent} in all; each answer: inspect view --log-dir {folder}")
     code = _report(output, found, html) if found.ids else 1
     if batch.halted is not None:
         return tell_halt(output, batch.halted)
