@@ -174,6 +174,7 @@ async def test_a_letter_with_another_options_text_is_no_answer(said: str) -> Non
     assert (await grade(asked, f"So it is.\n\nFinal answer: {said}", said)).answer is None
     assert right(asked, "B) 23")
     assert right(asked, "B")
+    assert right(item("dog", choices=("cat", "dog")), "A dog")
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,12 @@ def test_the_unit_asked_for(question: str, symbol: str | None) -> None:
         ("What does it cost in dollars?", "5", "$5", True),
         ("What does it cost in dollars?", "5", "5 cents", False),
         ("How many are left?", "5", "5 apples", True),
+        ("Convert 90 minutes to hours.", "1.5", "90 minutes", False),
+        ("Convert 90 minutes to hours.", "1.5 hours", "90 minutes", False),
+        ("Convert 90 minutes to hours.", "1.5", "1.5 hours", True),
+        ("How many minutes are 9 hours and 46 minutes?", "586 minutes", "9 hours and 46 minutes", False),
+        ("How many minutes are 9 hours and 46 minutes?", "586 minutes", "586 minutes", True),
+        ("A film of 90 minutes begins late. How many minutes does it last?", "90", "90 minutes", True),
         ("What is 3 + 2?", "5", "5 m", True),
     ],
 )

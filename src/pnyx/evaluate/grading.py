@@ -17,7 +17,7 @@ from ..core.statements import changed
 from ..core.text import Material
 from ..prompts import load
 from .items import Item
-from .measures import measured
+from .measures import measured, repeats
 from .places import is_ordinal, numbered
 from .sentences import asked_rate, option, stated
 
@@ -35,7 +35,8 @@ _HOUR = regex(
     r"(?:Z|UTC|GMT|[+-]\d\d:?\d\d)?$|\s+(?:UTC|GMT)$",
     re.IGNORECASE,
 )
-_LETTERED = regex(r"[*_(\[]*(?P<letter>[A-Z])[*_)\].:]*\s+(?P<text>\S.*)")
+# "A dog" is no option A.
+_LETTERED = regex(r"(?!A\s+[^\W\d_])[*_(\[]*(?P<letter>[A-Z])[*_)\].:]*\s+(?P<text>\S.*)")
 _BELOW_ZERO = regex(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)
 _FACTORIAL = regex(r"[*_$\s]*(\d{1,2})!+[*_$\s]*")
 UNREAD = "no answer could be read"
@@ -78,7 +79,7 @@ def right(item: Item, short: str) -> bool:
 def _right(item: Item, said: str) -> bool:
     if item.choices:
         return said == item.target
-    return any(
+    return not repeats(item.question, said) and any(
         _equal(replace(item, target=measured(item.question, item.target, one)), one)
         for one in _readings(item, said)
     )

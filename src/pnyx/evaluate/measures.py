@@ -8,11 +8,12 @@ from ..core.normalise import read
 from ..core.regex import regex
 from ..core.units import NONE, Unit, read_unit
 
-__all__ = ["asked_unit", "measured"]
+__all__ = ["asked_unit", "measured", "repeats"]
 
 _WORDS = r"(?P<words>[a-zμ°$€£/]+(?:\s+[a-z/]+){0,3})"
 _HOW_MANY = regex(rf"\b(?i:how many)\s+{_WORDS}")
 _IN = regex(rf"\b(?i:in|to|into)\s+(?!second\b){_WORDS}")
+_NUMBER = regex(r"\d[\d.,]*")
 _SYMBOLS = frozenset("mghsL")
 """Of units of one letter, those that a question calls so: elsewhere `a` is no ampere."""
 
@@ -36,6 +37,18 @@ def measured(question: str, target: str, said: str) -> str:
         return target
     converts = {m.dimensions for m in one.unit.meanings} & {m.dimensions for m in unit.meanings}
     return f"{target} {unit.symbol}" if converts and () not in converts else target
+
+
+def repeats(question: str, said: str) -> bool:
+    """Whether `said` is a measure that stands in the question, and not in the unit that it is wanted in.
+
+    So `90 minutes` are no answer to `Convert 90 minutes to hours`, though they are as long.
+    """
+    one, unit = read(said).quantity, asked_unit(question)
+    if one is None or unit is None or one.unit is NONE:
+        return False
+    as_asked = one.unit.symbol == unit.symbol and len(_NUMBER.findall(said)) == 1
+    return not as_asked and " ".join(said.lower().split()) in " ".join(question.lower().split())
 
 
 def _unit(words: list[str]) -> Unit | None:

@@ -96,7 +96,7 @@ async def ask(caller: Caller, asked: Ask) -> Told:
 
 
 async def resume(caller: Caller, how: Resume) -> Told:
-    """Go on with a run. Raises `NotFound`, `Running`, `UsageError`, `Full`, `Diverged`, `StoreError`."""
+    """Go on with a run. Raises `NotFound`, `Running`, `UsageError`, `Full`, `StoreError`."""
     caller.house.check_budget(how.budget_usd)
     seen = 0 if how.fork else (await caller.house.find(how.run_id, caller.owner)).seq
     begin = caller.house.resume(
