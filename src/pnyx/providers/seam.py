@@ -7,13 +7,15 @@ everything that goes wrong, and on cancellation a closed socket or a stopped gen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from ..core.models import Usage
 from ..core.steps import Schema
 from ..core.toolcalls import ToolCall, ToolSpec
+from ..errors import ProviderError
 
 __all__ = [
     "Call",
@@ -23,10 +25,12 @@ __all__ = [
     "ToolCall",
     "ToolSpec",
     "can_search",
+    "completed",
     "is_open",
     "opened",
 ]
 
+T = TypeVar("T")
 FinishReason: TypeAlias = Literal["stop", "length", "filter", "tool"]
 
 
@@ -108,14 +112,49 @@ def is_open(provider: Provider) -> bool:
     return bool(getattr(provider, "is_open", not hasattr(provider, "opened")))
 
 
+async def completed(provider: Provider, call: Call, on_text: Callable[[str], None] | None) -> Completion:
+    """The provider's reply. Raises only `ProviderError`, `TimeoutError` and the caller's own cancellation."""
+    reply: object = await _guarded(lambda: provider.complete(call, on_text))
+    if not isinstance(reply, Completion):
+        kind = type(reply).__name__
+        raise ProviderError("malformed", f"complete() returned {kind}, not a pnyx.Completion", billed=True)
+    return reply
+
+
+async def _guarded(method: Callable[[], Awaitable[T]]) -> T:
+    """What a method of a provider returns. A third party's bug fails one call, never the run."""
+    try:
+        return await method()
+    except (ProviderError, TimeoutError):
+        raise
+    except asyncio.CancelledError as exc:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise  # by the run itself
+        raise ProviderError("malformed", "the provider cancelled the call itself", billed=True) from exc
+    except ConnectionError as exc:
+        raise ProviderError("unreachable", _described(exc), billed=True) from exc
+    except Exception as exc:
+        raise ProviderError("malformed", _described(exc), billed=True) from exc
+
+
+def _described(exc: Exception) -> str:
+    return f"the provider raised {type(exc).__name__}: {exc}"
+
+
 async def opened(provider: Provider) -> None:
-    """Until what the provider needs is loaded, which is no part of any call's time. Raises as it does."""
+    """Until what the provider needs is loaded, which is no part of any call's time. Raises as `completed`."""
     ready = getattr(provider, "opened", None)
     if ready is not None:
-        await ready()
+        await _guarded(ready)
 
 
 async def can_search(provider: Provider, model: str) -> bool:
-    """Whether the host of `model` (its name there) searches the web by itself, where a call allows it."""
+    """Whether the host of `model` (its name there) can search the web by itself; False where it raises."""
     ask = getattr(provider, "searches", None)
-    return ask is not None and bool(await ask(model))
+    if ask is None:
+        return False
+    try:
+        return bool(await _guarded(lambda: ask(model)))
+    except (ProviderError, TimeoutError):
+        return False

@@ -22,7 +22,7 @@ from ..core.sycophancy import refusal, silent
 from ..core.toolcalls import ToolSpec
 from ..errors import OutOfBudget, ProviderError
 from ..providers.redaction import Arriving
-from ..providers.seam import Call, Completion, Message, Provider, can_search, is_open, opened
+from ..providers.seam import Call, Completion, Message, Provider, can_search, completed, is_open, opened
 from .budget import nusd, usd
 from .drive import Where
 from .journal import Outcome
@@ -121,7 +121,8 @@ class Attempts:
             await caller.pause(wait)
 
     async def _ready(self, provider: Provider) -> None:
-        with suppress(ProviderError):  # told when it is asked
+        # What is wrong with the provider is reported by the call itself.
+        with suppress(ProviderError, TimeoutError):
             await opened(provider)
         if TOOL in self.ask.tools and await can_search(provider, self.ask.seat.name):
             self.searches = self.caller.searches
@@ -225,8 +226,8 @@ class Attempts:
         result: Completion | ProviderError
         try:
             async with asyncio.timeout(timeout):
-                result = await provider.complete(
-                    call, arriving.add if caller.streaming and not quiet else None
+                result = await completed(
+                    provider, call, arriving.add if caller.streaming and not quiet else None
                 )
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)

@@ -5,6 +5,7 @@ A tool only reads: one whose run was cut short by a crash is run again on resume
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -50,6 +51,15 @@ class Toolbox:
             text = await self.tools[name].run(arguments)
         except ToolError as exc:
             return ToolResult(str(exc), False)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise  # by the run itself
+            return ToolResult("the tool cancelled itself", False)
+        except Exception as exc:
+            return ToolResult(f"the tool failed with {type(exc).__name__}: {exc}", False)
+        if not isinstance(text, str):
+            return ToolResult(f"the tool returned {type(text).__name__}, not text", False)
         if len(text) > self.limit:
             text = f"{text[: self.limit]}\n[cut here: {len(text) - self.limit} characters more]"
         return ToolResult(text)

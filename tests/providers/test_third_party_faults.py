@@ -1,0 +1,127 @@
+"""What a third party's provider or tool does wrong costs its own seat or result, never the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+import pnyx
+from pnyx.core.toolcalls import ToolSpec
+from pnyx.tools import Tool, Toolbox
+
+FAULTS = (
+    ValueError("odd"),
+    KeyError("choices"),
+    ConnectionResetError("peer"),
+    RecursionError("deep"),
+    StopAsyncIteration(),
+    AssertionError(),
+    OSError(5, "input/output error"),
+    asyncio.CancelledError(),
+)
+REPLIES: tuple[Any, ...] = ("text", None, b"bytes", {"text": "x"}, 7)
+
+
+class Broken:
+    """A whole provider whose method `where` raises `fault`, or whose replies are `reply`."""
+
+    def __init__(self, where: str, fault: BaseException | None = None, reply: Any = None) -> None:
+        self.where, self.fault, self.reply = where, fault, reply
+        self.is_open = where != "opened"
+
+    def _break(self, where: str) -> None:
+        if where == self.where and self.fault is not None:
+            raise self.fault
+
+    async def opened(self) -> None:
+        self._break("opened")
+
+    async def searches(self, model: str) -> bool:
+        self._break("searches")
+        return False
+
+    async def complete(self, call: pnyx.Call, on_text: Callable[[str], None] | None = None) -> Any:
+        self._break("complete")
+        return (
+            self.reply if self.where == "reply" else pnyx.Completion("Final answer: 4", pnyx.Usage(9, 0, 4))
+        )
+
+    async def close(self) -> None:
+        pass
+
+
+async def _asked(broken: Broken, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> pnyx.Result:
+    monkeypatch.setenv("PNYX_DATABASE", f"sqlite:///{tmp_path}/pnyx.db")
+    monkeypatch.setattr("pnyx.run.attempts.delay", lambda tries, error: 0.0)
+    good = pnyx.FakeProvider(lambda call: "Final answer: 4")
+    return await pnyx.ask(
+        "What is 2 + 2?",
+        panel=("good:a", "good:b", "bad:c"),
+        protocol="voting",
+        providers={"good": good, "bad": broken},
+    )
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+async def test_a_provider_that_raises_anything_loses_its_own_seat_alone(
+    fault: BaseException, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = await _asked(Broken("complete", fault), tmp_path, monkeypatch)
+    assert (done.final_answer, done.degraded) == ("4", True)
+    assert [seat["model"] for seat in done.dropped] == ["bad:c"]
+    assert "cancelled" in done.dropped[0]["reason"] or type(fault).__name__ in done.dropped[0]["reason"]
+
+
+@pytest.mark.parametrize("reply", REPLIES, ids=lambda reply: type(reply).__name__)
+async def test_a_reply_of_another_type_loses_its_own_seat_alone(
+    reply: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = await _asked(Broken("reply", reply=reply), tmp_path, monkeypatch)
+    assert (done.final_answer, done.degraded) == ("4", True)
+    assert type(reply).__name__ in done.dropped[0]["reason"]
+
+
+@pytest.mark.parametrize("where", ["opened", "searches"])
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+async def test_a_method_beside_the_call_that_raises_fails_no_run(
+    where: str, fault: BaseException, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = await _asked(Broken(where, fault), tmp_path, monkeypatch)
+    assert (done.final_answer, done.degraded) == ("4", False)
+
+
+class BrokenTool:
+    spec = ToolSpec("broken", "Fails.", {"type": "object", "properties": {}})
+
+    def __init__(self, outcome: Any) -> None:
+        self.outcome = outcome
+
+    async def run(self, arguments: Mapping[str, Any]) -> str:
+        if isinstance(self.outcome, BaseException):
+            raise self.outcome
+        result: str = self.outcome
+        return result
+
+
+@pytest.mark.parametrize("outcome", [*FAULTS, None, 7, b"x"], ids=lambda outcome: type(outcome).__name__)
+async def test_a_tool_that_fails_in_any_way_gives_a_failed_result(outcome: Any) -> None:
+    tool: Tool = BrokenTool(outcome)
+    result = await Toolbox({"broken": tool}).run("broken", {})
+    assert not result.ok
+    assert "cancelled" in result.text or type(outcome).__name__ in result.text
+
+
+async def test_the_runs_own_cancellation_goes_through_a_tool() -> None:
+    class Slow(BrokenTool):
+        async def run(self, arguments: Mapping[str, Any]) -> str:
+            await asyncio.sleep(60)
+            return ""
+
+    task = asyncio.create_task(Toolbox({"slow": Slow("")}).run("slow", {}))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
