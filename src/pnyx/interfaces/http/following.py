@@ -95,12 +95,14 @@ async def outcome(runner: Runner, run_id: str, request: Request, *, cancel: bool
     """The result, when there is one; None where the client leaves first. cancel: the run, then."""
     result = asyncio.create_task(settled(runner, run_id, cancel=cancel))
     gone = asyncio.create_task(_gone(request))
-    await asyncio.wait((result, gone), return_when=asyncio.FIRST_COMPLETED)
-    gone.cancel()
-    if result.done():
-        return result.result()
-    result.cancel()
-    return None
+    try:
+        await asyncio.wait((result, gone), return_when=asyncio.FIRST_COMPLETED)
+        return result.result() if result.done() else None
+    finally:
+        # Also where the one who waits is cancelled: neither task outlives this call.
+        result.cancel()
+        gone.cancel()
+        await asyncio.gather(result, gone, return_exceptions=True)
 
 
 async def settled(runner: Runner, run_id: str, *, cancel: bool = False) -> Result:
