@@ -27,6 +27,7 @@ from pnyx.providers.seam import Call, Completion
 from pnyx.run.calls import Caller
 from pnyx.run.limits import Gate, Limits
 from pnyx.run.result import Result, exit_code
+from pnyx.run.runner import CANCEL_TRIES
 from pnyx.store import ledger
 from pnyx.store import runs as store
 from tests.support.houses import PANEL, House, account_of, die, said, spec, well_formed
@@ -374,3 +375,21 @@ def test_a_consensus_that_was_not_reached_is_none_where_one_is_required() -> Non
     for status, stop, reached, code in ended:
         result = Result(**told, status=status, stop_reason=stop, consensus_reached=reached)
         assert exit_code(result, require_consensus=True) == code
+
+
+async def test_cancelling_a_run_that_is_taken_up_again_each_time_ends_with_an_error(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house, looks = make(Host(said)), 0
+    handle = await house.start(options={"rounds": 1})
+    await handle.result()
+
+    async def lost_race(row: store.RunRow) -> bool:
+        nonlocal looks
+        looks += 1
+        return False
+
+    monkeypatch.setattr(house.runner, "_try_cancel", lost_race)
+    with pytest.raises(Running, match="pnyx cancel"):
+        await house.runner.cancel(handle.run_id)
+    assert looks == CANCEL_TRIES

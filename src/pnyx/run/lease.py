@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from functools import cache
 from pathlib import Path
 
 from ..store.runs import WORKER, RunRow
 
-__all__ = ["BEAT_S", "LEASE_S", "alive", "taken_by_worker", "this_worker", "waiting"]
+__all__ = ["BEAT_S", "LEASE_S", "alive", "held", "taken_by_worker", "this_worker", "waiting"]
 
 BEAT_S = 5.0
 LEASE_S = 30.0
@@ -36,6 +37,11 @@ def alive(worker: str | None, heartbeat_at: float | None, now: float) -> bool:
     except PermissionError:
         pass
     return _started(int(pid)) == start
+
+
+def held(row: RunRow) -> bool:
+    """Whether a process can be presumed to go on with the run now."""
+    return alive(row.worker, row.heartbeat_at, time.time())
 
 
 def taken_by_worker(row: RunRow) -> bool:

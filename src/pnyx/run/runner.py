@@ -40,7 +40,7 @@ from .experience import Experience
 from .handle import FINAL, RunHandle
 from .journal import Journal
 from .keeping import Keeper
-from .lease import alive, this_worker, waiting
+from .lease import held, this_worker, waiting
 from .limits import now
 from .request import shared_caps
 from .spec import Spec
@@ -49,6 +49,8 @@ from .workshop import Workshop
 __all__ = ["Runner"]
 
 T = TypeVar("T")
+CANCEL_TRIES = 20
+"""How often `cancel` looks at a run that is taken up again before it could be ended."""
 STARTS = 8
 """Runs that begin together: each writes its first prompts at once, and all else waits for those."""
 
@@ -234,7 +236,7 @@ class Runner:
         told = {name: value for name, value in changes.items() if value is not None}
         told |= shared_caps(self.settings)
         run = await self.database.read(partial(resumable, prefix=prefix, owner=owner, changes=told))
-        if run.row.stop == "cancel" and not (run.row.status in FINAL or _alive(run.row)):
+        if run.row.stop == "cancel" and not (run.row.status in FINAL or held(run.row)):
             # It was asked of a process that did not live to hear it.
             await self.cancel(run.row.id)
             return await self._found(prefix, owner, **changes)
@@ -243,7 +245,7 @@ class Runner:
     async def _check_resumable(self, run: Resumable) -> None:
         """Raises `Running`, and what keeps the run from going on here."""
         row = run.row
-        if _alive(row):
+        if held(row):
             raise Running(
                 row.id, f"run {row.id} is still running ({row.worker}); `pnyx cancel {row.id}` stops it"
             )
@@ -253,20 +255,28 @@ class Runner:
             raise ConfigError(f"run {row.id} uses tools that are off now: {'; '.join(notes)}")
 
     async def cancel(self, prefix: str, owner: str | None = None) -> str:
-        """End a run for good, here or in another process. Returns its id. A finished one stays as it is."""
-        row = await self.database.read(lambda c: store.find(c, prefix, owner))
+        """End a run for good, wherever it runs; its id. Raises `Running` where it is taken up each time."""
+        for _ in range(CANCEL_TRIES):
+            row = await self.database.read(partial(store.find, prefix=prefix, owner=owner))
+            # It may be about to pause, or a worker may take it up in between: then look again.
+            if await self._try_cancel(row):
+                return row.id
+        raise Running(row.id, f"run {row.id} is taken up again at once; try `pnyx cancel {row.id}` again")
+
+    async def _try_cancel(self, row: store.RunRow) -> bool:
+        """Whether the run is over, or its process has been asked to end it; False: look at it again."""
         local = self._handles.get(row.id)
         if row.status in FINAL:
-            return row.id
+            return True
         if local is not None:
             local.cancel()
             await local.wait()
             await asyncio.sleep(0)
-            return await self.cancel(row.id)  # it may have been about to pause
-        if _alive(row):
+            return False
+        if held(row):
             await self.database.write(lambda c: store.patch(c, row.id, {"stop": "cancel"}))
             row = await self.database.read(lambda c: store.find(c, row.id))
-        if row.status not in FINAL and not _alive(row):
+        if row.status not in FINAL and not held(row):
             past = await self.database.read(lambda c: store.log(c, row.id))
             handle = self._again(row, Spec.from_json(row.spec), past)
             take = partial(
@@ -277,15 +287,15 @@ class Runner:
                     await self._keeper.take(taken, take)
                     await handle.end_cancelled()
             except Running:
-                return await self.cancel(row.id)  # a worker was faster
-        return row.id
+                return False  # a worker was faster
+        return True
 
     async def pause(self, run_id: str) -> None:
         """Have a run stop at once where it is, for its owner to go on with, here or in another process."""
         if (local := self._handles.get(run_id)) is not None:
             return local.kill()
         row = await self.database.read(lambda c: store.find(c, run_id))
-        if _alive(row):
+        if held(row):
             await self.database.write(lambda c: store.patch(c, run_id, {"stop": "pause"}))
         else:
             await self.database.write(lambda c: store.release(c, run_id, row.epoch))
@@ -386,8 +396,3 @@ class Runner:
             del self._handles[handle.run_id]
         if handle.stranded:
             self._keeper.let_go(handle.run_id, [handle.caller.journal.epoch])
-
-
-def _alive(row: store.RunRow) -> bool:
-    """Whether a process can be presumed to go on with the run."""
-    return alive(row.worker, row.heartbeat_at, time.time())
