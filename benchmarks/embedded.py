@@ -12,9 +12,9 @@ import sys
 import time
 from pathlib import Path
 
-from pnyx.providers.embedded import EmbeddedProvider, open_embedded
-from pnyx.providers.seam import Call, Message
-from pnyx.providers.weights import installed
+from pnyx.providers.base import Call, Message
+from pnyx.providers.embedded.provider import EmbeddedProvider, open_embedded
+from pnyx.providers.embedded.weights import installed
 
 PROMPT_WORDS = 400
 REPLY_TOKENS = 48

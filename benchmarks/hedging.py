@@ -17,15 +17,14 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.overhead import said, settings
+from pnyx.config.schema import Settings
 from pnyx.core.events import CallStarted
 from pnyx.core.models import Usage
+from pnyx.providers.base import Call, Completion
 from pnyx.providers.registry import Providers
-from pnyx.providers.seam import Call, Completion
-from pnyx.run.request import build
+from pnyx.run.resolve import build
 from pnyx.run.runner import Runner
-from pnyx.settings import Settings
-
-from .overhead import said, settings
 
 MEDIAN_S, TAIL_S, TAIL = 0.05, 1.0, 0.02
 

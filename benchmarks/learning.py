@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import mean
 
 from pnyx.core.stopping import ASK_ALL
-from pnyx.evaluate.recorded import read_recorded
+from pnyx.evaluate.replay.recorded import read_recorded
 from pnyx.reliability.accuracy import Answered
 from pnyx.reliability.stopping import settled
 from pnyx.reliability.weights import Weights, choose, equal, learn

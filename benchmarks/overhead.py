@@ -24,15 +24,15 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from pnyx.config.schema import Settings
 from pnyx.core.events import CallStarted
 from pnyx.core.models import Usage
+from pnyx.providers.base import Call, Completion
 from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers
-from pnyx.providers.seam import Call, Completion
 from pnyx.run.handle import RunHandle
-from pnyx.run.request import build
+from pnyx.run.resolve import build
 from pnyx.run.runner import Runner
-from pnyx.settings import Settings
 from tests.support.scripted import spawn
 
 WORDS = "The claim holds for {n} of the cases, and the evidence of case {m} is what decides the matter here. "
@@ -177,7 +177,7 @@ def start_up(folder: Path) -> tuple[float, ...]:
     provider = """
 import asyncio, sys
 from pnyx.providers.hosted import open_hosted
-from pnyx.providers.seam import Call, Message
+from pnyx.providers.base import Call, Message
 async def main():
     host = open_hosted("openai", base_url=sys.argv[1], api_key="none")
     for _ in range(4):

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from pnyx import protocols
 from pnyx.errors import PnyxError
-from pnyx.interfaces.opening import open_settings
-from pnyx.protocols.reckoning import reckon
-from pnyx.run.request import build
+from pnyx.interfaces.open_settings import open_settings
+from pnyx.protocols.call_bounds import reckon
+from pnyx.run.resolve import build
 from pnyx.run.result import Result
 from pnyx.run.runner import Runner
 

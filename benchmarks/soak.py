@@ -19,13 +19,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from benchmarks.overhead import settings
 from pnyx.core.events import CallFailed, CallFinished, CallStarted
-from pnyx.run.request import build
+from pnyx.run.resolve import build
 from pnyx.run.runner import Runner
 from pnyx.store import runs as store
 from tests.support.scripted import RemoteHost, spawn
-
-from .overhead import settings
 
 FAULTS: tuple[dict[str, object], ...] = (
     {"status": 429, "headers": {"Retry-After": "0"}},

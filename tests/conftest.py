@@ -11,7 +11,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from pnyx.paths import models_dir
+from pnyx.config.paths import models_dir
 from tests.support import network
 from tests.support.postgres import PostgresServer
 from tests.support.scripted import ScriptedHost

@@ -1,6 +1,6 @@
 """Who may import whom: DESIGN's "imports run downwards only", read from the sources.
 
-A layer is a folder of the package; the top-level modules but errors (settings, paths, trust) are one: config.
+A layer is a folder of the package.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.support.sources import PACKAGE, ROOT, modules
+from tests.support.sources import ROOT, modules
 
-BASE = {"errors"}
+BASE = {"errors", "_version"}
 BELOW: dict[str, set[str]] = {
+    "_version": set(),
     "errors": set(),
     "core": BASE,
     "config": BASE | {"core"},
@@ -58,8 +59,7 @@ def layer(name: str) -> str:
     parts = name.split(".")
     if len(parts) == 1:
         return "face"
-    special = {"__main__": "main", "errors": "errors"}
-    return special.get(parts[1]) or (parts[1] if (PACKAGE / parts[1]).is_dir() else "config")
+    return {"__main__": "main"}.get(parts[1], parts[1])
 
 
 def test_a_module_imports_only_from_its_own_layer_and_those_below() -> None:

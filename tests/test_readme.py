@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from pnyx.config import load
+from pnyx.config.load import load
 from pnyx.interfaces.cli import cli
 from tests.support.examples import blocks, linked, printed
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ._version import __version__ as __version__
+
 if TYPE_CHECKING:
-    from .config import load as load_settings
+    from .config.load import load as load_settings
     from .core.events import (
         Budget,
         CallFailed,
@@ -28,17 +30,7 @@ if TYPE_CHECKING:
     )
     from .core.models import Price, Seat, Usage
     from .core.phases import START, Phases, Transition
-    from .core.steps import (
-        Ask,
-        Brief,
-        Decision,
-        Dissent,
-        Option,
-        Panel,
-        Protocol,
-        Reply,
-        Schema,
-    )
+    from .core.steps import Ask, Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Schema
     from .core.text import Material
     from .errors import PnyxError, ProviderError
     from .interfaces.library import (
@@ -52,15 +44,13 @@ if TYPE_CHECKING:
         stream,
     )
     from .prompts import load as load_prompt
+    from .providers.base import Call, Completion, Message, Provider, ToolCall
     from .providers.fake import FakeProvider
-    from .providers.seam import Call, Completion, Message, Provider, ToolCall
     from .run.result import Result
     from .run.runner import Runner
 
-__version__ = "0.1.0"
-
 _HOMES = {
-    "load_settings": "config:load",
+    "load_settings": "config.load:load",
     "Budget": "core.events",
     "CallFailed": "core.events",
     "CallFinished": "core.events",
@@ -101,11 +91,11 @@ _HOMES = {
     "stream": "interfaces.library",
     "load_prompt": "prompts:load",
     "FakeProvider": "providers.fake",
-    "Call": "providers.seam",
-    "Completion": "providers.seam",
-    "Message": "providers.seam",
-    "Provider": "providers.seam",
-    "ToolCall": "providers.seam",
+    "Call": "providers.base",
+    "Completion": "providers.base",
+    "Message": "providers.base",
+    "Provider": "providers.base",
+    "ToolCall": "providers.base",
     "Result": "run.result",
     "Runner": "run.runner",
 }

@@ -21,7 +21,7 @@ PnyxError                         1  500
 ├── Full                          1  503   the server takes no more runs now
 ├── Cancelled                     1  409   the run was cancelled and is over
 ├── StoreError                    1  503   the database cannot be used; the message names it
-└── ProviderError                 1  502   one call failed; `kind` says how, see providers/seam.py
+└── ProviderError                 1  502   one call failed; `kind` says how, see providers/base.py
 """
 
 from __future__ import annotations

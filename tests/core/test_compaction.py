@@ -9,7 +9,7 @@ from pnyx.core.compaction import SHORTEST, fit, texts, tokens
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask, Panel, Schema
 from pnyx.core.text import LONGEST, Material, shorten
-from pnyx.core.toolcalls import ToolCall, ToolSpec, Turn
+from pnyx.core.tool_calls import ToolCall, ToolSpec, Turn
 from pnyx.prompts import load
 
 SEATS = (Seat("Participant A", "h:a"), Seat("Participant B", "h:b"))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.models import Seat
-from pnyx.core.tally import Tally, borda, break_tie, by_seat, majority_of, plurality, weighted
+from pnyx.core.tally import VoteCount, borda, break_tie, by_seat, majority_of, plurality, weighted
 
 LABELS = ("A", "B", "C", "D")
 labels = st.sampled_from(LABELS)
@@ -22,14 +22,14 @@ ranking = st.permutations(LABELS).flatmap(lambda order: st.integers(0, 4).map(la
 rankings = st.lists(ranking, max_size=8)
 
 
-def renamed(tally: Tally, names: Mapping[str, str]) -> tuple[object, ...]:
+def renamed(tally: VoteCount, names: Mapping[str, str]) -> tuple[object, ...]:
     counts = {names[label]: count for label, count in tally.counts.items()}
     return counts, sorted(names[label] for label in tally.leaders), tally.margin, tally.share
 
 
 def test_plurality_counts_support_leaders_margin_and_share() -> None:
     tally = plurality(["B", "A", "B", None, "C"])
-    assert tally == Tally({"B": 2, "A": 1, "C": 1}, ("B",), margin=1, share=0.5)
+    assert tally == VoteCount({"B": 2, "A": 1, "C": 1}, ("B",), margin=1, share=0.5)
     assert tally.winner == "B"
     assert list(tally.counts) == ["B", "A", "C"]
 
@@ -41,7 +41,7 @@ def test_a_tie_has_leaders_and_no_winner() -> None:
 
 @pytest.mark.parametrize("none", [[], [None], [None, None]])
 def test_without_votes_nobody_leads(none: list[None]) -> None:
-    assert plurality(none) == Tally({}, (), 0, 0)
+    assert plurality(none) == VoteCount({}, (), 0, 0)
     assert plurality(none, live=3).winner is None
 
 
@@ -135,8 +135,8 @@ def test_weights_that_are_equal_on_paper_tie() -> None:
 
 
 def test_a_vote_without_weight_is_counted_and_leads_nothing() -> None:
-    assert weighted(["A", "B"], [0, 2]) == Tally({"B": 2, "A": 0}, ("B",), 2, 1)
-    assert weighted(["A"], [0]) == Tally({"A": 0}, (), 0, 0)
+    assert weighted(["A", "B"], [0, 2]) == VoteCount({"B": 2, "A": 0}, ("B",), 2, 1)
+    assert weighted(["A"], [0]) == VoteCount({"A": 0}, (), 0, 0)
 
 
 @pytest.mark.parametrize("weight", [-1, -1e-300, math.nan, math.inf])

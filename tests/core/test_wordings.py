@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from pnyx.core import _declining, _hedges, sycophancy
-from pnyx.core._praise import CONCEDED, PRAISE
+from pnyx.core.sycophancy import detect, hedges, refusal
+from pnyx.core.sycophancy.praise import CONCEDED, PRAISE
 
 PATTERNS = [
     *(pattern for _, pattern in (*CONCEDED, *PRAISE)),
-    *(getattr(module, name) for module in (_declining, _hedges) for name in module.__all__),
-    sycophancy._RULE.pattern,
-    sycophancy._TURN.pattern,
+    *(getattr(module, name) for module in (refusal, hedges) for name in module.__all__),
+    detect._RULE.pattern,
+    detect._TURN.pattern,
 ]
 ALL = "".join(map(chr, range(sys.maxunicode + 1)))
 Node = tuple[Any, Any]
@@ -88,7 +88,7 @@ def literals(nodes: Iterable[Any]) -> Iterator[str]:
 
 def test_lower_case_is_what_a_pattern_sees_that_ignores_case() -> None:
     named = {c for pattern in PATTERNS for c in literals(parser.parse(pattern))}
-    lower = ALL.translate(sycophancy._LOWER)
+    lower = ALL.translate(detect._LOWER)
     assert len(lower) == len(ALL)
     for c in named:
         alike = set(re.findall(re.escape(c), ALL, re.IGNORECASE))

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from pnyx.config.schema import ToolsSettings
 from pnyx.core.models import Seat
 from pnyx.core.steps import All, Ask, Panel, Reply, Use
 from pnyx.core.text import Draft
-from pnyx.core.toolcalls import ToolCall, ToolResult
+from pnyx.core.tool_calls import ToolCall, ToolResult
 from pnyx.errors import SeatAbsent
-from pnyx.settings import ToolsSettings
 
 A = Seat("Participant A", "lab:a")
 DRAFT = Draft("t", "0", ("Look it up.",))

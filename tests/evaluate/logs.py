@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pnyx.evaluate.log import Arm, Kind, Log, Row
+from pnyx.evaluate.analysis.log import Arm, Kind, Log, Row
 
 TARGET = "42"
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.trial import KEY, Trial
 from tests.support.scripted import ScriptedHost
-
-from .trial import KEY, Trial
 
 
 @pytest.fixture(scope="session", autouse=True)

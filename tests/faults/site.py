@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from tests.faults.test_server import Server, until
+from tests.faults.trial import Trial, soon
 from tests.support.sources import ROOT
-
-from .test_server import Server, until
-from .trial import Trial, soon
 
 __all__ = ["ASK", "CALLS", "Site", "Worker", "serving"]
 

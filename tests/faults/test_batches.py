@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.trial import Trial, most_memory, soon
 from tests.support.books import Books
-
-from .trial import Trial, most_memory, soon
 
 VOTERS = ("-p", "voting", "--concurrency", "4")
 GIGABYTE = 1 << 30

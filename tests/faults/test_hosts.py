@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 import pnyx
-from pnyx.interfaces.opening import open_settings
-from pnyx.run.circuit import PAUSE_S, RUNS, Circuits
+from pnyx.interfaces.open_settings import open_settings
+from pnyx.run.circuit_breaker import PAUSE_S, RUNS, CircuitBreakers
 from pnyx.run.runner import Runner
+from tests.faults.trial import KEY, RETRIES, Trial
 from tests.support.books import Run
-
-from .trial import KEY, RETRIES, Trial
 
 
 def outcomes(run: Run, model: str = "lab:beta") -> list[str]:
@@ -158,7 +157,7 @@ def test_a_host_that_is_down_keeps_only_the_first_runs_of_a_process_waiting(tria
 
     async def runs() -> list[pnyx.Result]:
         async with Runner.open(open_settings()) as runner:
-            runner.workshop.circuits = Circuits(lambda: clock[0])
+            runner.resources.circuits = CircuitBreakers(lambda: clock[0])
             results = [await run(runner) for _ in range(RUNS + 1)]
             results.append(await run(runner, rounds=2, budget_usd=0.0175))
             trial.host.on("beta")

@@ -9,10 +9,9 @@ import sys
 import pytest
 
 from pnyx.core.models import Price
+from tests.faults.trial import PRICES, Trial, soon
 from tests.support.books import Run
 from tests.support.sources import ROOT
-
-from .trial import PRICES, Trial, soon
 
 PROCESSES, RUNS = 4, 10
 COSTLY = {"prompt_tokens": 6_000, "completion_tokens": 3_000, "total_tokens": 9_000}

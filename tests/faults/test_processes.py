@@ -20,9 +20,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pnyx.protocols import names
+from tests.faults.trial import Trial, soon
 from tests.support.books import Books, Run
-
-from .trial import Trial, soon
 
 KILLS = int(os.environ.get("PNYX_KILLS", "20"))
 PROTOCOLS = sorted(names())

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from contextlib import closing
 
-from .trial import Trial
+from tests.faults.trial import Trial
 
 EVENTS = 10_000
 

@@ -16,9 +16,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.faults.trial import Trial, most_memory
 from tests.support.serving import events_of
-
-from .trial import Trial, most_memory
 
 RUNS, CALLS = int(os.environ.get("PNYX_RUNS", "1000")), 12
 MOST_MEMORY = 1.5 * 2**30

@@ -17,17 +17,16 @@ from pathlib import Path
 import pytest
 
 import pnyx
-from pnyx.interfaces.opening import open_settings
+from pnyx.interfaces.open_settings import open_settings
 from pnyx.run.runner import Runner
 from pnyx.store import engine
 from pnyx.store.schema import REVISION
+from tests.faults.trial import Trial, soon
 from tests.interfaces.shell import Done
 from tests.support import fsyncs
 from tests.support.disks import small_disk
 from tests.support.postgres import PostgresServer
 from tests.support.sources import ROOT
-
-from .trial import Trial, soon
 
 TOLD = {"prompt_tokens": 500, "completion_tokens": 500, "total_tokens": 1000}
 LONG = "The wall is long, and it has stones. " * 1_500

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 import pnyx
+from tests.faults.trial import KEY, RETRIES, Trial
 from tests.support.books import Run
 from tests.support.hosting import stalls
-
-from .trial import KEY, RETRIES, Trial
 
 BODIES = {
     "HTML": b"<html><b>It works!</b></html>",

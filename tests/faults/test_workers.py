@@ -16,15 +16,14 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from tests.faults.site import ASK, CALLS, Site, Worker
+from tests.faults.test_processes import silent, stopped
+from tests.faults.test_server import resumed, until
+from tests.faults.trial import Trial, soon
 from tests.support.assistants import over_http
 from tests.support.books import Books, Run
 from tests.support.postgres import PostgresServer
 from tests.support.serving import events_of
-
-from .site import ASK, CALLS, Site, Worker
-from .test_processes import silent, stopped
-from .test_server import resumed, until
-from .trial import Trial, soon
 
 
 @pytest.fixture

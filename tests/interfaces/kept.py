@@ -7,9 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from tests.interfaces.shell import Done, pnyx
 from tests.support.script import Request
-
-from .shell import Done, pnyx
 
 __all__ = ["council", "exported", "member", "state", "tree"]
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from pnyx import protocols
+from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import served
-
-from .shell import pnyx
 
 OURS = [
     *("aggregate", "auto", "consensus", "council", "decompose"),

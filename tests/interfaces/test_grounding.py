@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.protocols.grounding import citations
+from pnyx.protocols.shared.grounding import citations
+from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 from tests.support.searching import Searching
-
-from .shell import pnyx
 
 FOUND = [
     {"title": "Owls", "url": "https://owls.example/", "content": "They turn their heads by 270 degrees."},

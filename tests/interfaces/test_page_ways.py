@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.interfaces.conftest import CONFIG
 from tests.support.browsing import Serve, Tab, serving
 from tests.support.scripted import ScriptedHost
-
-from .conftest import CONFIG
 
 SAID = "First it was weighed, and then it was found to be so.\n\nFinal answer: 42"
 GONE = ("net::ERR_", "status of 401")

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.interfaces.shell import pnyx, screen, spawn
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import served
 from tests.support.sources import ROOT
-
-from .shell import pnyx, screen, spawn
 
 HOSTILE = "\x1b[2J Renting is \u202echeaper [bold]today[/bold] <b>everywhere</b>.\nFinal answer: rent"
 SINGLE = ("ask", "-p", "single", "-m", "lab:alpha", "--json")

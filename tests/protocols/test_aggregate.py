@@ -13,8 +13,8 @@ from pnyx.core.steps import Ask, Panel, Reply
 from pnyx.core.text import Draft, Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.aggregate import PHASES, PROTOCOL
-from pnyx.protocols.reckoning import reckon
-from pnyx.protocols.reviews import Review
+from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.shared.review import Review
 from tests.support.driven import Say
 from tests.support.driving import Nested, kind, seat
 

@@ -12,7 +12,7 @@ from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum
 from pnyx.protocols import get
 from pnyx.protocols.auto import PHASES, PROTOCOL
-from pnyx.protocols.reckoning import reckon
+from pnyx.protocols.call_bounds import reckon
 from tests.support.driven import Say
 from tests.support.driving import Nested, kind, seat
 

@@ -14,16 +14,16 @@ from pnyx.core.models import Seat
 from pnyx.core.steps import Brief, Decision, Panel, Protocol
 from pnyx.errors import ProviderError
 from pnyx.protocols import get
-from pnyx.protocols.reckoning import reckon
-from pnyx.providers.seam import Call
+from pnyx.protocols.call_bounds import reckon
+from pnyx.providers.base import Call
 from pnyx.run.drive import drive
 from pnyx.run.limits import Limits
 from pnyx.run.result import Result
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.houses import House
 from tests.support.panels import Host, Killed, caller, fresh, seats
+from tests.support.processes import House
 
 SEATS = seats("h:large", "h:mid", "h:small")
 LIMITS = Limits(30.0, 200, 0, seed=7)

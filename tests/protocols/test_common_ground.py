@@ -10,7 +10,7 @@ import pytest
 import pnyx
 from pnyx.core.steps import Decision
 from pnyx.errors import NoQuorum, ProviderError
-from pnyx.interfaces.transcript import Transcript
+from pnyx.interfaces.views.transcript import Transcript
 from pnyx.protocols import get, names
 from tests.support.everyone import QUESTION, SEATS, Sitting, sit
 

@@ -12,9 +12,9 @@ from pnyx.core.models import Price, Seat
 from pnyx.core.phases import START
 from pnyx.core.steps import All, Ask, Brief, Decision, Enter, Panel, Reply
 from pnyx.errors import IllegalPhase, NoQuorum, SeatAbsent, UsageError
-from pnyx.protocols.challenging import challengers
+from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.consensus import CAPS, PHASES, PROTOCOL
-from pnyx.protocols.reckoning import reckon
+from pnyx.protocols.shared.challenge import challengers
 from tests.support import driven
 
 FLAW = "The claim that nobody needs backups is false: disks fail at 1 % a year."

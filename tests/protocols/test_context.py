@@ -9,7 +9,7 @@ import pytest
 
 import pnyx
 from pnyx import protocols
-from pnyx.settings import Settings
+from pnyx.config.schema import Settings
 from tests.support.scripted import ScriptedHost
 
 PLAN = {

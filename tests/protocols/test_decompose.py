@@ -12,8 +12,8 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Dissent, Reply, Run
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.decompose import PHASES, PROTOCOL
-from pnyx.protocols.reckoning import reckon
 from tests.support.driving import Nested, kind, seat
 
 A, B, C = seat("A", 2.0, 3.0), seat("B", 9.0, 2.0), seat("C", 4.0, 1.0)

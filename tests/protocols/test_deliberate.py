@@ -14,8 +14,8 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Reply
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.deliberate import PHASES, PROTOCOL
-from pnyx.protocols.reckoning import reckon
 from tests.support.driven import Say
 from tests.support.driving import Nested, kind, seat
 

@@ -13,8 +13,8 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.moa import PHASES, PROTOCOL
-from pnyx.protocols.reckoning import reckon
 from tests.support.driven import Driven, Say, kind, seat
 
 A, B, C = seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "three:mid")

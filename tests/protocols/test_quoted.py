@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from pnyx.core.parsing.authorship import own_lines
 from pnyx.core.regex import regex
 from pnyx.core.steps import Reply
 from pnyx.core.text import Draft
-from pnyx.core.voice import own_lines
-from pnyx.protocols.council_texts import parted
-from pnyx.protocols.reviews import Review
+from pnyx.protocols.council.texts import parted
+from pnyx.protocols.shared.review import Review
 from pnyx.protocols.voting import PROTOCOL
 from tests.support.driven import Driven, kind, seat
 

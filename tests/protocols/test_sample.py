@@ -12,7 +12,7 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
-from pnyx.protocols.reckoning import reckon
+from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.sample import PHASES, PROTOCOL
 from tests.support.driven import Driven, Say, seat
 

@@ -7,7 +7,7 @@ import pytest
 from pnyx.core.phases import START
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, SeatAbsent
-from pnyx.protocols.reckoning import reckon
+from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.single import PHASES, PROTOCOL
 from tests.support.driven import Driven, seat
 

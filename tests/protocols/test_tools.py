@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import pnyx
+from pnyx.config.schema import Settings, ToolsSettings
 from pnyx.core.events import CallFinished, Event, RunFinished, RunStarted, ToolCalled
-from pnyx.settings import Settings, ToolsSettings
 from tests.support.script import Request
 from tests.support.scripted import ScriptedHost
 

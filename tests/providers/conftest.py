@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from pnyx.errors import NotFound
-from pnyx.providers.weights import find
+from pnyx.providers.embedded.weights import find
 from tests.conftest import MODELS
 
-PULL = "import sys; from pnyx.providers.weights import pull; pull('smollm2-135m')"
+PULL = "import sys; from pnyx.providers.embedded.weights import pull; pull('smollm2-135m')"
 
 
 @pytest.fixture(scope="session")

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pnyx.config.schema import KINDS, ModelSettings, ProviderSettings, Settings
 from pnyx.core.models import Price, Usage
 from pnyx.errors import ConfigError, NotFound, UsageError
 from pnyx.providers.catalogue import STRONG, Catalogue, parse_seats, seats
+from pnyx.providers.embedded.weights_table import KNOWN
 from pnyx.providers.prices import look_up
-from pnyx.providers.weights_table import KNOWN
-from pnyx.settings import KINDS, ModelSettings, ProviderSettings, Settings
 
 TODAY = date(2026, 11, 20)
 
@@ -300,7 +300,7 @@ def test_models_of_the_default_panel_are_in_the_snapshot(ref: str) -> None:
 
 
 def test_own_hosts_are_those_that_the_adapters_ask() -> None:
-    from pnyx.providers._sdks import KINDS as HOSTED
+    from pnyx.providers.hosted.kinds import KINDS as HOSTED
 
     hosts = {kind: urlsplit(known.base_url).netloc for kind, known in HOSTED.items() if known.needs_key}
     assert hosts == {name: kind.host for name, kind in KINDS.items() if kind.host}
@@ -310,7 +310,7 @@ def test_the_snapshot_is_not_loaded_for_a_panel_that_does_not_need_it() -> None:
     code = (
         "import sys\n"
         "from pnyx.providers.catalogue import Catalogue, seats\n"
-        "from pnyx.settings import *\n"
+        "from pnyx.config.schema import *\n"
         "providers = {'lab': ProviderSettings(kind='openai', base_url='http://127.0.0.1:1')}\n"
         "seats(Catalogue(Settings(providers=providers)), ['embedded:smollm2-135m', 'ollama:x', 'lab:y'])\n"
         "heavy = {'genai_prices', 'pydantic_ai', 'httpx', 'httpx2', 'xllamacpp', 'sqlalchemy', 'rich'}\n"

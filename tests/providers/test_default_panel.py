@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from pnyx.config.schema import ModelSettings, ProviderSettings, Settings
 from pnyx.errors import ConfigError
 from pnyx.providers.catalogue import STRONG, DefaultPanel, default_panel
-from pnyx.providers.weights_table import KNOWN
-from pnyx.settings import ModelSettings, ProviderSettings, Settings
+from pnyx.providers.embedded.weights_table import KNOWN
 
 
 def lab(**more: Any) -> dict[str, ProviderSettings]:

@@ -7,8 +7,8 @@ import pytest
 from pnyx.core.models import Usage
 from pnyx.errors import ProviderError
 from pnyx.providers import fake
+from pnyx.providers.base import Call, Completion, Message, Provider
 from pnyx.providers.fake import FakeProvider
-from pnyx.providers.seam import Call, Completion, Message, Provider
 
 CALL = Call("any", (Message("system", "be brief"), Message("user", "hello there")), max_tokens=10)
 

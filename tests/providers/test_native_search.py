@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from pnyx.config.schema import Settings
 from pnyx.core.models import Usage
+from pnyx.providers.base import ToolSpec, can_search
 from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers
-from pnyx.providers.seam import ToolSpec, can_search
-from pnyx.settings import Settings
 from tests.support.hosting import KEY, ask, opened, openrouter, ways
 from tests.support.scripted import ScriptedHost
 from tests.support.searched import LEAD

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from pnyx.config.schema import ProviderSettings, Settings, StorageSettings
 from pnyx.errors import ConfigError, ProviderError
 from pnyx.providers import registry
+from pnyx.providers.base import Call, Completion, Message, Provider, opened
 from pnyx.providers.catalogue import Catalogue
 from pnyx.providers.registry import Providers
-from pnyx.providers.seam import Call, Completion, Message, Provider, opened
-from pnyx.settings import ProviderSettings, Settings, StorageSettings
 from tests.support.scripted import ScriptedHost
 
 CALL = Call("alpha", (Message("user", "hello"),), max_tokens=20)
@@ -145,8 +145,8 @@ import asyncio, sys, threading
 from pnyx.errors import ProviderError
 from pnyx.providers.catalogue import Catalogue
 from pnyx.providers.registry import Providers
-from pnyx.providers.seam import Call, Message
-from pnyx.settings import ProviderSettings, Settings
+from pnyx.providers.base import Call, Message
+from pnyx.config.schema import ProviderSettings, Settings
 
 threads = {}
 def note(event, arguments):
@@ -164,7 +164,7 @@ async def main():
     await providers.close()
 
 asyncio.run(main())
-for name in ("pnyx.providers.hosted", "pydantic_ai.direct", "openai"):
+for name in ("pnyx.providers.hosted.provider", "pydantic_ai.direct", "openai"):
     assert threads[name] is not threading.main_thread(), name
 """
     paths = os.pathsep.join(filter(None, sys.path))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pnyx.store import Database
-from tests.support.houses import House
 from tests.support.panels import Host
+from tests.support.processes import House
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from pnyx.core.models import Seat, Usage
 from pnyx.core.steps import Brief, Decision, Panel, Reply
 from pnyx.core.text import Draft
 from pnyx.protocols import get
-from pnyx.providers.seam import Call, Completion
+from pnyx.providers.base import Call, Completion
 from pnyx.run.limits import Limits
 from pnyx.run.spec import Spec
-from tests.support.houses import PANEL, House, account_of, spec, well_formed
 from tests.support.panels import Host
+from tests.support.processes import PANEL, House, account_of, spec, well_formed
 
 
 class Council(Host):

@@ -11,8 +11,8 @@ from pnyx.core.events import CallFinished, CallStarted, Event
 from pnyx.errors import Fenced
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.houses import House, account_of, said, well_formed
 from tests.support.panels import Host
+from tests.support.processes import House, account_of, said, well_formed
 
 
 async def test_a_run_is_paused_and_resumed(database_url: str) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from pnyx.core.models import Seat
 from pnyx.core.phases import START, Phases, Transition
-from pnyx.core.steps import Ask, Brief, Decision, Enter, Panel, Protocol, Reply, Tell, Use
+from pnyx.core.steps import Ask, Brief, Decision, Enter, Panel, Protocol, Reply, Tally, Use
 from pnyx.core.text import Draft
-from pnyx.core.toolcalls import ToolResult
+from pnyx.core.tool_calls import ToolResult
 from pnyx.errors import Halted, IllegalPhase, NoQuorum, ScriptError, SeatAbsent, StoreError
 from pnyx.run.drive import Where, drive
 from tests.support.panels import seats
@@ -45,7 +45,7 @@ class Performer:
         self.keys.append(key)
         return ToolResult(f"{step.tool}: {step.arguments}")
 
-    async def tell(self, key: str, step: Tell, where: Where) -> None:
+    async def tell(self, key: str, step: Tally, where: Where) -> None:
         self.keys.append(key)
 
     async def close(self, key: str, late: Sequence[int], where: Where) -> None:

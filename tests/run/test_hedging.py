@@ -10,11 +10,11 @@ from pnyx.core.events import CallFailed, CallFinished, CallStarted
 from pnyx.core.models import Usage
 from pnyx.errors import ProviderError
 from pnyx.protocols import get
-from pnyx.providers.seam import Call, Completion
+from pnyx.providers.base import Call, Completion
 from pnyx.run.hedging import ENOUGH, SAVED, SHARE, Hedging
 from pnyx.run.limits import Gate, Limits
-from tests.support.houses import House, account_of, spec, well_formed
 from tests.support.panels import Host
+from tests.support.processes import House, account_of, spec, well_formed
 
 SLOW = 30.0
 
@@ -47,7 +47,7 @@ async def asked(make: Callable[[Host], House], host: Slow, **changes: object) ->
     """A run of `single`, of a model whose calls take next to no time."""
     house = make(host)
     for _ in range(120):
-        house.runner.workshop.hedging.took("h:large", 0.02)
+        house.runner.resources.hedging.took("h:large", 0.02)
     limits = Limits(call_deadline_s=60.0, max_output_tokens=200, retries=0, hedge=True)
     wanted = replace(spec(**changes), protocol="single", options=get("single").settle({}), limits=limits)
     handle = await house.runner.start(wanted)
@@ -140,7 +140,7 @@ async def test_a_second_request_that_the_rate_held_back_is_not_sent_once_the_fir
 
     def slowly(host: Host) -> House:
         house = make(host)
-        house.runner.workshop.gates["h"] = Gate(8, per_minute=60)
+        house.runner.resources.gates["h"] = Gate(8, per_minute=60)
         return house
 
     house, run_id = await asked(slowly, host)

@@ -10,21 +10,14 @@ from typing import Any
 
 import pytest
 
-from pnyx.core.events import (
-    Budget,
-    CallFailed,
-    CallFinished,
-    CallStarted,
-    RunFinished,
-    to_json,
-)
+from pnyx.core.events import Budget, CallFailed, CallFinished, CallStarted, RunFinished, to_json
 from pnyx.core.models import Usage
 from pnyx.errors import ConfigError
-from pnyx.providers.seam import Call, Completion
+from pnyx.providers.base import Call, Completion
 from pnyx.run.result import Summary, exit_code
 from pnyx.store import ledger
-from tests.support.houses import House, account_of, said, well_formed
 from tests.support.panels import Host, seats
+from tests.support.processes import House, account_of, said, well_formed
 
 
 async def test_the_ledger_is_the_sum_of_journaled_calls(make: Callable[[Host], House]) -> None:
@@ -209,12 +202,12 @@ async def test_a_cap_that_a_batch_is_given_while_one_of_its_runs_is_taken_up_sta
     handle = await house.start(options={"rounds": 1}, batch="b1", batch_own=True, batch_usd=1.0)
     handle.kill()
     await handle.result()
-    prepare = house.runner.workshop.prepare
+    prepare = house.runner.resources.prepare
 
     async def meanwhile(spec: Any) -> Any:
         await house.database.write(lambda c: ledger.open_account(c, "batch:b1", 1))
         return await prepare(spec)
 
-    monkeypatch.setattr(house.runner.workshop, "prepare", meanwhile)
+    monkeypatch.setattr(house.runner.resources, "prepare", meanwhile)
     assert (await (await house.runner.resume(handle.run_id)).result()).stop_reason == "budget"
     assert (await house.database.read(lambda c: ledger.read_account(c, "batch:b1"))).cap_nusd == 1

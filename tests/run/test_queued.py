@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from pnyx.errors import Running
-from pnyx.interfaces.records import read_run
+from pnyx.interfaces.views.records import read_run
 from pnyx.run.lease import waiting
 from pnyx.run.runner import Runner
 from pnyx.store import runs as store
-from tests.support.houses import House, account_of, die, said, spec, well_formed
 from tests.support.panels import Host
+from tests.support.processes import House, account_of, die, said, spec, well_formed
 
 
 def worker_of(house: House) -> House:
@@ -131,13 +131,13 @@ async def test_a_cancel_that_comes_while_a_run_is_taken_up_is_not_lost(make: Cal
     house = make(Host(said))
     handle = await house.start(options={"rounds": 1}, budget_usd=1e-9)
     await handle.result()
-    prepare = house.runner.workshop.prepare
+    prepare = house.runner.resources.prepare
 
     async def meanwhile(spec: Any) -> Any:
         await house.database.write(lambda c: store.patch(c, handle.run_id, {"stop": "cancel"}))
         return await prepare(spec)
 
-    house.runner.workshop.prepare = meanwhile  # type: ignore[method-assign]
+    house.runner.resources.prepare = meanwhile  # type: ignore[method-assign]
     with pytest.raises(Running):
         await house.runner.resume(handle.run_id, budget_usd=1.0)
     assert (await (await house.runner.resume(handle.run_id)).result()).status == "cancelled"

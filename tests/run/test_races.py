@@ -20,18 +20,18 @@ from pnyx.core.decision import Status
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, RunFinished
 from pnyx.core.models import Price, Usage
 from pnyx.errors import NotFound, ProviderError, Running
-from pnyx.interfaces.records import read_run
+from pnyx.interfaces.views.records import read_run
 from pnyx.protocols import get
+from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
-from pnyx.providers.seam import Call, Completion
-from pnyx.run.calls import Caller
 from pnyx.run.limits import Gate, Limits
+from pnyx.run.performer import Caller
 from pnyx.run.result import Result, exit_code
 from pnyx.run.runner import CANCEL_TRIES
 from pnyx.store import ledger
 from pnyx.store import runs as store
-from tests.support.houses import PANEL, House, account_of, die, said, spec, well_formed
 from tests.support.panels import Host
+from tests.support.processes import PANEL, House, account_of, die, said, spec, well_formed
 
 Make = Callable[[Host], House]
 
@@ -54,13 +54,13 @@ async def test_a_run_that_went_on_after_it_was_looked_at_is_not_taken(make: Make
     await one.runner._keeper.close()
     lapsed = {"heartbeat_at": time.time() - 31, "worker": "elsewhere:1:1"}
     await two.database.write(lambda c: store.patch(c, handle.run_id, lapsed))
-    prepare = two.runner.workshop.prepare
+    prepare = two.runner.resources.prepare
 
     async def meanwhile(spec: Any) -> Any:
         await handle.result()
         return await prepare(spec)
 
-    two.runner.workshop.prepare = meanwhile  # type: ignore[method-assign]
+    two.runner.resources.prepare = meanwhile  # type: ignore[method-assign]
     with pytest.raises(Running):
         await two.runner.resume(handle.run_id)
     assert two.host.sent == []
@@ -148,7 +148,7 @@ async def test_who_only_tried_to_take_a_run_takes_nothing_from_who_has_it(make: 
 @pytest.mark.parametrize("gate", [Gate(8, per_minute=6), Gate(1)], ids=["rate", "concurrency"])
 async def test_waiting_at_the_gate_heeds_the_deadline_and_an_interrupt(make: Make, gate: Gate) -> None:
     house = make(Host(said, pause=8.0))
-    house.runner.workshop.gates["h"] = gate
+    house.runner.resources.gates["h"] = gate
     await house.start(options={"rounds": 1})
     await asyncio.sleep(0.1)
     began = time.monotonic()

@@ -18,7 +18,7 @@ from pnyx.core.phases import Phases
 from pnyx.core.steps import Ask, Brief, Decision, Panel, Protocol
 from pnyx.core.text import Draft
 from pnyx.errors import NoQuorum, ProviderError, SeatAbsent
-from pnyx.providers.seam import Call
+from pnyx.providers.base import Call
 from pnyx.run.drive import drive
 from pnyx.store import Database
 from pnyx.store import runs as store

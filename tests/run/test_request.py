@@ -1,42 +1,31 @@
-"""What a run is made of: what is asked, over what is configured, over what holds by itself."""
+"""What a program asks, as data: what is wrong with it is told in words."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from math import inf, nan
 from typing import Any
 
 import pytest
 
-from pnyx.config import load
-from pnyx.run.request import build
-
-THREE_ROUNDS, ONE_ROUND, SIX_ROUNDS = 3, 1, 6
+from pnyx.errors import UsageError
+from pnyx.run.request import Asked
 
 
-@pytest.fixture
-def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings and no key, and a model file that is here."""
-    (tmp_path / "mine.gguf").write_bytes(b"GGUF")
-    monkeypatch.setenv("PNYX_MODELS", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.mark.usefixtures("embedded")
 @pytest.mark.parametrize(
-    ("asked", "configured", "rounds"),
+    ("given", "told"),
     [
-        ({}, None, ONE_ROUND),
-        ({}, "4", 4),
-        ({"preset": "quick"}, "4", ONE_ROUND),
-        ({"preset": "deep"}, "4", SIX_ROUNDS),
-        ({"preset": "deep"}, None, SIX_ROUNDS),
-        ({"options": {"rounds": 2}}, "4", 2),
-        ({"panel": ["ollama:a*3"]}, None, THREE_ROUNDS),
+        ({"models": ["m:x"] * 101}, "models must have at most 100 entries, not 101"),
+        ({"responses": ["yes"] * 101}, "responses must have at most 100 entries, not 101"),
+        ({"roles": {str(n): "critic" for n in range(101)}}, "roles must have at most 100 entries"),
+        ({"options": {str(n): 1 for n in range(101)}}, "options must have at most 100 entries"),
+        ({"budget_usd": 1e10}, "budget_usd must be at most 1000000000, not 10000000000.0"),
+        ({"options": {"x": inf}}, "options.x must be a finite number, not inf"),
+        ({"options": {"x": [1, -inf]}}, "options.x must be a finite number, not -inf"),
+        ({"responses": [{"answer": nan}]}, "responses.0 must be a finite number, not nan"),
+        ({"options": {"x": {}, "y": inf}}, "options.x must be text, not an object"),
     ],
 )
-def test_the_default_panels_quick_form_yields_to_what_is_configured_and_both_to_what_is_asked(
-    monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], configured: str | None, rounds: int
-) -> None:
-    if configured:
-        monkeypatch.setenv("PNYX_CONSENSUS_ROUNDS", configured)
-    assert build(load(), "Why?", **asked).options["rounds"] == rounds
+def test_what_is_too_much_is_told_with_how_much_there_may_be(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Asked.parse({"question": "Why?", **given})
+    assert str(caught.value) == told

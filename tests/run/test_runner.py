@@ -9,24 +9,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from pnyx.core.events import (
-    CallFailed,
-    CallStarted,
-    Event,
-    RunFinished,
-    RunStarted,
-    Token,
-)
+from pnyx.core.events import CallFailed, CallStarted, Event, RunFinished, RunStarted, Token
 from pnyx.core.steps import Protocol
 from pnyx.errors import Diverged, NotFound, ProviderError, UsageError
-from pnyx.interfaces.outcome import headline
+from pnyx.interfaces.views.outcome import headline
 from pnyx.protocols import get
-from pnyx.providers.seam import Call, Completion
+from pnyx.providers.base import Call, Completion
 from pnyx.run.result import Result, exit_code
 from pnyx.store import runs as store
 from pnyx.tools import Toolbox
-from tests.support.houses import PANEL, House, said, well_formed
 from tests.support.panels import Host
+from tests.support.processes import PANEL, House, said, well_formed
 
 CONTRACT = [
     *("run_id", "status", "protocol", "question", "answer", "final_answer", "confidence", "confidence_rule"),
@@ -213,7 +206,7 @@ async def test_a_run_has_its_own_tools_and_none_that_another_run_opened(
     make: Callable[[Host], House],
 ) -> None:
     house = make(Host(said))
-    house.runner.workshop.toolbox = Toolbox({"read_file": object()})  # type: ignore[dict-item]
+    house.runner.resources.toolbox = Toolbox({"read_file": object()})  # type: ignore[dict-item]
     handle = await house.start(options={"rounds": 1})
     assert dict(handle.caller.toolbox.tools) == {}
     await handle.result()

@@ -12,10 +12,10 @@ from pnyx.core.events import CallFailed, CallFinished, Event, RunFinished, Token
 from pnyx.core.models import Usage
 from pnyx.errors import ProviderError
 from pnyx.protocols import get
+from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
-from pnyx.providers.seam import Call, Completion
-from tests.support.houses import PANEL, House, said
 from tests.support.panels import Host
+from tests.support.processes import PANEL, House, said
 
 Make = Callable[[Host], House]
 KEY = "sk-planted-0123456789"

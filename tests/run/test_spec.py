@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pnyx.errors import UsageError
-from tests.support.houses import spec
+from tests.support.processes import spec
 
 AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "warn_usd", "deadline_s")
 

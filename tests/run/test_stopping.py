@@ -11,24 +11,19 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from pnyx.core.events import (
-    CallFailed,
-    CallFinished,
-    CallStarted,
-    ToolCalled,
-)
-from pnyx.core.toolcalls import ToolCall, ToolSpec
+from pnyx.core.events import CallFailed, CallFinished, CallStarted, ToolCalled
+from pnyx.core.tool_calls import ToolCall, ToolSpec
 from pnyx.errors import Diverged, Fenced, Interrupted, StoreError, UsageError
 from pnyx.prompts import load as load_prompt
-from pnyx.providers.seam import Call, Completion
+from pnyx.providers.base import Call, Completion
 from pnyx.run.batch import Batch
 from pnyx.run.handle import RunHandle
-from pnyx.run.keeping import POLL_S
+from pnyx.run.lease_keeper import POLL_S
 from pnyx.run.result import exit_code
 from pnyx.store import runs as store
 from pnyx.tools import Toolbox
-from tests.support.houses import PANEL, House, account_of, said, spec, well_formed
 from tests.support.panels import Host
+from tests.support.processes import PANEL, House, account_of, said, spec, well_formed
 
 
 async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(make: Callable[[Host], House]) -> None:
@@ -107,7 +102,7 @@ class Curious(Host):
 
 
 async def looking(house: House, tool: Looking, **changes: Any) -> RunHandle:
-    house.runner.workshop.toolbox = Toolbox({"look": tool})
+    house.runner.resources.toolbox = Toolbox({"look": tool})
     options = {"samples": 1}
     return await house.start(
         protocol="sample", options=options, seats=PANEL[:1], tools=("look",), tool_turns=2, **changes

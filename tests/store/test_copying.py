@@ -16,8 +16,8 @@ from pnyx.store import Database, keys, outcomes
 from pnyx.store import runs as store
 from pnyx.store.copying import KEPT, backup, restore
 from pnyx.store.schema import events, runs
-from tests.support.houses import House, said
 from tests.support.panels import Host
+from tests.support.processes import House, said
 
 
 def everything(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:

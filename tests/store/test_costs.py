@@ -10,12 +10,12 @@ from sqlalchemy import text
 
 from pnyx.core.events import CallFinished
 from pnyx.errors import ProviderError
-from pnyx.providers.seam import Call
+from pnyx.providers.base import Call
 from pnyx.run.result import Result
 from pnyx.store import Database
 from pnyx.store.costs import Spent, spending
-from tests.support.houses import House, said
 from tests.support.panels import Host, seats
+from tests.support.processes import House, said
 
 
 def flaky(call: Call) -> str | Exception:

@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
-from .serving import OWN, Served
+from tests.support.serving import OWN, Served
 
 __all__ = ["HELLO", "Era", "Heard", "at_home", "over_http", "text_of"]
 

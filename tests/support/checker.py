@@ -21,10 +21,9 @@ from typing import Any
 from unittest import mock
 
 from pnyx.core.models import Price, Usage
-
-from .books import Attempt, Books, Run, nusd
-from .script import Request
-from .scripted import ScriptedHost
+from tests.support.books import Attempt, Books, Run, nusd
+from tests.support.script import Request
+from tests.support.scripted import ScriptedHost
 
 __all__ = ["Verdict", "check", "exports"]
 

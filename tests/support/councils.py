@@ -9,7 +9,7 @@ from typing import Any
 
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask, Decision, Reply
-from pnyx.protocols.council import PROTOCOL
+from pnyx.protocols.council.protocol import PROTOCOL
 from tests.support.driven import Driven, kind, seat
 
 __all__ = ["CYCLE", "A", "B", "C", "D", "E", "Members", "cut", "decided", "fenced", "letter", "seats", "sit"]

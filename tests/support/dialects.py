@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from .searched import (
+from tests.support.searched import (
     anthropic_citations,
     anthropic_search,
     google_grounding,

@@ -8,7 +8,7 @@ from typing import Any
 from pnyx.core.decision import Given, flaw
 from pnyx.core.models import Price, Seat
 from pnyx.core.phases import START
-from pnyx.core.steps import All, Ask, Branch, Brief, Decision, Enter, Panel, Protocol, Reply, Step, Tell
+from pnyx.core.steps import All, Ask, Branch, Brief, Decision, Enter, Panel, Protocol, Reply, Step, Tally
 from pnyx.core.text import Material
 from pnyx.errors import NoQuorum, SeatAbsent
 
@@ -50,7 +50,7 @@ class Driven:
         self.waves: list[int] = []
         self.entered: list[tuple[str, int]] = []
         self.standing: list[str | None] = []
-        self.told: list[Tell] = []
+        self.told: list[Tally] = []
 
     def decide(self) -> Decision:
         decision: Decision = self._run(self.protocol.script(self.brief, self.panel))
@@ -84,7 +84,7 @@ class Driven:
                 self.phase = phase
                 self.entered.append((phase, round))
                 self.standing.append(answer)
-            case Tell():
+            case Tally():
                 self.told.append(step)
             case All(branches, quorum):
                 return self._all(branches, quorum)

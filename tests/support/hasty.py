@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from pnyx.interfaces.cli import main
-from pnyx.run import keeping, lease, worker
+from pnyx.run import lease, lease_keeper, worker
 
 __all__ = ["BEAT_S", "LEASE_S"]
 
@@ -18,7 +18,7 @@ BEAT_S, LEASE_S, SWEEP_S = 0.3, 3.0, 0.5
 for module, name, seconds in (
     (lease, "LEASE_S", LEASE_S),
     (worker, "LEASE_S", LEASE_S),
-    (keeping, "BEAT_S", BEAT_S),
+    (lease_keeper, "BEAT_S", BEAT_S),
     (worker, "BEAT_S", BEAT_S),
     (worker, "SWEEP_S", SWEEP_S),
 ):

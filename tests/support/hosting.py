@@ -14,10 +14,9 @@ import httpx2
 import pytest
 
 from pnyx.errors import ProviderError
-from pnyx.providers.hosted import HostedProvider, open_hosted
-from pnyx.providers.seam import Call, Completion, Message
-
-from .scripted import ScriptedHost
+from pnyx.providers.base import Call, Completion, Message
+from pnyx.providers.hosted.provider import HostedProvider, open_hosted
+from tests.support.scripted import ScriptedHost
 
 __all__ = ["KEY", "KINDS", "Outcome", "ask", "kinds", "opened", "openrouter", "stalls", "ways"]
 

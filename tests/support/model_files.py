@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pnyx.providers.weights_table import Weights, Wheel
+from pnyx.providers.embedded.weights_table import Weights, Wheel
 
 __all__ = ["DATA", "Host", "Request", "Serve", "answer", "weights", "wheel", "whole"]
 

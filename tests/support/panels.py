@@ -10,12 +10,12 @@ from typing import Any
 from pnyx.core.events import Event
 from pnyx.core.models import Price, Seat, Usage
 from pnyx.core.steps import Protocol
+from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
-from pnyx.providers.seam import Call, Completion
-from pnyx.run.budget import Purse
-from pnyx.run.calls import Caller
+from pnyx.run.budget import RunBudget
 from pnyx.run.journal import Journal
 from pnyx.run.limits import Deadline, Gate, Limits, now
+from pnyx.run.performer import Caller
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
@@ -90,13 +90,13 @@ async def caller(
     """A caller on a run that is made if it is not there, else taken over with its journal."""
     limits = Limits(call_deadline_s, 100, retries)
     spec = Spec(question="Q?", protocol="consensus", seats=panel, limits=limits)
-    purse = Purse(run_id, {"run": budget_usd, "day": None})
+    budget = RunBudget(run_id, {"run": budget_usd, "day": None})
     past: Sequence[Event] = await database.read(lambda c: store.log(c, run_id))
     if not await database.read(lambda c: store.listing(c, limit=1000)):
         row = store.RunRow.new(run_id, spec.owner, now(), spec.protocol, spec.question, spec.to_json())
         await database.write(lambda c: store.create(c, row))
     epoch = await database.write(lambda c: store.take(c, run_id, "test", now(), 0.0))
-    await database.write(lambda c: purse.open(c, now()))
+    await database.write(lambda c: budget.open(c, now()))
 
     def publish(event: Event, seq: int | None) -> None:
         if seen is not None:
@@ -104,7 +104,7 @@ async def caller(
 
     made = Caller(
         journal=Journal(database, run_id, epoch, past=past, publish=publish),
-        purse=purse,
+        budget=budget,
         seats=panel,
         quorum=1,
         limits=limits,

@@ -32,10 +32,9 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.core.models import Price, Usage
-
-from . import dialects
-from .dialects import Answer, Asked
-from .script import Fault, Request
+from tests.support import dialects
+from tests.support.dialects import Answer, Asked
+from tests.support.script import Fault, Request
 
 __all__ = ["Fault", "RemoteHost", "Request", "ScriptedHost", "spawn"]
 

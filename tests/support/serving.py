@@ -15,9 +15,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from pnyx.interfaces.http.app import open_app
-from pnyx.interfaces.http.house import House
-from pnyx.interfaces.http.keys import Keys, hashed
-from pnyx.interfaces.opening import open_settings
+from pnyx.interfaces.keys import Keys, hashed
+from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.service import House
 from pnyx.run.limits import now
 from pnyx.run.runner import Runner
 from pnyx.store import keys as store

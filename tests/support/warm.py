@@ -15,7 +15,11 @@ __all__ = ["start"]
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(
     [
-        *("pnyx.evaluate.running", "pnyx.interfaces.cli.evaluation", "pnyx.providers.hosted"),
+        *(
+            "pnyx.evaluate.execution.run",
+            "pnyx.interfaces.cli.actions.eval",
+            "pnyx.providers.hosted.provider",
+        ),
         *("pnyx.protocols.voting", "pnyx.protocols.deliberate", "pydantic_ai.models.openai"),
         # What pnyx, and Inspect in its first evaluation, load only when they need it.
         *("acp", "alembic.command", "anthropic", "fsspec.implementations.local", "genai_prices.data"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pnyx.settings import ToolsSettings
+from pnyx.config.schema import ToolsSettings
 from pnyx.tools import Toolbox
 from pnyx.tools.open import open_search, open_tools, wanted
 
@@ -99,7 +99,7 @@ def test_what_hosts_cannot_search_by_themselves_is_searched_by_duckduckgo() -> N
 def test_opening_tools_loads_none_of_their_libraries() -> None:
     code = """
 import sys
-from pnyx.settings import ToolsSettings
+from pnyx.config.schema import ToolsSettings
 from pnyx.tools.open import open_tools
 open_tools(ToolsSettings.model_validate({"enabled": True, "code_execution": {"enabled": True}}), {})
 print(*{"trafilatura", "ddgs", "pydantic_monty", "lxml", "primp"} & set(sys.modules))

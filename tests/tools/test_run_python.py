@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.settings import CodeSettings
+from pnyx.config.schema import CodeSettings
 from pnyx.tools import ToolError
 from pnyx.tools.run_python import OUTPUT_BYTES, RunPython, open_sandbox
 from tests.tools.processes import command_running, ends

@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
+from pnyx.config.schema import Settings
 from pnyx.core.events import CallFinished, CallStarted, Event
 from pnyx.core.models import Price, Usage
 from pnyx.core.text import estimate_tokens
 from pnyx.errors import ConfigError
-from pnyx.interfaces.transcript import Transcript
+from pnyx.interfaces.views.transcript import Transcript
+from pnyx.providers.base import Call, Completion
 from pnyx.providers.registry import Providers
-from pnyx.providers.seam import Call, Completion
 from pnyx.run.budget import OVERHEAD_TOKENS, SEARCH_TOKENS
 from pnyx.run.handle import RunHandle
-from pnyx.run.request import build
+from pnyx.run.host_search import SEARCHES
+from pnyx.run.resolve import build
 from pnyx.run.runner import Runner
-from pnyx.run.searching import SEARCHES
-from pnyx.settings import Settings
 from pnyx.store import ledger
 from pnyx.store import runs as store
 from tests.support.scripted import ScriptedHost

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.config import Settings, describe, load
+from pnyx.config.load import Settings, describe, load
+from pnyx.config.trust import trust
 from pnyx.errors import ConfigError
-from pnyx.trust import trust
 
 
 def loaded(tmp_path: Path, text: str = "", **env: str) -> Settings:

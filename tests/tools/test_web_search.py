@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from pnyx.settings import SearchSettings
+from pnyx.config.schema import SearchSettings
 from pnyx.tools import ToolError
 from pnyx.tools.engines import BYTES, DuckDuckGo, Engine, Service, Source, open_engine
 from pnyx.tools.web_search import WebSearch

@@ -15,7 +15,7 @@ from typing import Any
 
 from .steps import Ask
 from .text import Prompt, shorten
-from .toolcalls import ToolSpec, Turn
+from .tool_calls import ToolSpec, Turn
 
 __all__ = ["fit", "texts", "tokens"]
 

@@ -19,7 +19,7 @@ from .decision import Brief, Decision, Dissent
 from .models import Seat, cheapest, strongest
 from .phases import Phases
 from .text import Draft, Material, Prompt, fence
-from .toolcalls import ToolCall, ToolResult, Turn
+from .tool_calls import ToolCall, ToolResult, Turn
 
 __all__ = [
     "Absent",
@@ -40,7 +40,7 @@ __all__ = [
     "Scope",
     "Script",
     "Step",
-    "Tell",
+    "Tally",
     "Use",
 ]
 
@@ -168,7 +168,7 @@ class Use(Step[ToolResult]):
 
 
 @dataclass(frozen=True, slots=True)
-class Tell(Step[None]):
+class Tally(Step[None]):
     """Put a count of votes into the record. tally: label or answer -> votes or points."""
 
     rule: str
@@ -276,8 +276,8 @@ class Panel:
     def enter(self, phase: str, round: int = 1, answer: str | None = None, **facts: Any) -> Enter:
         return Enter(phase, round, answer, facts)
 
-    def tell(self, rule: str, tally: Mapping[str, float], winner: str | None = None, **detail: Any) -> Tell:
-        return Tell(rule, tally, winner, detail)
+    def tell(self, rule: str, tally: Mapping[str, float], winner: str | None = None, **detail: Any) -> Tally:
+        return Tally(rule, tally, winner, detail)
 
     async def first(self, seats: Sequence[Seat], draft: Draft, tools: bool = False) -> Reply:
         """The reply of the first of `seats` that answers; raises the last `SeatAbsent` when none does."""

@@ -13,11 +13,11 @@ from fractions import Fraction
 
 from .models import Seat
 
-__all__ = ["Tally", "borda", "break_tie", "by_seat", "majority_of", "plurality", "weighted"]
+__all__ = ["VoteCount", "borda", "break_tie", "by_seat", "majority_of", "plurality", "weighted"]
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class VoteCount:
     """What the votes came to.
 
     counts: label -> support, most first. leaders: the labels with the most, in the order of their names.
@@ -35,7 +35,7 @@ class Tally:
         return self.leaders[0] if len(self.leaders) == 1 else None
 
 
-def plurality(votes: Sequence[str | None], *, live: int | None = None) -> Tally:
+def plurality(votes: Sequence[str | None], *, live: int | None = None) -> VoteCount:
     """One vote each. `share` is of the votes cast, or of `live` seats where that is given.
 
     Raises `ValueError` when there are more votes than `live`.
@@ -43,7 +43,9 @@ def plurality(votes: Sequence[str | None], *, live: int | None = None) -> Tally:
     return _tally(((vote, Fraction(1)) for vote in votes), live)
 
 
-def weighted(votes: Sequence[str | None], weights: Sequence[float], *, live: float | None = None) -> Tally:
+def weighted(
+    votes: Sequence[str | None], weights: Sequence[float], *, live: float | None = None
+) -> VoteCount:
     """Votes that count as much as their weights. `share` is of the weight cast, or of `live` where given.
 
     Raises `ValueError` when there is not one weight a vote, when one is negative or not finite, or when
@@ -54,7 +56,7 @@ def weighted(votes: Sequence[str | None], weights: Sequence[float], *, live: flo
     return _tally(zip(votes, map(_exact, weights), strict=True), live)
 
 
-def by_seat(votes: Sequence[str | None], seats: Sequence[Seat]) -> Tally:
+def by_seat(votes: Sequence[str | None], seats: Sequence[Seat]) -> VoteCount:
     """Votes that count what their seats' are known to be worth; else one each.
 
     Where one's worth is not known, and where nobody who voted is worth anything, each counts one: weights are
@@ -108,7 +110,7 @@ def break_tie(
     return tied[0]
 
 
-def _tally(votes: Iterable[tuple[str | None, Fraction]], live: float | None) -> Tally:
+def _tally(votes: Iterable[tuple[str | None, Fraction]], live: float | None) -> VoteCount:
     sums: dict[str, Fraction] = {}
     for label, weight in votes:
         if label is not None:
@@ -119,7 +121,7 @@ def _tally(votes: Iterable[tuple[str | None, Fraction]], live: float | None) -> 
         raise ValueError(f"{float(cast):g} votes were cast, more than the {live:g} that could be")
     ranked = sorted(sums, key=lambda label: (-sums[label], label))
     top, second, *_ = [sums[label] for label in ranked] + [Fraction(0)] * 2
-    return Tally(
+    return VoteCount(
         counts={label: float(sums[label]) for label in ranked},
         leaders=tuple(label for label in ranked if sums[label] == top > 0),
         margin=float(top - second),

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from ..errors import PromptError
-from .anonymity import mask
+from .anonymity.mask import mask
 
 __all__ = [
     "NONCE",

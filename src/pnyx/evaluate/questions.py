@@ -13,7 +13,7 @@ from ..core.text import is_text
 from ..errors import UsageError
 from .datasets import NAMES, load
 from .items import GRADERS, Item
-from .tables import read_table
+from .report.tables import read_table
 
 __all__ = ["known_set", "read_items"]
 

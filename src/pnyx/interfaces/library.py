@@ -23,20 +23,20 @@ from pydantic import SkipValidation
 from sqlalchemy import Connection
 
 from .. import protocols
+from ..config.schema import Settings, nearest
 from ..core.events import Event
 from ..core.text import Material
 from ..errors import UsageError
-from ..providers.own import Brought
+from ..providers.adapter import Brought
 from ..providers.registry import Providers
-from ..run.given import Response
 from ..run.handle import RunHandle
-from ..run.request import Amount, build, checked
+from ..run.resolve import Amount, build, checked
+from ..run.responses import Response
 from ..run.result import Result
 from ..run.runner import Runner
 from ..run.spec import Spec
-from ..settings import Settings, nearest
-from .feedback import keep_feedback
-from .opening import open_settings
+from .open_settings import open_settings
+from .views.feedback import keep_feedback
 
 __all__ = ["aggregate", "ask", "ask_sync", "deliberate", "feedback", "open_runner", "resume", "stream"]
 

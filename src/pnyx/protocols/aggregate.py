@@ -15,19 +15,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.answers import final_answer
+from ..core.answers.extract import final_answer
 from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply, Scope
 from ..core.tally import plurality
 from ..core.text import Draft, Material
 from ..prompts import load
-from .asking import question
-from .camps import Camps, Stated, leader, voice
-from .debates import RULE, Debate, standing
-from .natives import native_answers
-from .polling import Poll
-from .reviews import Review, ask_review, first_review
+from .shared.debate import RULE, Debate, standing
+from .shared.first_answers import native_answers
+from .shared.poll import Poll
+from .shared.positions import Camps, Stated, leader, voice
+from .shared.review import Review, ask_review, first_review
+from .shared.verdict import question
 
 ANSWER, REVIEW = load("aggregate/answer"), load("aggregate/review")
 

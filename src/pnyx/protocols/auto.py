@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..core.parsing.verdicts import QUESTION_CLASS, QuestionClass, read_class
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Option, Panel, Protocol, Scope
-from ..core.verdicts import QUESTION_CLASS, QuestionClass, read_class
 from ..errors import SeatAbsent
 from ..prompts import load
-from .asking import ask_verdict, question
+from .shared.verdict import ask_verdict, question
 
 CLASSIFY = load("auto/classify")
 

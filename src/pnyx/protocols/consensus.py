@@ -12,16 +12,16 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
 from typing import Any
 
-from ..core.answers import final_answer
+from ..core.answers.extract import final_answer
 from ..core.convergence import overlap
 from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
-from ..core.sycophancy import flatters
+from ..core.sycophancy.detect import flatters
 from ..core.text import Material
 from ..prompts import load
-from .asking import question
-from .challenging import challenged
+from .shared.challenge import challenged
+from .shared.verdict import question
 
 PROPOSE, PROPOSE_AGAIN = load("consensus/propose"), load("consensus/propose-again")
 CHALLENGE, REVISE = load("consensus/challenge"), load("consensus/revise")

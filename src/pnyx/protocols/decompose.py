@@ -18,16 +18,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from ..core.answers import final_answer
+from ..core.answers.extract import final_answer
 from ..core.models import strongest
+from ..core.parsing.plans import Subtask
 from ..core.phases import START, Phases, Transition
-from ..core.plans import Subtask
 from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply, Scope
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
-from .asking import question
-from .subtasks import Answered, answer_all, ask_plan
+from .shared.subtasks import Answered, answer_all, ask_plan
+from .shared.verdict import question
 
 MERGE, PRIORITIZE = load("decompose/merge"), load("decompose/prioritize")
 INNER = ("consensus", "voting", "council", "aggregate", "deliberate", "moa", "sample", "single")

@@ -19,19 +19,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from ..core.answers import final_answer
+from ..core.answers.extract import final_answer
 from ..core.models import Seat
+from ..core.parsing.positions import POSITION, Position, read_position
 from ..core.phases import START, Phases, Transition
-from ..core.positions import POSITION, Position, read_position
 from ..core.steps import Brief, Decision, Option, Panel, Protocol, Scope
 from ..core.tally import plurality
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
-from .asking import Unread, Verdict, ask_verdict, question
-from .camps import Camps, Stated, leader, voice
-from .debates import RULE, Debate, standing
-from .natives import native_answers
+from .shared.debate import RULE, Debate, standing
+from .shared.first_answers import native_answers
+from .shared.positions import Camps, Stated, leader, voice
+from .shared.verdict import Unread, Verdict, ask_verdict, question
 
 ANSWER, TURN, VOTE = load("deliberate/answer"), load("deliberate/position"), load("deliberate/vote")
 

@@ -13,16 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ..core.answers import final_answer
+from ..core.answers.extract import final_answer
 from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply, Scope
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
-from .asking import question
-from .natives import judges, native_answers
-from .polling import Poll
+from .shared.first_answers import judges, native_answers
+from .shared.poll import Poll
+from .shared.verdict import question
 
 ANSWER, LAYER, CLOSE = load("moa/answer"), load("moa/layer"), load("moa/close")
 

@@ -18,8 +18,8 @@ from ..core.steps import Brief, Decision, Option, Panel, Protocol, Scope
 from ..core.stopping import lead_probability, votes_to_stop
 from ..errors import NoQuorum
 from ..prompts import load
-from .asking import question
-from .polling import Poll
+from .shared.poll import Poll
+from .shared.verdict import question
 
 ANSWER = load("sample/answer")
 

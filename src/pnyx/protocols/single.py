@@ -6,12 +6,12 @@ next strongest does, so that a run ends with an answer or with nobody left.
 
 from __future__ import annotations
 
-from ..core.answers import final_answer
+from ..core.answers.extract import final_answer
 from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Panel, Protocol
 from ..prompts import load
-from .asking import question
+from .shared.verdict import question
 
 ANSWER = load("single/answer")
 

@@ -23,18 +23,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..core.answers import final_answer
+from ..core.answers.extract import final_answer
 from ..core.models import strengths
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
 from ..core.stopping import AT_LEAST, STRONGEST_FIRST
 from ..core.text import Draft, Material
 from ..prompts import load
-from .asking import question
-from .judging import Ruling, rulings_of, settle
-from .natives import judges
-from .natives import votes as answers
-from .polling import SHARE, Poll
+from .shared.first_answers import judges
+from .shared.first_answers import votes as answers
+from .shared.judge import Ruling, rulings_of, settle
+from .shared.poll import SHARE, Poll
+from .shared.verdict import question
 
 VOTE, JUDGE, WEIGH = load("voting/vote"), load("voting/judge"), load("voting/weigh")
 

@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
+from ..config.paths import models_dir
+from ..config.schema import ModelSettings, ProviderSettings, Settings
 from ..core.models import Price, Seat
 from ..errors import ConfigError, UsageError
-from ..paths import models_dir
-from ..settings import ModelSettings, ProviderSettings, Settings
-from .weights import find, installed
-from .weights_table import KNOWN
+from .embedded.weights import find, installed
+from .embedded.weights_table import KNOWN
 
 __all__ = ["STRONG", "Catalogue", "DefaultPanel", "ModelInfo", "default_panel", "parse_seats", "seats"]
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from ..core.models import Usage
 from ..errors import ProviderError
-from .seam import Call, Completion
+from .base import Call, Completion
 
 __all__ = ["FakeProvider", "Scripted"]
 
@@ -25,7 +25,7 @@ class FakeProvider:
 
     >>> import asyncio
     >>> from pnyx.errors import ProviderError
-    >>> from pnyx.providers.seam import Call, Message
+    >>> from pnyx.providers.base import Call, Message
     >>> call = Call("any", (Message("user", "Is 7 prime?"),), max_tokens=100)
     >>> fake = FakeProvider(["Yes, it is.", ProviderError("rate_limited", "slow down", retry_after=2.0)])
     >>> words = []

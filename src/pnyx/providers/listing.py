@@ -13,9 +13,9 @@ from typing import Any
 import httpx2
 
 from ..errors import ProviderError
-from ._refusals import plain
-from ._sdks import KINDS
-from ._wire import MOST_BYTES, READ_S, WIRE, Transport, Wire
+from .hosted.http_errors import plain
+from .hosted.kinds import KINDS
+from .hosted.transport import MOST_BYTES, READ_S, WIRE, Transport, Wire
 
 __all__ = ["list_models"]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..config import MASK
+from ..config.load import MASK
 from ..core.regex import regex
 
 __all__ = ["Arriving", "Redactor", "redacted"]

@@ -10,13 +10,13 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 
-from ..credentials import database_secrets, key_in, proxy_secrets
+from ..config.credentials import database_secrets, key_in, proxy_secrets
+from ..config.paths import models_dir
+from ..config.schema import KINDS, ProviderSettings, Settings
 from ..errors import ConfigError
-from ..paths import models_dir
-from ..settings import KINDS, ProviderSettings, Settings
-from .own import Brought, adapt
+from .adapter import Brought, adapt
+from .base import Call, Completion, Provider, can_search
 from .redaction import Redactor
-from .seam import Call, Completion, Provider, can_search
 
 __all__ = ["Providers", "key_of"]
 
@@ -117,14 +117,14 @@ class _Opened:
 
 def _open_hosted(provider: ProviderSettings, key: str | None) -> Provider:
     # The HTTP stack and the SDKs take a second to load, which an embedded panel never pays.
-    from .hosted import open_hosted
+    from .hosted.provider import open_hosted
 
     return open_hosted(provider.kind, base_url=provider.base_url, api_key=key)
 
 
 def _open_embedded(provider: ProviderSettings, env: Mapping[str, str]) -> Provider:
     # The runtime is a native library, which a hosted panel never loads.
-    from .embedded import open_embedded
+    from .embedded.provider import open_embedded
 
     return open_embedded(
         models_dir(env), slots=provider.slots, context=provider.context, threads=provider.threads

@@ -17,7 +17,7 @@ from ..core.models import NUSD, Price, Seat, Usage
 from ..core.text import estimate_tokens
 from ..store import ledger
 
-__all__ = ["Bill", "Purse", "audit", "budget_event", "nusd", "usd"]
+__all__ = ["Bill", "RunBudget", "audit", "budget_event", "nusd", "usd"]
 
 OVERHEAD_TOKENS = 32
 """What a host's chat template adds to a prompt, at most, in tokens."""
@@ -69,7 +69,7 @@ def _input_tokens(prompt: str, searches: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Purse:
+class RunBudget:
     """The accounts of one run. caps: scope -> USD or None; see `Spec.caps`.
 
     "run" stands for this run, "day" for the day of the call. search_price: USD for a search by a model's

@@ -18,8 +18,8 @@ from typing import Any, Protocol, TypeVar, cast
 from ..core import steps
 from ..core.decision import flaw
 from ..core.phases import START
-from ..core.steps import All, Ask, Branch, Brief, Decision, Enter, Graph, Panel, Reply, Run, Step, Tell, Use
-from ..core.toolcalls import ToolResult
+from ..core.steps import All, Ask, Branch, Brief, Decision, Enter, Graph, Panel, Reply, Run, Step, Tally, Use
+from ..core.tool_calls import ToolResult
 from ..errors import Halted, NoQuorum, ScriptError, SeatAbsent
 
 __all__ = ["Performer", "Resolve", "Where", "drive"]
@@ -50,7 +50,7 @@ class Performer(Protocol):
 
     async def enter(self, key: str, step: Enter, where: Where) -> None: ...
 
-    async def tell(self, key: str, step: Tell, where: Where) -> None: ...
+    async def tell(self, key: str, step: Tally, where: Where) -> None: ...
 
     async def close(self, key: str, late: Sequence[int], where: Where) -> None: ...
 
@@ -115,7 +115,7 @@ class _Driver:
                 return await self.performer.ask(key, step, self.where)
             case Use():
                 return await self.performer.use(key, step, self.where)
-            case Tell():
+            case Tally():
                 return await self.performer.tell(key, step, self.where)
             case All(branches, quorum, enough):
                 return await self.all(key, branches, quorum, enough)

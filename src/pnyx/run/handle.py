@@ -12,23 +12,14 @@ from typing import Any, get_args
 from ..core.decision import Decided, Status
 from ..core.events import CallFailed, CallFinished, CallStarted, Event, RunFinished, Token
 from ..core.steps import Decision
-from ..errors import (
-    Diverged,
-    Fenced,
-    Halted,
-    Interrupted,
-    NoQuorum,
-    NoSources,
-    SeatAbsent,
-    StoreError,
-)
+from ..errors import Diverged, Fenced, Halted, Interrupted, NoQuorum, NoSources, SeatAbsent, StoreError
 from ..store import Database, ledger
 from ..store import runs as store
 from .budget import budget_event, nusd
-from .calls import Caller
 from .drive import drive
-from .experience import calibrated
+from .learned import calibrated
 from .limits import now
+from .performer import Caller
 from .result import Result, Summary
 from .spec import Spec
 

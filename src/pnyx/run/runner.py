@@ -16,15 +16,24 @@ from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection
 
-from ..config import database_url
+from ..config.load import database_url
+from ..config.schema import Settings
 from ..core.events import CallFinished, Event
 from ..errors import ConfigError, NotFound, Running, Taken
 from ..providers.registry import Providers
-from ..settings import Settings
 from ..store import Database, ledger
 from ..store import runs as store
 from ..store.runs import WORKER
-from .beginning import (
+from .budget import budget_event
+from .handle import FINAL, RunHandle
+from .journal import Journal
+from .learned import LearnedHistory
+from .lease import held, this_worker, waiting
+from .lease_keeper import LeaseKeeper
+from .limits import now
+from .resolve import shared_caps
+from .resources import RunResources
+from .run_rows import (
     Resumable,
     inherited_calls,
     named_id,
@@ -35,16 +44,7 @@ from .beginning import (
     spent_s,
     take_up,
 )
-from .budget import budget_event
-from .experience import Experience
-from .handle import FINAL, RunHandle
-from .journal import Journal
-from .keeping import Keeper
-from .lease import held, this_worker, waiting
-from .limits import now
-from .request import shared_caps
 from .spec import Spec
-from .workshop import Workshop
 
 __all__ = ["Runner"]
 
@@ -68,9 +68,9 @@ class Runner:
         self.worker = worker
         self._name = f"{WORKER}{this_worker()}" if worker else this_worker()
         self._handles: dict[str, RunHandle] = {}
-        self.workshop = Workshop(settings, providers)
-        self._keeper = Keeper(database, self._name, self._handles, "running" if worker else "paused")
-        self._experience = Experience(database)
+        self.resources = RunResources(settings, providers)
+        self._keeper = LeaseKeeper(database, self._name, self._handles, "running" if worker else "paused")
+        self._experience = LearnedHistory(database)
         self._starting = asyncio.Semaphore(STARTS)
         self.stopping = False
         self._forgotten: set[asyncio.Task[object]] = set()
@@ -191,7 +191,7 @@ class Runner:
 
         def put(connection: Connection) -> None:
             epoch = take_up(connection, run, None, so_far)
-            account = ledger.read_account(connection, run.purse.run_scope)
+            account = ledger.read_account(connection, run.budget.run_scope)
             raised = [] if budget_usd is None else [budget_event("raised", account, now())]
             store.append(connection, row.id, epoch, raised)
 
@@ -214,7 +214,7 @@ class Runner:
         Raises `NotFound`, and `Running`.
         """
         run = await self._found(prefix, owner, budget_usd=budget_usd, deadline_s=deadline_s)
-        row, past, spec, purse = run
+        row, past, spec, budget = run
         if fork:
             spec.check()
             return await self._begin(spec, forked_from=row.id)
@@ -228,7 +228,7 @@ class Runner:
             await self._keeper.take(taken, take)
             handle.lost.extend(handle.caller.write_off())
             if budget_usd is not None:
-                account = await self.database.read(lambda c: ledger.read_account(c, purse.run_scope))
+                account = await self.database.read(lambda c: ledger.read_account(c, budget.run_scope))
                 await handle.caller.journal.append(budget_event("raised", account, now()))
             return self._launch(handle)
 
@@ -250,8 +250,8 @@ class Runner:
                 row.id, f"run {row.id} is still running ({row.worker}); `pnyx cancel {row.id}` stops it"
             )
         run.spec.check()
-        notes = await self.workshop.prepare(run.spec)
-        if self.workshop.off(run.spec):
+        notes = await self.resources.prepare(run.spec)
+        if self.resources.off(run.spec):
             raise ConfigError(f"run {row.id} uses tools that are off now: {'; '.join(notes)}")
 
     async def cancel(self, prefix: str, owner: str | None = None) -> str:
@@ -326,9 +326,9 @@ class Runner:
         self, spec: Spec, forked_from: str | None, run_id: str | None, worker: str | None
     ) -> AsyncIterator[RunHandle]:
         """A new run, recorded. worker: who runs it; None: the first one that takes it up."""
-        notes = await self.workshop.prepare(spec)
+        notes = await self.resources.prepare(spec)
         spec = await self._experience.applied(spec)
-        off = self.workshop.off(spec)
+        off = self.resources.off(spec)
         spec = replace(spec, tools=tuple(name for name in spec.tools if name not in off))
         row = new_row(run_id or new_id(), spec, forked_from, worker)
         inherited = await inherited_calls(self.database, forked_from)
@@ -338,7 +338,7 @@ class Runner:
         def create(connection: Connection) -> None:
             taken.clear()
             store.create(connection, row)
-            handle.caller.purse.open(connection, row.created_at)
+            handle.caller.budget.open(connection, row.created_at)
             taken.append(row.epoch)
 
         async with self._starting:
@@ -380,7 +380,7 @@ class Runner:
             publish=handle.publish,
             on_stop=handle.stop,
         )
-        handle.caller = self.workshop.caller(run_id, spec, journal, handle.spent_nusd)
+        handle.caller = self.resources.caller(run_id, spec, journal, handle.spent_nusd)
         return handle
 
     def _launch(self, handle: RunHandle) -> RunHandle:

@@ -16,7 +16,7 @@ from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
 from ..errors import ConfigError, UsageError
 from ..prompts import load
-from ..protocols.grounding import grounded
+from ..protocols.shared.grounding import grounded
 from .limits import Limits
 
 __all__ = ["Spec"]
@@ -32,7 +32,7 @@ class Spec:
     day_usd, batch_usd, key_usd: caps; batch: the name of what the third is for; batch_own: that one was
     given with the batch, and no setting changes it; warn_usd: where a warning is due; deadline_s: seconds
     from its beginning, and anew from each resuming, until the run is paused. history, calibration: what
-    earlier runs taught, see `run.experience`.
+    earlier runs taught, see `run.learned`.
     searches: of the web, that a seat's host may make by itself in one request, where it can;
     search_price: USD for one of them, None when unknown.
     """

@@ -22,7 +22,7 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 
-from ..address import located
+from ..config.database_url import located
 from ..errors import ConfigError, PnyxError, StoreError
 from .postgresql import PostgreSQL, Work, refuses
 from .prepared import driver_of

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from ..address import Server
+from ..config.database_url import Server
 
 __all__ = ["PostgreSQL", "Work", "refuses"]
 

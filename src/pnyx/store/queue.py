@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ..address import Server, located
+from ..config.database_url import Server, located
 from ..errors import ConfigError, StoreError
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Recall: the runs whose question, answer or dissent has certain words.
 
-The table `recall` has a row for each run: what was asked, and what came of it, as `core.words` reads
+The table `recall` has a row for each run: what was asked, and what came of it, as `core.search_terms` reads
 them. On SQLite it is an FTS5 table; on PostgreSQL its column `words` is a tsvector. Its rows are written
 with those of the runs, by `store.runs`. Why it is not left to triggers: design/store.md.
 """
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, TextClause, select, text
 
-from ..core.words import Snippet, indexed, snippet, terms
+from ..core.search_terms import Snippet, indexed, snippet, terms
 from .prepared import Prepared
 from .schema import runs
 

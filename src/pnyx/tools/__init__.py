@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..core.toolcalls import ToolResult, ToolSpec
+from ..core.tool_calls import ToolResult, ToolSpec
 
 __all__ = ["Tool", "ToolError", "Toolbox"]
 

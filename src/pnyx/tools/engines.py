@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 import aiohttp
 
-from ..credentials import key_in
+from ..config.credentials import key_in
+from ..config.schema import SearchSettings
 from ..errors import ConfigError
-from ..settings import SearchSettings
 from . import ToolError
 
 __all__ = ["DuckDuckGo", "Engine", "Service", "Source", "open_engine"]

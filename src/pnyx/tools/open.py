@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from . import Tool, Toolbox, ToolError
 
 if TYPE_CHECKING:
-    from ..settings import SearchSettings, ToolsSettings
+    from ..config.schema import SearchSettings, ToolsSettings
     from .engines import Engine
 
 __all__ = ["open_search", "open_tools", "wanted"]

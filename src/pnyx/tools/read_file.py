@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..core.toolcalls import ToolSpec
+from ..core.tool_calls import ToolSpec
 from . import ToolError
 from .arguments import number, text
 

@@ -19,7 +19,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from ..core.toolcalls import ToolSpec
+from ..core.tool_calls import ToolSpec
 from . import ToolError
 from .addresses import Lookup, admitted, lookup, plain_url
 from .arguments import text

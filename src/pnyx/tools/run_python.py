@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core.toolcalls import ToolSpec
-from ..settings import CodeSettings
+from ..config.schema import CodeSettings
+from ..core.tool_calls import ToolSpec
 from . import ToolError
 from .arguments import text
 from .confined import NOBODY, confined, inside, without_root

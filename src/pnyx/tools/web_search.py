@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.toolcalls import ToolSpec
+from ..core.tool_calls import ToolSpec
 from .arguments import number, text
 from .engines import Engine, Source
 

@@ -26,9 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import pnyx
+from tests.run.previous_version.panel import CONFIG, QUESTIONS, panel, reply
 from tests.support.scripted import Request
-
-from .panel import CONFIG, QUESTIONS, panel, reply
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]

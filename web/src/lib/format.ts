@@ -1,4 +1,4 @@
-/** Figures as they are said everywhere in pnyx (src/pnyx/interfaces/transcript.py). */
+/** Figures as they are said everywhere in pnyx (src/pnyx/interfaces/views/transcript.py). */
 
 /** USD with as many digits as it needs; an unknown price is never shown as nothing. */
 export function money(usd: number | null): string {

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from ... import __version__
+from ..._version import __version__
 from ...errors import PnyxError, UsageError
-from ..terminal import ClosedPipe
+from ..render.terminal import ClosedPipe
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from .output import Output
+    from .terminal.output import Output
 
 __all__ = ["COMMANDS", "cli", "main"]
 
@@ -42,12 +42,12 @@ COMMANDS = {
         "status": ("runs", "how one run stands"),
         "show": ("runs", "read all that was said in a run"),
         "export": ("runs", "write a run as JSON or as a document"),
-        "cost": ("spent", "what was asked and paid, by model, protocol or day"),
+        "cost": ("cost", "what was asked and paid, by model, protocol or day"),
     },
     "Judging": {
-        "feedback": ("judged", "say what became of a decision"),
-        "calibration": ("judged", "how sure decisions were, and how often they were right"),
-        "eval": ("evaluated", "measure what a panel gains over its best model"),
+        "feedback": ("judge", "say what became of a decision"),
+        "calibration": ("judge", "how sure decisions were, and how often they were right"),
+        "eval": ("eval", "measure what a panel gains over its best model"),
     },
     "Serving": {
         "serve": ("serve", "serve runs over HTTP, each key its own"),
@@ -60,11 +60,11 @@ COMMANDS = {
         "config": ("setup", "show and check the settings"),
         "trust": ("setup", "allow what this folder's pnyx.toml sets"),
         "doctor": ("setup", "what works, what is missing, and what to do"),
-        "backup": ("backups", "write all that is stored to one file"),
-        "restore": ("backups", "put a backup into an empty database"),
+        "backup": ("backup", "write all that is stored to one file"),
+        "restore": ("backup", "put a backup into an empty database"),
     },
 }
-"""Section -> command -> (module here, summary)."""
+"""Section -> command -> (module in commands/, summary)."""
 
 
 class _Commands(click.Group):
@@ -77,7 +77,7 @@ class _Commands(click.Group):
         for section in COMMANDS.values():
             if cmd_name in section:
                 module, summary = section[cmd_name]
-                page = importlib.import_module(f"{__name__}.{module}")
+                page = importlib.import_module(f"{__name__}.commands.{module}")
                 # `eval` is Python's own name.
                 command: click.Command = getattr(page, cmd_name, None) or getattr(page, f"{cmd_name}_")
                 command.short_help = summary
@@ -186,6 +186,6 @@ def _complain(message: str, code: int) -> int:
 
 def _output() -> Output:
     # Only what goes wrong needs it.
-    from .output import streams
+    from .terminal.output import streams
 
     return streams()

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ...core.models import MOST
-from .output import streams
+from .terminal.output import streams
 
 __all__ = [
     "AMOUNT",

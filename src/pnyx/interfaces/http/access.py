@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from ...config.schema import ServeSettings
 from ...core.regex import regex
 from ...errors import PnyxError
-from ...settings import ServeSettings
 from .errors import refusal, told
 
 __all__ = ["MOST_BYTES", "Access", "Message", "Owner", "Receive", "Send", "TooLongError"]

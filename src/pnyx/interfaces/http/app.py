@@ -17,21 +17,21 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ... import __version__
+from ..._version import __version__
 from ...errors import PnyxError, StoreError
-from ...run.asked import explained, unread
+from ...run.request import explained, unread
 from ...run.runner import Runner
 from ...store.queue import Queue
-from ..mcp.http import Door
+from ..service import House, house_of
 from .access import Access, Owner
-from .bodies import Begin, Feedback, Health, Resume
 from .completions import ROUTER as COMPLETIONS
 from .completions import Completion
 from .errors import Error, Exact, refusal, told
-from .house import House, house_of
 from .listing import ROUTER as LISTING
+from .mcp import Door
 from .page import read_page
 from .runs import ROUTER as RUNS
+from .schemas import Begin, Feedback, Health, Resume
 
 __all__ = ["open_app"]
 

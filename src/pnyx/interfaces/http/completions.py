@@ -14,14 +14,14 @@ from starlette.responses import Response
 
 from ...core.text import Material
 from ...errors import PnyxError, UsageError
-from ...evaluate.naming import parse_arm
-from ...run.asked import Asked
+from ...evaluate.execution.arm_names import parse_arm
 from ...run.batch import failure
+from ...run.request import Asked
 from ...run.result import Result
+from ..service import House, house_of
 from .errors import Exact, refusal
-from .following import event_source, outcome, settled
-from .house import House, house_of
 from .runs import LEFT
+from .streaming import event_source, outcome, settled
 
 __all__ = ["ROUTER", "Completion"]
 

@@ -12,14 +12,14 @@ from starlette.responses import Response
 from ... import protocols
 from ...errors import ConfigError
 from ...providers.catalogue import DefaultPanel, default_panel, parse_seats
-from ...providers.weights import installed
-from ...run.asked import Asked
-from ..offered import described, models_by_name
-from ..planning import as_json, plan
-from ..records import read_recalled
-from .bodies import Defaults, Planned, ProtocolBody, Recalled
+from ...providers.embedded.weights import installed
+from ...run.request import Asked
+from ..service import house_of
+from ..views.catalogue import described, models_by_name
+from ..views.plan import as_json, plan
+from ..views.records import read_recalled
 from .errors import Exact
-from .house import house_of
+from .schemas import Defaults, Planned, ProtocolBody, Recalled
 
 __all__ = ["ROUTER"]
 

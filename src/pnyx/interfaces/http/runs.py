@@ -9,14 +9,14 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from ...run.handle import FINAL
-from ..export import as_markdown, document
-from ..feedback import judgement, keep_feedback
-from ..records import read_run, read_runs
-from ..webpage import as_html
-from .bodies import Begin, Exported, Feedback, Follow, Judgement, Listed, ResultBody, Resume, Status
+from ..render.html import as_html
+from ..render.markdown import as_markdown, document
+from ..service import House, house_of
+from ..views.feedback import judgement, keep_feedback
+from ..views.records import read_run, read_runs
 from .errors import Exact
-from .following import as_stream, outcome
-from .house import House, house_of
+from .schemas import Begin, Exported, Feedback, Follow, Judgement, Listed, ResultBody, Resume, Status
+from .streaming import as_stream, outcome
 
 __all__ = ["ROUTER"]
 

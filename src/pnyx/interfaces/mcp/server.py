@@ -23,15 +23,15 @@ from mcp_types import (
 )
 from pydantic import BaseModel
 
-from ... import __version__
+from ..._version import __version__
 from ...errors import PnyxError
-from ...run.asked import Body
-from ..http.bodies import ResultBody
-from ..http.house import House
-from ..http.keys import LOCAL
-from . import calls
-from .bodies import Ask, Found, Listing, Named, Nothing, Protocols, Resume, Runs, Show, Sought
-from .calls import Caller, Told
+from ...run.request import Body
+from ..http.schemas import ResultBody
+from ..keys import LOCAL
+from ..service import House
+from . import tools
+from .schemas import Ask, Found, Listing, Named, Nothing, Protocols, Resume, Runs, Show, Sought
+from .tools import Caller, Told
 
 __all__ = ["TOOLS", "create_server"]
 
@@ -80,7 +80,7 @@ TOOLS = {
         Ask,
         ResultBody,
         ASKS,
-        calls.ask,
+        tools.ask,
     ),
     "resume": Call(
         "Go on with a run that was stopped by its budget, its deadline or an interruption. Replies that are "
@@ -88,37 +88,37 @@ TOOLS = {
         Resume,
         ResultBody,
         ASKS,
-        calls.resume,
+        tools.resume,
     ),
     "show": Call(
         "Read an earlier run, or see how one under way stands: question, answer, dissent, cost.",
         Show,
         ResultBody,
         READS,
-        calls.show,
+        tools.show,
     ),
-    "runs": Call("List runs, newest first, with their results.", Listing, Runs, READS, calls.runs),
+    "runs": Call("List runs, newest first, with their results.", Listing, Runs, READS, tools.runs),
     "recall": Call(
         "Find earlier runs by words of their question, answer or dissent, best first. Worth a look before a "
         "question is asked again.",
         Sought,
         Found,
         READS,
-        calls.recall,
+        tools.recall,
     ),
     "cancel": Call(
         "End a run for good; it cannot be resumed. One that is over stays as it is.",
         Named,
         ResultBody,
         ENDS,
-        calls.cancel,
+        tools.cancel,
     ),
     "protocols": Call(
         "List the ways in which a panel can come to an answer, with what each is for and its options.",
         Nothing,
         Protocols,
         READS,
-        calls.protocols,
+        tools.protocols,
     ),
 }
 

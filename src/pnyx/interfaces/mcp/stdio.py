@@ -17,10 +17,10 @@ from typing import Any, cast
 import anyio
 from mcp.server.stdio import stdio_server
 
+from ...config.schema import Settings
 from ...errors import UsageError
 from ...run.runner import Runner
-from ...settings import Settings
-from ..http.house import House
+from ..service import House
 from .server import create_server
 
 __all__ = ["serve_stdio"]

@@ -1,0 +1,3 @@
+"""The version of pnyx, which events and stored runs carry."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,387 @@
+"""Settings: flags over environment over project file over user file, built once by `load`.
+
+    $PNYX_CONFIG, else ./pnyx.toml  over  $XDG_CONFIG_HOME/pnyx/config.toml
+
+Every problem is reported at once, each with the key, where it was given and what is wanted. What a
+project file may set before its folder is trusted: design/configuration.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from ..core.steps import Protocol
+from ..errors import ConfigError, UsageError
+from .credentials import database_secrets
+from .layers import Given, Key, Layer, Tree, dotted, flatten, nested, origin, read, stack
+from .paths import config_dir, data_dir, expanded, models_dir
+from .schema import BUILT_IN, SECTIONS, TABLES, RunSettings, Settings, nearest
+from .trust import PROJECT_FILE, allows, restricted
+
+__all__ = [
+    "Setting",
+    "Settings",
+    "check_protocols",
+    "data_dir",
+    "database_url",
+    "describe",
+    "keys",
+    "load",
+    "protocol_problems",
+    "variables",
+]
+
+Check = Callable[[Settings], Iterable[str]]
+Homes = Callable[[], Mapping[str, str]]
+DATABASE: Key = ("storage", "url")
+MASK = "[redacted]"
+OTHER_VARIABLES = ("PNYX_CONFIG", "PNYX_MODELS")
+"""Variables that are no setting: the settings file itself, and the folder of fetched models."""
+NEEDS = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "tuple_type": "a list",
+    "model_type": "a table",
+    "dict_type": "a table",
+    "mapping_type": "a table",
+    "finite_number": "a finite number",
+    "greater_than": "more than {gt:.12g}",
+    "greater_than_equal": "at least {ge:.12g}",
+    "less_than": "less than {lt:.12g}",
+    "less_than_equal": "at most {le:.12g}",
+    "string_too_short": "text that is not empty",
+    "literal_error": "one of {expected}",
+    "string_pattern_mismatch": "the name of an environment variable",
+}
+"""Pydantic's kinds of error -> what the value must be."""
+
+
+def load(
+    *,
+    env: Mapping[str, str] = os.environ,
+    cwd: Path | None = None,
+    overrides: Mapping[str, Any] = {},
+    protocol_names: Collection[str] | None = None,
+    options_of: Callable[[str], Iterable[str]] = lambda protocol: (),
+    checks: Iterable[Check] = (),
+) -> Settings:
+    """The settings in force. `overrides` are the flags, nested like the file; None there is "not given".
+
+    protocol_names: names a table may have besides the known sections; None: the installed protocols.
+    options_of: a protocol's options, which hints may name; called only where a key is unknown.
+    checks: give what is wrong with settings that are fine by themselves; told what is, where some are not.
+    Raises `ConfigError` with every problem found, one a line.
+    """
+    cwd = cwd or Path.cwd()
+    if protocol_names is None:
+        protocol_names = entry_points(group="pnyx.protocols").names
+    names = tuple(protocol_names)
+    problems: list[str] = []
+    layers = list(_files(env, cwd, problems))
+    # Checks would blame what refers to something in a file that counts for nothing yet.
+    checks = () if problems else checks
+    layers.append(_environment(env, cwd, names, problems))
+    try:
+        layers.append(_absolute(flatten(overrides, "flags"), cwd))
+    except ConfigError as exc:
+        problems.append(str(exc))
+    tree = stack(layers)
+    homes = cache(lambda: _homes(_chosen(tree).value, {name: options_of(name) for name in names}))
+    problems += _strangers(tree, names, homes)
+    raw = nested(tree)
+    known = {name: value for name, value in raw.items() if name in SECTIONS}
+    known["protocols"] = {name: raw[name] for name in raw if name in names and name not in SECTIONS}
+    try:
+        settings = Settings.model_validate(known)
+    except ValidationError as exc:
+        problems += _explained(exc, tree, homes)
+        settings = Settings.model_validate(_sound(known, exc))
+    settings._origins = {key: given.origin for layer in layers for key, given in layer.items()}
+    for check in checks:
+        problems += check(settings)
+    _raise(problems)
+    return settings
+
+
+def _sound(known: Mapping[str, Any], invalid: ValidationError) -> dict[str, Any]:
+    """What is left of the settings without the tables in which something is wrong."""
+    left = {name: dict(t) if isinstance(t, dict) else t for name, t in known.items()}
+    for section, *rest in (error["loc"] for error in invalid.errors(include_url=False)):
+        if section == "providers" and rest:
+            # Whoever names it is not mistaken: it is there, and told to be wrong.
+            left["providers"][rest[0]] = {"kind": "own"}
+        elif section in ("models", "protocols") and rest:
+            left[str(section)].pop(rest[0], None)
+        else:
+            left.pop(str(section), None)
+    return left
+
+
+def _files(env: Mapping[str, str], cwd: Path, problems: list[str]) -> Iterator[Layer]:
+    """The user's file, then the one named by $PNYX_CONFIG or the project's."""
+    user, named, project = config_dir(env) / "config.toml", env.get("PNYX_CONFIG"), cwd / PROJECT_FILE
+    found = [(user, str(user))] if os.path.lexists(user) else []
+    if named:
+        try:
+            found.append((cwd / expanded(named), named))
+        except ValueError as exc:
+            problems.append(f"$PNYX_CONFIG {exc}")
+    elif os.path.lexists(project):
+        found.append((project, PROJECT_FILE))
+    for path, shown in found:
+        try:
+            if path == project and not path.is_file():
+                raise ConfigError(f"{PROJECT_FILE} is not a file that can be read")
+            layer = read(path, shown)
+            if path == project and not named:
+                layer = _trusted_part(layer, cwd, env, problems)
+            yield _absolute(layer, path.parent)
+        except ConfigError as exc:
+            problems.append(str(exc))
+
+
+def _trusted_part(layer: Layer, folder: Path, env: Mapping[str, str], problems: list[str]) -> Layer:
+    held = restricted(layer)
+    if allows(folder, held, env):
+        return layer
+    what = sorted(map(dotted, held))
+    shown = ", ".join(what[:5]) + (f" and {len(what) - 5} more" if len(what) > 5 else "")
+    problems.append(
+        f"{PROJECT_FILE} sets {shown}, which a project may do only in a folder you trust: "
+        "read the file, then run `pnyx trust`"
+    )
+    return {key: given for key, given in layer.items() if key not in held}
+
+
+def _absolute(layer: Layer, folder: Path) -> Layer:
+    """A bare path in storage.url is meant from the folder of whoever wrote it."""
+    given = layer.get(("storage", "url"))
+    if given and isinstance(given.value, str) and given.value and "://" not in given.value:
+        # What no path can be is left as it is, for the schema to refuse.
+        with suppress(ValueError):
+            path = folder / expanded(given.value)
+            layer[("storage", "url")] = Given(str(path.absolute()), given.origin)
+    return layer
+
+
+def _environment(env: Mapping[str, str], cwd: Path, names: Collection[str], problems: list[str]) -> Layer:
+    known = variables()
+    protocols = {f"PNYX_{re.sub('[^A-Z0-9]', '_', name.upper())}_": name for name in names}
+    layer: Layer = {}
+    for variable, text in env.items():
+        if not variable.startswith("PNYX_") or variable in OTHER_VARIABLES:
+            continue
+        prefix = max((p for p in protocols if variable.startswith(p)), key=len, default="")
+        if variable in known:
+            key = known[variable]
+            value = text if _accepts_text(_annotation(key)) else _literal(text)
+        elif prefix:
+            key, value = (protocols[prefix], variable.removeprefix(prefix).lower()), text
+        else:
+            hint = nearest(variable, (*known, *OTHER_VARIABLES))
+            problems.append(f"unknown variable {dotted([variable])} in the environment{hint}")
+            continue
+        if text:
+            layer[key] = Given(value, f"${variable}")
+    try:
+        models_dir(env)
+    except ConfigError as exc:
+        problems.append(str(exc))
+    return _absolute(layer, cwd)
+
+
+def _literal(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        # Left as text, it is refused by name together with all the other problems.
+        return text
+
+
+def _accepts_text(annotation: Any) -> bool:
+    return annotation is str or any(map(_accepts_text, get_args(annotation)))
+
+
+def _annotation(key: Key) -> Any:
+    return TABLES[key[:-1]].model_fields[key[-1]].annotation
+
+
+def keys() -> tuple[Key, ...]:
+    """Every key there is; what the user names is "*": ("run", "seed"), ("providers", "*", "kind")."""
+    every = ((*table, field) for table, model in TABLES.items() for field in model.model_fields)
+    return tuple(key for key in every if key not in TABLES)
+
+
+def variables() -> dict[str, Key]:
+    """Environment variable -> the key it sets: all single values outside tables that the user names."""
+    single = (key for key in keys() if "*" not in key and get_origin(_annotation(key)) is not tuple)
+    named = {f"PNYX_{'_'.join(key)}".upper(): key for key in single if key != DATABASE}
+    return {"PNYX_DATABASE": DATABASE} | named
+
+
+def _chosen(tree: Tree) -> Given:
+    """The protocol in force, as it was given."""
+    run = tree.get("run")
+    chosen = run.get("protocol") if isinstance(run, dict) else None
+    return chosen if isinstance(chosen, Given) else Given(RunSettings().protocol, "default")
+
+
+def _homes(protocol: object = None, options: Mapping[str, Iterable[str]] = {}) -> dict[str, str]:
+    """A key's name -> where it is read, of tables with a name of one part: "seats" -> "panel.seats".
+
+    options: those of protocols. Where several read one of a name, `protocol` counts, else all of them.
+    """
+    tables: dict[str, list[str]] = {}
+    for table, *name in (*keys(), *((page, option) for page in options for option in options[page])):
+        if len(name) == 1:
+            tables.setdefault(name[0], []).append(table)
+    return {
+        name: " or ".join(
+            dotted([table, name]) for table in ([protocol] if protocol in readers else sorted(readers))
+        )
+        for name, readers in tables.items()
+    }
+
+
+def _meant(key: Key, here: Collection[str], homes: Mapping[str, str]) -> str:
+    """What may be meant by a key that its table does not have: elsewhere, one much like it, or any `here`."""
+    *table, name = key
+    # What is asked of each host and model, and of each tool, is read nowhere else.
+    if len(table) < 2 and name in homes:
+        return f"; did you mean {homes[name]}?"
+    return nearest(name, here, 0.5) or (f"; there are: {', '.join(here)}" if here else "")
+
+
+def _strangers(tree: Tree, names: Collection[str], homes: Homes) -> Iterator[str]:
+    """What is wrong with names that no schema knows: tables, providers, model references, the protocol."""
+    for name in tree:
+        if name not in SECTIONS and name not in names:
+            hint = _meant((name,), (), homes()) or nearest(name, (*SECTIONS, *names))
+            yield f"unknown key {dotted([name])} in {origin(tree, [name])}{hint}"
+    providers, models = tree.get("providers"), tree.get("models")
+    configured = tuple(providers) if isinstance(providers, dict) else ()
+    for name in configured:
+        if not re.fullmatch("[a-z0-9_-]+", name):
+            where = f"{dotted(['providers', name])} in {origin(tree, ['providers', name])}"
+            yield f"{where}: a provider's name has only a-z, 0-9, _ and -"
+    for ref in models if isinstance(models, dict) else ():
+        provider, colon, model = ref.partition(":")
+        where = f"{dotted(['models', ref])} in {origin(tree, ['models', ref])}"
+        if not (provider and colon and model):
+            yield f'{where}: a model is named "provider:model"'
+        elif provider not in configured and provider not in BUILT_IN:
+            yield f"{where}: no provider {dotted([provider])}{nearest(provider, (*configured, *BUILT_IN))}"
+    chosen = _chosen(tree)
+    if chosen.origin != "default" and isinstance(chosen.value, str) and chosen.value not in names:
+        hint = nearest(chosen.value, tuple(names))
+        yield f"run.protocol in {chosen.origin}: no protocol {chosen.value[:40]!r}{hint}"
+
+
+def _explained(invalid: ValidationError, tree: Tree, homes: Homes) -> Iterator[str]:
+    for error in invalid.errors(include_url=False):
+        key = tuple(part for part in error["loc"] if part not in ("protocols", "[key]"))
+        name, where = dotted(key), origin(tree, key)
+        if error["type"] == "extra_forbidden":
+            table = TABLES.get(tuple(map(str, key[:-1]))) or TABLES[str(key[0]), "*"]
+            yield f"unknown key {name} in {where}" + (
+                "; keys are not kept in files: put it into a variable, and name that with api_key_env"
+                if key[-1] == "api_key"
+                else _meant(tuple(map(str, key)), table.model_fields, homes())
+            )
+        elif error["type"] == "missing":
+            yield f"{dotted(key[:-1])} in {where} needs {key[-1]}"
+        elif error["type"] == "value_error":
+            yield f"{name} in {where} {error['ctx']['error']}"
+        else:
+            need = NEEDS.get(error["type"], error["msg"]).format_map(error.get("ctx", {}))
+            yield f"{name} in {where} must be {need}, not {_shown(error['input'], key)}"
+
+
+def _shown(value: Any, key: tuple[str | int, ...]) -> str:
+    if isinstance(value, Mapping):
+        return "a table"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, str):
+        # What stands there by mistake may be a key or a password.
+        return "this text" if key[0] in ("providers", "storage", "tools") else f"{value[:40]!r}"
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+def check_protocols(settings: Settings, registry: Mapping[str, Protocol]) -> None:
+    """Hold tables named after protocols against their options. Raises `ConfigError` with every problem."""
+    _raise(list(protocol_problems(settings, registry)))
+
+
+def protocol_problems(settings: Settings, registry: Mapping[str, Protocol]) -> Iterator[str]:
+    """What is wrong with tables named after protocols. registry: those of them at least."""
+    for name, table in settings.protocols.items():
+        options = registry[name].options
+        for option, value in table.items():
+            where = f"{dotted([name, option])} in {settings.origin(name, option)}"
+            if option not in options:
+                yield f"unknown key {where}{_meant((name, option), options, _homes())}"
+            elif isinstance(value, Mapping | list):
+                yield f"{where} must be a single value, not {_shown(value, (name,))}"
+            else:
+                try:
+                    registry[name].settle({option: value})
+                except UsageError as exc:
+                    yield f"{exc} (in {settings.origin(name, option)})"
+
+
+def _raise(problems: list[str]) -> None:
+    lines = list(dict.fromkeys(problems))
+    if lines:
+        raise ConfigError(lines[0] if len(lines) == 1 else "\n  - ".join(["the settings are wrong:", *lines]))
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One effective value, as `pnyx config show` lists it; secrets are masked."""
+
+    key: str
+    value: Any
+    origin: str
+
+
+def describe(settings: Settings) -> tuple[Setting, ...]:
+    """Every value in force and where it came from; of providers, models and protocols what was given."""
+
+    def walk(table: BaseModel | Mapping[str, Any], prefix: Key) -> Iterator[Setting]:
+        items = table.items() if isinstance(table, Mapping) else iter(table)
+        for name, value in items:
+            key = (*prefix, name)
+            if isinstance(value, BaseModel | Mapping):
+                yield from walk(value, key)
+            elif prefix in TABLES or key in settings._origins:
+                yield Setting(dotted(key), _masked(key, value), settings.origin(*key))
+
+    sections = {name: getattr(settings, name) for name in SECTIONS}
+    return tuple(walk(sections | dict(settings.protocols), ()))
+
+
+def _masked(key: Key, value: Any) -> Any:
+    if key == DATABASE and value is not None:
+        for secret in database_secrets(value):
+            value = value.replace(secret, MASK)
+    return value
+
+
+def database_url(settings: Settings, env: Mapping[str, str] = os.environ) -> str:
+    """The database in force: an SQLAlchemy URL, or the absolute path of an SQLite file."""
+    return settings.storage.url or str(data_dir(env) / "pnyx.db")

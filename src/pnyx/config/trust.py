@@ -1,0 +1,89 @@
+"""Which project files may set more than harmless things; see design/configuration.md."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError
+from .layers import Layer, dotted, read
+from .paths import data_dir
+from .schema import RESTRICTED
+
+__all__ = ["PROJECT_FILE", "allows", "restricted", "trust", "trusted"]
+
+PROJECT_FILE = "pnyx.toml"
+
+
+def trust(folder: Path, *, env: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Allow what the folder's project file sets now; returns the keys that needed it.
+
+    Raises `ConfigError` when the file, or the list of what is trusted, cannot be read or written.
+    """
+    layer = restricted(read(folder / PROJECT_FILE, PROJECT_FILE))
+    store = _store(env)
+    _write(store, _read(store) | {str(folder.resolve()): _digest(layer)})
+    return tuple(sorted(map(dotted, layer)))
+
+
+def trusted(folder: Path, *, env: Mapping[str, str] = os.environ) -> bool:
+    """Whether the folder's project file, as it is now, may be used in full. Raises like `trust`."""
+    return allows(folder, restricted(read(folder / PROJECT_FILE, PROJECT_FILE)), env)
+
+
+def restricted(layer: Layer) -> Layer:
+    """The part of a project file that needs trust."""
+    return {key: given for key, given in layer.items() if key[0] in RESTRICTED}
+
+
+def allows(folder: Path, layer: Layer, env: Mapping[str, str]) -> bool:
+    """Whether exactly these restricted keys and values were trusted in this folder."""
+    return not layer or _read(_store(env)).get(str(folder.resolve())) == _digest(layer)
+
+
+def _digest(layer: Layer) -> str:
+    values = sorted([key, json.dumps(g.value, sort_keys=True, default=str)] for key, g in layer.items())
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+
+
+def _store(env: Mapping[str, str]) -> Path:
+    return data_dir(env) / "trust.json"
+
+
+def _read(store: Path) -> dict[str, Any]:
+    try:
+        known = json.loads(store.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as exc:
+        raise ConfigError(f"cannot read {store}: {exc.strerror or exc}") from exc
+    except (ValueError, RecursionError):
+        known = None
+    if not isinstance(known, dict):
+        raise ConfigError(f"{store} is damaged: remove it, then trust your folders again")
+    return known
+
+
+def _write(store: Path, known: Mapping[str, Any]) -> None:
+    try:
+        store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # mkstemp makes the file for its owner alone.
+        descriptor, name = tempfile.mkstemp(dir=store.parent, prefix=f"{store.name}.")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(known, file, indent=1, sort_keys=True)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, store)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
+    except OSError as exc:
+        raise ConfigError(f"cannot write {store}: {exc.strerror or exc}") from exc

@@ -1,0 +1,1 @@
+"""What hides who wrote a text: brands, names that models give themselves, and their mask."""

@@ -1,0 +1,278 @@
+"""Numbers as people write them, exactly: `1,000`, `3/4`, `50%`, `$1.2 million`, `twelve`, `1 h 30 min`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Literal
+
+from ..regex import regex
+from .units import NONE, Unit, read_unit
+
+__all__ = ["Quantity", "read_quantity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """An exact number with its unit, `units.NONE` where none was written.
+
+    way: of two opposite ways the one that it is meant in, as in `3 hours later` and `$20 profit`.
+    """
+
+    value: Fraction
+    unit: Unit = NONE
+    way: Literal["", "more", "less"] = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (str(self.value), self.unit.symbol, self.way)))
+
+    def matches(self, other: Quantity) -> bool:
+        """Equal, in units that convert; a unit or a way that only one of them has is no difference."""
+        if {self.way, other.way} == {"more", "less"}:
+            return False
+        if NONE in (self.unit, other.unit):
+            return self.value == other.value
+        return any(
+            mine.dimensions == theirs.dimensions and self.value * mine.factor == other.value * theirs.factor
+            for mine in self.unit.meanings
+            for theirs in other.unit.meanings
+        )
+
+
+_CODES = ("usd", "eur", "gbp", "jpy", "cny", "inr", "chf", "cad", "aud")
+_LEAD = regex(
+    r"(?:approximately|approx\b\.?|about|around|roughly|circa|exactly|precisely|just|equals|equal to|the"
+    r"|a total of|in(?=\s+\d{4}\b)|an?(?=\s+(?:hundred|thousand|million|billion|trillion|dozen|half)\b))\s+"
+    r"|[~≈≃]\s*",
+    re.IGNORECASE,
+)
+_SAID = regex(
+    r"[,;:]|(?<!approx)(?<!\b[DMS][rst])[.!?]\s+(?!of\b)|\b(?:and|or|because|since|if|so|as|when|where|with|not)\b",
+    re.IGNORECASE,
+)
+_ENCLOSED = regex(r"(?<![\w)])\(\s*([+-]?[\d.,]+)\s*\)(?![\w(])")
+_SIGNED = regex(
+    rf"([+-]?)\s*((?:us|au|a|ca|c)?\$|[€£¥₹]|(?:{'|'.join(_CODES)})\b)?\s*([+-]?)\s*",
+    re.IGNORECASE,
+)
+_GROUPS = r"\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?: \d{3})+|\d{1,3}(?:['_]\d{3})+"
+_DECIMAL = rf"(?:(?:(?:{_GROUPS}|\d+)(?:\.\d+|\.(?!\w))?|\.\d+)(?!\d|[ ,'_.]\d))"
+_TENS = r"(?:e|\s*[\u00d7x]\s*10\s*\^)\s*\(?(?P<tens>[+-]?\d{1,4})\)?(?!\d)"
+_FORMS = tuple(
+    regex(form, re.IGNORECASE)
+    for form in (
+        r"(?P<whole>\d+)\s+(?:and\s+)?(?P<above>\d+)\s*/\s*(?P<below>\d+)(?![\d./])",
+        r"(?P<base>\d{1,9})\s*\^\s*\(?(?P<power>[+-]?\d{1,4})\)?(?![\d./])",
+        rf"(?P<above>{_DECIMAL})\s*/\s*(?P<below>[+-]?{_DECIMAL})(?!\s*[/^])",
+        rf"(?P<above>{_DECIMAL}){_TENS}",
+        rf"(?P<above>{_DECIMAL})",
+    )
+)
+_EUROPEAN = regex(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})(?![\d.,])")
+_DECADE = regex(r"\d{3}0s\b")
+_MAX_DIGITS = 200
+"""Powers beyond this stay text: such numbers cost memory and time, and no question asks for one exactly."""
+
+_SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12,
+           "lakh": 10**5, "crore": 10**7, "dozen": 12, "k": 10**3, "bn": 10**9, "mn": 10**6}  # fmt: skip
+_SCALE_ALONE = regex(r"(?:hundred|thousand|million|billion|trillion|dozen)\b", re.IGNORECASE)
+_SCALE = regex(
+    r"\s*(?:(hundred|thousand|million|billion|trillion|lakh|crore|dozen)s?|(bn|mn))\b|(k)\b", re.IGNORECASE
+)
+_MONEY_SCALES = {"m": 10**6, "mm": 10**6, "b": 10**9, "t": 10**12}
+_MONEY_SCALE = regex(r"\s?(mm|m|b|t)\b", re.IGNORECASE)
+_CAPITAL_SCALES = {"M": 10**6, "MM": 10**6, "G": 10**9}
+_CAPITAL_SCALE = regex(r"(?:\s?(MM?)|(G))(?=$|\s)")
+"""In capitals only: `5m` are metres, and `5M` are none."""
+_PERCENT = regex(r"\s*(?:%|per\s?cent\b|pct\b\.?|(‰|per\s?mille\b))(?!\s*points?\b)", re.IGNORECASE)
+_WAY = regex(
+    r"\b(?:(?P<more>more|later|after|profit|gain|surplus)|less|fewer|earlier|before|ago|loss|debt|deficit)\b",
+    re.IGNORECASE,
+)
+_ONLY_APART = frozenset("tydbk")
+"""Symbols that count as units only after a space: `3t` is more often a product, `4K` and `7B` a size."""
+
+_SMALL = {
+    name: value
+    for names, step in (
+        ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+         " sixteen seventeen eighteen nineteen", 1),
+        ("zero ten twenty thirty forty fifty sixty seventy eighty ninety", 10),
+    )
+    for value, name in zip(range(0, 100, step), names.split(), strict=False)
+}  # fmt: skip
+_LARGE = {name: _SCALES[name] for name in ("thousand", "million", "billion", "trillion")}
+_SPELLED_WORD = regex(r"(?:^|(?<=\w)(?: |-|, ))([a-z]+)(?![^\W_])", re.IGNORECASE)
+_PARTS = {
+    name: Fraction(1, n)
+    for n, names in {
+        2: "half halves", 3: "third thirds", 4: "quarter quarters fourth fourths", 5: "fifth fifths",
+        6: "sixth sixths", 7: "seventh sevenths", 8: "eighth eighths", 9: "ninth ninths",
+        10: "tenth tenths", 100: "hundredth hundredths", 1000: "thousandth thousandths",
+        10**6: "millionth millionths", 10**9: "billionth billionths", 10**12: "trillionth trillionths",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
+_PART = regex(rf"[ -]({'|'.join(_PARTS)})\b", re.IGNORECASE)
+_AND_A_HALF = regex(r"\s+and\s+(?:a|one)[ -]half\b", re.IGNORECASE)
+
+
+def read_quantity(text: str) -> Quantity | None:
+    """The number that all of `text` states, with its unit; None when it states anything else.
+
+    text: plain notation (see `notation.plain`), at most a few hundred characters. `5 ft 3 in` is 63 in.
+    """
+    return _single(text) or _compound(text)
+
+
+_PIECE = regex(r"(?:(?:\s*,\s*|\s+)(?:and\s+)?|(?<=[a-z])(?=\d))?(\d[\d.,/]*\s*[a-z]+)\.?", re.IGNORECASE)
+_MINUTES = regex(r"(?<=h)(\s*\d+)\s*m(?=$|\s*\d)", re.IGNORECASE)
+
+
+def _compound(text: str) -> Quantity | None:
+    """Numbers of ever smaller units that convert, as one number of the smallest."""
+    lead, end, parts = _LEAD.match(text), 0, list[Quantity]()
+    text = _MINUTES.sub(r"\1 min", text[lead.end() :] if lead else text)
+    while match := _PIECE.match(text, end):
+        part, end = _single(match[1]), match.end()
+        if part is None or not part.unit.dimensions:
+            return None
+        parts.append(part)
+    return _summed(parts) if parts and end == len(text) else None
+
+
+def _summed(parts: list[Quantity]) -> Quantity | None:
+    for first in parts[0].unit.meanings:
+        kind = first.dimensions
+        units = [next((m for m in p.unit.meanings if m.dimensions == kind), NONE) for p in parts]
+        if all(unit is not NONE for unit in units) and all(a.factor > b.factor for a, b in pairwise(units)):
+            total = sum(p.value * unit.factor for p, unit in zip(parts, units, strict=True))
+            return Quantity(total / units[-1].factor, units[-1])
+    return None
+
+
+def _single(text: str) -> Quantity | None:
+    left, equals, right = text.rpartition("=")
+    if equals and not _SAID.search(left):
+        text = right.strip()
+    while lead := _LEAD.match(text):
+        text = text[lead.end() :]
+    text = _ENCLOSED.sub(r"\1", text)
+    if inner := re.fullmatch(r"([+-]?)\s*\(([^()]*)\)", text):
+        text = inner[1] + inner[2].strip()
+    signed = _SIGNED.match(text)
+    if signed is None or (signed[1] and signed[3]):
+        return None
+    found = _magnitude(text[signed.end() :])
+    if found is None:
+        return None
+    value, rest = _scaled(*found, money=bool(signed[2]))
+    unit = _unit(rest, (signed[2] or "").lower())
+    if unit is None:
+        return None
+    return Quantity(-value if "-" in (signed[1], signed[3]) else value, unit, _way(rest, unit))
+
+
+def _magnitude(text: str) -> tuple[Fraction, str] | None:
+    """The unsigned number that `text` begins with, and what follows it."""
+    if _DECADE.match(text):
+        return None
+    if european := _EUROPEAN.match(text):
+        number = european[0].replace(".", "").replace(",", ".")
+        return Fraction(number), text[european.end() :]
+    for form in _FORMS:
+        if match := form.match(text):
+            try:
+                value = _value(match.groupdict())
+            except ZeroDivisionError:
+                return None
+            return None if value is None else _parts(value, text[match.end() :])
+    if text.lower() == "half":
+        return Fraction(1, 2), ""
+    return (Fraction(1), text) if _SCALE_ALONE.match(text) else _spelled(text)
+
+
+def _value(parts: dict[str, str | None]) -> Fraction | None:
+    """The number of one of `_FORMS`; None when it is too long. Raises `ZeroDivisionError`."""
+    base, power, tens = parts.get("base"), int(parts.get("power") or 0), int(parts.get("tens") or 0)
+    if base:
+        return Fraction(int(base)) ** power if len(base) * abs(power) <= _MAX_DIGITS else None
+    if abs(tens) > _MAX_DIGITS:
+        return None
+    value = _decimal(parts.get("above")) / _decimal(parts.get("below"))
+    return (value + int(parts.get("whole") or 0)) * Fraction(10) ** tens
+
+
+def _decimal(text: str | None) -> Fraction:
+    return Fraction(re.sub(r"[ ,'_]", "", text).rstrip(".")) if text else Fraction(1)
+
+
+def _spelled(text: str) -> tuple[Fraction, str] | None:
+    total, group, end, before = 0, None, 0, ""
+    while word := _SPELLED_WORD.match(text, end):
+        name = word[1].lower()
+        value = _SMALL.get(name)
+        if value is not None and (group is None or _takes(group, value)):
+            group = (group or 0) + value
+        elif name == "hundred" and group and group < 100:
+            group *= 100
+        elif name in _LARGE and group:
+            total, group = total + group * _LARGE[name], None
+        elif not (name == "and" and (before == "hundred" or before in _LARGE)):
+            break
+        end, before = word.end(), name
+    if before == "and":
+        end -= len(" and")
+    if not end:
+        return None
+    return _parts(Fraction(total + (group or 0)), text[end:])
+
+
+def _takes(group: int, value: int) -> bool:
+    """Whether `value` goes on a number: five on a hundred and on twenty, but not on three."""
+    tens, ones = divmod(group % 100, 10)
+    return group > 0 and not ones and (not tens or (tens > 1 and value < 10))
+
+
+def _parts(value: Fraction, rest: str) -> tuple[Fraction, str]:
+    """Halves and other parts that follow a number in words: `two thirds`, `one and a half`."""
+    if match := _PART.match(rest):
+        return value * _PARTS[match[1].lower()], rest[match.end() :]
+    if match := _AND_A_HALF.match(rest):
+        return value + Fraction(1, 2), rest[match.end() :]
+    return value, rest
+
+
+def _scaled(value: Fraction, rest: str, *, money: bool) -> tuple[Fraction, str]:
+    """The number with the `million` or the `%` behind it; a small `m` is a million only of money."""
+    while match := _SCALE.match(rest):
+        value, rest = value * _SCALES[match[match.lastindex or 0].lower()], rest[match.end() :]
+    if money and (match := _MONEY_SCALE.match(rest)):
+        value, rest = value * _MONEY_SCALES[match[1].lower()], rest[match.end() :]
+    elif match := _CAPITAL_SCALE.match(rest):
+        value, rest = value * _CAPITAL_SCALES[match[1] or match[2]], rest[match.end() :]
+    if match := _PERCENT.match(rest):
+        value, rest = value / (1000 if match[1] else 100), rest[match.end() :]
+    return value, rest
+
+
+def _way(rest: str, unit: Unit) -> Literal["", "more", "less"]:
+    found = _WAY.search(rest)
+    # Of five losses the unit says it: they are no profits.
+    if found is None or found[0].lower() in unit.symbol.split():
+        return ""
+    return "more" if found["more"] else "less"
+
+
+def _unit(rest: str, currency: str) -> Unit | None:
+    rest = rest.replace("° ", "°")
+    attached = rest[:1].isalpha()
+    if attached and rest.casefold() in _ONLY_APART:
+        return None
+    if currency and (rate := read_unit(currency + rest, counted=False)):
+        return rate
+    unit = read_unit(rest, counted=not attached)
+    # Of `$5 profit` the money is the unit; `$5 CAD` says which dollars.
+    return read_unit(currency) if currency and unit and unit.symbol not in _CODES else unit

@@ -1,0 +1,1 @@
+"""How texts mark notation and quotations."""

@@ -1,0 +1,234 @@
+"""What code needs to know from replies: approvals, picks, classes, sameness.
+
+Each verdict has a schema, for providers that can hold a model to one, and a reader, which takes the JSON
+object of that schema or the directive in plain text, as models garble either. A reader counts what the
+writer of a reply decides, once, and nothing that it quotes, reports or imagines; what it cannot tell it
+refuses with `Unreadable`, whose message is meant for the writer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from ..regex import regex
+from ..steps import Schema
+from .attribution import imagined
+from .authorship import Heard, hear
+from .directives import Labels, Named, Unreadable, Words, said
+from .json_objects import field, object_schema
+
+__all__ = [
+    "APPROVAL",
+    "QUESTION_CLASS",
+    "SAMENESS",
+    "Approval",
+    "QuestionClass",
+    "Unreadable",
+    "pick_schema",
+    "read_approval",
+    "read_class",
+    "read_pick",
+    "read_same",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Whether a seat lets a text ship, and why; the reason is empty where none was given."""
+
+    approved: bool
+    reason: str = ""
+
+
+APPROVAL = object_schema(
+    "approval",
+    {"verdict": {"type": "string", "enum": ["APPROVE", "REJECT"]}, "reason": {"type": "string"}},
+)
+_NOT = r"(?:(?:can|do|will)\s*not|can't|don't|won't|not)"
+_APPROVALS = Words(approve=r"approve[ds]?", reject=rf"reject(?:ed|s)?|disapproved?|{_NOT}\s+approved?")
+
+
+def read_approval(text: str, *, own: str = "") -> Approval:
+    """APPROVE or REJECT, with the reason. own: the label of the seat that wrote it.
+
+    Raises `Unreadable` when neither is there, or both are.
+    """
+    heard = hear(text, _APPROVALS.any, own)
+    strong = [found for document in heard.objects for found in _approvals_in_object(document)]
+    weak = list[tuple[str, str]]()
+    for found in _APPROVALS.find(heard, own):
+        if not found.discussed and not re.match(r"\W*\?", found.rest):
+            truth = _truth(said(found.rest))
+            kind = found.kind if truth is not False else "reject" if found.kind == "approve" else "approve"
+            reason = (said(found.rest) if truth is None else "") or said(heard.after(found.place))
+            (strong if found.plain and found.firm else weak).append((kind, reason))
+    counted = strong or [one for one in weak if _sole([one[0]], _APPROVALS, heard)]
+    kind = _one([kind for kind, _ in counted], "give exactly one line `APPROVE` or `REJECT: <reason>`")
+    return Approval(kind == "approve", next(filter(None, (reason for _, reason in counted)), ""))
+
+
+def _approvals_in_object(document: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    reason = field(document, "reason", "rationale", "why", "text", "comment", "explanation")
+    reason = reason.strip() if isinstance(reason, str) else ""
+    kind, rest = _APPROVALS.opening(
+        field(document, "verdict", "decision", "vote", "approval", "status", "answer")
+    )
+    if kind:
+        yield kind, reason or said(rest)
+    for key, value in document.items():
+        kind, _ = _APPROVALS.opening(key)
+        truth = _truth(value)
+        if kind and (truth or (kind == "approve" and truth is False)):
+            yield kind if truth else "reject", reason
+
+
+def pick_schema(labels: Sequence[str]) -> Schema:
+    """The schema of a judge's pick among `labels`."""
+    return object_schema("pick", {"best": {"type": "string", "enum": list(labels)}})
+
+
+_THING = (
+    r"(?:answer|proposal|response|reply|reasoning|argument|participant|option|choice|pick|candidate"
+    r"|overall|one)"
+)
+_BEST = (
+    r"(?:best|strongest|winning|top|preferred|chosen|winner|pick|choice|selection|most\s+convincing)"
+    rf"(?:\s+{_THING}){{0,3}}(?:\s+(?:of|among)\s+(?:all|them|the\s+\w+))?"
+)
+_PICKS = Words(
+    best=rf"(?:(?:the|my|our|overall|final|single)\s+){{0,3}}{_BEST}",
+    choose=r"pick|choose|select|prefer|favou?r|endorse|vote\s+for|go\s+with",
+)
+# "My verdict:", "After weighing all three,"
+_BEFORE = regex(
+    r"(?:(?:my|the|final)\s+){0,2}(?:verdict|judge?ment|vote|decision|conclusion)\s*:\s*|[^,:]{1,60},\s+",
+    re.IGNORECASE,
+)
+_OF_OPTIONS = regex(r"\s(?:answer|option|choice|response|one)\Z", re.IGNORECASE)
+_GOES_TO = regex(
+    r"\W{0,3}(?:\s*(?:[:=→|]|-+>?(?=\s)|\Z)|\s+(?:is|was|goes\s+to|comes\s+from|belongs\s+to)\b)",
+    re.IGNORECASE,
+)
+_WINS = regex(
+    rf"(?:'s\s+{_THING})?\s+(?:wins\b|(?:is|has|gives|gave|makes|offers|provides)"
+    rf"(?:\s+(?:clearly|easily|by\s+far))?\s+(?:the\s+|overall\s+){{0,3}}{_BEST})\W*\Z",
+    re.IGNORECASE,
+)
+
+
+def read_pick(text: str, labels: Sequence[str]) -> str:
+    """The one of `labels` that a judge picked ("BEST: Participant C").
+
+    Raises `Unreadable` when none is picked, when several are, or when what is picked is no label.
+    """
+    heard, names = hear(text, _PICKS.any), Labels(labels)
+    firm, alone, sole = list[Named](), list[Named](), len(heard.sentences) == 1
+    for document in heard.objects:
+        value = field(document, "best", "pick", "winner", "choice", "label", "selected", "verdict", "vote")
+        firm += filter(None, [names.first(str(value))])
+    for found in _PICKS.find(heard):
+        to = _GOES_TO.match(found.rest)
+        value = found.rest[to.end() :] if to else found.rest
+        named = names.first(value if said(value) else heard.after(found.place))
+        # A letter alone may be that of an option in the answer, as in "The best choice is B".
+        if named and (to or found.led) and not (named.bare and _OF_OPTIONS.search(found.word)):
+            firm.append(named)
+    for sentence in heard.sentences:
+        before = _BEFORE.match(sentence.text)
+        start = before.end() if before else 0
+        named = names.first(sentence.text[start:])
+        if named and named.label and not imagined(sentence.text[:start]) and (sole or not named.bare):
+            firm += [named] if _WINS.match(named.rest) else []
+            alone += [named] if not said(named.rest) else []
+    counted = firm or alone
+    wanted = f"give exactly one line `BEST: <label>`, the label one of {names.told}"
+    picked = _one([named.label or named.problem for named in counted], wanted)
+    if picked not in labels:
+        raise Unreadable(f"{picked}: {wanted}")
+    return picked
+
+
+QuestionClass = Literal["reasoning", "judgment", "compound"]
+QUESTION_CLASS = object_schema(
+    "question_class", {"class": {"type": "string", "enum": ["reasoning", "judgment", "compound"]}}
+)
+_FALLS = (
+    r"(?:(?:(?:this|it|the\s+question)\s+)?"
+    r"(?:falls?\s+(?:under|into)|calls?\s+for|requires?|belongs?\s+to)\s+"
+    r"|(?:classify|class|call)\s+(?:this|it|the\s+question)\s+(?:as\s+)?)?(?:an?\s+|the\s+)?"
+)
+_CLASSES = Words(
+    reasoning=rf"{_FALLS}reasoning",
+    judgment=rf"{_FALLS}judge?ment(?:al)?",
+    compound=rf"{_FALLS}(?:compound|multi-?part)",
+)
+
+
+def read_class(text: str) -> QuestionClass:
+    """The class of a question. Raises `Unreadable` when none is named, or several are."""
+    heard = hear(text, _CLASSES.any)
+    strong, weak = list[str](), list[str]()
+    for document in heard.objects:
+        value = field(
+            document, "class", "category", "type", "kind", "classification", "label", "route", "answer"
+        )
+        strong += filter(None, [_CLASSES.opening(value)[0]])
+    for found in _CLASSES.find(heard):
+        # Many explain themselves under "Reasoning:" before they name another class.
+        explains = found.kind == "reasoning" and not found.led and found.rest.lstrip().startswith(":")
+        if found.led or (found.plain and not explains):
+            strong.append(found.kind)
+        elif explains and said(found.rest):
+            weak.append(found.kind)
+    wanted = "answer with one word: reasoning, judgment or compound"
+    return cast(QuestionClass, _one(strong or weak, wanted))
+
+
+SAMENESS = object_schema("sameness", {"verdict": {"type": "string", "enum": ["SAME", "DIFFERENT"]}})
+_THEY = r"(?:(?:they|both|these)(?:\s+(?:mean|say|give|state))?\s+(?:the\s+)?)?"
+_SAMENESS = Words(
+    different=rf"{_THEY}(?:different|differ|not\s+(?:the\s+)?(?:same|equivalent|identical))",
+    same=rf"{_THEY}(?:not\s+different|same|equivalent|identical)",
+)
+
+
+def read_same(text: str) -> bool:
+    """Whether a judge says SAME and not DIFFERENT. Raises `Unreadable` when it says neither, or both."""
+    heard = hear(text, _SAMENESS.any)
+    strong = list[str]()
+    for document in heard.objects:
+        value = field(document, "verdict", "same", "equivalent", "answer", "decision", "result")
+        truth = _truth(value)
+        strong += filter(
+            None, [_SAMENESS.opening(value)[0] if truth is None else "same" if truth else "different"]
+        )
+    found = _SAMENESS.find(heard)
+    strong += [one.kind for one in found if one.plain]
+    counted = strong or _sole([one.kind for one in found], _SAMENESS, heard)
+    return _one(counted, "answer with one word: SAME or DIFFERENT") == "same"
+
+
+def _sole(weak: list[str], words: Words, heard: Heard) -> list[str]:
+    """`weak` where no word of another kind is in the reply, which may take it back."""
+    kinds = {words.opening(word[0])[0] for s in heard.sentences for word in words.any.finditer(s.text)}
+    return weak if len(kinds) == 1 else []
+
+
+def _one(found: Iterable[str], wanted: str) -> str:
+    """The one thing that was found, however often. Raises `Unreadable` with what is wanted."""
+    match list(dict.fromkeys(found)):
+        case [only]:
+            return only
+        case []:
+            raise Unreadable(f"no verdict was found: {wanted}")
+        case several:
+            raise Unreadable(f"it says more than one thing ({', '.join(several)}): {wanted}")
+
+
+def _truth(value: Any) -> bool | None:
+    """What a value of JSON says as yes or no, None where it says something else."""
+    text = str(value).strip().casefold()
+    return True if text in ("true", "yes") else False if text in ("false", "no") else None

@@ -1,0 +1,1 @@
+"""Detection of praise, agreement and refusal in replies."""

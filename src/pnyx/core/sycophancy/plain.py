@@ -1,0 +1,105 @@
+"""A reply as it would be read aloud: no markup, labels, emoji or invisible characters."""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+import unicodedata
+
+from ..markup.quoting import lines
+from ..regex import regex
+
+__all__ = ["INVISIBLE", "plain"]
+
+INVISIBLE = (
+    "\\x00-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5"
+    "\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\ud800-\\udfff"
+    "\\U000110bd\\U000110cd\\U00013430-\\U0001345f\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff"
+)
+"""Characters, besides white space, that show nothing: controls, zero widths, bidi marks, lone surrogates."""
+
+CHEERS = "\U0001f44d\U0001f44f\U0001f4af\U0001f64c"
+"""Pictures that are praise by themselves: thumbs up, clapping hands, hundred points, raised hands."""
+
+_LONGEST = 6000
+_HIDDEN = regex(rf"[\d{INVISIBLE}](?:(?<=\x1b)\[[\d;]*[a-zA-Z]|(?<=\d)\ufe0f?\u20e3|(?<!\d)[{INVISIBLE}]*)")
+_SHOWN = regex(rf"\x1b|[^\s{INVISIBLE}]")
+_QUOTES = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201b\u02bc\u02b9\u2032\u00b4\u0060\ua78c", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033«»‹›「」『』〝〞", '"')
+)
+
+# `re` skips to a character that a match begins with, but tries everywhere what begins by looking behind.
+_CODE = regex(r"(`(?<!\w`)`*)(?!`)([^`\n]+)\1(?!\w)")
+_LINK = regex(r"(?:!\[|\[)([^\]\n]{0,300})\]\([^()\n]{0,2000}\)")
+_TAG = regex(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
+_TEX = regex(r"\\[a-z]+\{|\{|\}")
+_LINE_MARKS = regex(
+    r"^(?:[ \t]*(?:>+|#{1,6}(?=\s|\w)|[-+\u2022\u2023\u25aa\u25e6\u2190-\u21ff\u27a1\u2794](?=\s)"
+    r"|\(?\w{1,3}[.)](?=\s)"
+    r"|\[[ xX]\]))+[ \t]*",
+    re.MULTILINE,
+)
+_EMPHASIS = regex(r"\*|~~+|==+|\||\\(?=\W)|_(?<![^\W_]_)_*|__*(?![^\W_])")
+_WHOLE = regex(r'"([^"]*)"')
+_RULE = "-=*_ \t"
+_WRAPPED = regex(r"\n(?<![.!?:]\n)(?=[a-z])")
+_BEYOND = regex(r"[^\x00-\u2000]")
+
+_KIND = (
+    r"(?:challenge|objection|review|critique|criticism|participant|reviewer|critic|challenger|seat|response"
+    r"|reply"
+    r"|assessment|feedback|comments?|rebuttal|flaw|risk|alternative|devil'?s advocate|verdict|note|opinion"
+    r"|evaluation"
+    r"|analysis|counter-?point|disagreement|speaker|model|expert|agent|assistant|answer|strengths?|praise"
+    r"|positives|framing|tl;?dr|short version|bottom line|re|to"
+    r"|round|step|part|turn)"
+)
+_WHICH = (
+    r"(?:my|the|a|first|second|third|main|key|initial|primary|overall|general|critical|substantive|peer"
+    r"|detailed|quick"
+    r"|short|formal|final|expert|from|dear)"
+)
+_LABEL = regex(
+    rf"\s*(?:[a-z]\d?\s*:|[(\[@\"']*(?:{_WHICH}\s+){{0,3}}{_KIND}\b"
+    rf"(?:\s*[#(\[/]?\b(?:\d+|[a-z]|of|for|by|on|no|{_WHICH}|{_KIND}|proposal|one|two|three"
+    rf"|angle)\b[)\]]?){{0,6}}"
+    r"\s*(?:[\])]\s*:?|[)\]\"']*\s*(?:[:\n|]|[-\u2013\u2014]+>?\s|\.\s+(?=[A-Z])|\Z)))\s*",
+    re.IGNORECASE,
+)
+"""What a reply may be headed with before it begins: "Challenge 1:", "Participant B:", "Review"."""
+
+
+@functools.lru_cache(maxsize=16)  # one reply is asked about more than once
+def plain(text: str) -> str:
+    """The beginning of `text`, some thousand characters; quoted blocks are left out, line ends are kept."""
+    shown = _SHOWN.search(text)
+    text = text[shown.start() : shown.start() + _LONGEST] if shown else ""
+    read = lines(text)
+    # A reply that is all quotation says what is in it.
+    text = "\n".join(line.text for line in read if not line.quoted).strip() or "\n".join(q.text for q in read)
+    text = html.unescape(text)
+    # Every reply comes by here, so what most of them do not have is not searched for at length.
+    if not (text.isascii() and text.replace("\n", " ").isprintable()):
+        text = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
+    text = _CODE.sub(r'"\2"', text)
+    text = _LINK.sub(r"\1", text) if "](" in text else text
+    text = _TAG.sub(" ", text)
+    text = _TEX.sub("", text) if "{" in text or "}" in text else text
+    text = "\n".join(line if line.strip(_RULE) else "" for line in text.translate(_QUOTES).split("\n"))
+    text = _LINE_MARKS.sub("", _EMPHASIS.sub("", text))
+    if not text.isascii():
+        text = _BEYOND.sub(lambda found: " " if _picture(found[0]) else found[0], text)
+    text = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+    text = _WRAPPED.sub(" ", text)
+    whole = _WHOLE.fullmatch(text)
+    text = whole[1] if whole else text
+    for _ in range(3):
+        label = _LABEL.match(text)
+        text = text[label.end() :] if label else text
+    return text
+
+
+def _picture(character: str) -> bool:
+    return character not in CHEERS and unicodedata.category(character) in ("So", "Sk", "Co", "Cn", "Mn", "Me")

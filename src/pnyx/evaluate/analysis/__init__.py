@@ -1,0 +1,1 @@
+"""What results say: arms, statistics, calibration of confidence, learning."""

@@ -1,0 +1,169 @@
+"""The log of an evaluation: what each arm answered to each question. The report is made of nothing else.
+
+JSON Lines: the first says what was compared, each other is one answer. The format: docs/evaluation.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from ...core.models import MOST
+from ...errors import UsageError
+
+__all__ = ["Arm", "Kind", "Log", "Row"]
+
+VERSION = 1
+_EXACT = ConfigDict(extra="forbid")
+Kind: TypeAlias = Literal["single", "samples", "protocol"]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=10**15)]
+Amount: TypeAlias = Annotated[float, Field(ge=0, le=MOST)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """Something that answers every question.
+
+    kind: "single", one model asked once, its name the model; "samples", the best model asked again and
+    again for what a panel costs (its `detail.model` says which); "protocol", whose `protocol` and `options`
+    say what ran.
+    """
+
+    name: str
+    kind: Kind
+    protocol: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    __pydantic_config__ = _EXACT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What an arm answered to a question, and what that took.
+
+    answer: the short answer, normalised; None: there was none, or it could not be read. correct: by the
+    grader; always False with an `error` (why nothing could be graded). confidence: in [0, 1], by `rule`.
+    steps: whether the answer was right that stood when each round began, as far as one did, and the decision;
+    None where that is not known, empty where what graded the decision has not seen the others. cost_usd: None
+    where a price is unknown. Cost, calls, tokens and seconds are those that the arm would have had alone:
+    answers taken from the pool count in every arm that uses them.
+    seconds: wall time, as measured in the run, models in parallel counting once.
+    """
+
+    arm: str
+    id: str
+    category: str | None = None
+    options: Annotated[int, Field(ge=2)] | None = None
+    target: str = ""
+    answer: str | None = None
+    correct: bool = False
+    error: str | None = None
+    confidence: Share | None = None
+    rule: str | None = None
+    steps: tuple[bool | None, ...] = ()
+    calls: Count = 0
+    input_tokens: Count = 0
+    cached_tokens: Count = 0
+    output_tokens: Count = 0
+    cost_usd: Amount | None = 0.0
+    seconds: Amount = 0.0
+    run_id: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    __pydantic_config__ = _EXACT
+
+    def __post_init__(self) -> None:
+        if self.correct and self.error is not None:
+            raise ValueError("an answer with an error cannot be correct")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Log:
+    """What was compared, and the answers.
+
+    models: of the panel; each has an arm of its own. planned: questions for each arm, None where it is not
+    known, as for a task of Inspect's that nobody has answered yet.
+    """
+
+    dataset: str
+    models: tuple[str, ...]
+    arms: tuple[Arm, ...]
+    rows: tuple[Row, ...] = ()
+    seed: int = 0
+    planned: int | None = None
+    started: str = ""
+    pnyx: str = ""
+    __pydantic_config__ = _EXACT
+
+    @cached_property
+    def by_arm(self) -> dict[str, dict[str, Row]]:
+        """arm -> question id -> row."""
+        out: dict[str, dict[str, Row]] = {arm.name: {} for arm in self.arms}
+        for row in self.rows:
+            out[row.arm][row.id] = row
+        return out
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The compared questions, which every model of the panel was asked, in the order of the log."""
+        common = [self.by_arm[model] for model in self.models]
+        return tuple(id for id in common[0] if all(id in rows for rows in common)) if common else ()
+
+    def write(self, path: Path) -> None:
+        """Raises `UsageError` where the file cannot be written."""
+        head = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("rows", "arms")}
+        first = {"pnyx_eval": VERSION, **head, "arms": [asdict(arm) for arm in self.arms]}
+        lines = [json.dumps(one) for one in (first, *map(asdict, self.rows))]
+        try:
+            path.write_text("\n".join(lines) + "\n", "ascii")
+        except OSError as exc:
+            raise UsageError(f"{path} cannot be written: {exc.strerror}") from exc
+
+    @classmethod
+    def read(cls, path: Path) -> Log:
+        """Raises `UsageError` with the number of the line that cannot be read."""
+        try:
+            lines = path.read_text("utf-8").split("\n")
+        except (OSError, UnicodeDecodeError) as exc:
+            raise UsageError(f"the log cannot be read: {path}: {exc}") from exc
+        return _log(path, [(n, line) for n, line in enumerate(lines, 1) if line.strip()])
+
+
+def _log(path: Path, lines: Iterable[tuple[int, str]]) -> Log:
+    log: Log | None = None
+    rows = []
+    for n, line in lines:
+        try:
+            one = json.loads(line, parse_constant=_refused)
+            if not isinstance(one, dict):
+                raise ValueError("wanted an object")
+            if log is None:
+                if one.pop("pnyx_eval", VERSION) != VERSION:
+                    raise UsageError(f"{path} was written by another version of pnyx eval")
+                log = _HEAD.validate_json(json.dumps(one), strict=True)
+                names = {arm.name for arm in log.arms}
+            else:
+                rows.append(_ROW.validate_json(line, strict=True))
+                if rows[-1].arm not in names:
+                    raise ValueError(f"no arm is called {rows[-1].arm!r}")
+        except ValidationError as exc:
+            wrong = exc.errors()[0]
+            told = ": ".join(filter(None, (".".join(map(str, wrong["loc"])), wrong["msg"])))
+            raise UsageError(f"{path}, line {n}: not a line of an evaluation's log: {told}") from exc
+        except (ValueError, RecursionError) as exc:
+            raise UsageError(f"{path}, line {n}: not a line of an evaluation's log: {exc}") from exc
+    if log is None:
+        raise UsageError(f"{path} is empty; `pnyx eval` writes a log with --log")
+    return replace(log, rows=tuple(rows))
+
+
+def _refused(constant: str) -> object:
+    raise ValueError(f"{constant} is no number")
+
+
+_HEAD, _ROW = TypeAdapter(Log), TypeAdapter(Row)

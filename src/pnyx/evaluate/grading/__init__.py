@@ -1,0 +1,1 @@
+"""Whether an answer to a question of a dataset is right."""

@@ -1,0 +1,1 @@
+"""Evaluations of recorded answers, without a call."""

@@ -1,0 +1,135 @@
+"""Files of recorded answers: which model said what to which question. The format: docs/evaluation.md."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from reprlib import repr as brief
+from typing import Any
+
+from ...core.answers.equivalence import normalise
+from ...errors import UsageError
+from ...reliability.accuracy import Answered
+from ..report.tables import read_table
+
+__all__ = ["NOT_ASKED", "read_recorded"]
+
+NOT_ASKED = "NA"
+"""In a cell: this model was not asked this question. An empty cell is an abstention."""
+
+MOST_OPTIONS = 1_000_000
+"""No question has more to choose from: such a number belongs in another column."""
+
+ID, OPTIONS = ("id", "question_id"), ("options", "n_options")
+FIELDS = {*ID, *OPTIONS, "gold", "category"}
+
+canonical = lru_cache(maxsize=1 << 16)(normalise)
+
+
+def read_recorded(
+    path: Path, models: Sequence[str] = (), where: Mapping[str, str] | None = None
+) -> list[Answered]:
+    """The questions of a CSV or JSONL file (also `.gz`) that all of `models` were asked, in the file's order.
+
+    models: whose answers to read, in the order in which ties go; none names all. where: column -> the only
+    value to read. Answers are brought to canonical form, so `1,000` and `1000` agree.
+
+    Raises `UsageError`, with the line, for a file that cannot be read and for a model that is not in it.
+    """
+    where = where or {}
+    questions: list[Answered] = []
+    seen: set[str] = set()
+    panel, found = list(models), False
+    for line, row, answers in _rows(path, where):
+        if any(not _is(_cell(row, name, line, path), value) for name, value in where.items()):
+            continue
+        found = True
+        id = str(_first(row, ID, line, path))
+        if id in seen:
+            raise UsageError(f"{path}, line {line}: the question {id} comes a second time")
+        seen.add(id)
+        panel = panel or list(answers)
+        if not models and (more := answers.keys() - set(panel)):
+            raise UsageError(
+                f"{path}, line {line}: an answer of {min(more)}, whom the first line does not have"
+            )
+        if unknown := [m for m in panel if m not in answers]:
+            raise UsageError(f"{path}, line {line}: no answer of {unknown[0]}, nor {NOT_ASKED} in its place")
+        if all(str(answers[m]).strip() != NOT_ASKED for m in panel):
+            questions.append(_answered(row, {m: answers[m] for m in panel}, line, path))
+    if where and not found:
+        told = " and ".join(f"{name}={value}" for name, value in where.items())
+        raise UsageError(f"{path} has no row with {told}")
+    if not questions:
+        raise UsageError(f"{path} has no question that all of the panel were asked")
+    return questions
+
+
+def _rows(path: Path, where: Collection[str]) -> Iterator[tuple[int, Mapping[str, Any], Mapping[str, Any]]]:
+    """Line number, fields, and answers by model: an object of its own in JSON, in CSV all other columns."""
+    named = Path(path.stem if path.suffix == ".gz" else path.name).suffix == ".jsonl"
+    for line, row in read_table(path):
+        answers = (
+            row.get("answers") if named else {n: v for n, v in row.items() if n not in (*FIELDS, *where)}
+        )
+        if not isinstance(answers, dict):
+            raise UsageError(f"{path}, line {line}: wanted an object with the object `answers`")
+        yield line, row, answers
+
+
+def _answered(row: Mapping[str, Any], answers: Mapping[str, Any], line: int, path: Path) -> Answered:
+    options = next((row[name] for name in OPTIONS if row.get(name) not in (None, "")), None)
+    count = None if options is None else _count(options)
+    if count == 0:
+        told = f"{brief(options)} is no number of options"
+        raise UsageError(
+            f"{path}, line {line}: {told}; wanted 2 to {MOST_OPTIONS:,}, or nothing if it is open"
+        )
+    gold = _text(_cell(row, "gold", line, path))
+    if gold is None:
+        raise UsageError(f"{path}, line {line}: there is no gold answer")
+    for name, value in {"gold": row["gold"], **answers}.items():
+        if isinstance(value, list | dict):
+            raise UsageError(f"{path}, line {line}: {name} is one text or number, not {brief(value)}")
+    said = {model: _text(answer) for model, answer in answers.items()}
+    return Answered(said, gold, count, _text(row.get("category"), plain=True))
+
+
+def _count(options: Any) -> int:
+    """How many options there are; 0 for what is no number of such."""
+    try:
+        count = float(str(options))
+    except ValueError:
+        return 0
+    return int(count) if 2 <= count <= MOST_OPTIONS and count == int(count) else 0
+
+
+def _text(value: Any, *, plain: bool = False) -> str | None:
+    """A cell as it is compared; None for an empty one."""
+    text = "" if value is None else str(value).strip()
+    return (text if plain else canonical(text) or text) or None
+
+
+def _is(cell: Any, value: str) -> bool:
+    """Whether a cell is what was asked for: of JSON as JSON writes it, numbers by value, null as nothing."""
+    if isinstance(cell, str):
+        return cell == value
+    if cell is None:
+        return value in ("", "null")
+    try:
+        return bool(json.loads(value) == cell) and isinstance(cell, bool) == (value in ("true", "false"))
+    except ValueError:
+        return False
+
+
+def _cell(row: Mapping[str, Any], name: str, line: int, path: Path) -> Any:
+    return _first(row, (name,), line, path)
+
+
+def _first(row: Mapping[str, Any], names: Sequence[str], line: int, path: Path) -> Any:
+    for name in names:
+        if name in row:
+            return row[name]
+    raise UsageError(f"{path}, line {line}: there is no `{names[0]}`")

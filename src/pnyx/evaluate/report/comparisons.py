@@ -1,0 +1,81 @@
+"""Each arm against each of those that it has to beat, on the questions that both answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+from ..analysis.arms import MAJORITY, ORACLE, SINGLE, Column, is_panel, total_cost
+from ..analysis.log import Row
+from ..analysis.statistics import Interval, holm, mcnemar, minimum_detectable, paired_bootstrap
+
+__all__ = ["compare", "pairs"]
+
+
+def pairs(columns: Sequence[Column]) -> list[dict[str, Any]]:
+    """Every arm against the best single model, the majority and what samples of one model give at equal cost.
+
+    p_holm: `p` adjusted for the number of panel arms that were compared with the same one; None for others.
+    """
+    best = {column.name: column for column in columns}
+    found = []
+    for to in columns:
+        if to.name not in (SINGLE, MAJORITY) and to.kind != "samples":
+            continue
+        against = [
+            compare(arm, to, best[ORACLE] if to.name == SINGLE else None)
+            for arm in columns
+            if arm is not to and arm.rows.keys() & to.rows.keys()
+        ]
+        family = [pair for pair in against if is_panel(pair["arm"], best[pair["arm"]].kind)]
+        for pair, adjusted in zip(family, holm([pair["p"] for pair in family]), strict=True):
+            pair["p_holm"] = adjusted
+        found += against
+    return found
+
+
+def compare(arm: Column, to: Column, oracle: Column | None = None) -> dict[str, Any]:
+    """`arm` less `to`; n, rescues (only `arm` was right) and regressions (only `to` was) are counts.
+
+    safety_multiple: rescues / regressions, None without regressions. oracle_gap_closed: share of the way from
+    `to` to `oracle`; None where there is none. detectable: the smallest difference that so many questions of
+    which so many are answered differently show four times in five. cost_ratio, token_ratio: what `arm` took
+    for what `to` took, in USD and in tokens; None where that is unknown or nothing.
+    """
+    ids = [id for id in arm.rows if id in to.rows]
+    ours, theirs = [arm.rows[id] for id in ids], [to.rows[id] for id in ids]
+    rescues = sum(a.correct and not b.correct for a, b in zip(ours, theirs, strict=True))
+    regressions = sum(b.correct and not a.correct for a, b in zip(ours, theirs, strict=True))
+    n, differing = len(ids), rescues + regressions
+    gap = sum(oracle.rows[id].correct - to.rows[id].correct for id in ids) if oracle else 0
+    return {
+        "arm": arm.name,
+        "to": to.name,
+        "n": n,
+        "difference": asdict(_interval(rescues, regressions, n)),
+        "p": mcnemar(rescues, regressions),
+        "p_holm": None,
+        "rescues": rescues,
+        "regressions": regressions,
+        "safety_multiple": rescues / regressions if regressions else None,
+        "oracle_gap_closed": (rescues - regressions) / gap if gap > 0 else None,
+        "detectable": minimum_detectable(n, max(differing, 1) / n),
+        "cost_ratio": _ratio(total_cost(ours), total_cost(theirs)),
+        "token_ratio": _ratio(_tokens(ours), _tokens(theirs)),
+    }
+
+
+@lru_cache(maxsize=1 << 12)
+def _interval(rescues: int, regressions: int, n: int) -> Interval:
+    """Of a difference there is no more to know than these counts, and arms that differ little share them."""
+    return paired_bootstrap([1.0] * rescues + [-1.0] * regressions + [0.0] * (n - rescues - regressions))
+
+
+def _ratio(ours: float | None, theirs: float | None) -> float | None:
+    return ours / theirs if ours is not None and theirs else None
+
+
+def _tokens(rows: Sequence[Row]) -> int:
+    return sum(row.input_tokens + row.output_tokens for row in rows)

@@ -1,0 +1,210 @@
+"""What `pnyx runs`, `recall`, `status`, `show`, `export` and `cancel` do."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ....core.search_terms import Snippet
+from ....errors import UsageError
+from ....evaluate.analysis.learning import OWNER
+from ....providers.registry import Providers
+from ....run.runner import Runner
+from ...open_settings import open_settings
+from ...render.folder import Folder
+from ...render.folder_files import told
+from ...render.markdown import Redact, as_json, as_markdown
+from ...render.markdown import document as whole
+from ...render.terminal import clip, columns, flat, safe, wrapped
+from ...views.outcome import UNDECIDED, headline, taken, why
+from ...views.records import Recalled, Record, find_run, list_runs, recall_runs
+from ...views.transcript import Transcript, money
+from ..terminal.output import Stream, streams
+from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines
+
+__all__ = ["cancel", "export", "recall", "runs", "show", "status"]
+
+
+def runs(status: str | None, limit: int, evaluations: bool, as_json: bool) -> int:
+    output = streams()
+    records = list_runs(open_settings(), status, limit, but=None if evaluations else OWNER)
+    if as_json:
+        output.json([record.document for record in records])
+    elif records:
+        output.out.lines(_table(records, output.out))
+    else:
+        output.note("no runs yet" if status is None else f"no runs that are {status}")
+    return 0
+
+
+def _when(record: Record) -> str:
+    return record.row.created_at[:16].replace("T", " ")
+
+
+def _table(records: list[Record], stream: Stream) -> Iterator[str]:
+    rows = [["run", "when (UTC)", "status", "protocol", "calls", "cost", "question"]]
+    for record in records:
+        result = record.result
+        rows.append(
+            [
+                result.run_id,
+                _when(record),
+                result.status,
+                result.protocol,
+                f"{result.usage['calls']}",
+                money(result.usage["cost_usd"]),
+                clip(result.question, 1000),
+            ]
+        )
+    for i, line in enumerate(columns(rows, right=(4, 5))):
+        yield stream.paint(clip_end(line, stream.width), *(("bold",) if i == 0 else ()))
+
+
+def recall(text: str, limit: int, evaluations: bool, plain: bool, as_json: bool) -> int:
+    output = streams(plain=plain)
+    found = recall_runs(open_settings(), text, limit, but=None if evaluations else OWNER)
+    if not found.hits:
+        output.note("no run has any of that")
+    elif not found.every:
+        output.note("no run has all of that; these have some of it")
+    if as_json:
+        output.json(found.to_json())
+    elif found.hits:
+        output.out.lines(_found(found, output.out))
+    return 0
+
+
+def _found(found: Recalled, stream: Stream) -> Iterator[str]:
+    """The runs as `pnyx runs` has them, each with where it says what was looked for."""
+    rows = [["run", "when (UTC)", "status", "protocol", "question"]]
+    for record, _ in found.hits:
+        result = record.result
+        rows.append(
+            [result.run_id, _when(record), result.status, result.protocol, clip(result.question, 1000)]
+        )
+    head, *lines = columns(rows)
+    yield stream.paint(clip_end(head, stream.width), "bold")
+    for line, (_, snippet) in zip(lines, found.hits, strict=True):
+        yield clip_end(line, stream.width)
+        yield from _emphasised(snippet, stream)
+
+
+def _emphasised(snippet: Snippet, stream: Stream) -> Iterator[str]:
+    # These two are in no text that was made safe.
+    begin, end, inside = "\x02", "\x03", False
+    text = "".join(f"{begin}{safe(piece)}{end}" if hit else safe(piece) for piece, hit in snippet)
+    for line in wrapped(text, stream.width or WIDE, INDENT):
+        painted = []
+        for piece in re.split(f"([{begin}{end}])", line):
+            if piece in (begin, end):
+                inside = piece == begin
+            else:
+                painted.append(stream.paint(piece, *(("bold", "yellow") if inside else ())))
+        yield "".join(painted)
+
+
+def clip_end(line: str, width: int | None) -> str:
+    return line if width is None or len(line) <= width else line[: width - 1] + "…"
+
+
+def status(run_id: str, as_json: bool) -> int:
+    output = streams()
+    record = find_run(open_settings(), run_id)
+    document = record.document
+    if as_json:
+        output.json(document)
+        return 0
+    state = why(document) if record.result.status in UNDECIDED else headline(document)
+    line = "  ".join([record.row.id, flat(state), taken(document), clip(record.row.question, 60)])
+    output.out.lines(wrapped(line, output.out.width or WIDE))
+    return 0
+
+
+def show(run_id: str, plain: bool, as_json: bool) -> int:
+    output = streams(plain=plain)
+    record = find_run(open_settings(), run_id)
+    if as_json:
+        document = whole(record)
+        output.json(document["result"] | {"events": document["events"]})
+    else:
+        output.out.lines(_transcript(record, output.out))
+    return 0
+
+
+def _transcript(record: Record, stream: Stream) -> Iterator[str]:
+    width = stream.width or WIDE
+    result, view = record.document, Transcript()
+    yield stream.paint("Question", "bold", "cyan")
+    yield from wrapped(safe(record.row.question), width, INDENT)
+    for event in record.events:
+        entry = view.add(event)
+        if entry is not None:
+            yield ""
+            yield from entry_lines(stream, entry, whole=True)
+    yield ""
+    if result["answer"]:
+        yield stream.paint(headline(result), "bold", "cyan")
+        yield from answer_lines(stream, result["answer"])
+        yield ""
+    if result["status"] in UNDECIDED:
+        yield stream.paint(why(result), "yellow")
+    yield from end_lines(stream, result, view.tools)
+    yield stream.paint(f"run {record.row.id} · pnyx export {record.row.id} --format md", "dim")
+    yield ""
+    rows = [["model", "calls", "tokens in", "cached", "out", "cost"]]
+    for total in view.by_model().values():
+        counts = (total.calls, total.input_tokens, total.cached_tokens, total.output_tokens)
+        rows.append([total.model, *(f"{n:,}" for n in counts), money(total.cost_usd)])
+    yield from columns(rows, right=(1, 2, 3, 4, 5))
+
+
+def export(run_id: str, form: str, out: str | None) -> int:
+    settings = open_settings()
+    record = find_run(settings, run_id)
+    redact = Providers(settings).redact
+    if form == "folder":
+        return _folder(record, redact, Path(out or f"pnyx-{record.row.id}"))
+    if form == "html":
+        # Only a page wants a reader of Markdown.
+        from ...render.html import as_html
+
+        text = as_html(record, redact)
+    else:
+        text = as_json(record, redact) if form == "json" else as_markdown(record, redact)
+    if out is None:
+        streams().out.write(text)
+        return 0
+    try:
+        Path(out).write_text(text, encoding="utf-8")
+    except OSError as exc:
+        raise UsageError(f"cannot write {out}: {exc.strerror or exc}") from exc
+    return 0
+
+
+def _folder(record: Record, redact: Redact, root: Path) -> int:
+    folder = Folder(root, redact, told(record))
+    folder.claim(record.row.id)
+    folder.flush()
+    if folder.problem is not None:
+        raise UsageError(f"cannot write {root}: {folder.problem.strerror or folder.problem}")
+    streams().note(f"written to {root}")
+    return 0
+
+
+def cancel(run_id: str) -> int:
+    settings = open_settings()
+
+    async def end() -> str:
+        async with Runner.open(settings) as runner:
+            return await runner.cancel(run_id)
+
+    found = asyncio.run(end())
+    state = find_run(settings, found).result.status
+    if state == "cancelled":
+        said = "is cancelled"
+    else:
+        said = "will end within a second" if state in UNDECIDED else f"was over already: {state}"
+    streams().err.line(f"run {found} {said}")
+    return 0

@@ -1,0 +1,172 @@
+"""What `pnyx serve` does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+from typing import TypeVar
+
+import uvicorn
+from sqlalchemy import Connection
+
+from ....config.load import database_url
+from ....config.schema import Settings
+from ....errors import ConfigError, UsageError
+from ....run.limits import now
+from ....run.runner import Runner
+from ....store import Database
+from ....store import keys as store
+from ....store.queue import open_queue
+from ...http.app import open_app
+from ...http.streaming import DRAIN_S
+from ...keys import Keys, check_name, hashed, new_key
+from ...open_settings import open_settings
+from ...service import House
+from ..terminal.output import Output, streams
+
+__all__ = ["serve"]
+
+T = TypeVar("T")
+KEEP_ALIVE_S = 75
+"""How long an idle connection stays open: longer than clients and proxies keep theirs, who would else send a
+request into one that is being closed, and longer than a loop under load takes to see it."""
+BACKLOG = 2048
+
+
+def serve(
+    host: str | None,
+    port: int | None,
+    queue: bool | None,
+    key_for: str | None,
+    revoke_key: str | None,
+    list_keys: bool,
+    quiet: bool,
+) -> int:
+    output = streams(quiet=quiet)
+    settings = open_settings({"serve": {"host": host, "port": port, "queue": queue}})
+    if sum((key_for is not None, revoke_key is not None, list_keys)) > 1:
+        raise UsageError("--new-key, --revoke-key and --keys are three things to do; give one")
+    if key_for is not None:
+        return _make_key(output, settings, key_for)
+    if revoke_key is not None:
+        _with_database(settings, lambda connection: store.remove(connection, revoke_key))
+        output.note(f"{revoke_key}'s key opens nothing any more")
+        return 0
+    if list_keys:
+        output.out.lines(_with_database(settings, lambda connection: list(store.hashes(connection))))
+        return 0
+    return asyncio.run(_serve(output, settings))
+
+
+def _make_key(output: Output, settings: Settings, name: str) -> int:
+    check_name(name)
+    key = new_key()
+    _with_database(settings, lambda connection: store.add(connection, name, hashed(key), now()))
+    output.out.line(key)
+    output.note(f"this is {name}'s key; only its hash is kept, so it cannot be shown again")
+    return 0
+
+
+def _with_database(settings: Settings, work: Callable[[Connection], T]) -> T:
+    async def done() -> T:
+        database = await Database.open(database_url(settings))
+        try:
+            return await database.write(work)
+        finally:
+            await database.close()
+
+    return asyncio.run(done())
+
+
+async def _serve(output: Output, settings: Settings) -> int:
+    # It would print exceptions as they are, with any secret in them; ours are redacted.
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    async with (
+        open_queue(database_url(settings)) if settings.serve.queue else contextlib.nullcontext() as queue,
+        Runner.open(settings) as runner,
+    ):
+        named = await runner.database.read(store.hashes)
+        own = None if named else new_key()
+        if own is not None and not _loopback(settings.serve.host):
+            raise ConfigError(
+                f"{settings.serve.host} can be reached from elsewhere, so keys must be made first: "
+                "pnyx serve --new-key NAME"
+            )
+        keys = Keys(runner.database, own)
+        with _listening(settings) as listener:
+            async with open_app(runner, keys.owner, queue) as (app, house):
+                address, port = listener.getsockname()[:2]
+                shown = f"[{address}]" if ":" in address else address
+                output.note(f"serving http://{shown}:{port} · GET /openapi.json tells what there is")
+                if queue is not None:
+                    output.note("runs wait in the queue for `pnyx worker`")
+                if own is not None:
+                    output.note(f"key, as long as this server runs: {own}")
+                # What follows the # stays in the browser: it is in no request and in no log.
+                output.note(f"the page: http://{shown}:{port}/{f'#key={own}' if own else ''}")
+                config = uvicorn.Config(
+                    app,
+                    http="h11",
+                    ws="none",
+                    lifespan="off",
+                    log_config=None,
+                    access_log=False,
+                    server_header=False,
+                    proxy_headers=False,
+                    timeout_graceful_shutdown=round(DRAIN_S) + 1,
+                    timeout_keep_alive=KEEP_ALIVE_S,
+                    backlog=BACKLOG,
+                )
+                await _Server(config, house).serve(sockets=[listener])
+    if queue is None:
+        output.note("stopped; `pnyx runs --status paused` lists what can be resumed")
+    else:
+        output.note("stopped; workers go on with the runs")
+    return 0
+
+
+class _Server(uvicorn.Server):
+    """Pauses the runs as soon as it is told to stop, so that those who follow them hear of it."""
+
+    def __init__(self, config: uvicorn.Config, house: House) -> None:
+        super().__init__(config)
+        self._house = house
+        self._loop = asyncio.get_running_loop()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # Not the one of uvicorn, which ends the process by the same signal once all is done.
+        self._loop.call_soon_threadsafe(self._drain)
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
+    def _drain(self) -> None:
+        if not self._house.draining:
+            self._house.runner.drain(DRAIN_S)
+
+
+def _listening(settings: Settings) -> contextlib.closing[socket.socket]:
+    host, port = settings.serve.host, settings.serve.port
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        # Whoever reads the address as soon as it is told is kept waiting, not refused.
+        listener.listen(BACKLOG)
+    except (OSError, UnicodeError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc
+        raise UsageError(f"cannot listen on {host[:80]} port {port}: {why}") from exc
+    return contextlib.closing(listener)
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

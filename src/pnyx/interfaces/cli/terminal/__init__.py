@@ -1,0 +1,1 @@
+"""Output on a terminal: live view, plain lines, progress, line input."""

@@ -1,0 +1,138 @@
+"""What a person is told while a run goes on, line by line, and when it has ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ....core.events import Event
+from ...render.terminal import clip, excerpt, flat, safe, wrapped
+from ...views.outcome import UNDECIDED, taken
+from ...views.transcript import Entry, Transcript, place_name, quantity
+from .output import Output, Stream
+
+__all__ = ["Progress", "answer_lines", "end_lines", "entry_lines", "fitted"]
+
+INDENT = "    "
+LOOKS = dict.fromkeys(("silence", "retry", "unknown", "budget", "cut"), ("yellow",)) | {"dropped": ("red",)}
+WIDE = 1_000_000
+"""Columns of a stream that nobody looks at: lines are not broken there."""
+
+
+class Progress:
+    """Tells on stderr what each event means to a person; the base of the live view."""
+
+    def __init__(self, output: Output) -> None:
+        self.output = output
+        self.view = Transcript()
+        self._opened = False
+
+    async def __aenter__(self) -> Progress:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    def add(self, event: Event, told: bool = False) -> None:
+        """Take in an event; `told` ones were shown by an earlier process and only count."""
+        entry = self.view.add(event)
+        if not told and not self._opened and self.view.run_id:
+            self._opened = True
+            self.say(*self.opening())
+        if entry is not None and not told:
+            self.say(*entry_lines(self.output.err, entry, whole=self.output.verbose))
+
+    def say(self, *lines: str) -> None:
+        """Write lines that are already safe and painted."""
+        if not self.output.quiet:
+            self.output.err.lines(lines)
+
+    def note(self, text: str) -> None:
+        self.say(self.output.err.paint(text, "yellow"))
+
+    def opening(self) -> Iterator[str]:
+        view = self.view
+        seats = Counter(place.model for place in view.places.values())
+        models = ", ".join(model if n == 1 else f"{model}*{n}" for model, n in seats.items())
+        text = f"run {view.run_id} · {view.protocol} · {quantity(len(view.places), 'seat')}: {models}"
+        return fitted(self.output.err, text, "dim")
+
+
+def entry_lines(stream: Stream, entry: Entry, *, whole: bool) -> Iterator[str]:
+    """An entry as lines, safe and painted; what was said in full or only how it begins."""
+    facts = " · ".join(entry.facts)
+    look = LOOKS.get(entry.kind, ("bold",))
+    if entry.kind in ("reply", "tool"):
+        yield stream.paint(flat(entry.title), *look) + stream.paint(safe(facts and f"  {facts}"), "dim")
+        said = safe(entry.text) if whole else excerpt(entry.text)
+        yield from wrapped(said.strip("\n"), stream.width or WIDE, INDENT)
+    else:
+        yield from fitted(stream, f"{entry.title}: {clip(entry.text, 300)}{facts and f' · {facts}'}", *look)
+
+
+def fitted(stream: Stream, text: str, *styles: str) -> Iterator[str]:
+    """One line of ours, broken where the screen ends."""
+    for line in wrapped(flat(text), stream.width or WIDE):
+        yield stream.paint(line, *styles)
+
+
+def answer_lines(stream: Stream, answer: str) -> Iterator[str]:
+    """All of the answer: on a screen broken between words, else as it is."""
+    return wrapped(safe(answer).strip("\n"), stream.width or WIDE)
+
+
+def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry] = ()) -> Iterator[str]:
+    """What stands under the answer: how sure, who disagrees, what it took."""
+    if sure := _sureness(result):
+        yield from fitted(stream, sure, "bold")
+    if result["dissent"]:
+        yield stream.paint(f"dissent ({len(result['dissent'])})", "bold", "yellow")
+    for dissent in result["dissent"]:
+        yield stream.paint(f"  {flat(place_name(dissent['seat'], dissent['model']))}", "bold")
+        yield from wrapped(excerpt(dissent["text"], lines=4, chars=300), stream.width or WIDE, INDENT)
+    yield from _sources(stream, result["detail"])
+    if tools:
+        yield stream.paint(f"tools used ({len(tools)})", "bold")
+    for used in tools:
+        yield from fitted(stream, f"{clip(used.title, 200)}: {clip(used.text, 80)}")
+    for drop in result["dropped"]:
+        who = flat(place_name(drop["seat"], drop["model"]))
+        yield from fitted(stream, f"dropped: {who}: {clip(drop['reason'], 300)}", "red")
+    yield from fitted(stream, taken(result), "dim")
+
+
+def _sources(stream: Stream, detail: Mapping[str, Any]) -> Iterator[str]:
+    """The sources that the answer cites, and citations of sources that are not there."""
+    sources: Sequence[Mapping[str, Any]] = detail.get("sources") or ()
+    cited = [source for source in sources if source["cited"]]
+    if sources:
+        yield from fitted(stream, f"sources ({len(cited)} of {len(sources)} cited)", "bold")
+    for source in cited:
+        yield from fitted(stream, f"[{source['n']}] {clip(source['title'], 100)} · {source['url']}")
+    if unknown := detail.get("unknown_citations"):
+        numbers = ", ".join(f"[{n}]" for n in unknown)
+        yield from fitted(stream, f"cited, but no such source: {numbers}", "yellow")
+
+
+def _sureness(result: Mapping[str, Any]) -> str:
+    parts = []
+    if result["final_answer"] is not None:
+        parts.append(f"final answer: {clip(result['final_answer'], 80)}")
+    if result["rigor"] is not None:
+        parts.append(f"rigor {result['rigor']:.2f}{_praise(result)}")
+    if result["agreement"] is not None:
+        parts.append(f"agreement {result['agreement']:.0%}")
+    if result["confidence"] is not None:
+        parts.append(f"confidence {result['confidence']:.2f} (by {flat(result['confidence_rule'] or '?')})")
+    elif result["status"] not in UNDECIDED:
+        parts.append("confidence not known")
+    return " · ".join(parts)
+
+
+def _praise(result: Mapping[str, Any]) -> str:
+    challenges: Sequence[Mapping[str, Any]] = result["detail"].get("challenges") or ()
+    flagged = sum(bool(challenge.get("flagged")) for challenge in challenges)
+    if not flagged:
+        return ""
+    return f" ({flagged} of {quantity(len(challenges), 'challenge')} praised instead of disagreeing)"

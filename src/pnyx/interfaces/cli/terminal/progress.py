@@ -1,0 +1,55 @@
+"""How far work with many questions is: a line that is rewritten on a screen, else one each tenth."""
+
+from __future__ import annotations
+
+import time
+
+from ...render.terminal import clip, flat
+from ...views.transcript import money, paid, seconds
+from .output import Output
+
+__all__ = ["Progress"]
+
+WITHOUT_END = 10
+"""Between two lines, where it is not known how many questions there are."""
+
+
+class Progress:
+    """total: questions of each part of the work, None where it is not known. done: of the part under way."""
+
+    def __init__(self, output: Output, total: int | None) -> None:
+        self.done = 0
+        self._output, self._total = output, total
+        self._part, self._cost, self._unpriced = "", 0.0, False
+        self._began = self._last = time.monotonic()
+
+    def add(self, part: str, cost_usd: float | None) -> None:
+        """One more is done, of the part of that name."""
+        if part != self._part:
+            self.close()
+            # From when the part before had its last answer: the first one of this took its time too.
+            self._part, self.done, self._began = part, 0, self._last
+            self._cost, self._unpriced = 0.0, False
+        self._last = time.monotonic()
+        self.done += 1
+        self._cost += cost_usd or 0.0
+        self._unpriced |= cost_usd is None
+        step = max((self._total or 10 * WITHOUT_END) // 10, 1)
+        if self._output.live:
+            self._output.err.write(f"\r\x1b[K{clip(flat(self._line()), (self._output.err.width or 80) - 1)}")
+        elif self.done == self._total or self.done % step == 0:
+            self._output.note(self._line())
+
+    def close(self) -> None:
+        if self._part and self._output.live:
+            self._output.err.write("\n")
+
+    def _line(self) -> str:
+        took = time.monotonic() - self._began
+        parts = [f"{self._part}: {self.done}/{self._total or '?'}", paid(self._cost, self._unpriced)]
+        if self._total and self.done < self._total:
+            left = self._total - self.done
+            parts.append(f"about {seconds(took / self.done * left)} left")
+            if self._cost and not self._unpriced:
+                parts.append(f"{money(self._cost / self.done * self._total)} in all")
+        return " · ".join([*parts, seconds(took)])

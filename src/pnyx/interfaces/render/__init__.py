@@ -1,0 +1,1 @@
+"""Runs as documents: Markdown, HTML, folders, terminal text."""

@@ -1,0 +1,100 @@
+"""Text that somebody else wrote, made fit for a terminal. Nothing here parses markup.
+
+Control characters become their pictures and characters that reorder or hide text become U+FFFD, so
+that nothing a model, a page or a host said can move the cursor, set a title, fill the clipboard or
+turn a line around. JSON output does not come through here: it is exact.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...core.regex import regex
+
+__all__ = ["ClosedPipe", "clip", "columns", "excerpt", "flat", "safe", "wrapped"]
+
+NARROWEST = 12
+"""Characters that a column must have to be broken into lines."""
+_UNSAFE = regex(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and line feed, DEL, C1
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks, embeddings, overrides, isolates
+    "\ufff9-\ufffb\U000e0000-\U000e007f"  # annotations and tags: text that is not shown
+    "\ud800-\udfff]"  # halves of characters
+)
+_BREAK = regex("\r\n|[\u2028\u2029]")
+
+
+class ClosedPipe(Exception):  # noqa: N818 (an event, named after what happened)
+    """Whoever read our output has enough. Not an `OSError`, which click would take for its own."""
+
+
+def safe(text: str) -> str:
+    """`text` with line breaks and tabs kept and everything else that is not plain text made inert."""
+    return _UNSAFE.sub(_inert, _BREAK.sub("\n", text))
+
+
+def _inert(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else "\ufffd"
+
+
+def flat(text: str) -> str:
+    """`text` as one safe line, runs of blanks as one."""
+    return " ".join(safe(text).split())
+
+
+def clip(text: str, width: int) -> str:
+    """`text` as one safe line of at most `width` characters."""
+    line = flat(text)
+    return line if len(line) <= width else line[: max(width - 1, 0)].rstrip() + "…"
+
+
+def excerpt(text: str, lines: int = 6, chars: int = 500) -> str:
+    """The beginning of `text`, safe, without blank lines; "…" where something is left out."""
+    kept = [line.rstrip() for line in safe(text[: 4 * chars]).split("\n") if line.strip()]
+    short = "\n".join(kept[:lines])
+    if len(short) > chars:
+        short = short[:chars].rsplit(" ", 1)[0]
+    return short if len(short) == len("\n".join(kept)) and len(text) <= 4 * chars else short.rstrip() + " …"
+
+
+def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:
+    """The lines of `text`, broken between words to fit `width`; code in fences and indents stays as it is."""
+    fenced = False
+    for line in text.split("\n"):
+        fence = line.lstrip().startswith("```")
+        fenced ^= fence
+        if fence or fenced or len(line) <= width - len(indent) or line.startswith(("    ", "\t", "|")):
+            yield (indent + line).rstrip()
+        else:
+            hang = indent + " " * len(re.match(r"\s*(?:[-*+] |\d+[.)] )?", line)[0])  # type: ignore[index]
+            yield from textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=hang)
+
+
+def columns(
+    rows: Iterable[Sequence[str]], right: Sequence[int] = (), width: int | None = None
+) -> Iterator[str]:
+    """Rows as aligned columns two blanks apart; the columns numbered in `right` are set to the right.
+
+    width: where the last column is broken between words, as long as that leaves it `NARROWEST`.
+    """
+    # Widths on a screen come from rich's tables: wide characters take two cells.
+    from rich.cells import cell_len
+
+    cells = [[flat(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    hang = sum(widths[:-1]) + 2 * (len(widths) - 1)
+    for row in cells:
+        padded = []
+        for i, (cell, most) in enumerate(zip(row, widths, strict=True)):
+            blank = " " * (most - cell_len(cell))
+            padded.append(blank + cell if i in right else cell + blank)
+        line = "  ".join(padded).rstrip()
+        if width is None or cell_len(line) <= width or width - hang < NARROWEST:
+            yield line
+        else:
+            yield from textwrap.wrap(line, width, subsequent_indent=" " * hang, break_on_hyphens=False)

@@ -1,0 +1,1 @@
+"""Data that every interface shows: records, transcripts, the catalogue, plans."""

@@ -1,0 +1,46 @@
+"""What became of a decision: judged once a person or a grader knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection
+
+from ...errors import UsageError
+from ...evaluate.analysis.learning import LEARNER, OWNER
+from ...reliability.feedback import Judged, judge
+from ...run.handle import FINAL
+from ...run.limits import now
+from ...store import outcomes as kept
+from ...store import runs as store
+
+__all__ = ["judgement", "keep_feedback"]
+
+
+def keep_feedback(
+    connection: Connection, prefix: str, verdict: str, truth: str | None = None, owner: str | None = None
+) -> tuple[store.RunRow, Judged]:
+    """Keep what became of a run, in the place of what was said before; the run, and what is learned.
+
+    verdict: success, partial or failure. truth: the right answer, where it is short and known. Raises
+    `NotFound`, and `UsageError` for a run without a decision and as `judge` does.
+    """
+    row = store.find(connection, prefix, owner)
+    if row.result is None or row.status not in FINAL or row.status in ("failed", "cancelled"):
+        raise UsageError(f"run {row.id} is {row.status}: only a decision can be judged")
+    judged = judge(row.result, verdict, truth)
+    # An evaluation has no history: its arms would know what they are graded by.
+    learner = LEARNER if row.owner == OWNER else row.owner
+    kept.record(connection, row.id, learner, now(), judged)
+    return row, judged
+
+
+def judgement(run_id: str, judged: Judged) -> dict[str, Any]:
+    """What doors tell of it. seats: what each said alone. answers: by model, the last seat of each."""
+    return {
+        "run_id": run_id,
+        "result": judged.result,
+        "gold": judged.gold,
+        "answers": dict(judged.answers),
+        "seats": [{"model": model, "answer": answer} for model, answer in judged.answers],
+    }

@@ -1,0 +1,207 @@
+"""Stored runs as the doors show them: a result object for every run, and its events."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+
+from ...config.load import database_url
+from ...config.schema import Settings
+from ...core.decision import Status
+from ...core.events import Event
+from ...core.search_terms import Snippet
+from ...run.lease import alive, waiting
+from ...run.result import Result, Summary
+from ...run.run_rows import spent_s
+from ...store import Database
+from ...store import runs as store
+from ...store.search import search
+
+__all__ = [
+    "Recalled",
+    "Record",
+    "find_run",
+    "list_runs",
+    "read_recalled",
+    "read_run",
+    "read_runs",
+    "read_turns",
+    "recall_runs",
+]
+
+T = TypeVar("T")
+STORED: Mapping[str, Sequence[tuple[str, bool | None]]] = {
+    "waiting": (("running", None),),
+    "running": (("running", True),),
+    "paused": (("running", True), ("paused", None)),
+}
+"""How runs that are not over are stored: the status, and whether a process has taken them up. One whose
+process is gone is stored as running, and is in truth paused, or waiting where that was a worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A run as stored. result: the object of the contract, made of the events where there is none yet."""
+
+    row: store.RunRow
+    result: Result
+    events: tuple[Event, ...] = ()
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The result as the object of the contract. A run that goes on has no reason why it stopped: null."""
+        told = self.result.to_json()
+        return told | {"stop_reason": None} if self.result.status in ("running", "waiting") else told
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Runs that were looked for, best first, each with where that stands in it.
+
+    every: whether they have all that was looked for; else each has some of it, for none has all.
+    """
+
+    hits: tuple[tuple[Record, Snippet], ...]
+    every: bool
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Result objects, each with its `snippet`, when it was begun, and whether it has all the words."""
+        return [
+            record.document
+            | {"created_at": record.row.created_at, "all_words": self.every}
+            | {"snippet": "".join(piece for piece, _ in snippet)}
+            for record, snippet in self.hits
+        ]
+
+
+def find_run(settings: Settings, prefix: str) -> Record:
+    """The run whose id begins with `prefix`, with all its events. Raises `NotFound`, `StoreError`."""
+    return _read(settings, lambda connection: read_run(connection, prefix))
+
+
+def read_run(connection: Connection, prefix: str, owner: str | None = None) -> Record:
+    """The same on a connection; owner: whose it must be. Raises `NotFound`."""
+    row = store.find(connection, prefix, owner)
+    events = tuple(store.log(connection, row.id))
+    return Record(row, _result(row, events), events)
+
+
+def list_runs(
+    settings: Settings, status: str | None = None, limit: int = 20, but: str | None = None
+) -> list[Record]:
+    """Runs, newest first, without their events. but: whose are left out."""
+    return _read(settings, lambda connection: read_runs(connection, status, limit, but=but))
+
+
+def read_runs(
+    connection: Connection,
+    status: str | None = None,
+    limit: int = 20,
+    owner: str | None = None,
+    but: str | None = None,
+) -> list[Record]:
+    """The same on a connection; owner: whose they must be."""
+    rows: list[store.RunRow] = []
+    for stored, taken in STORED.get(status or "", ((status, None),)):
+        most = limit
+        while True:
+            listed = store.listing(connection, status=stored, limit=most, owner=owner, but=but, taken=taken)
+            found = [row for row in listed if status in (None, _status(row))]
+            if len(found) >= limit or len(listed) < most:
+                break
+            most *= 2  # what is stored alike may be of another status
+        rows += found
+    rows.sort(key=lambda row: row.created_at, reverse=True)
+    return [Record(row, _listed(connection, row)) for row in rows[:limit]]
+
+
+def read_turns(connection: Connection, prefix: str, owner: str | None = None) -> list[Record]:
+    """The runs of the conversation whose id, or a run's of it, begins with `prefix`; without their events.
+
+    Raises `NotFound`.
+    """
+    return [Record(row, _listed(connection, row)) for row in store.conversation(connection, prefix, owner)]
+
+
+def recall_runs(settings: Settings, text: str, limit: int, but: str | None = None) -> Recalled:
+    """The runs that have the words of `text`, without their events. Raises `UsageError` where it has none."""
+    return _read(settings, lambda connection: read_recalled(connection, text, limit, but=but))
+
+
+def read_recalled(
+    connection: Connection, text: str, limit: int, owner: str | None = None, but: str | None = None
+) -> Recalled:
+    """The same on a connection; owner: whose they must be."""
+    hits, every = search(connection, text, limit, owner, but)
+    rows = store.rows(connection, [hit.run_id for hit in hits])
+    records = [Record(row, _listed(connection, row)) for row in rows]
+    return Recalled(tuple(zip(records, (hit.snippet for hit in hits), strict=True)), every)
+
+
+def _read(settings: Settings, work: Callable[[Connection], T]) -> T:
+    async def read() -> T:
+        database = await Database.open(database_url(settings))
+        try:
+            return await database.read(work)
+        finally:
+            await database.close()
+
+    return asyncio.run(read())
+
+
+def _listed(connection: Connection, row: store.RunRow) -> Result:
+    return _result(row, () if _settled(row) else store.log(connection, row.id))
+
+
+def _status(row: store.RunRow) -> str:
+    return row.status if _settled(row) else _state(row)[0]
+
+
+def _settled(row: store.RunRow) -> bool:
+    return row.result is not None and row.status == row.result["status"]
+
+
+def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
+    if row.result is not None and _settled(row):
+        return Result.from_json(row.result)
+    summary = Summary()
+    for event in events:
+        summary.add(event)
+    status, stop_reason, message = _state(row)
+    return Result(
+        run_id=row.id,
+        status=status,
+        stop_reason=stop_reason,
+        protocol=row.protocol,
+        question=row.question,
+        answer=summary.answer or "",
+        rounds=summary.rounds,
+        seats=tuple(
+            {"seat": s["label"], "model": s["model"], "role": s["role"] or None} for s in row.spec["seats"]
+        ),
+        dropped=tuple(summary.dropped),
+        degraded=bool(summary.dropped),
+        usage=dict(summary.usage),
+        elapsed_s=spent_s(row, events),
+        detail={"message": message} if message else {},
+    )
+
+
+def _state(row: store.RunRow) -> tuple[Status, str, str]:
+    """The status of a run that is not over, why it stopped, and what there is to say of that."""
+    if waiting(row, time.time()):
+        return "waiting", "", "a `pnyx worker` takes it up"
+    if alive(row.worker, row.heartbeat_at, time.time()):
+        return "running", "", ""
+    if row.stop == "cancel":
+        return (
+            "paused",
+            "interrupted",
+            "the process that ran it is gone, and did not hear that it was cancelled",
+        )
+    return "paused", "interrupted", "the process that ran it is gone"

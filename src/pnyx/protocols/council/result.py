@@ -1,0 +1,122 @@
+"""What a council's last count and its close say in the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...core.answers.extract import final_answer
+from ...core.decision import Decided
+from ...core.models import Seat
+from ...core.parsing.verdicts import Approval
+from ...core.steps import Decision, Dissent
+from ...core.tally import majority_of
+from ..shared.poll import Poll
+from ..shared.verdict import Verdict
+from .count import Count
+from .table import Table
+
+__all__ = ["Close", "decision"]
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """The synthesis of a majority's proposal, "" for none, and what the seats say of it.
+
+    live: the seats of which a majority must approve.
+    """
+
+    live: int
+    merged: str = ""
+    verdicts: tuple[Verdict[Approval], ...] = ()
+
+    @property
+    def approvals(self) -> int:
+        return sum(verdict.value.approved for verdict in self.verdicts)
+
+    @property
+    def shipped(self) -> bool:
+        """Whether the synthesis is the answer, and not the endorsed proposal."""
+        return self.approvals >= majority_of(self.live)
+
+    @property
+    def tally(self) -> dict[str, float]:
+        return {"APPROVE": self.approvals, "REJECT": len(self.verdicts) - self.approvals}
+
+
+def decision(table: Table, count: Count, outcome: str, close: Close) -> Decision:
+    """The decision. outcome: why the voting ended."""
+    answer, behind, live = table.proposals[count.winner], count.endorsed, count.live
+    if close.shipped:
+        answer, behind, live = close.merged, close.approvals, close.live
+    share = behind / live
+    # Seats of which no ballot could be read did not vote: that is not known, and not disagreement.
+    voted = close.shipped or any(count.ballots.values())
+    return Decision(
+        answer=answer,
+        status=_status(outcome, share),
+        final_answer=final_answer(answer),
+        confidence=share if behind else None,
+        confidence_rule=f"{'approval' if close.shipped else 'endorsement'} share" if behind else None,
+        agreement=share if voted else None,
+        consensus_reached=outcome == "majority",
+        dissent=_dissent(table, count, close),
+        rounds=table.n,
+        stop_reason=outcome,
+        detail=_detail(table, count, close),
+    )
+
+
+def _status(outcome: str, share: float) -> Decided:
+    if outcome == "majority":
+        return "consensus" if share == 1 else "majority"
+    return "plurality" if outcome == "max_rounds" and share else "deadlock"
+
+
+def _dissent(table: Table, count: Count, close: Close) -> tuple[Dissent, ...]:
+    """Who voted otherwise, in the words of the vote, unless it approves the synthesis that is the answer."""
+    why = {seat: words for seat, words in table.votes.items() if count.endorsement(seat) != count.winner}
+    for verdict in close.verdicts if close.shipped else ():
+        why.pop(verdict.seat.label, None)
+        if not verdict.value.approved:
+            why[verdict.seat.label] = f"REJECT: {verdict.value.reason}".rstrip(": ")
+    return tuple(Dissent(s.label, s.model, why[s.label]) for s in table.panel.seats if s.label in why)
+
+
+def _detail(table: Table, count: Count, close: Close) -> Mapping[str, Any]:
+    seats, native = table.panel.seats, Poll.of(table.native)
+    return {
+        "winner": count.winner,
+        "tally": count.counts,
+        **count.figures(),
+        "votes": [_ballot(seat, count) for seat in seats if seat.label in count.ballots],
+        "shipped": "synthesis" if close.shipped else "proposal",
+        "synthesis": close.merged or None,
+        "confirmations": [
+            {**_of(v.seat), "approved": v.value.approved, "reason": v.value.reason} for v in close.verdicts
+        ],
+        "proposals": [
+            {**_of(seat), "text": table.proposals[seat.label]}
+            for seat in seats
+            if seat.label in table.proposals
+        ],
+        "native": native.native,
+        "vote_only": native.alone,
+    }
+
+
+def _ballot(seat: Seat, count: Count) -> dict[str, Any]:
+    """A seat's ballot; `answer` is the label that it endorses."""
+    ballot = count.ballots[seat.label]
+    return {
+        **_of(seat),
+        "answer": count.endorsement(seat.label),
+        "vote": ballot.kind if ballot else None,
+        "text": ballot.text if ballot else "",
+        "ranking": list(ballot.ranking) if ballot else [],
+    }
+
+
+def _of(seat: Seat) -> dict[str, str]:
+    return {"seat": seat.label, "model": seat.model}

@@ -1,0 +1,102 @@
+"""The phases of a council: what is asked of its seats, and what that changes on the table."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ...core.models import Seat
+from ...core.parsing.ballots import Ballot, ballot_schema, read_ballot
+from ...core.parsing.verdicts import APPROVAL, Approval, Unreadable, read_approval
+from ...core.tally import majority_of
+from ...errors import NoQuorum, SeatAbsent
+from ..shared.verdict import Verdict, ask_verdict
+from .count import Count, told
+from .table import Table
+from .texts import parted
+
+__all__ = ["confirm", "propose", "rebut", "review", "synthesise", "vote"]
+
+
+async def propose(table: Table) -> None:
+    """Every seat writes a proposal, or its next one. Raises `NoQuorum` below two in the first round."""
+    asks = [table.panel.work(seat, table.proposal(seat)) for seat in table.panel.seats]
+    replies = await table.panel.all(asks, quorum=0 if table.proposals else 2)
+    for reply in replies:
+        if not reply.truncated or reply.seat.label not in table.proposals:
+            table.proposals[reply.seat.label] = reply.text
+    table.native = table.native or replies
+
+
+async def review(table: Table) -> None:
+    """Every seat reviews every proposal but its own."""
+    asks = [table.panel.work(seat, table.review(seat)) for seat in table.panel.seats]
+    table.reviews = {reply.seat.label: reply.text for reply in await table.panel.all(asks, quorum=0)}
+
+
+async def rebut(table: Table) -> set[str]:
+    """Every author answers the reviews of its own proposal, and may replace it. Gives who spoke."""
+    drafts = [(seat, table.rebuttal(seat)) for seat in table.panel.seats]
+    asks = [table.panel.ask(seat, draft) for seat, draft in drafts if draft]
+    replies = await table.panel.all(asks, quorum=0)
+    table.rebuttals = {}
+    for reply in replies:
+        rebuttal, new = parted(reply.text)
+        if rebuttal:
+            table.rebuttals[reply.seat.label] = rebuttal
+        if new and not reply.truncated:
+            table.proposals[reply.seat.label] = new
+    return {reply.seat.label for reply in replies}
+
+
+async def vote(table: Table) -> dict[str, Ballot | None]:
+    """Ballots by the voter's label, None for what is no vote. Raises `NoQuorum` below two voters."""
+
+    def certain(cast: list[tuple[str, Ballot | None]]) -> bool:
+        count = Count(tuple(table.proposals), dict(cast), len(table.panel.seats))
+        return count.settled_by == "majority"
+
+    ballots = dict(await table.panel.all([_cast(table, s) for s in table.panel.seats], 2, certain))
+    table.votes = {label: told(ballot) for label, ballot in ballots.items() if ballot}
+    return ballots
+
+
+async def _cast(table: Table, seat: Seat) -> tuple[str, Ballot | None]:
+    labels = sorted(table.proposals)
+
+    def read(text: str) -> Ballot:
+        return read_ballot(text, labels, own=seat.label)
+
+    try:
+        verdict = await ask_verdict(table.panel, seat, table.ballot(seat), ballot_schema(labels), read)
+    except SeatAbsent as exc:
+        # A seat whose words could not be read has spoken, and is live.
+        if isinstance(exc.__cause__, Unreadable):
+            return seat.label, None
+        raise
+    return seat.label, None if verdict.reply.truncated else verdict.value
+
+
+async def synthesise(table: Table, winner: str) -> str:
+    """The endorsed author's merger of all proposals; "" when there is none, or none that is whole."""
+    author = next(seat for seat in table.panel.seats if seat.label == winner)
+    try:
+        reply = await table.panel.ask(author, table.synthesis(author))
+    except (SeatAbsent, NoQuorum):
+        return ""
+    return "" if reply.truncated else reply.text
+
+
+async def confirm(table: Table, winner: str, merged: str) -> list[Verdict[Approval]]:
+    """What the seats say of the merged text, next to the proposal that would ship instead."""
+    draft = table.confirmation(winner, merged)
+    asks = [
+        ask_verdict(table.panel, seat, draft, APPROVAL, partial(read_approval, own=seat.label))
+        for seat in table.panel.seats
+    ]
+
+    def certain(said: list[Verdict[Approval]]) -> bool:
+        whole = [verdict.value.approved for verdict in said if not verdict.reply.truncated]
+        return any(whole.count(side) >= majority_of(len(asks)) for side in (True, False))
+
+    verdicts = await table.panel.all(asks, 0, certain)
+    return [verdict for verdict in verdicts if not verdict.reply.truncated]

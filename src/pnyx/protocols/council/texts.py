@@ -1,0 +1,48 @@
+"""The texts of a council taken apart: a review at its headings, a rebuttal at its new proposal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+
+from ...core.parsing.authorship import Unreadable, own_lines
+from ...core.parsing.directives import Labels, said
+from ...core.regex import regex
+from ..shared.reply_parts import below, fresh
+
+__all__ = ["parted", "review_of"]
+
+_NEW = regex(r"[\s#*_`]*new\s+proposal[\s*_`]*(?::[ \t*_`]*|$)", re.IGNORECASE)
+_NONE = regex(r"\W*(?:none|unchanged|no|not(?:\s+(?:needed|necessary|changed))?)?\W*", re.IGNORECASE)
+
+
+def parted(rebuttal: str) -> tuple[str, str]:
+    """A rebuttal, and the new proposal below its line `NEW PROPOSAL:`; "" where the old one is to stand."""
+    written, heads = rebuttal.splitlines(), list[int]()
+    with suppress(Unreadable):  # nobody's new proposal is of such a length
+        heads = own_lines(rebuttal, _NEW)
+    if not heads:
+        return rebuttal.strip(), ""
+    place = heads[-1]
+    new = below(written, place, _NEW.sub("", written[place], count=1))
+    return "\n".join(written[:place]).strip(), "" if _NONE.fullmatch(new) else fresh(new)
+
+
+_HEADING = regex(
+    r"\s*(?:#+|\*\*|(?=[^\n]{1,40}:?\s*$))\W*(?:reviews?(?:\s+of)?\b)?(?P<name>.{1,40})", re.IGNORECASE
+)
+
+
+def review_of(author: str, review: str, labels: Sequence[str]) -> str:
+    """What `review` says of the proposal of `author`; all of it where it has no headings, "" for nothing."""
+    names, about = Labels(labels), ""
+    parts: dict[str, list[str]] = {"": []}
+    for line in review.splitlines():
+        heading = _HEADING.fullmatch(line)
+        named = names.first(heading["name"]) if heading else None
+        if named and named.label and not said(re.sub(r"(?i)'s|proposal|review|answer", "", named.rest)):
+            about = named.label
+        else:
+            parts.setdefault(about, []).append(line)
+    return "\n".join(parts.get(author, []) if len(parts) > 1 else parts[""]).strip()

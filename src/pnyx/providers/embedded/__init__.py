@@ -1,0 +1,1 @@
+"""The embedded model: weights, worker process, provider."""

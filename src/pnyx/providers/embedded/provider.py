@@ -1,0 +1,276 @@
+"""Models that run on this machine: llama.cpp, through xllamacpp, on GGUF files. No key, no network, no price.
+
+Each model lives in a process of its own (`embedded_worker`), since the library holds Python's lock while
+it loads, which would stop the event loop for seconds, and since a crash in it would take everything along.
+
+Tools are not offered to the model: the models that fit here write tool calls too badly for that, so
+`Call.tools` is ignored and the answer comes from the model alone.
+
+The same seed gives the same text as long as the engine is in the same state. A prompt whose beginning
+is cached, or a neighbour in the same batch, rounds differently, and sampling may then part ways.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from ...config.paths import models_dir
+from ...core.models import Usage
+from ...errors import NotFound, ProviderError
+from ..base import Call, Completion
+from . import wire
+from .weights import find
+from .weights_table import KNOWN
+
+__all__ = ["CONTEXT", "SLOTS", "EmbeddedProvider", "open_embedded"]
+
+SLOTS = 2
+"""Generations at a time in one model; on 2 cores two together take 0.7 of the time of one after the other."""
+CONTEXT = 8192
+"""Tokens per slot, prompt and reply together, for a file that is not in the table."""
+WORKER = Path(__file__).with_name("worker.py")
+
+
+def open_embedded(models_dir: Path | None = None, **options: int | None) -> EmbeddedProvider:
+    """The provider, for the models in `models_dir` and for any GGUF by its path; options as for the class."""
+    return EmbeddedProvider(models_dir, **options)
+
+
+class EmbeddedProvider:
+    """One engine per model file, started by its first call. Belongs to one event loop.
+
+    directory: default, `paths.models_dir()`. context: tokens per slot; default, the model's. slots:
+    generations at a time in one model. threads: per model; default, the cores this process may use.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        *,
+        context: int | None = None,
+        slots: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self._directory = directory or models_dir()
+        self._context = context
+        self._slots = slots or SLOTS
+        self._threads = threads or available_cores()
+        self._engines: dict[Path, _Engine] = {}
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        """One reply. A cancelled call stops generating within one batch of its prompt or one token.
+
+        Raises `ProviderError`: not_found (no such file), unavailable (cannot be loaded, or closed
+        meanwhile), too_long (the prompt does not fit), refused (the engine takes no such request),
+        unreachable (the engine crashed; the next call starts another).
+        """
+        engine = await self._engine(call.model)
+        stream = _Stream(on_text, held=call.schema is not None)
+        number = engine.start(wire.request(call), stream)
+        try:
+            await stream.ended
+        finally:
+            engine.leave(number)
+        return stream.completion(call.model)
+
+    def context(self, model: str) -> int:
+        """Tokens that one call to `model` may hold, prompt and reply together."""
+        if self._context:
+            return self._context
+        return KNOWN[model].context if model in KNOWN else CONTEXT
+
+    async def close(self) -> None:
+        """End the engines and what they generate. A later call starts its engine again."""
+        engines, self._engines = self._engines, {}
+        await asyncio.gather(*(engine.close() for engine in engines.values()))
+
+    async def _engine(self, model: str) -> _Engine:
+        try:
+            path = find(model, self._directory)
+        except NotFound as exc:
+            raise ProviderError("not_found", str(exc)) from exc
+        engine = self._engines.get(path)
+        if engine is None or engine.over:
+            engine = self._engines[path] = _Engine(path, self.context(model), self._slots, self._threads)
+        # Others may wait for it too, so a cancelled call only stops waiting.
+        if failure := await asyncio.shield(engine.ready):
+            raise ProviderError("unavailable", failure)
+        return engine
+
+
+class _Engine:
+    """The process of one model. Its state is touched on the event loop only; two threads carry the lines.
+
+    ready: done when the model is loaded, with "" or with why it cannot be. over: it can be asked no more.
+    """
+
+    def __init__(self, path: Path, context: int, slots: int, threads: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.ready: asyncio.Future[str] = self._loop.create_future()
+        self.over = False
+        self._path = path
+        self._closed = False
+        self._streams: dict[int, _Stream] = {}
+        self._numbers = itertools.count(1)
+        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._process = subprocess.Popen(
+            # -P: the folder of the worker, full of modules with plain names, is no place to import from.
+            [sys.executable, "-P", str(WORKER), str(path), *map(str, (context, slots, threads))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            # Threads that spin while they wait make everything 10 to 100 times slower when a core is busy.
+            env={"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "500"} | os.environ,
+            # A Ctrl-C in the terminal is for this process to act on.
+            start_new_session=True,
+        )
+        for carry in (self._carry_out, self._carry_in):
+            threading.Thread(target=carry, name=f"pnyx {path.stem}", daemon=True).start()
+
+    def start(self, request: Mapping[str, Any], stream: _Stream) -> int:
+        """Have a reply generated into `stream` when a slot is free; gives the number to leave it by."""
+        number = next(self._numbers)
+        self._streams[number] = stream
+        self._send({"id": number, "request": request})
+        if self.over:
+            self._end_all()
+        return number
+
+    def leave(self, number: int) -> None:
+        """Want no more of a reply: what is still being generated is stopped."""
+        if self._streams.pop(number, None):
+            self._send({"id": number, "stop": True})
+
+    async def close(self) -> None:
+        self._closed = True
+        self._process.kill()
+        await asyncio.to_thread(self._process.wait)
+        self._end()
+
+    def _hear(self, message: Mapping[str, Any]) -> None:
+        if "id" in message:
+            stream = self._streams.get(message["id"])
+            if stream and stream.take(message):
+                del self._streams[message["id"]]
+        elif not self.ready.done():
+            failed = message.get("failed")
+            self.over = bool(failed)
+            self.ready.set_result(f"{self._path} cannot be loaded: {failed}" if failed else "")
+
+    def _end(self) -> None:
+        self.over = True
+        if not self.ready.done():
+            self.ready.set_result(f"{self._path} cannot be loaded: {self._ending()}")
+        self._end_all()
+
+    def _end_all(self) -> None:
+        for stream in self._streams.values():
+            kind = "unavailable" if self._closed else "unreachable"
+            stream.end(ProviderError(kind, self._ending()))
+        self._streams.clear()
+
+    def _ending(self) -> str:
+        if self._closed:
+            return "the embedded provider was closed"
+        return f"the embedded engine crashed (exit {self._process.returncode})"
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        self._outbox.put(json.dumps(message).encode() + b"\n")
+
+    def _carry_out(self) -> None:
+        pipe = self._process.stdin
+        assert pipe is not None
+        # A pipe is closed by writing what is left in it, which nobody may be there to read.
+        with suppress(OSError), pipe:
+            while line := self._outbox.get():
+                pipe.write(line)
+                pipe.flush()
+
+    def _carry_in(self) -> None:
+        pipe = self._process.stdout
+        assert pipe is not None
+        # The loop may be closed first, and then nobody waits any more; a killed engine leaves half a line.
+        with suppress(RuntimeError, ValueError), pipe:
+            for line in pipe:
+                self._loop.call_soon_threadsafe(self._hear, json.loads(line))
+        self._outbox.put(None)
+        self._process.wait()
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._end)
+
+
+class _Stream:
+    """What has arrived of one reply. ended: done when nothing more will. held: to a schema, which ends it."""
+
+    def __init__(self, on_text: Callable[[str], None] | None, held: bool) -> None:
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._on_text = on_text
+        self._held = held
+        self._error: ProviderError | None = None
+        self._text = ""
+        self._finish = ""
+        self._usage: Usage | None = None
+
+    def take(self, message: Mapping[str, Any]) -> bool:
+        """Add what the engine said of this reply; True when that was the last of it."""
+        if chunk := message.get("chunk"):
+            self._add(chunk)
+        elif refused := message.get("refused"):
+            self._error = ProviderError("refused", f"the embedded engine does not take this: {refused}")
+        else:
+            self.end()
+        return "done" in message
+
+    def end(self, error: ProviderError | None = None) -> None:
+        self._error = self._error or error
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def completion(self, model: str) -> Completion:
+        if self._error:
+            raise self._error
+        if not self._finish:
+            raise ProviderError("truncated", "the embedded engine stopped in mid-reply")
+        finish: Literal["stop", "length"] = "length" if self._finish == "length" else "stop"
+        return Completion(self._text, self._usage, finish, model=model)
+
+    def _add(self, chunk: Mapping[str, Any]) -> None:
+        if self.ended.done():
+            return
+        if "error" in chunk:
+            self._error = wire.error(chunk["error"])
+        self._usage = wire.spent(chunk) or self._usage
+        for choice in chunk.get("choices", ()):
+            if text := choice["delta"].get("content"):
+                self._hear(text)
+            self._finish = self._finish or choice["finish_reason"] or ""
+
+    def _hear(self, text: str) -> None:
+        self._text += text
+        if self._on_text:
+            self._on_text(text)
+        if not self._held and (end := wire.looped(self._text)):
+            # A small model that repeats itself does so until its tokens are spent: nothing more will come.
+            self._text, self._finish = self._text[:end], "length"
+            self.end()
+
+
+def available_cores() -> int:
+    """Cores that this process may use: its affinity, and the quota of its container."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return max(1, min(cores, round(int(quota) / int(period))))
+    except (OSError, ValueError):
+        return cores

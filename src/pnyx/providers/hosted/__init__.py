@@ -1,0 +1,1 @@
+"""Hosted models: one provider over every SDK, transport, usage, errors."""

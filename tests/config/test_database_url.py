@@ -1,0 +1,132 @@
+"""Where runs are kept: URLs as hosts hand them out, and nothing told of what they hide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy.engine import URL
+
+from pnyx.config.database_url import PARAMETERS, SSL_MODES, Server, located
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
+
+
+def parameters(url: str) -> dict[str, str]:
+    where = located(url)
+    assert isinstance(where, Server)
+    return dict(where.parameters)
+
+
+@given(user=TEXT.filter(bool), password=TEXT, name=TEXT, port=st.none() | st.integers(1, 65535))
+def test_what_sqlalchemy_writes_is_read_as_it_was_meant(
+    user: str, password: str, name: str, port: int | None
+) -> None:
+    url = URL.create("postgresql+asyncpg", user, password or None, "db.example", port, name or None)
+    given = {"user": user, "password": password, "port": str(port or ""), "dbname": name}
+    expected = {k: v for k, v in given.items() if v} | {"host": "db.example"}
+    assert parameters(url.render_as_string(hide_password=False)) == expected
+
+
+@pytest.mark.parametrize(
+    "scheme", ["postgresql", "postgres", "postgresql+asyncpg", "postgresql+psycopg2", "postgres+any"]
+)
+def test_what_a_host_hands_out_is_a_postgresql_whatever_driver_it_names(scheme: str) -> None:
+    assert parameters(f"{scheme}://u:p%40s@h:5433/db?sslmode=require") == {
+        **{"user": "u", "password": "p@s", "host": "h", "port": "5433", "dbname": "db"},
+        "sslmode": "require",
+    }
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("postgresql://", {}),
+        ("postgresql:///db", {"dbname": "db"}),
+        ("postgresql://[::1]:5/db", {"host": "::1", "port": "5", "dbname": "db"}),
+        ("postgresql://%2Frun%2Fpg/db", {"host": "/run/pg", "dbname": "db"}),
+        ("postgresql://u:a/b?c:d@h", {"user": "u", "password": "a/b?c:d", "host": "h"}),
+        (
+            "postgresql://u:p@h/db?password=other&database=x&ssl=allow&port=1,2",
+            {
+                **{"user": "u", "password": "other", "host": "h", "dbname": "x"},
+                **{"sslmode": "allow", "port": "1,2"},
+            },
+        ),
+    ],
+)
+def test_a_url_says_what_libpq_would_be_told(url: str, found: dict[str, str]) -> None:
+    assert parameters(url) == found
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("postgresql://u:p@planted:planted@host/db", "@ is written %40"),
+        ("postgresql://u:p@planted/planted@host/db", "@ is written %40"),
+        ("postgresql://u:p@planted?planted=1@host/db", "@ is written %40"),
+        ("postgresql://pl/anted:planted@host/db", "/ is %2F"),
+        ("postgresql://u:planted@h:1:2/db", "must be postgresql://USER"),
+        ("postgresql://u:planted@[::1/db", "must be postgresql://USER"),
+        ("postgresql://u:planted/db", "must have a port from 1 to 65535"),
+        ("postgresql://u:planted@h:99999/db", "must have a port from 1 to 65535"),
+        ("postgresql://u:planted@h:0/db", "must have a port from 1 to 65535"),
+        (f"postgresql://u:planted@h:{'9' * 5000}/db", "must have a port from 1 to 65535"),
+        ("postgresql://u:planted@h/db?port=x", "must have a port from 1 to 65535"),
+        ("postgresql://u:planted@h/db?sslmode=planted", f"one of {', '.join(SSL_MODES)}"),
+        ("postgresql://u:planted@h/db?sslmode=allow&ssl=allow", "each of its parameters once"),
+        ("postgresql://u:planted@h/d%00b", "must be without NUL"),
+        ("mysql://u:planted@h/db", "must begin with sqlite:// or postgresql://"),
+    ],
+)
+def test_what_is_wrong_is_told_without_the_password(url: str, told: str) -> None:
+    with pytest.raises(ValueError, match=r"^must ") as refused:
+        located(url)
+    assert told in str(refused.value)
+    assert "planted" not in str(refused.value)
+
+
+def test_parameters_that_are_not_known_are_named_with_those_that_are() -> None:
+    with pytest.raises(ValueError, match="unknown") as refused:
+        located("postgresql://u@h/db?sslmode=require&channel_binding=planted&f%1bo")
+    known = ", ".join(PARAMETERS)
+    assert str(refused.value) == rf'has unknown parameters: channel_binding, "f\u001bo"; there are: {known}'
+
+
+@pytest.mark.parametrize("url", ["sqlite", "sqlite+pysqlite", "sqlite+aiosqlite"])
+def test_an_sqlite_url_names_a_file(url: str) -> None:
+    assert located(f"{url}:///runs%20of.db") == Path("runs of.db")
+    assert located(f"{url}:////srv/runs.db") == Path("/srv/runs.db")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("sqlite://", "sqlite:///", "sqlite:////", "sqlite:///:memory:", "sqlite://runs.db"),
+        *("sqlite:///runs.db?mode=ro", "sqlite:///?", "", ".", ":memory:", "/srv/:memory:"),
+    ],
+)
+def test_what_names_no_file_is_refused_with_what_to_write(url: str) -> None:
+    with pytest.raises(ValueError, match=r"must name a file .*: sqlite:///runs\.db, or sqlite:////srv/"):
+        located(url)
+
+
+@pytest.mark.parametrize("url", ["a\0b", "sqlite:///a\0b", "sqlite:///a%00b"])
+def test_a_path_that_cannot_be_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="must be without NUL"):
+        located(url)
+
+
+def test_a_database_is_called_by_what_is_no_secret() -> None:
+    def name(url: str) -> Any:
+        where = located(url)
+        assert "planted" not in repr(where)
+        return where.name
+
+    secret = "postgres://u:planted@h:5/db?sslpassword=planted&sslmode=require"
+    assert name(secret) == "postgresql://u@h:5/db"
+    assert name("postgresql:///db?host=/run/pg&user=u&password=planted") == "postgresql://u@/run/pg/db"
+    assert name("postgresql://[::1]:5/d%1bb") == "postgresql://[::1]:5/d%1Bb"

@@ -1,0 +1,43 @@
+"""Layers of settings: merging, and keys as they are shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.config.layers import dotted, flatten, nested, origin, stack
+
+TABLE = st.recursive(
+    st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2),
+    lambda inner: st.dictionaries(st.text("ab", min_size=1, max_size=2), inner, max_size=3),
+    max_leaves=8,
+)
+DOCUMENT = st.dictionaries(st.text("ab", min_size=1, max_size=2), TABLE, max_size=3)
+
+
+def merged(low: Any, high: Any) -> Any:
+    if not (isinstance(low, dict) and isinstance(high, dict)):
+        return high
+    return low | {k: merged(low[k], v) if k in low else v for k, v in high.items()}
+
+
+@given(DOCUMENT, DOCUMENT)
+def test_stacking_flat_layers_is_deep_merging(low: dict[str, Any], high: dict[str, Any]) -> None:
+    assert nested(stack([flatten(low, "low"), flatten(high, "high")])) == merged(low, high)
+
+
+@given(st.lists(st.text(max_size=8), min_size=1, max_size=3))
+def test_shown_keys_are_printable_ascii(key: list[str]) -> None:
+    assert dotted(key).isascii()
+    assert dotted(key).isprintable()
+
+
+def test_origin_is_that_of_the_key_or_of_the_nearest_thing_around_it() -> None:
+    tree = stack([flatten({"a": {"b": 1, "c": [1, 2]}}, "low"), flatten({"a": {"b": 2}}, "high")])
+    assert origin(tree, ["a", "b"]) == "high"
+    assert origin(tree, ["a", "c", 1]) == "low"
+    assert origin(tree, ["a", "missing"]) in ("high", "low")
+    assert origin(tree, ["z"]) in ("high", "low")
+    assert origin({}, ["a"]) == "default"

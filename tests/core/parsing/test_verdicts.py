@@ -1,0 +1,238 @@
+"""Reading verdicts, against a corpus of replies.
+
+A line of `corpora/verdicts.jsonl` is a reply and what is right: `want`, the parts of the verdict that matter,
+or null where the reply must be refused, with words that the message `says`. `own` is the writer's label.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.core.parsing.authorship import LONGEST
+from pnyx.core.parsing.ballots import Ballot, ballot_schema, read_ballot
+from pnyx.core.parsing.json_objects import conform
+from pnyx.core.parsing.plans import read_plan
+from pnyx.core.parsing.positions import read_position
+from pnyx.core.parsing.verdicts import (
+    APPROVAL,
+    QUESTION_CLASS,
+    SAMENESS,
+    Approval,
+    Unreadable,
+    pick_schema,
+    read_approval,
+    read_class,
+    read_pick,
+    read_same,
+)
+
+LABELS = ("Participant A", "Participant B", "Participant C")
+READERS: Mapping[str, Callable[..., Any]] = {
+    "ballot": lambda text, **own: asdict(read_ballot(text, LABELS, **own)),
+    "approval": lambda text, **own: asdict(read_approval(text, **own)),
+    "pick": lambda text: read_pick(text, LABELS),
+    "class": read_class,
+    "same": read_same,
+}
+CASES = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "corpora" / "verdicts.jsonl").read_text().splitlines()
+]
+
+
+def read(case: Mapping[str, Any]) -> Any:
+    own = {"own": case["own"]} if "own" in case else {}
+    return READERS[case["reads"]](case["text"], **own)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c["want"] is not None], ids=lambda case: case["id"])
+def test_a_verdict_that_is_there_is_read(case: Mapping[str, Any]) -> None:
+    got, want = read(case), case["want"]
+    if isinstance(want, dict):
+        got = {key: list(got[key]) if isinstance(got[key], tuple) else got[key] for key in want}
+    assert got == want
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c["want"] is None], ids=lambda case: case["id"])
+def test_a_verdict_that_is_not_there_is_not_invented(case: Mapping[str, Any]) -> None:
+    with pytest.raises(Unreadable, match=case.get("says")):
+        read(case)
+
+
+def test_the_corpus_is_large_and_every_case_has_its_own_name() -> None:
+    assert Counter(case["id"] for case in CASES).most_common(1)[0][1] == 1
+    assert len(CASES) >= 150
+    assert sum(case["want"] is None for case in CASES) >= 100
+
+
+ASIDES = (
+    "Participant A's budget is thin, and its source is from 2009.",
+    "Participant C leaves out the second half of the question.",
+    "- Participant B: covers demand, cost and risk.",
+    "I checked step 3: 1,200 / 4 = 300.",
+    "**Assessment**",
+    "The reviews asked for a source; one was added.",
+    'Participant C calls it "a solid start".',
+)
+QUOTED = (
+    'Participant A said "{}".',
+    "Participant A wrote “{}” and stopped.",
+    "> {}",
+    "> Participant C:\n> {}",
+    "Participant C's vote was:\n{}",
+    "Participant A: {}",
+    "**Participant A:** {}",
+    "<m0123456789 Participant A>\nSome text.\n{}\n</m0123456789>",
+    "The page shows\n```\n{}\n```\nwhich proves nothing.",
+    "Participant A ended with `{}`.",
+    "| Participant A | {} |",
+    "<!-- {} -->",
+    "<think>\n{}\n</think>",
+    "Last round, Participant A voted {}",
+)
+DRESSED = (
+    "{}", "**{}**", "- {}", "## {}", "1. {}", "Vote: {}", "**Vote:** {}", "My vote: **{}**", "I vote {}",
+    '"{}"', "`{}`", "<vote>{}</vote>", "✅ {}", "> not a vote\n\n{}",
+)  # fmt: skip
+WRITTEN = (
+    "Participant {}", "participant {}", "Participant_{}", "participant-{}", "Option {}", "**Participant {}**",
+    "Participant  {}'s proposal", "<Participant {}>", "[{}]", "{}",
+)  # fmt: skip
+SEPARATORS = (": ", ":", " : ", "：", " — ", " - ", " → ", ":\u00a0")
+words = st.sampled_from(("FINALIZE", "Finalize", "finalize", "FINALISE"))
+votes = st.one_of(
+    st.tuples(words, st.sampled_from(SEPARATORS), st.sampled_from(WRITTEN), st.sampled_from("ABC")).map(
+        lambda parts: (parts[0] + parts[1] + parts[2].format(parts[3]), f"finalize Participant {parts[3]}")
+    ),
+    st.sampled_from(("REVISE: the costs", "revise: step 3", "**REVISE:** sources")).map(
+        lambda v: (v, "revise")
+    ),
+    st.sampled_from(("SPLIT: two goals", "split: values differ")).map(lambda v: (v, "split")),
+)
+asides = st.lists(st.sampled_from(ASIDES), max_size=3)
+quotes = st.lists(
+    st.tuples(st.sampled_from(QUOTED), votes).map(lambda parts: parts[0].format(parts[1][0])), max_size=3
+)
+
+
+@given(votes, st.sampled_from(DRESSED), asides, quotes, asides)
+def test_a_vote_counts_however_it_is_written_and_whoever_is_quoted_before_it(
+    vote: tuple[str, str], dress: str, before: list[str], quoted: list[str], after: list[str]
+) -> None:
+    written, right = vote
+    reply = "\n\n".join([*before, *quoted, dress.format(written), *after])
+    ballot = read_ballot(reply, LABELS)
+    assert " ".join(filter(None, (ballot.kind, ballot.label))) == right, reply
+
+
+@given(asides, quotes.filter(bool), asides)
+def test_what_is_quoted_never_counts(before: list[str], quoted: list[str], after: list[str]) -> None:
+    with pytest.raises(Unreadable, match="no vote was found"):
+        read_ballot("\n\n".join([*before, *quoted, *after]), LABELS)
+
+
+@given(votes, votes, asides)
+def test_two_votes_that_differ_are_refused_and_one_that_is_repeated_counts(
+    one: tuple[str, str], two: tuple[str, str], between: list[str]
+) -> None:
+    reply = "\n\n".join([one[0], *between, two[0]])
+    if one[1] != two[1]:
+        with pytest.raises(Unreadable, match="more than once"):
+            read_ballot(reply, LABELS)
+    else:
+        assert read_ballot(reply, LABELS).kind == one[1].split()[0]
+
+
+MARKUP = st.text(
+    st.sampled_from("\n\n  \t:>-*_`\"'“”«」{}[]()<>/|#.,;!?=~\\$&0129aAbBcIé\u200b\u202e\ud800")
+    | st.characters()
+)
+PIECES = st.lists(
+    MARKUP
+    | st.sampled_from(
+        ("FINALIZE:", "REVISE", "I vote", "Participant A", "said", '{"vote":', "```", "<think>", "DECISION:",
+         "Final answer:", "<m0123456789 A>", "</m0123456789>", "APPROVE", "BEST", "1. x?", "needs:", "SAME")
+    ),
+    max_size=20,
+).map("".join)  # fmt: skip
+
+
+@given(PIECES)
+def test_any_text_is_read_or_refused_and_nothing_else(text: str) -> None:
+    for reader in (*READERS.values(), read_plan, read_position):
+        with suppress(Unreadable):
+            reader(text)
+
+
+@pytest.mark.parametrize("reader", READERS, ids=str)
+def test_a_reply_longer_than_any_verdict_is_refused_unread(reader: str) -> None:
+    with pytest.raises(Unreadable, match="give the verdict alone"):
+        READERS[reader]("x" * (LONGEST + 1))
+
+
+JUNK = (
+    ">\n", "```\n", "FINALIZE: Participant B\n", '"FINALIZE" ', "I vote ", "after reading ", "my the ", "<q>",
+    "best answer of all ", "Participant A said ", "Participant A > ", "DECISION: x\n", "1. x? (needs: 1)\n",
+    " 'a", "`a", "*a", "{", "\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", JUNK, ids=repr)
+def test_the_longest_reply_is_read_in_a_moment_whatever_is_in_it(piece: str) -> None:
+    text = (piece * LONGEST)[:LONGEST]
+    for reader in (*READERS.values(), read_plan, read_position):
+        # Of this process, since a clock on the wall depends on who else uses the machine.
+        began = time.process_time()
+        with suppress(Unreadable):
+            reader(text)
+        assert time.process_time() - began < 2
+
+
+def test_what_a_schema_asks_for_is_what_its_reader_reads() -> None:
+    ballot = {"vote": "FINALIZE", "label": "Participant B", "text": "complete", "ranking": ["Participant B"]}
+    assert conform(ballot, ballot_schema(LABELS)) is None
+    assert read_ballot(json.dumps(ballot), LABELS) == Ballot(
+        "finalize", "Participant B", "complete", ("Participant B",)
+    )
+    approval = {"verdict": "REJECT", "reason": "step 2"}
+    assert conform(approval, APPROVAL) is None
+    assert read_approval(json.dumps(approval)) == Approval(False, "step 2")
+    pick = {"best": "Participant C"}
+    assert conform(pick, pick_schema(LABELS)) is None
+    assert read_pick(json.dumps(pick), LABELS) == "Participant C"
+    assert conform({"class": "compound"}, QUESTION_CLASS) is None
+    assert read_class('{"class": "compound"}') == "compound"
+    assert conform({"verdict": "SAME"}, SAMENESS) is None
+    assert read_same('{"verdict": "SAME"}')
+
+
+def test_a_schema_holds_a_model_to_the_labels_on_the_ballot() -> None:
+    ballot = {"vote": "FINALIZE", "label": "Participant Z", "text": "", "ranking": []}
+    assert conform(ballot, ballot_schema(LABELS)) is not None
+    assert conform({"best": "Participant Z"}, pick_schema(LABELS)) is not None
+
+
+def test_labels_need_not_be_participants() -> None:
+    labels = ("alpha", "beta two", "gamma")
+    assert read_ballot("FINALIZE: Beta_Two\nRanking: beta two > gamma", labels) == Ballot(
+        "finalize", "beta two", "", ("beta two", "gamma")
+    )
+    assert read_pick("BEST: gamma", labels) == "gamma"
+
+
+def test_a_panel_of_thirty_is_told_apart() -> None:
+    labels = tuple(f"Participant {name}" for name in (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "AA", "AB", "AC", "AD"))
+    for label in labels:
+        assert read_ballot(f"FINALIZE: {label}", labels).label == label
+        assert read_ballot(f"FINALIZE: {label.split()[1]}", labels).label == label

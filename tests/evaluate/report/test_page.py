@@ -1,0 +1,219 @@
+"""The report as text and as a page: what others wrote does no harm there, and everything is readable."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from pnyx.evaluate.analysis.log import Log, Row
+from pnyx.evaluate.report.document import document
+from pnyx.evaluate.report.formats import amount, clip, interval, listed, p_value, percent, points, shown, usd
+from pnyx.evaluate.report.page import page
+from pnyx.evaluate.report.plots import Scale, ticks
+from pnyx.evaluate.report.text import WIDTH, render
+from tests.evaluate.logs import chance_log, log, said
+from tests.support.pages import Page
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    '"onmouseover="alert(1)',
+    "\x1b]52;c;aGk=\x07\x1b[2J",
+    "\u202emodel\ud800 \u2028 name",
+    "模型" * 40,
+    "a-very-long-provider:" + "name-" * 40,
+)
+
+
+def full(n: int = 40, names: tuple[str, ...] = ("a", "b", "council", "moa"), **more: Any) -> Log:
+    """A log of which every table and plot has something."""
+
+    def change(row: Row) -> dict[str, Any]:
+        return {
+            "category": ("law", names[0])[int(row.id[1:]) % 2],
+            "confidence": 0.9 if row.correct else 0.6,
+            "steps": (True, row.correct) if row.arm in names[2:] else (),
+            "cost_usd": 0.001 * len(row.arm),
+            **more,
+        }
+
+    chance = random.Random(0)
+    first, second, *protocols = names
+    models = {first: said(0.7, n, chance), second: said(0.6, n, chance)}
+    return log(models, {name: said(0.7, n, chance) for name in protocols}, said(0.7, n, chance), change)
+
+
+def test_the_page_needs_no_script_and_nothing_from_elsewhere() -> None:
+    source = page(document(full()))
+    found = Page(source)
+    found.check_policy()
+    names = {name for _, attributes in found.tags for name in attributes}
+    assert not names & {"href", "xlink:href", "style"}
+    assert not re.search(r"https?:|url\(|@import|javascript:", source, re.IGNORECASE)
+    assert "prefers-color-scheme:dark" in source
+
+
+def test_tables_have_captions_and_scopes_and_plots_have_names() -> None:
+    found = Page(page(document(full())))
+    tables = found.of("table")
+    assert len(tables) == len(found.of("caption")) == 8
+    assert {attributes["scope"] for attributes in found.of("th")} == {"col", "row"}
+    plots = found.of("svg")
+    # Accuracy, cost, differences, rounds, risk, and the reliability of eight arms.
+    assert len(plots) == 5 + 8
+    assert all(attributes["role"] == "img" and attributes["aria-label"] for attributes in plots)
+
+
+def test_what_the_log_says_stands_on_the_page_and_cannot_leave_its_place() -> None:
+    names = (*HOSTILE[:2], *HOSTILE[3:])
+    source = page(document(full(30, names)))
+    source.encode("utf-8")
+    found = Page(source)
+    text = "".join(found.text)
+    assert HOSTILE[0] in text
+    assert HOSTILE[1] in text
+    assert not found.of("script")
+    assert not {name for _, attributes in found.tags for name in attributes if name.startswith("on")}
+    assert "\u202e" not in source
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_any_name_leaves_the_page_as_it_is(model: str, category: str) -> None:
+    made = log({model: "+x"}, change=lambda row: {"category": category})
+    plain = log({"a": "+x"}, change=lambda row: {"category": "c"})
+    source = page(document(made))
+    assert [tag for tag, _ in Page(source).tags] == [tag for tag, _ in Page(page(document(plain))).tags]
+    source.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        full(),
+        full(1),
+        full(cost_usd=0.0),
+        full(cost_usd=None),
+        full(confidence=None),
+        full(confidence=1.0),
+        log({"a": "+"}),
+        log({"a": "....", "b": "!!!!"}, {"council": "____"}),
+        log({"a": "++++", "b": "++++"}, {"council": "xxxx"}, "++__"),
+    ],
+)
+def test_plots_stay_within_their_frames(made: Log) -> None:
+    width = height = 0.0
+    for tag, attributes in Page(page(document(made))).tags:
+        if tag == "svg":
+            _, _, width, height = map(float, str(attributes["viewbox"]).split())
+        for name in ("x", "x1", "x2", "cx"):
+            if name in attributes and tag in ("circle", "line", "rect", "text"):
+                assert 0 <= float(str(attributes[name])) <= width
+        for name in ("y", "y1", "y2", "cy"):
+            if name in attributes and tag in ("circle", "line", "rect", "text"):
+                assert 0 <= float(str(attributes[name])) <= height
+        if tag == "polyline":
+            for x, y in _points(str(attributes["points"])):
+                assert 0 <= x <= width
+                assert 0 <= y <= height
+
+
+def _points(path: str) -> Iterator[tuple[float, float]]:
+    for point in path.split():
+        x, y = point.split(",")
+        yield float(x), float(y)
+
+
+def test_the_text_fits_the_terminal_and_moves_nothing() -> None:
+    told = render(document(full(30, HOSTILE)))
+    for line in told.split("\n"):
+        assert cell_len(line) <= WIDTH, line
+        assert line == line.rstrip()
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", told)
+
+
+def test_the_text_says_the_most_important_first() -> None:
+    told = document(chance_log(40, change=lambda row: {"category": "law"}))
+    text = render(told)
+    places = [
+        text.index(part)
+        for part in (
+            "Most right answers",
+            "RIGHT ANSWERS, %",
+            "WHAT A QUESTION TAKES",
+            "AGAINST THE BEST SINGLE MODEL",
+            "AGAINST THE MAJORITY",
+            "AGAINST SAMPLES",
+            "WHETHER CONFIDENCE CAN BE BELIEVED",
+            "RIGHT ANSWERS BY CATEGORY",
+        )
+    ]
+    assert places == sorted(places)
+    assert "WHAT EACH ROUND CHANGED" not in text
+    lines = text.splitlines()
+    start = lines.index("RIGHT ANSWERS, %")
+    council = next(line for line in lines[start:] if line.startswith("council"))
+    (arm,) = [arm for arm in told["arms"] if arm["name"] == "council"]
+    assert f"{100 * arm['accuracy']['mean']:.1f}" in council
+
+
+def test_an_unknown_price_is_told_as_unknown() -> None:
+    told = document(chance_log(20, change=lambda row: {"cost_usd": None}))
+    for shown_ in (render(told), page(told)):
+        assert "unknown" in shown_
+        assert "$" not in shown_
+
+
+def test_a_row_of_many_figures_goes_on_below_under_its_name() -> None:
+    models = {f"lab:model-{n:02}": "+x+x" for n in range(12)}
+    told = render(document(log(models, change=lambda row: {"category": "law"})))
+    below = told[told.index("BY CATEGORY") :].splitlines()
+    assert [line.split()[0] for line in below[1:]] == ["category", "law"] * (len(below) // 2)
+    assert all(name in told[told.index("BY CATEGORY") :] for name in models)
+
+
+def test_figures_read_as_they_should() -> None:
+    assert percent(0.7833) == "78.3"
+    assert interval({"low": 0.701, "high": 0.848}) == "[70.1, 84.8]"
+    assert points({"mean": 0.058, "low": -0.0001, "high": 0.1}) == "+5.8 [+0.0, +10.0]"
+    assert [p_value(p) for p in (None, 0.00001, 0.05)] == ["–", "<0.001", "0.050"]  # noqa: RUF001 (a dash)
+    assert [usd(cost) for cost in (None, 0, 0.00001, 0.0123, 12.5)] == [
+        "unknown",
+        "$0",
+        "$1.0e-05",
+        "$0.0123",
+        "$12.50",
+    ]
+    assert [amount(n) for n in (3.0, 3.25, 1234.5)] == ["3", "3.2", "1,234"]
+    assert [listed("abc"[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+    assert shown(" a\x1b[2J\n\u202eb ") == "a\ufffd[2J \ufffdb"
+
+
+@given(st.floats(0, 1e6), st.floats(1e-9, 1e6), st.integers(2, 12))
+def test_ticks_are_few_even_and_within(low: float, span: float, most: int) -> None:
+    high = low + span
+    found = ticks(low, high, most)
+    assert len(found) <= most
+    assert all(low - span * 1e-6 <= tick <= high + span * 1e-6 for tick in found)
+    assert found == sorted(set(found))
+
+
+@given(st.floats(1e-6, 1e3), st.floats(8, 1e6))
+def test_a_scale_of_magnitudes_has_ticks_within_and_keeps_their_order(low: float, times: float) -> None:
+    scale = Scale(low, low * times, 0.0, 500.0, log=True)
+    found = scale.ticks()
+    assert 1 <= len(found) <= 8
+    places = [float(scale.at(tick)) for tick in found]
+    assert places == sorted(places)
+    assert all(0 <= place <= 500 for place in places)
+
+
+@given(st.text(), st.integers(3, 40))
+def test_a_name_is_clipped_in_its_middle(name: str, most: int) -> None:
+    assert cell_len(clip(name, most)) <= most
+    assert clip("abcdefghij", 7) == "abc…hij"

@@ -1,0 +1,52 @@
+"""`pnyx backup` and `restore`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.interfaces.shell import pnyx
+from tests.support.scripted import ScriptedHost
+
+
+def test_a_backup_is_restored_elsewhere(lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = pnyx("ask", "--json", "Should we?").json
+    done = pnyx("backup", "all.pnyx")
+    assert (done.code, done.out) == (0, "all.pnyx\n")
+    assert done.err.startswith("1 run with ")
+    monkeypatch.setenv("PNYX_DATABASE", "elsewhere.db")
+    done = pnyx("restore", "all.pnyx")
+    assert (done.code, done.out) == (0, "")
+    assert pnyx("runs", "--json").json == [run]
+    assert pnyx("cost", "--json").json["total"]["cost_usd"] == pytest.approx(run["usage"]["cost_usd"])
+
+
+def test_nothing_is_written_over(lab: ScriptedHost) -> None:
+    run = pnyx("ask", "--json", "Should we?").json
+    assert pnyx("backup", "all.pnyx").code == 0
+    again = pnyx("backup", "all.pnyx")
+    assert (again.code, again.out, again.err) == (
+        2,
+        "",
+        "pnyx: all.pnyx is there already; a backup is a new file\n",
+    )
+    done = pnyx("restore", "all.pnyx")
+    assert done.code == 2
+    assert "is not empty: restore into a new one, named with PNYX_DATABASE" in done.err
+    assert pnyx("runs", "--json").json == [run]
+
+
+def test_what_is_no_backup_is_named(lab: ScriptedHost) -> None:
+    Path("odd").write_text("no database")
+    done = pnyx("restore", "odd")
+    assert (done.code, done.out) == (1, "")
+    assert "odd" in done.err
+    assert "not a database" in done.err
+    missing = pnyx("restore", "nowhere")
+    assert (missing.code, missing.err) == (2, "pnyx: nowhere cannot be read: No such file or directory\n")
+    assert pnyx("backup", "nowhere/all.pnyx").code == 2
+    os.mkfifo("pipe")
+    pipe = pnyx("restore", "pipe")
+    assert (pipe.code, pipe.err) == (2, "pnyx: pipe cannot be read: `pipe` is a named pipe\n")

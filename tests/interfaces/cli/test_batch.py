@@ -1,0 +1,390 @@
+"""`pnyx batch`: a line for each question, whatever the other lines are."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.interfaces.shell import Done, pnyx, spawn
+from tests.support.scripted import Request, ScriptedHost
+
+
+def told(request: Request) -> str:
+    return f"Final answer: {request.model}"
+
+
+@pytest.fixture
+def voters(lab: ScriptedHost) -> ScriptedHost:
+    lab.on("*", text=told)
+    return lab
+
+
+def put(*lines: object) -> str:
+    Path("asked.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return "asked.jsonl"
+
+
+def by_id(done: Done) -> dict[str, Any]:
+    rows = {row["id"]: row for row in done.lines}
+    assert len(rows) == len(done.lines)
+    return rows
+
+
+SINGLE = ("-p", "single", "-m", "lab:alpha", "-q")
+
+
+def test_every_line_gets_its_result_with_its_id_and_its_line(voters: ScriptedHost) -> None:
+    file = put(
+        {"id": "one", "question": "First?"}, {"question": "Second?"}, "Third?", {"id": 9, "question": "4th?"}
+    )
+    done = pnyx("batch", file, *SINGLE)
+    assert done.code == 0, done.err
+    rows = by_id(done)
+    assert {id: row["line"] for id, row in rows.items()} == {"one": 1, "2": 2, "3": 3, "9": 4}
+    assert [rows[id]["question"] for id in ("one", "2", "3", "9")] == ["First?", "Second?", "Third?", "4th?"]
+    assert {row["final_answer"] for row in rows.values()} == {"alpha"}
+    assert len(voters.log) == 4
+    stored = {run["run_id"] for run in pnyx("runs", "--json").json}
+    assert stored == {row["run_id"] for row in rows.values()}
+
+
+def test_a_line_says_how_it_is_to_be_decided_and_the_flags_what_it_leaves_out(voters: ScriptedHost) -> None:
+    file = put(
+        {"question": "a?"},
+        {"question": "b?", "models": ["lab:beta*2", "lab:gamma"], "protocol": "voting"},
+        {"question": "c?", "models": ["lab:gamma"], "seed": 7},
+        {"question": "d?", "protocol": "consensus", "models": ["lab:alpha", "lab:beta"], "rounds": 2},
+        {
+            "question": "e?",
+            "protocol": "consensus",
+            "models": ["lab:alpha"] * 3,
+            "options": {"challengers": 1},
+        },
+        {"question": "f?", "models": ["lab:beta"], "roles": {"A": "critic"}},
+    )
+    rows = by_id(pnyx("batch", file, *SINGLE))
+    assert [rows[n]["protocol"] for n in "123456"] == [
+        "single",
+        "voting",
+        "single",
+        "consensus",
+        "consensus",
+        "single",
+    ]
+    assert [seat["model"] for seat in rows["2"]["seats"]] == ["lab:beta", "lab:beta", "lab:gamma"]
+    assert rows["6"]["seats"][0]["role"] == "critic"
+    started = {n: pnyx("export", rows[n]["run_id"], "--format", "json").json["events"][0] for n in "345"}
+    assert started["3"]["seed"] == 7
+    assert started["4"]["options"]["rounds"] == 2
+    assert started["5"]["options"] | {"rounds": 1, "challengers": 1} == started["5"]["options"]
+
+
+def test_the_same_command_again_sends_nothing_and_writes_the_same(voters: ScriptedHost) -> None:
+    file = put(*(f"Question {n}?" for n in range(5)))
+    assert pnyx("batch", file, "--out", "out.jsonl", *SINGLE).code == 0
+    first = sorted(Path("out.jsonl").read_text().splitlines())
+    assert pnyx("batch", file, "--out", "out.jsonl", *SINGLE).code == 0
+    assert sorted(Path("out.jsonl").read_text().splitlines()) == first
+    assert len(voters.log) == 5
+    put(*(f"Question {n}?" for n in range(6)))
+    assert len(by_id(pnyx("batch", file, *SINGLE))) == 6
+    assert len(voters.log) == 6
+
+
+def test_lines_that_ask_the_same_are_asked_each_and_another_seed_asks_anew(voters: ScriptedHost) -> None:
+    file = put({"id": "a", "question": "Same?"}, {"id": "b", "question": "Same?"})
+    rows = by_id(pnyx("batch", file, *SINGLE))
+    assert rows["a"]["run_id"] != rows["b"]["run_id"]
+    assert len(voters.log) == 2
+    pnyx("batch", file, "--seed", "1", *SINGLE)
+    assert len(voters.log) == 4
+
+
+def test_a_seed_of_the_settings_counts_and_without_any_hosts_are_told_none(
+    voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = put({"question": "Same?"})
+    (plain,) = pnyx("batch", file, *SINGLE).lines
+    assert "seed" not in voters.log[-1].body
+    monkeypatch.setenv("PNYX_RUN_SEED", "1")
+    (one,) = pnyx("batch", file, *SINGLE).lines
+    assert "seed" in voters.log[-1].body
+    monkeypatch.setenv("PNYX_RUN_SEED", "2")
+    (two,) = pnyx("batch", file, *SINGLE).lines
+    assert len({plain["run_id"], one["run_id"], two["run_id"]}) == 3
+
+
+def test_a_line_put_on_top_makes_the_others_no_other_questions(voters: ScriptedHost) -> None:
+    file = put("a?", "b?", "b?", {"id": "x", "question": "c?"})
+    before = by_id(pnyx("batch", file, *SINGLE))
+    put("new?", "a?", "b?", "b?", {"id": "x", "question": "c?"})
+    after = by_id(pnyx("batch", file, *SINGLE))
+    assert len(voters.log) == 5
+    assert [after[n]["run_id"] for n in ("2", "3", "4", "x")] == [
+        before[n]["run_id"] for n in ("1", "2", "3", "x")
+    ]
+    assert before["2"]["run_id"] != before["3"]["run_id"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "refused"),
+    [
+        (({"id": 2, "question": "a?"}, "b?", "c?"), "line 2: the id '2' is that of line 1"),
+        (("a?", {"id": "x", "question": "b?"}, {"id": 1, "question": "c?"}), "line 3: the id '1' is that of"),
+    ],
+)
+def test_an_id_that_is_the_number_of_another_line_answers_only_one(
+    voters: ScriptedHost, lines: tuple[object, ...], refused: str
+) -> None:
+    for _ in range(2):
+        done = pnyx("batch", put(*lines), *SINGLE)
+        answers = [row["id"] for row in done.lines if "error" not in row]
+        assert (done.code, len(answers), len(set(answers))) == (1, 2, 2)
+        assert refused in done.err
+    assert len(voters.log) == 2
+
+
+def test_what_is_wrong_with_a_line_takes_no_id_from_another(voters: ScriptedHost) -> None:
+    done = pnyx("batch", "-", *SINGLE, stdin=b'{"question"\n{"id": 1, "question": "a?"}\n')
+    assert [row["question"] for row in done.lines if "error" not in row] == ["a?"]
+
+
+def test_what_comes_through_a_pipe_is_a_batch_of_its_own(voters: ScriptedHost) -> None:
+    voters.on("*", text=told, usage={"prompt_tokens": 100, "completion_tokens": 2000, "total_tokens": 2100})
+    for question in (b'"a?"', b'"b?"', b'"a?"'):
+        done = pnyx("batch", "-", "--budget", "0.02", *SINGLE, stdin=question)
+        assert (done.code, len(done.lines)) == (0, 1), done.err
+    assert len(voters.log) == 2
+
+
+def test_a_named_pipe_goes_by_its_content_too(voters: ScriptedHost) -> None:
+    os.mkfifo("pipe")
+    for _ in range(2):
+        with spawn("batch", "pipe", *SINGLE) as process:
+            Path("pipe").write_bytes(b'"a?"\n')
+            out, err = process.communicate(timeout=60)
+            assert (process.returncode, len(out.splitlines())) == (0, 1), err
+    assert len(voters.log) == 1
+
+
+def test_waiting_for_a_pipe_it_can_be_stopped(lab: ScriptedHost) -> None:
+    with spawn("batch", "-", *SINGLE, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(b'"a?"\n')
+        process.stdin.flush()
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+    assert lab.log == []
+
+
+def test_questions_come_from_stdin_and_progress_is_told_apart(voters: ScriptedHost) -> None:
+    done = pnyx("batch", "-", "-p", "single", "-m", "lab:alpha", stdin=b'"One?"\n\n"Two?"\n')
+    assert (done.code, len(done.lines)) == (0, 2)
+    assert "2 answers" in done.err
+
+
+def test_a_batch_without_lines_answers_nothing(lab: ScriptedHost) -> None:
+    assert pnyx("batch", "-", stdin=b"\n \n").out == ""
+    assert lab.log == []
+
+
+def test_never_more_questions_at_once_than_told(voters: ScriptedHost) -> None:
+    voters.latency = 0.05
+    pnyx("batch", put(*(f"Q{n}?" for n in range(12))), "--concurrency", "3", *SINGLE)
+    begun = [(request.time, 1) for request in voters.log]
+    # A request lasts as long as the host takes, so among any four neighbours the first is over.
+    times = sorted(time for time, _ in begun)
+    assert all(later - earlier >= 0.045 for earlier, later in zip(times, times[3:], strict=False))
+
+
+def test_killed_it_goes_on_and_pays_twice_only_for_what_was_in_flight(voters: ScriptedHost) -> None:
+    voters.latency = 0.1
+    file = put(*(f"Q{n}?" for n in range(30)))
+    with spawn("batch", file, "--concurrency", "2", "--out", "out.jsonl", *SINGLE) as process:
+        while len(voters.log) < 10:
+            assert process.poll() is None
+        process.kill()
+    voters.latency = 0.0
+    done = pnyx("batch", file, "--out", "out.jsonl", *SINGLE)
+    assert (done.code, done.out) == (0, "")
+    rows = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    assert sorted(int(row["id"]) for row in rows) == list(range(1, 31))
+    assert 30 <= len(voters.log) <= 32
+
+
+def test_a_budget_is_that_of_the_whole_batch_and_a_larger_one_goes_on(voters: ScriptedHost) -> None:
+    voters.on("*", text=told, usage={"prompt_tokens": 100, "completion_tokens": 2000, "total_tokens": 2100})
+    file = put(*(f"Q{n}?" for n in range(20)))
+    done = pnyx("batch", file, "--budget", "0.05", "--concurrency", "2", *SINGLE)
+    assert done.code == 4
+    assert "the same command with a larger --budget goes on" in done.err
+    assert 0 < len(done.lines) < 20
+    done = pnyx("batch", file, "--budget", "10", *SINGLE)
+    assert (done.code, len(done.lines), len(voters.log)) == (0, 20, 20)
+
+
+@pytest.mark.parametrize("configured", [None, "100"])
+def test_who_resumes_one_run_of_a_batch_is_held_to_the_budget_of_the_batch(
+    voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch, configured: str | None
+) -> None:
+    if configured is not None:
+        monkeypatch.setenv("PNYX_BUDGET_BATCH_USD", configured)
+    file = put("Q?")
+    assert pnyx("batch", file, "--budget", "0.0001", *SINGLE).code == 4
+    run = pnyx("runs", "--json").json[0]["run_id"]
+    resumed = pnyx("resume", run)
+    assert (resumed.code, voters.log) == (4, [])
+    assert f"raise the batch's --budget, then `pnyx resume {run}` goes on" in " ".join(resumed.err.split())
+    assert pnyx("batch", file, "--budget", "1", *SINGLE).code == 0
+
+
+def test_a_line_that_may_cost_more_now_goes_on(voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = put("Q?")
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.0001")
+    done = pnyx("batch", file, *SINGLE)
+    assert (done.code, by_id(done)["1"]["status"], len(voters.log)) == (4, "paused", 0)
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "1")
+    done = pnyx("batch", file, *SINGLE)
+    assert (done.code, by_id(done)["1"]["final_answer"]) == (0, "alpha")
+
+
+@pytest.mark.parametrize(
+    ("cap", "told"),
+    [
+        ("BATCH", "reserved; the same command with a larger --budget goes on"),
+        ("DAY", "reserved; raise budget.day_usd, then the same command goes on"),
+    ],
+)
+def test_out_of_money_it_says_what_to_raise(
+    voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch, cap: str, told: str
+) -> None:
+    monkeypatch.setenv(f"PNYX_BUDGET_{cap}_USD", "0.0001")
+    done = pnyx("batch", put("Q?"), *SINGLE)
+    assert done.code == 4
+    assert f"{told}\n" in done.err.splitlines(keepends=True)[-1]
+
+
+def test_ctrl_c_lets_what_is_in_flight_end_and_goes_on_later(voters: ScriptedHost) -> None:
+    voters.latency = 0.2
+    file = put(*(f"Q{n}?" for n in range(20)))
+    with spawn("batch", file, "--concurrency", "2", *SINGLE) as process:
+        while len(voters.log) < 4:
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"the same command goes on" in err
+    assert all(request.completed for request in voters.log)
+    sent = len(voters.log)
+    assert len(out.splitlines()) < 20
+    assert len(by_id(pnyx("batch", file, *SINGLE))) == 20
+    assert len(voters.log) == 20 >= sent
+
+
+def test_a_reader_who_leaves_ends_it_in_silence(voters: ScriptedHost) -> None:
+    voters.latency = 0.05
+    file = put(*(f"Q{n}?" for n in range(40)))
+    with spawn("batch", file, "--concurrency", "1", *SINGLE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(30) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert len(voters.log) < 40
+
+
+def slow_and_quick(host: ScriptedHost) -> str:
+    """Two questions that take long, and one that is answered at once."""
+    host.on("beta", text=told, delay=2.0)
+    return put({"question": "a?", "models": ["lab:beta"]}, {"question": "b?", "models": ["lab:beta"]}, "c?")
+
+
+def test_what_is_in_flight_when_a_reader_leaves_is_received_and_not_sent_again(voters: ScriptedHost) -> None:
+    file = slow_and_quick(voters)
+    with spawn("batch", file, *SINGLE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert (process.wait(30), process.stderr.read()) == (0, b"")
+    assert [request.completed for request in voters.log] == [True] * 3
+    voters.on("beta", text=told)
+    assert len(by_id(pnyx("batch", file, *SINGLE))) == len(voters.log) == 3
+
+
+def test_what_is_in_flight_when_the_disk_is_full_is_received_and_the_file_named(voters: ScriptedHost) -> None:
+    done = pnyx("batch", slow_and_quick(voters), "--out", "/dev/full", *SINGLE)
+    assert (done.code, done.err) == (1, "pnyx: /dev/full cannot be written: No space left on device\n")
+    assert [request.completed for request in voters.log] == [True] * 3
+
+
+def test_a_run_that_fails_is_told_the_others_go_on_and_it_is_tried_again(voters: ScriptedHost) -> None:
+    voters.on("alpha", status=400, message="not today")
+    file = put({"question": "a?"}, {"question": "b?", "models": ["lab:beta"]})
+    done = pnyx("batch", file, *SINGLE)
+    assert done.code == 3
+    rows = by_id(done)
+    assert (rows["1"]["status"], rows["2"]["status"]) == ("failed", "single")
+    assert "line 1: failed" in done.err
+    voters.on("alpha", text=told)
+    done = pnyx("batch", file, *SINGLE)
+    assert (done.code, by_id(done)["1"]["final_answer"]) == (0, "alpha")
+    assert Counter(request.model for request in voters.log) == {"alpha": 2, "beta": 1}
+
+
+def test_consensus_may_be_required_of_every_line(voters: ScriptedHost) -> None:
+    file = put("a?")
+    assert pnyx("batch", file, "--require-consensus", *SINGLE).code == 3
+
+
+def test_a_dry_run_reckons_all_lines_and_sends_nothing(voters: ScriptedHost) -> None:
+    file = put(
+        "a?", {"question": "b?", "protocol": "voting", "models": ["lab:alpha*3"]}, {"question": "c?", "x": 1}
+    )
+    done = pnyx("batch", file, "--dry-run", *SINGLE)
+    assert done.code == 1
+    assert "2 questions\ncalls   5 to 6\ncost    at most $" in done.out
+    assert "line 3: unknown key 'x'" in done.err
+    assert voters.log == []
+    assert pnyx("runs", "--json").json == []
+
+
+def test_one_process_at_a_time_works_on_a_batch(voters: ScriptedHost) -> None:
+    voters.latency = 1.0
+    file = put("a?", "b?")
+    with spawn("batch", file, *SINGLE) as process:
+        while not voters.log:
+            assert process.poll() is None
+        done = pnyx("batch", file, *SINGLE)
+        assert (done.code, done.out) == (2, "")
+        assert "running already" in done.err
+        assert process.wait(30) == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("nothing.jsonl",), "nothing.jsonl cannot be read: No such file"),
+        (("asked.jsonl", "--out", "asked.jsonl"), "asked.jsonl holds the questions"),
+        (("asked.jsonl", "--out", "none/out.jsonl"), "none/out.jsonl cannot be written"),
+        (("asked.jsonl", "--concurrency", "0"), "--concurrency"),
+    ],
+)
+def test_files_that_cannot_be_used_are_refused_first(
+    lab: ScriptedHost, args: tuple[str, ...], message: str
+) -> None:
+    file = put("a?")
+    before = os.stat(file).st_size
+    done = pnyx("batch", *args)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert (lab.log, os.stat(file).st_size) == ([], before)

@@ -1,0 +1,187 @@
+"""`pnyx chat` at a terminal: Ctrl-C, Ctrl-D, editing, history, pasting; and reading without blocking."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import stat
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from pnyx.errors import UsageError
+from pnyx.interfaces.cli.terminal.line_input import MOST_LINES, History, Lines
+from pnyx.interfaces.cli.terminal.output import streams
+from tests.interfaces.cli.test_signals import run_of, wait_for_calls
+from tests.interfaces.shell import pnyx, screen
+from tests.support.scripted import ScriptedHost
+
+SINGLE = ("-p", "single", "--plain")
+
+
+def test_ctrl_c_ends_the_debate_and_the_next_question_is_answered(lab: ScriptedHost) -> None:
+    lab.on("alpha", call=1, delay=1.0, text="The proposal.")
+    with screen("chat", "--plain") as tty:
+        tty.wait_for("consensus 1> ")
+        tty.type("First?\n")
+        wait_for_calls(lab, 1)
+        tty.type("\x03")
+        tty.wait_for("consensus 2> ")
+        assert len(lab.log) == 1
+        tty.type("Second?\n")
+        tty.wait_for("consensus 3> ")
+        tty.type("\x04")
+        assert tty.end() == 0
+    assert "finishing the calls in flight" in tty.text
+    assert "2 turns" in tty.text
+    assert "Best answer so far; nothing was decided: The proposal." in str(lab.log[-1].body)
+    assert pnyx("resume", run_of(tty.seen)).code == 0
+
+
+def test_ctrl_c_again_and_again_stops_at_once_and_the_session_goes_on(lab: ScriptedHost) -> None:
+    lab.on("alpha", call=1, hang=True)
+    with screen("chat", *SINGLE) as tty:
+        tty.wait_for("single 1> ")
+        tty.type("First?\n")
+        wait_for_calls(lab, 1)
+        for _ in range(4):
+            tty.type("\x03")
+            time.sleep(0.1)
+        tty.wait_for("single 2> ")
+        tty.type("Second?\n")
+        tty.wait_for("single 3> ")
+        tty.type("/exit\n")
+        assert tty.end() == 0
+    assert "paused (interrupted): stopped at once" in tty.text
+
+
+def test_ctrl_c_at_the_prompt_clears_the_line(lab: ScriptedHost) -> None:
+    with screen("chat", *SINGLE) as tty:
+        tty.wait_for("single 1> ")
+        tty.type("half a quest")
+        tty.type("\x03")
+        tty.type("Why?\n")
+        tty.wait_for("single 2> ")
+        tty.type("\x03\x03\x04")
+        assert tty.end() == 0
+    assert [run["question"] for run in pnyx("runs", "--json").json] == ["Why?"]
+
+
+def test_where_stdout_is_no_screen_the_prompt_is_on_stderr_and_ctrl_c_still_clears(
+    lab: ScriptedHost, tmp_path: Path
+) -> None:
+    lab.on("*", text="So.")
+    with open("answers", "wb") as answers, screen("chat", *SINGLE, stdout=answers) as tty:
+        tty.wait_for("single 1> ")
+        tty.type("half a quest")
+        tty.wait_for("half a quest")
+        tty.type("\x03")
+        tty.type("Why?\n")
+        tty.wait_for("single 2> ")
+        tty.type("\x04")
+        assert tty.end() == 0
+    assert (tmp_path / "answers").read_text() == "So.\n"
+    assert pnyx("runs", "--json").json[0]["question"] == "Why?"
+
+
+def test_a_signal_to_end_leaves_the_terminal_as_it_was(lab: ScriptedHost) -> None:
+    with screen("chat", *SINGLE) as tty:
+        before = termios.tcgetattr(tty.master)
+        tty.wait_for("single 1> ")
+        deadline = time.monotonic() + 10
+        while termios.tcgetattr(tty.master) == before:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        tty.process.send_signal(signal.SIGTERM)
+        assert tty.end() == 130
+        assert termios.tcgetattr(tty.master) == before
+
+
+def test_lines_are_edited_and_called_up_again_also_in_the_next_session(lab: ScriptedHost, home: Path) -> None:
+    with screen("chat", *SINGLE) as tty:
+        tty.wait_for("single 1> ")
+        tty.type("Wy?\x02\x02h\n")  # two to the left, and a letter
+        tty.wait_for("single 2> ")
+        tty.type("\x04")
+        tty.end()
+    with screen("chat", *SINGLE) as tty:
+        tty.wait_for("single 1> ")
+        tty.type("\x1b[A\n")  # up
+        tty.wait_for("single 2> ")
+        tty.type("\x04")
+        tty.end()
+    assert [run["question"] for run in pnyx("runs", "--json").json] == ["Why?", "Why?"]
+    kept = home / ".local/share/pnyx/history"
+    assert kept.read_text() == "Why?\nWhy?\n"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+def test_what_is_pasted_is_one_question_however_many_lines_it_has(lab: ScriptedHost) -> None:
+    with screen("chat", "-p", "single") as tty:
+        tty.wait_for("\x1b[?2004h")
+        tty.type("\x1b[200~Is this\nright?\x1b[201~\n")
+        tty.wait_for("single 2> ")
+        tty.type("\x04")
+        tty.end()
+    assert pnyx("runs", "--json").json[0]["question"] == "Is this\nright?"
+
+
+def test_plain_writes_no_escapes(lab: ScriptedHost) -> None:
+    with screen("chat", *SINGLE) as tty:
+        tty.wait_for("single 1> ")
+        tty.type("Why?\n")
+        tty.wait_for("single 2> ")
+        tty.type("\x04")
+        tty.end()
+    assert "\x1b" not in tty.text
+
+
+async def test_the_loop_goes_on_while_a_line_is_awaited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        lines = Lines(streams(), tmp_path / "history")
+        waiting = asyncio.create_task(lines.next("? "))
+        for _ in range(20):
+            await asyncio.sleep(0.005)
+        assert not waiting.done()
+        os.write(writing, b"one\ntwo\n\xff\nthree")
+        assert [await waiting, await lines.next("? ")] == ["one", "two"]
+        with pytest.raises(UsageError, match="not UTF-8"):
+            await lines.next("? ")
+        waiting = asyncio.create_task(lines.next("? "))
+        await asyncio.sleep(0.02)
+        lines.stop()
+        assert await waiting is None
+        os.close(writing)
+
+
+def test_the_history_is_bounded_and_one_line_each_and_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "history"
+    history = History(path)
+    assert history.read() == []
+    assert history.add("  two\nlines ") == "two lines"
+    assert [history.add(""), history.add("x" * 5000)] == ["", ""]
+    assert history.add("half \ud800") == "half \ud800"
+    assert history.read() == ["two lines", "half ?"]
+    path.write_text("\0\n" + "".join(f"line {n}\n" for n in range(3 * MOST_LINES)))
+    path.chmod(0o644)
+    assert history.read() == [f"line {n}" for n in range(2 * MOST_LINES, 3 * MOST_LINES)]
+    assert len(path.read_text().splitlines()) == MOST_LINES
+    history.add("last")
+    assert path.read_text().endswith("\nlast\n")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [p.name for p in path.parent.iterdir()] == ["history"]
+
+
+def test_a_history_that_cannot_be_kept_is_done_without(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    history = History(tmp_path / "file" / "history")
+    assert history.read() == []
+    assert history.add("Why?") == "Why?"

@@ -1,0 +1,81 @@
+"""`pnyx cost`: what was asked and paid."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.interfaces.cli.test_signals import wait_for_calls
+from tests.interfaces.shell import pnyx, spawn
+from tests.support.scripted import ScriptedHost
+
+
+def test_lines_add_up_to_what_the_runs_cost(lab: ScriptedHost) -> None:
+    runs = [pnyx("ask", "--json", question).json for question in ("Should we?", "And then?")]
+    told = pnyx("cost", "--json").json
+    assert {row["model"] for row in told["rows"]} == {"lab:alpha", "lab:beta", "lab:gamma"}
+    assert told["total"]["runs"] == 2
+    for name in ("calls", "input_tokens", "output_tokens"):
+        assert told["total"][name] == sum(run["usage"][name] for run in runs)
+        assert told["total"][name] == sum(row[name] for row in told["rows"])
+    paid = sum(run["usage"]["cost_usd"] for run in runs)
+    assert told["total"]["cost_usd"] == pytest.approx(paid)
+    assert told["today"]["spent_usd"] == pytest.approx(paid)
+    table = pnyx("cost").out.splitlines()
+    assert table[0].split() == ["model", "runs", "calls", "input", "cached", "output", "cost"]
+    assert table[-1].startswith("total")
+    assert len(table) == 5
+
+
+def test_days_have_an_end(lab: ScriptedHost) -> None:
+    assert pnyx("cost", "--days", "36500").code == 0
+    assert pnyx("cost", "--days", "99999999").code == 2
+
+
+@pytest.mark.parametrize("by", ["provider", "protocol", "day", "run", "key"])
+def test_a_line_may_be_for_something_else(lab: ScriptedHost, by: str) -> None:
+    run = pnyx("ask", "--json", "Should we?").json
+    (row,) = pnyx("cost", "--by", by, "--json").json["rows"]
+    known = {"provider": "lab", "protocol": "consensus", "run": run["run_id"], "key": "local"}
+    assert row[by] == known.get(by, row[by])
+    assert row["cost_usd"] == pytest.approx(run["usage"]["cost_usd"])
+
+
+def test_a_sum_with_an_unknown_price_is_unknown(lab: ScriptedHost) -> None:
+    pnyx("ask", "--json", "Should we?", "-m", "lab:alpha", "-m", "lab:beta", "-m", "lab:unpriced")
+    total = pnyx("cost", "--json").json["total"]
+    assert total["cost_usd"] is None
+    assert total["known_usd"] > 0 < total["unpriced_calls"]
+    lines = pnyx("cost").out.splitlines()
+    assert "at least $" in lines[-1]
+    assert next(line for line in lines if line.startswith("lab:unpriced")).endswith("unknown")
+
+
+def test_a_batch_tells_a_cost_that_is_not_known_as_unknown(lab: ScriptedHost) -> None:
+    unpriced = json.dumps({"question": "a?", "models": ["lab:unpriced"]}).encode()
+    done = pnyx("batch", "-", "-p", "single", stdin=unpriced)
+    assert done.err.startswith("batch: 1/1 · cost unknown · ")
+    assert done.err.endswith("1 answer, cost unknown in all\n")
+    done = pnyx("batch", "-", "-p", "single", "-m", "lab:alpha", stdin=unpriced + b'\n"b?"\n')
+    assert "batch: 2/2 · at least $0.0" in done.err
+    assert "2 answers, at least $0.0" in done.err
+
+
+def test_a_batch_that_is_stopped_tells_the_cost_of_what_it_stopped(lab: ScriptedHost) -> None:
+    lab.latency = 1.0
+    Path("asked.jsonl").write_text('"Should we?"\n')
+    with spawn("batch", "asked.jsonl", "-p", "voting", "-m", "lab:unpriced*2") as process:
+        wait_for_calls(lab, 1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert b", cost unknown in all\n" in err
+
+
+def test_nothing_yet_is_said_and_an_empty_list(lab: ScriptedHost) -> None:
+    done = pnyx("cost")
+    assert (done.code, done.out, done.err) == (0, "", "nothing was asked yet\n")
+    assert pnyx("cost", "--json").json["rows"] == []
+    assert pnyx("cost", "--days", "0").code == 2

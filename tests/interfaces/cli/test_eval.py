@@ -1,0 +1,391 @@
+"""`pnyx eval` on scripted models of known skill: what it asks, what it saves, what it survives."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pnyx.evaluate.execution.arm_names import MOST_SAMPLES
+from tests.interfaces.shell import Done, pnyx
+from tests.support import warm
+from tests.support.scripted import Request, ScriptedHost
+from tests.support.votes import ruled, votes_in
+
+N = 20
+WRONG: dict[str, Callable[[int], bool]] = {
+    "alpha": lambda n: n % 4 == 0,
+    "beta": lambda n: n % 4 == 1,
+    "gamma": lambda n: n % 4 == 2 or n % 5 == 0,
+}
+"""Which questions each model gets wrong: most have two models right."""
+ARMS = ("-m", "lab:alpha", "-m", "lab:beta", "-m", "lab:gamma", "--arm", "voting")
+
+
+def reply(request: Request) -> str:
+    """A vote as skilled as the model; a judgement that goes with the first answer it is shown."""
+    if votes := votes_in(request.text):
+        return ruled(votes, next(iter(votes.values())))
+    case = re.search(r"Case (\d+)", request.text)
+    assert case, request.text
+    n = int(case[1])
+    return f"Final answer: {n + 5 - WRONG[request.model](n)}"
+
+
+@pytest.fixture
+def skilled(lab: ScriptedHost, tmp_path: Path) -> ScriptedHost:
+    lab.on("*", text=reply)
+    rows = [
+        {"question": f"Case {n}: what is {n} + 5?", "target": n + 5, "category": "even" if n % 2 else "odd"}
+        for n in range(N)
+    ]
+    (tmp_path / "sums.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return lab
+
+
+def begin(*args: str) -> BaseProcess:
+    return warm.start(("eval", *args), Path("out"), Path("err"))
+
+
+def ended(process: BaseProcess) -> Done:
+    process.join(120)
+    assert process.exitcode is not None
+    return Done(process.exitcode, Path("out").read_text(), Path("err").read_text())
+
+
+def run(*args: str) -> Done:
+    """The command in a process of its own: Inspect leaves loops and sockets of its own to the collector."""
+    return ended(begin(*args))
+
+
+def measure(*more: str) -> Done:
+    return run("sums.jsonl", *ARMS, "--json", "-q", *more)
+
+
+def wait_for(host: ScriptedHost, requests: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(host.log) < requests and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def accuracy(model: str) -> float:
+    return sum(not WRONG[model](n) for n in range(N)) / N
+
+
+def by_name(report: Any) -> dict[str, Any]:
+    return {arm["name"]: arm for arm in report["arms"]}
+
+
+def asked(host: ScriptedHost) -> Counter[str]:
+    return Counter(request.model for request in host.log)
+
+
+def test_models_are_asked_once_and_every_arm_votes_on_what_they_said(skilled: ScriptedHost) -> None:
+    done = measure("--no-self-consistency")
+    assert done.code == 0, done.err
+    arms = by_name(done.json)
+    for model in WRONG:
+        assert arms[f"lab:{model}"]["accuracy"]["mean"] == pytest.approx(accuracy(model))
+    assert arms["majority"]["accuracy"]["mean"] > accuracy("alpha")
+    assert arms["oracle"]["accuracy"]["mean"] >= arms["majority"]["accuracy"]["mean"]
+    # Voting took the pool's answers: all it asked for is a judgement a question, by the strongest.
+    assert asked(skilled) == {"alpha": 2 * N, "beta": N, "gamma": N}
+
+
+def test_self_consistency_costs_what_the_panel_costs(skilled: ScriptedHost) -> None:
+    done = measure("--log", "log.jsonl")
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()[1:]]
+    cost = Counter[str]()
+    for row in rows:
+        cost[row["arm"]] += row["cost_usd"]
+    panel = sum(cost[f"lab:{model}"] for model in WRONG)
+    sampled = Counter(row["detail"]["model"] for row in rows if row["arm"] == "self-consistency")
+    assert sum(sampled.values()) == N
+    dearest = max(cost[model] for model in sampled)
+    assert abs(cost["self-consistency"] - panel) <= dearest
+    # What voting is said to cost includes the answers that it was given.
+    assert cost["voting"] > panel
+
+
+def test_the_same_command_again_sends_nothing_and_says_the_same(skilled: ScriptedHost) -> None:
+    first = measure().json
+    sent = len(skilled.log)
+    assert measure().json["arms"] == first["arms"]
+    assert len(skilled.log) == sent
+
+
+def test_another_arm_takes_the_pool_that_is_there(skilled: ScriptedHost) -> None:
+    measure("--no-self-consistency")
+    before = asked(skilled)
+    assert measure("--no-self-consistency", "--arm", "deliberate:quick").code == 0
+    natives = [request for request in skilled.log[sum(before.values()) :] if "Step" in request.text]
+    assert natives == []
+
+
+def test_killed_it_goes_on_and_pays_only_for_what_was_in_flight_twice(skilled: ScriptedHost) -> None:
+    skilled.latency = 0.05
+    process = begin("sums.jsonl", *ARMS, "--concurrency", "2", "-q")
+    wait_for(skilled, 15)
+    process.kill()
+    process.join()
+    assert 15 <= len(skilled.log) < 3 * N
+    skilled.latency = 0.0
+    done = measure("--no-self-consistency")
+    assert done.code == 0, done.err
+    assert len(skilled.log) <= 4 * N + 2
+    assert by_name(done.json)["lab:alpha"]["n"] == N
+
+
+def test_a_budget_stops_it_and_a_larger_one_goes_on(skilled: ScriptedHost) -> None:
+    done = measure("--budget", "0.02", "--no-self-consistency")
+    assert done.code == 4
+    assert "the same command with a larger --budget goes on" in done.err
+    assert "pnyx resume" not in done.err
+    assert 0 < len(skilled.log) < 4 * N
+    sent = len(skilled.log)
+    done = measure("--budget", "10", "--no-self-consistency")
+    assert done.code == 0, done.err
+    assert len(skilled.log) == 4 * N
+    assert sent < 4 * N
+
+
+def test_ctrl_c_ends_it_with_what_there_is(skilled: ScriptedHost) -> None:
+    skilled.latency = 0.1
+    process = begin("sums.jsonl", *ARMS, "--concurrency", "2")
+    wait_for(skilled, 10)
+    os.kill(process.pid or 0, signal.SIGINT)
+    done = ended(process)
+    assert done.code == 130
+    assert "the same command goes on" in done.err
+    assert all(request.completed for request in skilled.log)
+
+
+def test_a_replay_makes_the_same_report_and_asks_nobody(skilled: ScriptedHost, tmp_path: Path) -> None:
+    first = measure("--log", "log.jsonl", "--html", "report.html")
+    sent = len(skilled.log)
+    again = pnyx("eval", "--replay", "log.jsonl", "--json")
+    assert again.json == first.json
+    assert len(skilled.log) == sent
+    assert "<svg" in (tmp_path / "report.html").read_text()
+    plain = pnyx("eval", "--replay", "log.jsonl")
+    assert plain.code == 0
+    assert "self-consistency" in plain.out
+    assert max(map(len, plain.out.splitlines())) <= 110
+
+
+def test_later_runs_learn_from_what_was_graded_and_its_own_arms_do_not(skilled: ScriptedHost) -> None:
+    measure("--no-learn")
+    assert pnyx("calibration", "--json").json["n"] == 0
+    measure()
+    told = pnyx("calibration", "--json").json
+    assert told["models"]["accuracies"].keys() == {"lab:alpha", "lab:beta", "lab:gamma"}
+    assert told["protocols"]["voting"]["n"] == N
+    later = pnyx("ask", "Case 40: what is 40 + 5?", "-p", "voting", "--json", "-q").json
+    assert later["detail"]["history"]["n"] == N
+    measure("--seed", "1", "--log", "log.jsonl")
+    runs = [json.loads(line)["run_id"] for line in Path("log.jsonl").read_text().splitlines()[1:]]
+    assert "history" not in pnyx("export", runs[-1], "--format", "json").json["result"]["detail"]
+
+
+def test_what_failed_is_told_and_tried_again_the_next_time(skilled: ScriptedHost) -> None:
+    skilled.on("gamma", status=400, message="not today")
+    done = measure("--no-self-consistency")
+    assert done.code == 5, done.err
+    arm = by_name(done.json)["lab:gamma"]
+    assert (arm["errors"], arm["accuracy"]["mean"]) == (N, 0.0)
+    skilled.on("gamma", text=reply)
+    done = measure("--no-self-consistency")
+    assert done.code == 0, done.err
+    assert by_name(done.json)["lab:gamma"]["accuracy"]["mean"] == pytest.approx(accuracy("gamma"))
+
+
+def test_a_model_that_comes_back_makes_no_question_count_twice(skilled: ScriptedHost) -> None:
+    """Neither its pool, told by the first model that answered, nor its decisions, of other answers now."""
+    skilled.on("alpha", status=400, message="not today")
+    assert measure("--no-self-consistency").code == 5
+    skilled.on("alpha", text=reply)
+    assert measure("--no-self-consistency").code == 0
+    told = pnyx("calibration", "--json").json
+    assert (told["models"]["n"], told["protocols"]["voting"]["n"]) == (N, N)
+    assert told["models"]["accuracies"].keys() == {"lab:alpha", "lab:beta", "lab:gamma"}
+
+
+def test_free_text_is_graded_by_a_judge_that_sees_both_orders(skilled: ScriptedHost, tmp_path: Path) -> None:
+    def judge(request: Request) -> str:
+        if "First answer" not in request.text:
+            return "It is because warm air rises." if request.model != "gamma" else "Unclear."
+        return f"Final answer: {'no' if 'Unclear' in request.text else 'yes'}"
+
+    skilled.on("*", text=judge)
+    row = {"question": "Why does smoke go up?", "target": "Hot gas is lighter.", "grader": "judge"}
+    rows = [row | {"id": n, "question": f"{row['question']} ({n})"} for n in range(4)]
+    (tmp_path / "why.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = run("why.jsonl", *ARMS, "--no-self-consistency", "--json", "-q")
+    assert done.code == 0, done.err
+    arms = by_name(done.json)
+    assert [arms[f"lab:{m}"]["accuracy"]["mean"] for m in WRONG] == [1.0, 1.0, 0.0]
+    orders = [
+        r.text.index("Hot gas") < r.text.index("warm air")
+        for r in skilled.log
+        if "warm air" in r.text and "Hot gas" in r.text
+    ]
+    assert orders.count(True) == orders.count(False) > 0
+
+
+def test_a_judge_that_goes_with_the_order_decides_nothing(skilled: ScriptedHost, tmp_path: Path) -> None:
+    def judge(request: Request) -> str:
+        if "First answer" not in request.text:
+            return "It is because warm air rises."
+        first = request.text.index("Hot gas") < request.text.index("warm air")
+        return f"Final answer: {'yes' if first else 'no'}"
+
+    skilled.on("*", text=judge)
+    row = {"question": "Why does smoke go up?", "target": "Hot gas is lighter.", "grader": "judge"}
+    (tmp_path / "why.jsonl").write_text(json.dumps(row))
+    run("why.jsonl", *ARMS, "--no-self-consistency", "--log", "log.jsonl", "-q")
+    rows = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()[1:]]
+    assert {row["correct"] for row in rows} == {False}
+    assert {row["detail"]["grade"] for row in rows} == {
+        "the judge's verdict turned with the order of the answers"
+    }
+
+
+def test_a_task_of_inspects_is_asked_and_graded_as_it_says(skilled: ScriptedHost, tmp_path: Path) -> None:
+    (tmp_path / "cases.py").write_text(
+        "from inspect_ai import Task, task\n"
+        "from inspect_ai.dataset import Sample\n"
+        "from inspect_ai.scorer import includes\n"
+        "from inspect_ai.solver import generate, system_message\n"
+        "@task\n"
+        "def cases():\n"
+        "    asked = {n: f'Case {n}: what is {n} + 5?' for n in range(6)}\n"
+        "    samples = [Sample(input=asked[n], target=f'answer: {n + 5}') for n in asked]\n"
+        "    return Task(samples, solver=[system_message('Be brief.'), generate()], scorer=includes())\n"
+    )
+    done = run("cases.py", *ARMS, "--no-self-consistency", "--json", "-q")
+    assert done.code == 0, done.err
+    arms = by_name(done.json)
+    assert arms["lab:alpha"]["accuracy"]["mean"] == pytest.approx(4 / 6)
+    assert arms["voting"]["n"] == 6
+    assert asked(skilled) == {"alpha": 12, "beta": 6, "gamma": 6}
+
+
+def test_inspect_itself_can_ask_a_panel_and_is_told_its_usage(skilled: ScriptedHost, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "inspect_ai", "eval", "pnyx/traps", "--model", "pnyx/voting"]
+    told = ["-M", "panel=lab:alpha,lab:beta", "--limit", "2", "--display", "none", "--log-dir", "logs"]
+    skilled.on("*", text="Final answer: 5")
+    subprocess.run([*command, *told, "--log-format", "json"], check=True, timeout=120, cwd=tmp_path)
+    (log,) = [json.loads(path.read_text()) for path in (tmp_path / "logs").glob("*.json")]
+    assert (log["status"], log["eval"]["model"]) == ("success", "pnyx/voting"), log["error"]
+    usage = log["stats"]["model_usage"]["pnyx/voting"]
+    billed = [request.usage for request in skilled.log if request.usage]
+    assert usage["output_tokens"] == sum(one["output"] for one in billed)
+    assert usage["input_tokens"] + usage["input_tokens_cache_read"] == sum(one["input"] for one in billed)
+    assert len(skilled.log) == 2 * 3
+
+
+def test_a_dry_run_reckons_every_arm_and_asks_nobody(skilled: ScriptedHost) -> None:
+    told = measure("--dry-run").json
+    assert told["questions"] == N
+    assert told["at_most"]["lab:alpha"]["calls"] == [N, N]
+    assert told["at_most"]["voting"]["calls"] == [N, 2 * N]
+    assert told["at_most"]["voting"]["cost_usd"] > 0
+    # How often it is asked depends on what the best model costs beside the panel.
+    assert told["at_most"]["self-consistency"]["calls"] == [N, MOST_SAMPLES * N]
+    assert skilled.log == []
+    text = pnyx("eval", "sums.jsonl", *ARMS, "--dry-run").out
+    assert "20 questions" in text
+    assert "20 to 2,000" in text
+    assert "nothing was sent" in text
+
+
+def test_a_dry_run_says_what_it_takes_for_a_task_whose_questions_it_cannot_count(
+    skilled: ScriptedHost,
+) -> None:
+    done = pnyx("eval", "no-such-task", *ARMS, "--dry-run", "--limit", "3")
+    assert done.code == 0, done.err
+    taken = "no-such-task is taken for a task of Inspect's, whose questions are not counted here"
+    assert done.out.startswith(f"{taken}; for 3 short questions:\n")
+    told = pnyx("eval", "no-such-task", *ARMS, "--dry-run", "--json").json
+    assert (told["task"], told["questions"]) == ("no-such-task", 1)
+    assert measure("--dry-run").json["task"] is None
+
+
+def test_a_dry_run_counts_what_the_judge_is_asked(skilled: ScriptedHost, tmp_path: Path) -> None:
+    rows = [{"question": f"Why {n}?", "target": "So.", "grader": "judge"} for n in range(4)]
+    (tmp_path / "why.jsonl").write_text("\n".join(map(json.dumps, [*rows, {"question": "2?", "target": 2}])))
+    told = pnyx("eval", "why.jsonl", *ARMS, "--dry-run", "--json").json["at_most"]
+    # Three models, their samples and voting: four answers each, in both orders.
+    assert told["judge"]["calls"] == [40, 40]
+    assert told["judge"]["cost_usd"] > 40 * told["lab:alpha"]["cost_usd"] / 5
+    assert skilled.log == []
+
+
+def test_its_runs_are_listed_among_ones_own_only_when_asked_for(skilled: ScriptedHost) -> None:
+    assert measure("--limit", "1", "--no-self-consistency").code == 0
+    mine = pnyx("ask", "Case 1: what is 1 + 5?", "-p", "voting", "--json", "-q").json["run_id"]
+    assert [run["run_id"] for run in pnyx("runs", "--json").json] == [mine]
+    assert len(pnyx("runs", "--json", "--evaluations").json) == 5
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "give one of DATASET, --replay FILE and --answers FILE"),
+        (("sums.jsonl", "--replay", "x"), "give one of DATASET"),
+        (("--answers", "a.csv", "--html", "r.html", "--log", "l"), "--answers does not take --log, --html"),
+        (("--answers", "a.csv", "--arm", "voting"), "--answers does not take --arm"),
+        (("--replay", "x", *ARMS, "--limit", "2"), "--replay does not take -m, --arm, --limit"),
+        (("--replay", "x", "--dry-run", "--no-learn"), "--replay does not take --learn, --dry-run"),
+        (("--replay", "x", "--splits", "20"), "--replay does not take --splits"),
+        (("sums.jsonl", "--where", "a=b", "--labels", "2"), "models does not take --where, --labels"),
+        (("sums.jsonl", *ARMS, "--splits", "20"), "an evaluation of models does not take --splits"),
+        (("nothing.jsonl", *ARMS), "cannot read nothing.jsonl"),
+        (
+            ("nothing.json", *ARMS, "--dry-run"),
+            "there is no file nothing.json; DATASET is a .csv or .jsonl file",
+        ),
+        (("no-such-task", *ARMS), "Inspect cannot run no-such-task"),
+        (("sums.jsonl", "-m", "lab:alpha"), "two or more different models"),
+        (("sums.jsonl", "-m", "lab:alpha*2"), "two or more different models"),
+        (("sums.jsonl", *ARMS, "--arm", "votin"), "votin"),
+        (("sums.jsonl", *ARMS, "--arm", "voting:fast"), "no preset 'fast'"),
+        (("sums.jsonl", *ARMS, "--arm", "consensus:round=2"), "no option 'round'"),
+        (("bad.jsonl", *ARMS), "bad.jsonl, line 2: there is no target"),
+        (("worse.jsonl", *ARMS), "worse.jsonl, line 1: question '1': its target 'z' is none of its choices"),
+        (("--replay", "sums.jsonl"), "sums.jsonl, line 1: not a line of an evaluation's log"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused_before_anything_is_sent(
+    skilled: ScriptedHost, tmp_path: Path, args: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"question": "a", "target": "b"}\n{"question": "c"}\n')
+    (tmp_path / "worse.jsonl").write_text('{"question": "a", "target": "z", "choices": ["x", "y"]}\n')
+    done = run(*args) if "no-such-task" in args else pnyx("eval", *args)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert skilled.log == []
+
+
+def test_a_model_that_says_nothing_is_wrong_at_its_cost_and_not_asked_again(skilled: ScriptedHost) -> None:
+    skilled.on("gamma", text=" ")
+    done = measure("--no-self-consistency")
+    assert done.code == 5, done.err
+    arm = by_name(done.json)["lab:gamma"]
+    assert (arm["errors"], arm["right"]) == (N, 0)
+    assert arm["total_usd"] > 0
+    sent = len(skilled.log)
+    assert measure("--no-self-consistency").code == 5
+    assert len(skilled.log) == sent

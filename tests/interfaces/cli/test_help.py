@@ -1,0 +1,114 @@
+"""`pnyx --help` lists everything for next to nothing, and every command is documented."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from pnyx import __version__
+from pnyx.interfaces.cli import COMMANDS
+from tests.interfaces.reference import PAGE, page
+from tests.interfaces.shell import pnyx
+
+NAMES = [name for section in COMMANDS.values() for name in section]
+LIBRARIES = "pydantic", "pydantic_ai", "sqlalchemy", "alembic", "rich", "httpx", "openai", "genai_prices"
+HEAVY = (*LIBRARIES, "pnyx.run", "pnyx.providers", "pnyx.store", "pnyx.config.load")
+PROBE = f"""
+import sys
+from pnyx.interfaces.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print("HEAVY", [name for name in {HEAVY!r} if name in sys.modules])
+"""
+
+
+def test_help_lists_every_command_with_its_summary() -> None:
+    done = pnyx("--help")
+    assert done.code == 0
+    for section in COMMANDS.values():
+        for name, (_, summary) in section.items():
+            assert f"{name:11}  {summary}" in done.out
+
+
+@pytest.mark.parametrize("args", [["--help"], ["--version"], ["ask", "--help"], ["runs", "--help"], ["frob"]])
+def test_nothing_heavy_is_imported_to_help(args: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", PROBE, *args], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("HEAVY []\n")
+
+
+def test_help_takes_at_most_a_tenth_of_a_second_of_processor_time() -> None:
+    def once() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "pnyx", "--help"], check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    # The least of several is what it takes; the rest is what else the machine does.
+    assert min(once() for _ in range(8)) <= 0.1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_explains_itself(name: str) -> None:
+    done = pnyx(name, "-h")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"Usage: pnyx {name} ")
+
+
+def test_the_reference_is_what_the_commands_say() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m tests.interfaces.reference"
+
+
+def test_version_is_that_of_the_package() -> None:
+    assert pnyx("--version").out == f"pnyx {__version__}\n"
+
+
+def test_an_unknown_command_is_a_mistake_in_usage() -> None:
+    done = pnyx("frob")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "pnyx: No such command 'frob'. (see pnyx --help)\n"
+
+
+@pytest.mark.parametrize("group", [(), ("config",)])
+def test_a_group_without_a_command_shows_its_help_as_it_is(group: tuple[str, ...]) -> None:
+    done = pnyx(*group)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == pnyx(*group, "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [("pnyx re", "resume"), ("pnyx ask -p co", "consensus"), ("pnyx ask --dry", "--dry-run")],
+)
+def test_the_shell_completes_commands_options_and_protocols(words: str, told: str) -> None:
+    env = {"_PNYX_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run(
+        [sys.executable, "-c", "from pnyx.interfaces.cli import main; main()"],
+        env=os.environ | env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told in done.stdout
+
+
+def test_an_argument_that_is_not_text_is_refused() -> None:
+    done = pnyx("show", "\udcff")
+    assert done.code == 2
+    assert "is not UTF-8" in done.err
+
+
+def test_a_bug_is_one_line_and_its_place_only_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(**_: object) -> int:
+        raise ZeroDivisionError("oh \x1b[31m")
+
+    monkeypatch.setattr("pnyx.interfaces.cli.actions.ask.ask", broken)
+    done = pnyx("ask", "x")
+    assert done.code == 1
+    assert done.err == "pnyx: this is a bug in pnyx: ZeroDivisionError: oh ␛[31m (-v shows where)\n"
+    assert "Traceback" in pnyx("ask", "x", "-v").err

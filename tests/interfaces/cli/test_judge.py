@@ -1,0 +1,233 @@
+"""`pnyx feedback` and `pnyx calibration`: outcomes change what votes count, and how sure a decision is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.interfaces.shell import Done, pnyx
+from tests.support.scripted import Request, ScriptedHost
+from tests.support.votes import ruled, votes_in
+
+RIGHT, WRONG = "Final answer: 4", "Final answer: 5"
+
+
+SEED = "15"
+"""With it, none of the questions of this page is one of those that everybody is asked to learn from."""
+
+
+def ask(number: int, *more: str) -> Done:
+    question = f"What is two and two, number {number}?"
+    return pnyx("ask", question, "-p", "voting", "--seed", SEED, "--json", "-q", *more)
+
+
+@pytest.fixture
+def lab_of_one(lab: ScriptedHost) -> ScriptedHost:
+    """Only gamma is ever right, when asked alone; who judges goes with the majority, which is wrong."""
+
+    def say(request: Request) -> str:
+        if votes := votes_in(request.text):
+            return ruled(votes, "5") if "5" in votes.values() else RIGHT
+        return RIGHT if "gamma" in request.model else WRONG
+
+    lab.on("*", text=say)
+    return lab
+
+
+@pytest.fixture
+def judged(lab_of_one: ScriptedHost) -> ScriptedHost:
+    for n in range(12):
+        run = ask(n).json
+        assert run["final_answer"] == "5"
+        assert pnyx("feedback", run["run_id"], "--result", "failure", "--answer", "4").code == 0
+    return lab_of_one
+
+
+def test_feedback_says_who_had_it_right_alone(lab_of_one: ScriptedHost) -> None:
+    run = ask(0).json
+    done = pnyx("feedback", run["run_id"][:6], "--result", "failure", "--answer", "4.0")
+    assert (done.code, done.out) == (0, "")
+    assert "1 of 3 seats had it right alone: 4" in done.err
+    told = pnyx("feedback", run["run_id"], "--result", "success", "--json").json
+    assert (told["gold"], told["answers"]["lab:alpha"], told["answers"]["lab:gamma"]) == ("5", "5", "4")
+
+
+def test_feedback_tells_every_seat_also_those_of_one_model(lab_of_one: ScriptedHost) -> None:
+    run = ask(0, "-m", "lab:alpha*2", "-m", "lab:gamma").json
+    told = pnyx("feedback", run["run_id"], "--result", "failure", "--answer", "4", "--json").json
+    alone = [("lab:alpha", "5"), ("lab:alpha", "5"), ("lab:gamma", "4")]
+    assert [(seat["model"], seat["answer"]) for seat in told["seats"]] == alone
+    assert told["answers"] == {"lab:alpha": "5", "lab:gamma": "4"}
+
+
+def test_a_failure_without_the_answer_teaches_nothing_of_models(lab_of_one: ScriptedHost) -> None:
+    done = pnyx("feedback", ask(0).json["run_id"], "--result", "failure")
+    assert "the right answer is not known" in done.err
+
+
+def test_feedback_that_contradicts_the_decision_is_refused_or_told(lab_of_one: ScriptedHost) -> None:
+    run = ask(0).json["run_id"]
+    done = pnyx("feedback", run, "--result", "success", "--answer", "4")
+    assert (done.code, done.out) == (2, "")
+    assert "which is '5' and not '4'" in done.err
+    assert pnyx("calibration", "--json").json["n"] == 0
+    done = pnyx("feedback", run, "--result", "failure", "--answer", "5.0")
+    assert done.code == 0
+    assert "2 of 3 seats had it right alone: 5\nthat is the decision's own answer" in done.err
+
+
+def test_feedback_on_what_one_model_said_teaches_its_vote_and_says_where_nobody_learns(
+    lab_of_one: ScriptedHost,
+) -> None:
+    run = ask(0, "-p", "single", "-m", "lab:gamma").json["run_id"]
+    assert "1 of 1 seat had it right alone: 4" in pnyx("feedback", run, "--result", "success").err
+    told = pnyx("feedback", run, "--result", "failure", "--answer", "5", "--json").json
+    assert (told["answers"], told["gold"]) == ({"lab:gamma": "4"}, "5")
+    run = ask(1, "-p", "consensus").json["run_id"]
+    done = pnyx("feedback", run, "--result", "success")
+    assert done.code == 0
+    assert "no short answer that a model gave alone is on record" in done.err
+
+
+@pytest.mark.parametrize("status", ["paused", "unknown"])
+def test_only_a_decision_can_be_judged(lab_of_one: ScriptedHost, status: str) -> None:
+    run = ask(0, "--budget", "0.0001").json["run_id"] if status == "paused" else "zzz"
+    done = pnyx("feedback", run, "--result", "success")
+    assert (done.code, done.out) == (2, "")
+    assert ("only a decision can be judged" if status == "paused" else "no run 'zzz'") in done.err
+
+
+def test_a_history_weighs_votes_and_the_result_says_so(judged: ScriptedHost) -> None:
+    run = ask(99).json
+    history = run["detail"]["history"]
+    models = {seat["seat"]: seat["model"] for seat in run["seats"]}
+    weights = {models[label]: weight for label, weight in history["weights"].items()}
+    assert (history["rule"], history["n"]) == (
+        "labels",
+        10,
+    )  # the last two of twelve asked the strongest first
+    assert weights["lab:gamma"] > 0
+    assert weights["lab:alpha"] == weights["lab:beta"] == 0
+    assert max(run["detail"]["tally"], key=run["detail"]["tally"].get) == "4"
+
+
+def test_with_learned_weights_no_more_seats_are_asked_than_can_change_the_answer(
+    judged: ScriptedHost,
+) -> None:
+    before = len(judged.log)
+    run = ask(99).json
+    models = [request.model for request in judged.log[before:]]
+    assert set(models[:2]) == {"gamma", "alpha"}
+    assert "beta" not in models
+    assert run["detail"]["native"].keys() == {s["seat"] for s in run["seats"] if s["model"] != "lab:beta"}
+    assert len(ask(100, "--option", "early=false").json["detail"]["native"]) == 3
+
+
+def test_confidence_is_what_came_true_and_not_what_was_felt(judged: ScriptedHost) -> None:
+    run = ask(99).json
+    assert run["confidence_rule"] == "calibrated (n=12)"
+    assert run["confidence"] < 0.2
+    assert run["detail"]["raw_confidence"] == pytest.approx(1 / 3, abs=0.4)
+    assert run["detail"]["raw_rule"] == "vote share, strongest first"
+
+
+def test_votes_asked_for_strongest_first_are_calibrated_apart_from_votes_of_all(judged: ScriptedHost) -> None:
+    run = ask(99).json
+    assert run["detail"]["not_asked"] == [s["seat"] for s in run["seats"] if s["model"] == "lab:beta"]
+    pnyx("feedback", run["run_id"], "--result", "success")
+    told = pnyx("calibration", "--json").json["protocols"]
+    assert {name: (one["n"], one["right"]) for name, one in told.items()} == {
+        "voting": (13, 1),
+        "voting, strongest first": (3, 1),  # the last two of the twelve were asked for so
+    }
+    again = ask(98).json
+    assert (again["confidence_rule"], again["confidence"] > run["confidence"]) == ("calibrated (n=13)", True)
+    # A vote of all is another measure, which that one success says little of.
+    assert ask(97, "--option", "early=false").json["confidence"] < again["confidence"]
+
+
+def test_a_vote_of_all_has_no_confidence_from_votes_asked_for_otherwise(judged: ScriptedHost) -> None:
+    # What those twelve were judged by is not taken back one by one: only their own kind is left.
+    for run in pnyx("runs", "--json", "--limit", "100").json:
+        if run["detail"].get("raw_rule", run["confidence_rule"]) == "vote share":
+            pnyx("feedback", run["run_id"], "--result", "partial")
+    told = pnyx("calibration", "--json").json["protocols"]
+    assert {name: one["n"] for name, one in told.items()} == {"voting": 2, "voting, strongest first": 2}
+    whole = ask(97, "--option", "early=false").json
+    assert whole["confidence_rule"] == "vote share"
+    assert "raw_confidence" not in whole["detail"]
+
+
+def test_a_resumed_run_keeps_the_weights_it_began_with(lab_of_one: ScriptedHost) -> None:
+    paused = ask(99, "--budget", "0.0001").json["run_id"]
+    for n in range(12):
+        assert pnyx("feedback", ask(n).json["run_id"], "--result", "failure", "--answer", "4").code == 0
+    again = pnyx("resume", paused, "--budget", "1", "--json", "-q").json
+    assert "history" not in again["detail"]
+    assert again["confidence_rule"] == "vote share"
+
+
+def test_calibration_shows_the_diagram_and_what_votes_are_worth(judged: ScriptedHost) -> None:
+    done = pnyx("calibration")
+    assert done.code == 0
+    assert "voting: 0 of 12 right (0%)" in done.out
+    assert re.search(r"ECE 0\.6\d\d, Brier 0\.4\d\d", done.out)
+    assert "votes by labels, from 10 answered questions" in done.out
+    told = pnyx("calibration", "--json").json
+    bins = told["protocols"]["voting"]["bins"]
+    assert (sum(one["n"] for one in bins), {one["right"] for one in bins}) == (12, {0.0})
+    assert all(one["calibrated"] < one["confidence"] for one in bins)
+
+
+def test_without_any_judgement_calibration_says_how_to_begin(lab: ScriptedHost) -> None:
+    done = pnyx("calibration")
+    assert (done.code, done.out) == (0, "")
+    assert "pnyx feedback ID" in done.err
+
+
+def test_partly_right_counts_neither_way(lab_of_one: ScriptedHost) -> None:
+    pnyx("feedback", ask(0).json["run_id"], "--result", "partial")
+    told = pnyx("calibration", "--json").json
+    assert (told["n"], told["partial"], told["protocols"]) == (1, 1, {})
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> str:
+    """60 questions: good is right nine times in ten, bad every other time, worse never."""
+    path = tmp_path / "answers.jsonl"
+    said = [{"good": "ab"[n % 10 == 0], "bad": "ab"[n % 2], "worse": "b"} for n in range(60)]
+    rows = [{"id": n, "gold": "a", "part": n % 2, "answers": one} for n, one in enumerate(said)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return str(path)
+
+
+def test_eval_replays_recorded_answers_without_a_call(lab: ScriptedHost, recorded: str) -> None:
+    done = pnyx("eval", "--answers", recorded, "--splits", "4")
+    assert (done.code, done.err, lab.log) == (0, "", [])
+    for told in ("best single", "majority", "default rule", "oracle", "points [95 % interval]"):
+        assert told in done.out
+    told = pnyx("eval", "--answers", recorded, "--splits", "4", "--json").json
+    assert told["questions"] == 60
+    assert told["arms"]["default rule"]["accuracy"] >= told["arms"]["majority"]["accuracy"] + 0.2
+    some = pnyx(
+        "eval", "--answers", recorded, "-m", "good", "-m", "bad", "--where", "part=1", "--splits", "2"
+    )
+    assert some.out.startswith("30 questions, 2 models; 2 splits")
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [(("--where", "part"), "--where takes COLUMN=VALUE"), (("-m", "nobody"), "no answer of nobody")],
+)
+def test_eval_says_what_is_wrong(recorded: str, more: tuple[str, ...], told: str) -> None:
+    done = pnyx("eval", "--answers", recorded, *more)
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+
+
+def test_eval_of_a_file_that_is_not_there(lab: ScriptedHost) -> None:
+    done = pnyx("eval", "--answers", "none.csv")
+    assert (done.code, "cannot read none.csv" in done.err) == (2, True)

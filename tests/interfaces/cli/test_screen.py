@@ -1,0 +1,89 @@
+"""What a person sees: lines that fit the screen, words that say what happened, and what to do next."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pnyx.interfaces.cli.terminal.live import _newest
+from pnyx.interfaces.cli.terminal.output import Stream
+from pnyx.interfaces.cli.terminal.plain import entry_lines
+from pnyx.interfaces.views.outcome import why
+from pnyx.interfaces.views.transcript import Entry
+from tests.interfaces.shell import pnyx, screen
+from tests.support.scripted import ScriptedHost
+
+COLUMNS = 100
+
+
+@pytest.mark.parametrize("command", [("protocols",), ("models",), ("doctor",), ("ask", "--dry-run", "Why?")])
+def test_no_line_is_longer_than_the_screen(
+    lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("PNYX_MODELS", str(tmp_path / "models"))
+    lab.on("/models", status=503, message="words of a host that go on " * 9)
+    with screen(*command, term="dumb") as tty:
+        tty.end()
+    lines = tty.text.replace("\r\n", "\n").split("\n")
+    assert len(lines) > 5
+    assert max(map(len, lines)) <= COLUMNS
+    whole = pnyx(*command).out
+    assert len(whole.split()) == len(tty.text.split())
+
+
+def test_one_call_is_one_call() -> None:
+    assert "needs 1 seat; with three, 1 call\n" in pnyx("protocols").out
+
+
+def test_facts_of_a_failure_stand_apart_from_what_was_said(tmp_path: Path) -> None:
+    entry = Entry(kind="unknown", title="Round 1", text="lost", facts=("attempt 1", "charged $0.01"))
+    with (tmp_path / "out").open("w") as file:
+        assert list(entry_lines(Stream(file), entry, whole=False)) == [
+            "Round 1: lost · attempt 1 · charged $0.01"
+        ]
+
+
+def test_what_is_written_now_is_shown_from_the_beginning_of_a_word() -> None:
+    assert _newest("one two three", 13) == "one two three"
+    assert _newest("one two three four", 13) == "… three four"
+    assert _newest("x" * 30, 12) == "… " + "x" * 10
+
+
+def test_why_a_run_stopped_is_not_said_twice() -> None:
+    result = {"run_id": "r1", "status": "paused", "stop_reason": "interrupted", "detail": {}}
+    assert (
+        why(result | {"detail": {"message": "interrupted"}})
+        == "paused: interrupted; `pnyx resume r1` goes on"
+    )
+    assert why(result | {"detail": {"message": "stopped at once"}}) == (
+        "paused (interrupted): stopped at once; `pnyx resume r1` goes on"
+    )
+
+
+def test_a_run_that_is_shown_names_what_comes_next(lab: ScriptedHost) -> None:
+    run_id = pnyx("ask", "Why?", "--json").json["run_id"]
+    shown = pnyx("show", run_id).out
+    assert f"run {run_id} · pnyx export {run_id} --format md" in shown
+    assert f"pnyx show {run_id}" not in shown
+
+
+def test_calls_that_are_not_waited_for_any_longer_are_told_of(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pnyx.interfaces.cli.terminal.follow.GRACE_S", 0.2)
+    lab.on("alpha", hang=True)
+
+    def interrupt() -> None:
+        while not lab.log:
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    done = pnyx("ask", "Why?")
+    assert done.code == 130
+    assert "not waiting any longer: the calls in flight took over 0.2 s" in done.err

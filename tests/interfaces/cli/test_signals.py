@@ -1,0 +1,235 @@
+"""Ctrl-C once and twice, SIGTERM, a reader that leaves, a screen: what only a process of its own shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.interfaces.shell import pnyx, screen, spawn
+from tests.support.scripted import ScriptedHost
+
+
+def wait_for_calls(host: ScriptedHost, count: int) -> None:
+    deadline = time.monotonic() + 30
+    while len(host.log) < count:
+        assert time.monotonic() < deadline, f"{len(host.log)} of {count} calls came"
+        time.sleep(0.02)
+
+
+def run_of(err: bytes) -> str:
+    found = re.search(r"pnyx resume (\w+)", err.decode())
+    assert found, err.decode()
+    return found[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_finishes_calls_in_flight_saves_and_prints_best_answer_and_resume_command(
+    lab: ScriptedHost, number: signal.Signals
+) -> None:
+    lab.on("alpha", text="The proposal.")
+    lab.on("beta", delay=0.5)
+    lab.on("gamma", delay=0.5)
+    with spawn("ask", "Why?") as process:
+        wait_for_calls(lab, 3)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert out == b"The proposal.\n"
+    assert b"finishing the calls in flight" in err
+    assert len(lab.log) == 3
+    assert all(request.completed for request in lab.log)
+    run_id = run_of(err)
+    assert pnyx("status", run_id, "--json").json["stop_reason"] == "interrupted"
+    assert pnyx("resume", run_id).code == 0
+    assert len(lab.log) == 4
+
+
+def test_the_second_signal_stops_at_once_and_resume_tells_what_was_lost(lab: ScriptedHost) -> None:
+    lab.on("beta", hang=True, call=1)
+    with spawn("ask", "Why?") as process:
+        wait_for_calls(lab, 3)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        stopped_at = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert time.monotonic() - stopped_at < 8
+    assert process.returncode == 130
+    done = pnyx("resume", run_of(err))
+    assert done.code == 0
+    assert "in flight when the run stopped" in done.err
+    assert "charged $0.00" in done.err
+    assert len(lab.requests("beta")) == 2
+
+
+def test_a_signal_while_a_finished_call_is_the_last_lets_the_run_end(lab: ScriptedHost) -> None:
+    lab.on("alpha", call=2, delay=0.5)
+    with spawn("ask", "-q", "Why?") as process:
+        wait_for_calls(lab, 4)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert out
+
+
+def test_jsonl_of_an_interrupted_run_ends_with_run_finished(lab: ScriptedHost) -> None:
+    lab.on("alpha", delay=0.5)
+    with spawn("ask", "--jsonl", "Why?") as process:
+        wait_for_calls(lab, 1)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+    events = [json.loads(line) for line in out.splitlines()]
+    assert process.returncode == 130
+    assert (events[-1]["type"], events[-1]["status"]) == ("run_finished", "paused")
+    assert events[-1]["result"]["stop_reason"] == "interrupted"
+
+
+def test_a_killed_run_is_shown_as_paused_and_resumes(lab: ScriptedHost) -> None:
+    lab.on("beta", hang=True, call=1)
+    with spawn("ask", "Why?") as process:
+        wait_for_calls(lab, 3)
+        process.kill()
+    (run,) = pnyx("runs", "--status", "paused", "--json").json
+    assert run["stop_reason"] == "interrupted"
+    assert run["usage"]["calls"] == 3
+    assert pnyx("resume", run["run_id"], "--json").json["status"] == "decided"
+
+
+def test_a_run_that_goes_on_elsewhere_is_shown_as_running_and_can_be_cancelled(lab: ScriptedHost) -> None:
+    lab.on("beta", hang=True)
+    with spawn("ask", "Why?") as process:
+        wait_for_calls(lab, 3)
+        (run,) = pnyx("runs", "--json").json
+        assert (run["status"], run["stop_reason"]) == ("running", None)
+        assert pnyx("status", run["run_id"], "--json").json["stop_reason"] is None
+        assert "stop reason" not in pnyx("export", run["run_id"], "--format", "md").out
+        assert pnyx("export", run["run_id"], "--format", "html").code == 0
+        busy = pnyx("resume", run["run_id"])
+        assert (busy.code, "still running" in busy.err) == (2, True)
+        assert pnyx("cancel", run["run_id"]).code == 0
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert b"pnyx: cancelled" in err
+    assert pnyx("status", run["run_id"], "--json").json["status"] == "cancelled"
+
+
+@pytest.fixture
+def run_id(lab: ScriptedHost) -> str:
+    """A run that is over."""
+    return str(pnyx("ask", "--json", "Why?").json["run_id"])
+
+
+@pytest.mark.parametrize("args", [["ask", "--jsonl", "Why?"], ["show", "RUN"], ["--help"], ["protocols"]])
+def test_a_reader_that_leaves_is_met_with_silence(run_id: str, args: list[str]) -> None:
+    reading, writing = os.pipe()
+    with spawn(*(arg.replace("RUN", run_id) for arg in args), stdout=writing) as process:
+        os.close(writing)
+        os.close(reading)
+        _, err = process.communicate(timeout=30)
+    assert not re.search(rb"pnyx:|Traceback|Errno|Exception", err), err.decode()
+
+
+def test_a_reader_of_events_that_leaves_stops_the_paying(lab: ScriptedHost) -> None:
+    lab.on("alpha", delay=0.3)
+    with spawn("ask", "--jsonl", "Why?") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        process.wait(30)
+    assert len(lab.log) < 4
+    assert pnyx("runs", "--json").json[0]["status"] == "paused"
+
+
+@pytest.mark.parametrize("args", [("protocols",), ("--help",), ("--version",), ("ask", "--help")])
+def test_a_full_disk_under_the_output_is_one_line(lab: ScriptedHost, args: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full, spawn(*args, stdout=full) as process:
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert err == b"pnyx: the output cannot be written: No space left on device\n"
+
+
+def test_without_stdout_and_stderr_a_run_can_still_be_resumed(run_id: str) -> None:
+    command = '"$0" -m pnyx resume "$1" >&- 2>&-'
+    done = subprocess.run(["sh", "-c", command, sys.executable, run_id], stdin=subprocess.DEVNULL, timeout=30)
+    assert done.returncode == 0
+
+
+def test_a_screen_shows_seats_live_and_is_left_clean(lab: ScriptedHost) -> None:
+    lab.on("beta", text="It is \x1b]52;c;aGk=\x07not so, \u202ethough.", drip=(40, 0.02))
+    with screen("ask", "Why?") as tty:
+        tty.wait_for("challenge · 3 calls")
+        assert tty.end() == 0
+    assert "\x1b]52" not in tty.text
+    assert "\u202e" not in tty.text
+    assert tty.text.rstrip().endswith("\x1b[0m")
+    assert tty.text.count("\x1b[?25l") == tty.text.count("\x1b[?25h")
+    after = tty.text.rpartition("\x1b[?25h")[2]
+    assert "Final answer: " in after
+    assert "dissent (2)" in after
+
+
+def test_ctrl_c_at_a_screen_is_heard(lab: ScriptedHost) -> None:
+    lab.on("alpha", delay=1.0)
+    with screen("ask", "Why?") as tty:
+        tty.wait_for("propose")
+        tty.type("\x03")
+        tty.wait_for("finishing the calls in flight")
+        assert tty.end() == 130
+    assert "pnyx resume " in tty.text
+
+
+def test_plain_a_dumb_terminal_and_no_color_are_obeyed(run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with screen("resume", run_id, "--plain") as tty:
+        assert tty.end() == 0
+    assert "\x1b" not in tty.text
+    with screen("resume", run_id, term="dumb") as tty:
+        assert tty.end() == 0
+    assert "\x1b" not in tty.text
+    monkeypatch.setenv("NO_COLOR", "1")
+    with screen("resume", run_id) as tty:
+        assert tty.end() == 0
+    assert "rigor" in tty.text
+    assert not re.search(r"\x1b\[[0-9;]*m", tty.text)
+
+
+def test_a_person_is_asked_for_the_question(lab: ScriptedHost) -> None:
+    with screen("ask", "--json", "--plain") as tty:
+        tty.wait_for("Question: ")
+        tty.type("Why is it so?\n")
+        assert tty.end() == 0
+    assert '"question": "Why is it so?"' in tty.text
+
+
+def test_with_no_input_a_person_is_not_asked(lab: ScriptedHost) -> None:
+    with screen("ask", "--no-input") as tty:
+        assert tty.end() == 2
+    assert "there is no question" in tty.text
+
+
+def test_ctrl_c_at_the_prompt_exits_130_and_leaves_nothing(lab: ScriptedHost, home: Path) -> None:
+    with screen("ask") as tty:
+        tty.wait_for("Question: ")
+        tty.type("\x03")
+        assert tty.end() == 130
+    assert not (home / ".local").exists()
+
+
+def test_a_batch_that_cannot_write_waits_for_what_is_in_flight_no_longer_than_for_a_signal(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pnyx.run.batch.GRACE_S", 0.3)
+    lab.on("beta", hang=True)
+    Path("asked.jsonl").write_text('{"question": "a?", "models": ["lab:beta"]}\n"b?"\n')
+    began = time.monotonic()
+    done = pnyx("batch", "asked.jsonl", "--out", "/dev/full", "-p", "single", "-m", "lab:alpha")
+    assert (done.code, time.monotonic() - began < 10) == (1, True)
+    statuses = {run["question"]: run["status"] for run in pnyx("runs", "--json").json}
+    assert statuses == {"a?": "paused", "b?": "single"}

@@ -1,0 +1,353 @@
+"""What the server refuses, and that it is refused before anything is done."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from pnyx.errors import StoreError
+from pnyx.interfaces.http.access import MOST_BYTES
+from pnyx.interfaces.keys import FRESH_S
+from pnyx.store import keys as store
+from tests.interfaces.conftest import KEY
+from tests.interfaces.shell import pnyx
+from tests.support.scripted import ScriptedHost
+from tests.support.serving import OWN, Served, served
+
+ASK = json.dumps({"question": "Why?", "protocol": "voting"})
+
+
+@pytest.fixture
+async def server(lab: ScriptedHost) -> AsyncIterator[Served]:
+    async with served(hosts=["pnyx.example"]) as server:
+        yield server
+
+
+async def raw(server: Served, request: str) -> tuple[int, dict[str, str], Any]:
+    """What comes back for exactly these bytes: status, headers, the JSON of the body."""
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(request.replace("\n", "\r\n").encode("latin-1"))
+    async with asyncio.timeout(10):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in head[1:]) if k}
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+    writer.close()
+    try:
+        return int(head[0].split()[1]), headers, json.loads(body)
+    except ValueError:
+        return int(head[0].split()[1]), headers, body
+
+
+def get(path: str = "/v1/runs", host: str | None = None, *, key: str | None = OWN, **headers: str) -> str:
+    lines = [f"GET {path} HTTP/1.1"]
+    lines += [] if host is None else [f"Host: {host}"]
+    lines += [] if key is None else [f"Authorization: Bearer {key}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\n".join(lines) + "\n\n"
+
+
+def own(server: Served) -> str:
+    return server.url.removeprefix("http://")
+
+
+def routes(app: FastAPI) -> list[tuple[str, str]]:
+    schema = app.openapi()["paths"]
+    return sorted((method.upper(), path) for path in schema for method in schema[path])
+
+
+async def test_every_path_but_the_public_ones_wants_a_key(server: Served) -> None:
+    app = server.app
+    known = routes(app)
+    assert len(known) >= 12
+    async with server.client(None) as client:
+        for method, path in known:
+            answer = await client.request(method, path.replace("{run_id}", "x"))
+            assert (answer.status_code == 200) is (path == "/health"), (method, path)
+            if path != "/health":
+                assert answer.status_code == 401
+                assert answer.headers["www-authenticate"].startswith("Bearer")
+        for path in (
+            "/docs",
+            "/index.html",
+            "/assets/",
+            "/nothing",
+            "/health/",
+            "//health",
+            "/health/../v1/runs",
+            "/%68ealth/x",
+            "/HEALTH",
+        ):
+            status, _, _ = await raw(server, get(path, own(server), key=None))
+            assert status == 401, path
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer wrong",
+        f"Bearer {OWN[:-1]}",
+        f"Bearer {OWN}x",
+        f"Basic {OWN}",
+        OWN,
+        "Bearer " + "x" * 5000,
+        f"Bearer {OWN}\nAuthorization: Bearer {OWN}",
+    ],
+)
+async def test_a_wrong_key_opens_nothing(server: Served, given: str) -> None:
+    status, _, body = await raw(server, get(host=own(server), key=None, Authorization=given))
+    assert (status, body["error"]["type"]) == (401, "unauthorized")
+
+
+async def test_a_key_is_stored_as_its_hash_shown_once_and_opens_until_it_is_revoked(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await asyncio.to_thread(pnyx, "serve", "--new-key", "ada")
+    assert made.code == 0, made.err
+    key = made.out.strip()
+    assert len(key) > 40
+    again = await asyncio.to_thread(pnyx, "serve", "--new-key", "ada")
+    assert (again.code, again.out) == (2, "")
+    assert "ada has a key already" in again.err
+    assert (await asyncio.to_thread(pnyx, "serve", "--keys")).out == "ada\n"
+    async with server.client(key) as client:
+        assert (await client.get("/v1/runs")).status_code == 200
+        kept = await server.runner.database.read(store.hashes)
+        assert key not in json.dumps(dict(kept))
+        assert (await asyncio.to_thread(pnyx, "serve", "--revoke-key", "ada")).code == 0
+        await asyncio.sleep(FRESH_S)
+        assert (await client.get("/v1/runs")).status_code == 401
+    gone = await asyncio.to_thread(pnyx, "serve", "--revoke-key", "ada")
+    assert gone.code == 2
+    assert "there is no key 'ada'" in gone.err
+
+
+async def test_an_answer_that_is_still_coming_ends_once_its_key_is_revoked(
+    server: Served, lab: ScriptedHost
+) -> None:
+    lab.on("*", text="So it is, and so it was. " * 40, drip=(20, 0.2))
+    key = await server.key("ada")
+    asked = {**json.loads(ASK), "stream": True, "tokens": True, "on_disconnect": "cancel"}
+    async with server.client(key) as client, client.stream("POST", "/v1/runs", json=asked) as answer:
+        chunks = aiter(answer.aiter_text())
+        assert "run_started" in await anext(chunks)
+        await server.runner.database.write(lambda c: store.remove(c, "ada"))
+        rest = "".join([chunk async for chunk in chunks])
+    assert answer.status_code == 200
+    assert "run_finished" not in rest
+    run = await server.house.find(answer.headers["x-run-id"], "ada")
+    async with asyncio.timeout(10):
+        while run.status != "cancelled":
+            await asyncio.sleep(0.05)
+            run = await server.house.find(run.id, "ada")
+
+
+@pytest.mark.parametrize("name", ["local", "eval", "", "Ada", "a b", "../x", "x" * 41])
+def test_a_key_has_a_name_that_can_own_runs(lab: ScriptedHost, name: str) -> None:
+    done = pnyx("serve", "--new-key", name)
+    assert (done.code, done.out) == (2, "")
+
+
+async def test_only_by_its_own_names_and_port_is_the_server_called(server: Served) -> None:
+    port = own(server).partition(":")[2]
+    fine = [own(server), f"localhost:{port}", f"LOCALHOST:{port}", "pnyx.example", "pnyx.example:443"]
+    wrong = [
+        "evil.example",
+        f"evil.example:{port}",
+        "localhost",
+        "127.0.0.1:1",
+        "localhost.evil.example:" + port,
+        "",
+        "[::1",
+    ]
+    for host in fine:
+        assert (await raw(server, get(host=host)))[0] == 200, host
+    for host in wrong:
+        status, _, body = await raw(server, get("/health", host=host))
+        assert (status, body["error"]["type"]) == (421, "misdirected_request"), host
+
+
+async def test_pages_from_elsewhere_may_not_ask(server: Served) -> None:
+    for origin in (server.url, "https://pnyx.example"):
+        assert (await raw(server, get(host=own(server), Origin=origin)))[0] == 200, origin
+    for origin in (
+        "http://evil.example",
+        "null",
+        "http://localhost:1",
+        "https://tool.example.evil.example",
+        "x" * 50,
+    ):
+        status, _, body = await raw(server, get("/health", host=own(server), Origin=origin))
+        assert (status, body["error"]["type"]) == (403, "forbidden"), origin
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("application/json", 202),
+        ("Application/JSON; charset=utf-8", 202),
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("multipart/form-data; boundary=x", 415),
+        (None, 415),
+    ],
+)
+async def test_a_body_is_json_or_refused(
+    server: Served, lab: ScriptedHost, kind: str | None, status: int
+) -> None:
+    headers = {} if kind is None else {"Content-Type": kind}
+    async with server.client() as client:
+        answer = await client.post("/v1/runs", content=ASK, headers=headers)
+    assert answer.status_code == status
+    assert bool(await server.runner.database.read(_runs)) is (status == 202)
+
+
+def _runs(connection: Any) -> list[Any]:
+    return list(connection.exec_driver_sql("select id from runs"))
+
+
+async def test_a_body_without_measure_is_cut_off(server: Served) -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        yield b'{"question": "'
+        for _ in range(200):
+            yield b"x" * (MOST_BYTES // 100)
+
+    async with server.client() as client:
+        told = await client.post(
+            "/v1/runs", content=b" " * (MOST_BYTES + 1), headers={"Content-Type": "application/json"}
+        )
+        assert (told.status_code, told.json()["error"]["type"]) == (413, "too_large")
+        sent = await client.post("/v1/runs", content=endless(), headers={"Content-Type": "application/json"})
+        assert (sent.status_code, sent.json()["error"]["type"]) == (413, "too_large")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({}, 422, "there is no question"),
+        ([], 422, "a request is an object"),
+        ({"question": 3}, 422, "question must be text, not 3"),
+        ({"question": "Why?", "base_url": "http://127.0.0.1:9"}, 422, "unknown key 'base_url'"),
+        ({"question": "Why?", "waits": True}, 422, "unknown key 'waits'; did you mean wait?"),
+        ({"question": " "}, 400, "there is no question"),
+        ({"question": "a\0b"}, 400, "NUL"),
+        ({"question": "Why?", "protocol": "consensu"}, 404, "no protocol 'consensu'"),
+        ({"question": "Why?", "models": ["evil:x", "evil:y"]}, 400, "no provider 'evil'"),
+        ({"question": "Why?", "models": ["embedded:/etc/passwd"] * 2}, 400, "go by name, not by path"),
+        ({"question": "Why?", "tools": True}, 400, "tools are off on this server"),
+        ({"question": "Why?", "options": {"round": 1}}, 400, "no option 'round'"),
+        ({"question": "Why?", "rounds": 10**9}, 422, "rounds must be at most 1000"),
+        ({"question": "Why?", "budget_usd": 1e300}, 422, "budget_usd must be at most 1000000000"),
+        ({"question": "Why?", "models": [1] * 100_000}, 422, "models.0 must be text, not 1"),
+        ({"question": "Why?", "models": ["lab:alpha"] * 101}, 422, "at most 100 entries"),
+        ({"question": "Why?", "responses": [f"{n}" for n in range(101)]}, 422, "at most 100 entries"),
+        ({"question": "Why?", "options": {f"{n}": n for n in range(101)}}, 422, "at most 100"),
+        ({"question": "Why?", "on_disconnect": "explode"}, 422, "on_disconnect must be one of"),
+    ],
+)
+async def test_what_cannot_be_asked_is_refused_with_what_to_do(
+    server: Served, lab: ScriptedHost, body: Any, status: int, message: str
+) -> None:
+    async with server.client() as client:
+        answer = await client.post("/v1/runs", json=body)
+    assert answer.status_code == status
+    assert message in answer.json()["error"]["message"]
+    assert lab.log == []
+    assert await server.runner.database.read(_runs) == []
+
+
+async def test_a_body_that_is_no_json_is_told_so(server: Served) -> None:
+    async with server.client() as client:
+        for content, status, message in (
+            (b"{", 422, "the body is not JSON: Expecting"),
+            (b"\xff", 400, "the body is not UTF-8 (byte 0)"),
+            (b"[" * 100_000, 400, "it is nested too deep"),
+            (b'{"question": NaN}', 422, "question must be text, not nan"),
+            (b"9" * 5000, 400, "a number has more than 4,300 digits"),
+            (b'{"question": "Why?", "options": {"rounds": 1e400}}', 422, "must be a finite number, not inf"),
+        ):
+            answer = await client.post(
+                "/v1/runs", content=content, headers={"Content-Type": "application/json"}
+            )
+            error = answer.json()["error"]
+            assert (answer.status_code, set(error)) == (status, {"type", "message"}), content[:10]
+            assert message in error["message"]
+
+
+async def test_no_run_may_cost_more_than_the_server_allows(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.5")
+    async with served() as server, server.client() as client:
+        answer = await client.post("/v1/runs", json={"question": "Why?", "budget_usd": 5})
+        assert answer.status_code == 400
+        assert "a run may cost $0.5 on this server" in answer.json()["error"]["message"]
+
+
+async def test_every_answer_is_in_the_shape_of_an_error_or_a_document(server: Served) -> None:
+    async with server.client() as client:
+        for method, path in (
+            ("GET", "/v1/nothing"),
+            ("PUT", "/v1/runs"),
+            ("GET", "/v1/runs/zzz"),
+            ("GET", "/v1/runs?limit=0"),
+        ):
+            answer = await client.request(method, path)
+            assert answer.status_code in (404, 405, 422)
+            assert set(answer.json()["error"]) == {"type", "message"}
+
+
+async def test_nothing_of_a_websocket_is_accepted(server: Served) -> None:
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec_WebSocket_Version": "13",
+        "Sec_WebSocket_Key": "eA==",
+    }
+    status, _, _ = await raw(server, get("/v1/runs", own(server), key=None, **upgrade))
+    assert status == 401
+
+
+def test_a_server_for_others_wants_keys_first(lab: ScriptedHost) -> None:
+    done = pnyx("serve", "--host", "0.0.0.0", "--port", "0")
+    assert (done.code, done.out) == (2, "")
+    assert "keys must be made first" in done.err
+
+
+async def test_a_database_that_is_gone_is_told_as_such(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served() as server, server.client() as client:
+
+        async def away(work: Any) -> Any:
+            raise StoreError("the database is away")
+
+        monkeypatch.setattr(server.runner.database, "read", away)
+        answers = [await client.get("/v1/runs"), await client.get("/health")]
+    assert [answer.status_code for answer in answers] == [503, 503]
+    assert answers[0].json() == {"error": {"type": "store_error", "message": "the database is away"}}
+    assert answers[1].json()["status"] == "unavailable"
+
+
+async def test_a_bug_is_told_without_the_secrets_in_it(
+    server: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError(f"with {KEY} in it")
+
+    monkeypatch.setattr(server.runner, "start", broken)
+    async with server.client() as client:
+        answer = await client.post("/v1/runs", json=json.loads(ASK))
+    assert answer.status_code == 500
+    assert answer.json()["error"]["message"] == "this is a bug in pnyx: ZeroDivisionError"
+    ours = [record for record in caplog.records if record.name == "pnyx.http"]
+    assert ours
+    assert KEY not in "".join(record.getMessage() for record in ours)

@@ -1,0 +1,96 @@
+"""The files of the page: served without a key, under a strict policy, and nothing beside them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from pnyx.core.events import from_json, to_json
+from pnyx.interfaces.http import app as http_app
+from pnyx.interfaces.http.page import FOLDER, read_page
+from tests.interfaces.heard import FOLDER as FOLDER_OF_RUNS
+from tests.support.scripted import ScriptedHost
+from tests.support.serving import Served, served
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+@pytest.fixture
+async def server(lab: ScriptedHost) -> AsyncIterator[Served]:
+    async with served() as server:
+        yield server
+
+
+async def test_the_page_needs_no_key_and_comes_under_a_strict_policy(server: Served) -> None:
+    async with server.client(None) as client:
+        index = await client.get("/")
+        assets = re.findall(r'(?:src|href)="(/assets/[^"]+)"', index.text)
+        files = {path: await client.get(path) for path in assets}
+    assert index.headers["content-type"] == "text/html; charset=utf-8"
+    assert index.headers["cache-control"] == "no-cache"
+    kinds = {file.headers["content-type"].partition(";")[0] for file in files.values()}
+    assert kinds == {"text/javascript", "text/css", "image/svg+xml"}
+    for path, file in files.items():
+        assert re.search(r"-[\w-]{8}\.\w+$", path)
+        assert "immutable" in file.headers["cache-control"]
+    for answer in (index, *files.values()):
+        assert answer.status_code == 200
+        assert answer.headers["content-security-policy"] == POLICY
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+
+
+async def test_the_page_holds_no_script_of_its_own_and_names_no_other_host(server: Served) -> None:
+    async with server.client(None) as client:
+        index = (await client.get("/")).text
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=", index)
+    assert not re.search(r"(src|href)=\"(?!/assets/)", index)
+
+
+async def test_only_the_files_of_the_page_are_served_and_only_to_be_read(server: Served) -> None:
+    async with server.client() as known, server.client(None) as unknown:
+        for path in (
+            "/index.html",
+            "/assets/",
+            "/assets/nothing.js",
+            "/assets/../index.html",
+            "/assets/%2e%2e/%2e%2e/page.py",
+            "/..%2fpage.py",
+            "/__init__.py",
+        ):
+            assert (await unknown.get(path)).status_code == 401, path
+            assert (await known.get(path)).status_code == 404, path
+        written = await unknown.post("/", json={})
+        assert (written.status_code, written.headers["allow"]) == (405, "GET, HEAD")
+        head = await unknown.head("/")
+        assert (head.status_code, head.content) == (200, b"")
+        assert (await unknown.get("/", headers={"Host": "evil.example"})).status_code == 421
+
+
+async def test_every_file_that_was_built_is_served(server: Served) -> None:
+    built = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file()}
+    assert {path.removeprefix("/") or "index.html" for path in read_page()} == built
+
+
+async def test_where_the_page_is_not_built_the_server_serves_and_says_so(
+    lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_app, "read_page", lambda: read_page(tmp_path))
+    async with served() as server, server.client(None) as client:
+        answer = await client.get("/")
+        assert (answer.status_code, answer.headers["content-type"]) == (503, "text/plain; charset=utf-8")
+        assert "make web" in answer.text
+        assert (await client.get("/health")).json()["status"] == "ok"
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER_OF_RUNS.glob("*.json")), ids=lambda file: file.stem)
+def test_the_runs_that_the_tests_of_the_page_read_are_of_todays_events(file: Path) -> None:
+    for event in json.loads(file.read_text()):
+        assert json.loads(json.dumps(to_json(from_json(event)))) == event

@@ -1,0 +1,73 @@
+"""What docs/mcp.md shows works: its configurations connect, its table is that of the tools."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from pnyx.interfaces.mcp.server import TOOLS
+from pnyx.run.request import Asked
+from tests.interfaces.shell import spawn
+from tests.support.scripted import ScriptedHost
+
+PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text("utf-8")
+STDIO, HTTP = (
+    json.loads(block)["mcpServers"]["pnyx"] for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+)
+
+
+async def test_the_configuration_for_a_process_starts_one(lab: ScriptedHost) -> None:
+    assert STDIO["command"] == "pnyx"
+    installed = str(Path(sys.executable).parent / "pnyx")
+    process = StdioServerParameters(command=installed, args=STDIO["args"], env={**os.environ, **STDIO["env"]})
+    async with Client(process) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS.keys()
+
+
+def test_the_table_tells_every_tool_with_what_it_takes() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", PAGE, re.MULTILINE)
+    assert [name for name, _ in rows] == list(TOOLS)
+    for name, takes in rows:
+        told = re.findall(r"`(\w+)`", takes)
+        shared = set(Asked.model_fields) if name == "ask" else set()
+        assert sorted(told) == sorted(set(TOOLS[name].takes.model_fields) - shared), name
+
+
+def test_every_field_and_tool_is_described_to_the_model_that_decides() -> None:
+    for call in TOOLS.values():
+        assert len(call.about) > 40
+        schema: dict[str, Any] = call.takes.model_json_schema()
+        assert schema["additionalProperties"] is False
+        assert all("description" in field for field in schema.get("properties", {}).values())
+
+
+async def test_the_configuration_for_http_connects_and_an_open_session_does_not_hold_up_the_end(
+    lab: ScriptedHost,
+) -> None:
+    with spawn("serve", "--port", "0", stderr=subprocess.PIPE) as server:
+        assert server.stderr is not None
+        url = re.findall(rb"http://\S+", server.stderr.readline())[0].decode()
+        key = server.stderr.readline().split()[-1].decode()
+        headers = {name: value.replace("pnyx_...", key) for name, value in HTTP["headers"].items()}
+        where = HTTP["url"].replace("http://127.0.0.1:8642", url)
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False) as http,
+            Client(streamable_http_client(where, http_client=http, terminate_on_close=False), mode="legacy")
+            as client,
+        ):  # fmt: skip
+            assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS.keys()
+            began = time.monotonic()
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(20) == 0
+            assert time.monotonic() - began < 5

@@ -1,0 +1,130 @@
+"""`pnyx mcp` as a process: what it writes, how it ends, and what it leaves."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from tests.interfaces.cli.test_signals import wait_for_calls
+from tests.interfaces.shell import pnyx, spawn
+from tests.support.assistants import HELLO
+from tests.support.scripted import ScriptedHost
+
+ASK = {
+    "jsonrpc": "2.0",
+    "id": 2,
+    "method": "tools/call",
+    "params": {"name": "ask", "arguments": {"question": "Why?", "protocol": "voting"}},
+}
+
+
+def assistant() -> subprocess.Popen[bytes]:
+    return spawn("mcp", stdin=subprocess.PIPE)
+
+
+def say(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> None:
+    assert process.stdin is not None
+    for message in messages:
+        process.stdin.write(json.dumps(message).encode() + b"\n")
+    process.stdin.flush()
+
+
+@pytest.mark.parametrize("end", ["stdin", signal.SIGTERM, signal.SIGINT, "stdout"])
+def test_however_it_ends_it_ends_soon_and_its_run_goes_on_elsewhere(lab: ScriptedHost, end: Any) -> None:
+    lab.on("*", text="It is so.\nFinal answer: 42")
+    lab.on("alpha", hang=True, call=1)
+    with assistant() as process:
+        say(process, HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}, ASK)
+        wait_for_calls(lab, 3)
+        # What beta and gamma said is in the journal.
+        deadline = time.monotonic() + 30
+        while len([r for r in lab.log if r.completed]) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        time.sleep(0.3)
+        began = time.monotonic()
+        if end == "stdin":
+            assert process.stdin is not None
+            process.stdin.close()
+        elif end == "stdout":
+            assert process.stdout is not None
+            process.stdout.close()
+            say(process, {**HELLO, "method": "ping", "id": 3, "params": {}})
+        else:
+            process.send_signal(end)
+        process.wait(20)
+        err = process.stderr.read() if process.stderr is not None else b""
+    assert time.monotonic() - began < 8
+    assert (process.returncode, err) == (0, b"")
+    (run,) = pnyx("runs", "--json").json
+    assert (run["status"], run["stop_reason"]) == ("paused", "interrupted")
+    assert len(lab.log) == 3
+    done = pnyx("resume", run["run_id"], "--json").json
+    assert (done["run_id"], done["status"]) == (run["run_id"], "consensus")
+    assert [len(lab.requests(name)) for name in ("beta", "gamma")] == [1, 1]
+
+
+def test_stdout_carries_messages_only_and_a_bad_line_harms_no_other(lab: ScriptedHost) -> None:
+    with assistant() as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"this is no message\n\xff\xfe\n{}\n")
+        say(process, HELLO)
+        answer = json.loads(process.stdout.readline())
+        process.stdin.close()
+        rest = process.stdout.read()
+    assert answer["id"] == 1
+    assert answer["result"]["serverInfo"]["name"] == "pnyx"
+    assert process.returncode == 0
+    assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
+
+
+def test_a_line_that_is_too_long_harms_no_other(lab: ScriptedHost) -> None:
+    with assistant() as process:
+        assert process.stdin is not None
+        for end in (b'x"}', json.dumps({**HELLO, "id": 2}).encode()):
+            process.stdin.write(b" " * (17 << 20) + end + b"\n")
+        say(process, HELLO)
+        process.stdin.close()
+        assert process.stdout is not None
+        assert process.stderr is not None
+        answers = [json.loads(line) for line in process.stdout]
+        assert (process.wait(20), process.stderr.read()) == (0, b"")
+    assert [answer["id"] for answer in answers if "result" in answer] == [1]
+
+
+def test_what_is_wrong_with_the_settings_is_told_before_anything(lab: ScriptedHost) -> None:
+    with open("lab.toml", "a") as settings:
+        settings.write("[budget]\nrun_eur = 2.0\n")
+    with assistant() as process:
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (2, b"")
+    assert b"run_eur" in err
+
+
+def test_without_stdin_it_says_so(lab: ScriptedHost) -> None:
+    closed = subprocess.run(
+        ["sh", "-c", '"$0" -m pnyx mcp <&-', sys.executable], capture_output=True, timeout=30, check=False
+    )
+    assert closed.returncode == 2
+    assert b"speaks on stdin and stdout" in closed.stderr
+
+
+def test_nobody_else_waits_for_its_package(lab: ScriptedHost) -> None:
+    probe = (
+        "import sys, pnyx.interfaces.cli as cli\n"
+        "try: cli.main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('mcp', 'mcp_types', 'fastapi', 'starlette') if name in sys.modules])"
+    )
+    for args in (["--help"], ["mcp", "--help"], ["ask", "-q", "Why?"]):
+        done = subprocess.run(
+            [sys.executable, "-c", probe, *args], capture_output=True, text=True, check=True, timeout=60
+        )
+        assert done.stdout.endswith("\n[]\n"), args

@@ -1,0 +1,80 @@
+"""Exports are made of events and result alone; nothing that was said is live in a Markdown viewer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from pnyx.core.events import Event, to_json
+from pnyx.interfaces.render.markdown import as_json, as_markdown, document
+from pnyx.interfaces.views.records import Record
+from pnyx.run.result import Result
+from pnyx.store.runs import RunRow
+from tests.interfaces import events
+
+RENDERER = MarkdownIt("commonmark").enable("table")
+PIECES = ["```", "~~~", "````", "~~~ `", "- ", "1. ", "> ", "    ", "\t", "\n", "\n\n", "<script>x</script>"]
+PIECES += ["<!-- ", " -->", "<pre>", "</pre>", "![x](http://a/b.png)", "<http://a.example>", "`", "|"]
+PIECES += ["text", "a < b", "[x](javascript:alert)", "\\", "# ", "---", "&lt;", "\u202e", "```js"]
+
+
+def record(text: str = "Because.", told: list[Event] | None = None, **result: Any) -> Record:
+    told = told or events.story(text, **result)
+    values: dict[str, Any] = dict.fromkeys(RunRow.__slots__)
+    values |= {"id": "run1", "question": "Why?", "created_at": "2026-01-02T03:04:01.000Z", "spec": {}}
+    return Record(RunRow(**values), Result.from_json(events.RESULT | result), tuple(told))
+
+
+def test_json_is_the_result_and_every_event() -> None:
+    whole = document(record())
+    told = {"result": events.RESULT, "events": [to_json(event) for event in events.story()]}
+    assert json.dumps(whole) == json.dumps(told)
+
+
+def test_json_redacts_every_text_before_it_is_written_as_json() -> None:
+    secret = 'se"cret\\'
+    written = as_json(record(f"The key is {secret}."), lambda text: text.replace(secret, "[redacted]"))
+    assert "The key is [redacted]." in written
+    assert "cret" not in written
+
+
+def test_markdown_has_question_answer_dissent_cost_and_every_reply() -> None:
+    text = as_markdown(record("I say so."))
+    for told in ("> Why?", "> Because.", "> It is not so.", "| lab:alpha | 2 | 200 | 0 | 40 | $0.0006 |"):
+        assert told in text
+    assert text.count("> I say so.") == 4
+    assert "- rigor: 0.75" in text
+
+
+def test_the_same_run_gives_the_same_bytes() -> None:
+    assert as_markdown(record()) == as_markdown(record())
+    assert as_json(record()) == as_json(record())
+
+
+def test_code_stays_code() -> None:
+    code = "Look:\n```python\nif a <b: x = List[int] # ![no]\n```\ndone"
+    html = RENDERER.render(as_markdown(record(code)))
+    assert '<pre><code class="language-python">if a &lt;b: x = List[int] # ![no]\n</code></pre>' in html
+
+
+def test_a_fence_left_open_ends_with_its_reply() -> None:
+    html = RENDERER.render(as_markdown(record("```\nno end")))
+    assert html.count("<pre>") == 4
+    assert html.count("<h3>") == 5
+
+
+@settings(max_examples=50)
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_nothing_that_is_said_becomes_html_a_link_an_image_or_a_heading_of_ours(text: str) -> None:
+    told = events.numbered([events.started(), *events.said("Participant A", "propose", "/1", text)])
+    dissent = [{"seat": "A", "model": text, "text": text}]
+    said = as_markdown(record(told=told, dissent=dissent, answer=f"x{text}"))
+    tokens = RENDERER.parse(said)
+    kinds = {token.type for outer in tokens for token in (outer, *(outer.children or ()))}
+    assert not {"html_block", "html_inline", "link_open", "image"} & kinds
+    ours = [token for token in tokens if token.type == "heading_open" and token.level == 0]
+    assert len(ours) == 9

@@ -1,0 +1,156 @@
+"""council as a whole run: what it costs, a seat that dies, and killed before every call and resumed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event, VoteTallied
+from pnyx.core.steps import Brief, Decision, Panel, Protocol
+from pnyx.errors import ProviderError
+from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.council.protocol import PROTOCOL
+from pnyx.providers.base import Call
+from pnyx.run.drive import drive
+from pnyx.run.limits import Limits
+from pnyx.run.result import Result
+from pnyx.run.spec import Spec
+from pnyx.store import Database
+from pnyx.store import runs as store
+from tests.support.panels import Host, Killed, caller, fresh, seats
+from tests.support.processes import House
+
+SEATS = seats("h:large", "h:mid", "h:small")
+LIMITS = Limits(30.0, 200, 0)
+
+
+LATER = "with the votes in view"
+
+
+def rule(call: Call) -> str:
+    """Words of their own for all prompts. In round 1 no two agree, one is unreadable; then all endorse B."""
+    prompt = call.messages[-1].text
+    mark = sum(map(ord, f"{call.model}{prompt}")) % 9973
+    if call.schema is None:
+        seen = LATER if "how each member voted" in prompt else "alone"
+        new = f"\nNEW PROPOSAL:\nchanged to {mark}, {seen}" if "NEW PROPOSAL:" in prompt and mark % 2 else ""
+        return f"{call.model} finds {mark} {seen}.{new}\nFinal answer: {mark % 3}"
+    if call.schema.name == "approval":
+        return '{"verdict": "REJECT", "reason": "too long"}' if call.model == "small" else "APPROVE"
+    if LATER in prompt:
+        return '{"vote": "FINALIZE", "label": "Participant B", "text": "", "ranking": ["Participant B"]}'
+    return {"large": "FINALIZE: Participant B", "mid": "I cannot."}.get(call.model, "REVISE: the cost")
+
+
+async def attempt(database: Database, host: Host, rounds: int) -> Decision:
+    made = await caller(database, host, SEATS)
+    made.limits = LIMITS
+
+    def resolve(inner: str, brief: Brief) -> tuple[Protocol, Brief]:
+        raise AssertionError(f"council runs no {inner}")
+
+    brief = Brief("How many?", "2026-01-02", PROTOCOL.settle({"rounds": rounds}))
+    decision = await drive(PROTOCOL, brief, Panel(SEATS, seed=3, salt="s"), made, resolve)
+    await made.journal.append()
+    return decision
+
+
+async def read(database: Database) -> list[Event]:
+    return await database.read(lambda c: store.log(c, "r"))
+
+
+def check(log: list[Event]) -> None:
+    assert [e.seq for e in log] == list(range(1, len(log) + 1))
+    ends = Counter(
+        e.key for e in log if isinstance(e, CallFinished) or (isinstance(e, CallFailed) and e.final)
+    )
+    assert set(ends.values()) == {1}
+
+
+async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays_once(tmp_path: Path) -> None:
+    database = await fresh(tmp_path, "whole.db")
+    whole = Host(rule)
+    want = await attempt(database, whole, 4)
+    log = await read(database)
+    check(log)
+    assert want.rounds > 1
+    assert "confirm" in {e.phase for e in log if isinstance(e, CallStarted)}
+    told = [e.rule for e in log if isinstance(e, VoteTallied)]
+    assert told == ["endorsements"] * want.rounds + ["approvals"]
+    await database.close()
+    for k in range(len(whole.sent)):
+        database = await fresh(tmp_path, f"{k}.db")
+        with pytest.raises(Killed):
+            await attempt(database, Host(rule, die_before=k), 4)
+        await database.write(lambda c: None)  # what was queued before the end may still be committed
+        before = await read(database)
+        recorded = {e.key for e in before if isinstance(e, CallFinished)}
+        assert await attempt(database, Host(rule), 4) == want
+        log = await read(database)
+        check(log)
+        assert not recorded & {e.key for e in log[len(before) :] if isinstance(e, CallStarted)}
+        third = Host(rule)
+        assert await attempt(database, third, 4) == want
+        assert third.sent == []
+        await database.close()
+
+
+async def finish(folder: Path, host: Host, **options: Any) -> Result:
+    database = await fresh(folder)
+    spec = Spec(
+        question="How many?",
+        protocol="council",
+        seats=SEATS,
+        limits=LIMITS,
+        options=PROTOCOL.settle(options),
+        seed=3,
+    )
+    house = House(database, host)
+    result = await (await house.runner.start(spec)).result()
+    await house.runner.close()
+    return result
+
+
+async def test_a_whole_run_gives_the_contracts_result_at_the_calls_foretold(tmp_path: Path) -> None:
+    def agreed(call: Call) -> str:
+        return "FINALIZE: Participant B" if call.schema and call.schema.name == "ballot" else rule(call)
+
+    host = Host(agreed)
+    result = await finish(tmp_path, host)
+    assert PROTOCOL.calls is not None
+    assert len(host.sent) == result.usage["calls"] == reckon(PROTOCOL, SEATS, {"rounds": 50})[0]
+    assert (result.status, result.rounds) == ("majority", 1)
+    assert result.agreement == pytest.approx(2 / 3)
+    assert [d.text for d in result.dissent] == ["REJECT: too long"]
+    assert json.loads(json.dumps(result.to_json()))["detail"] == result.detail
+
+
+@pytest.mark.parametrize("at", range(1, 5))
+async def test_a_seat_that_is_gone_leaves_a_degraded_decision_by_the_others(at: int, tmp_path: Path) -> None:
+    calls = Counter[str]()
+
+    def mortal(call: Call) -> str | Exception:
+        calls[call.model] += 1
+        if call.model == "small" and calls["small"] >= at:
+            return ProviderError("not_found", "gone")
+        return "FINALIZE: Participant A" if call.schema and call.schema.name == "ballot" else rule(call)
+
+    result = await finish(tmp_path, Host(mortal))
+    assert calls["small"] == at
+    assert [dropped["model"] for dropped in result.dropped] == ["h:small"]
+    assert result.degraded
+    assert result.detail["winner"] == "Participant A"
+    assert result.stop_reason == "majority"
+
+
+async def test_two_seats_gone_are_no_quorum(tmp_path: Path) -> None:
+    def mortal(call: Call) -> str | Exception:
+        return rule(call) if call.model == "large" else ProviderError("not_found", "gone")
+
+    result = await finish(tmp_path, Host(mortal))
+    assert (result.status, result.stop_reason) == ("failed", "no_quorum")
+    assert result.confidence is None

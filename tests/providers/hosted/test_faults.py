@@ -1,0 +1,388 @@
+"""What hosted providers make of hosts that fail: the kind of the error, whether it may cost, and how soon."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import socket
+import time
+import tracemalloc
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from pnyx.providers.base import Call, Message
+from pnyx.providers.hosted.http_errors import plain, retry_after
+from pnyx.providers.hosted.provider import open_hosted
+from tests.support.hosting import KEY, ask, kinds, opened, stalls, ways
+from tests.support.scripted import ScriptedHost
+
+QUESTION = (Message("user", "Is 7 prime?"),)
+
+
+STATUSES = {
+    **{302: "refused", 400: "refused", 402: "refused", 409: "refused"},
+    **{401: "auth", 403: "auth", 404: "not_found", 413: "too_long", 429: "rate_limited"},
+    **{500: "overloaded", 502: "overloaded", 503: "overloaded", 529: "overloaded"},
+}
+
+
+@kinds
+@ways
+async def test_a_refusal_is_one_request_and_one_error_that_costs_nothing(
+    host: ScriptedHost, kind: str, stream: bool
+) -> None:
+    async with opened(kind, host) as provider:
+        for status, told in STATUSES.items():
+            name = f"m{status}"
+            host.on(name, status=status, message=f"no, {KEY} is bad", headers={"Location": "/elsewhere"})
+            error = (await ask(provider, name, stream=stream)).error
+            assert (status, error.kind, error.billed) == (status, told, False)
+            assert len(host.requests(name)) == 1
+            assert KEY not in repr(error)
+            assert error.__cause__ is None
+
+
+async def test_a_gateway_that_gave_up_may_have_cost(host: ScriptedHost) -> None:
+    host.on("alpha", status=504)
+    async with opened("openai", host) as provider:
+        error = (await ask(provider)).error
+    assert (error.kind, error.billed) == ("overloaded", True)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "2"}, 2.0),
+        ({"Retry-After": "3600"}, 3600.0),
+        ({"Retry-After": "0.5"}, 0.5),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "-3"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({"Retry-After": "1e999"}, None),
+        ({"Retry-After": ""}, None),
+        ({"Retry-After": "Wed, 99 Foo 2026 99:99:99 GMT"}, None),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after-ms": "1500", "Retry-After": "9"}, 1.5),
+        ({}, None),
+    ],
+)
+@ways
+async def test_the_wait_that_a_host_asks_for_is_passed_on(
+    host: ScriptedHost, stream: bool, headers: dict[str, str], seconds: float | None
+) -> None:
+    host.on("alpha", status=429, headers=headers)
+    async with opened("openai", host) as provider:
+        assert (await ask(provider, stream=stream)).error.retry_after == seconds
+
+
+def test_a_date_to_come_is_seconds_from_now_and_google_writes_it_in_the_body() -> None:
+    then = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    assert retry_after({"retry-after": then}) == pytest.approx(90, abs=2)
+    assert retry_after({}, '{"error": {"details": [{"retryDelay": "14s"}]}}') == 14.0
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "This model's maximum context length is 8192 tokens."),
+        (400, "prompt is too long: 250000 tokens > 200000 maximum"),
+        (400, "The input token count (9000) exceeds the maximum number of tokens allowed (8192)."),
+        (422, "Please reduce the length of the messages."),
+    ],
+)
+async def test_a_prompt_over_the_window_is_too_long(host: ScriptedHost, status: int, message: str) -> None:
+    host.on("alpha", status=status, message=message)
+    async with opened("openai", host) as provider:
+        error = (await ask(provider)).error
+    assert error.kind == "too_long"
+    assert message in str(error)
+
+
+async def test_an_empty_account_is_not_waited_for(host: ScriptedHost) -> None:
+    host.on("alpha", status=429, body=b'{"error": {"code": "insufficient_quota", "message": "Pay first."}}')
+    async with opened("openai", host) as provider:
+        error = (await ask(provider)).error
+    assert (error.kind, error.retryable) == ("refused", False)
+
+
+def test_a_message_is_one_short_printable_line_without_the_key() -> None:
+    line = plain(f"bad\x1b[2J\n\n{KEY}\t\u202e" + "x" * 1000, (KEY,))
+    assert line.startswith("bad [2J [redacted] x")
+    assert len(line) == 300
+    assert line.isprintable()
+
+
+@kinds
+@ways
+async def test_nobody_there_is_unreachable_and_costs_nothing(kind: str, stream: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    provider = open_hosted(kind, base_url=f"http://127.0.0.1:{port}", api_key=KEY)
+    error = (await ask(provider, stream=stream)).error
+    await provider.close()
+    assert (error.kind, error.billed) == ("unreachable", False)
+
+
+async def test_a_proxy_named_in_the_environment_is_asked(
+    host: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", host.url)
+    provider = open_hosted("openai", base_url="http://pnyx.invalid/v1", api_key=KEY)
+    error = (await ask(provider)).error
+    await provider.close()
+    assert (error.kind, str(error)) == ("not_found", "HTTP 404: no such page")
+
+
+@pytest.mark.parametrize("status", ["407 Proxy Authentication Required", "502 Bad Gateway", "no HTTP"])
+async def test_a_proxy_that_refuses_is_told_of_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n".encode())
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        port = proxy.sockets[0].getsockname()[1]
+        monkeypatch.setenv("HTTPS_PROXY", f"http://planted-user:planted-pass@127.0.0.1:{port}")
+        provider = open_hosted("openai", base_url="https://pnyx.invalid/v1", api_key=KEY)
+        error = (await ask(provider)).error
+        await provider.close()
+    assert "planted" not in str(error)
+    if status[0].isdigit():
+        code, _, words = status.partition(" ")
+        assert str(error) == f"cannot connect: the proxy says HTTP {code}: {words}"
+        assert (error.kind, error.billed) == ("unreachable", False)
+
+
+@pytest.mark.parametrize(
+    "proxy", ["http://{}@[", "http://{}@127.0.0.1:port", "{}@127.0.0.1:9", "socks5://{}@127.0.0.1:9"]
+)
+async def test_a_proxy_that_cannot_be_asked_is_told_of_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy.format("planted-user:planted-pass"))
+    provider = open_hosted("openai", base_url="https://pnyx.invalid/v1", api_key=KEY)
+    error = (await ask(provider)).error
+    await provider.close()
+    assert "planted" not in str(error)
+
+
+@kinds
+@ways
+async def test_a_connection_reset_before_the_answer_may_have_cost(
+    host: ScriptedHost, kind: str, stream: bool
+) -> None:
+    host.on("alpha", reset=True)
+    async with opened(kind, host) as provider:
+        error = (await ask(provider, stream=stream)).error
+    assert (error.kind, error.billed) == ("unreachable", True)
+    assert len(host.log) == 1
+
+
+@kinds
+@ways
+async def test_a_request_that_cannot_be_made_costs_nothing(
+    host: ScriptedHost, kind: str, stream: bool
+) -> None:
+    provider = open_hosted(kind, base_url=getattr(host, kind), api_key="sk-planted\n0123456789")
+    error = (await ask(provider, stream=stream)).error
+    await provider.close()
+    assert (error.kind, error.billed, host.log) == ("refused", False, [])
+    assert "planted" not in str(error)
+
+
+CUTS: tuple[dict[str, Any], ...] = (
+    {"cut_at": 0},
+    {"cut_at": 120},
+    {"cut_at": 350},
+    {"reset": True, "cut_at": 120},
+    {"text": "é" * 200, "cut_at": 221},
+)
+
+
+@kinds
+@ways
+async def test_an_answer_that_breaks_off_is_truncated(host: ScriptedHost, kind: str, stream: bool) -> None:
+    async with opened(kind, host) as provider:
+        for number, cut in enumerate(CUTS):
+            name = f"m{number}"
+            host.on(name, **{"text": "word " * 60, **cut})
+            error = (await ask(provider, name, stream=stream)).error
+            assert (cut, error.kind, error.billed) == (cut, "truncated", True)
+            assert len(host.requests(name)) == 1
+
+
+@kinds
+async def test_a_stream_that_stops_before_its_end_is_truncated_wherever_it_stops(
+    host: ScriptedHost, kind: str
+) -> None:
+    """The connection's end is the body's here, so that only the events tell that some are missing."""
+    host.on("alpha", text="One two three.", unframed=True)
+    async with opened(kind, host) as provider:
+        whole = await ask(provider, stream=True)
+        assert whole.completion.text == "One two three."
+        length = host.log[0].sent
+        # Where the reason for the end is told, the text is complete.
+        told = {"anthropic": 200, "openai": 300, "mistral": 300, "google": 150}[kind]
+        for cut in range(0, length - told, 23):
+            host.on("alpha", text="One two three.", unframed=True, cut_at=cut)
+            error = (await ask(provider, stream=True)).error
+            assert (cut, error.kind, error.billed) == (cut, "truncated", True)
+
+
+NO_ANSWERS = (
+    b"<html><b>It works!</b></html>",
+    b"{",
+    b"null",
+    b"[]",
+    b"{}",
+    b"NaN",
+    b'{"choices": [], "candidates": [], "content": null}',
+    b'{"choices": null, "candidates": null, "type": "message"}',
+    b"[" * 200_000,
+    b'{"a":' * 200_000,
+    b'{"choices":' + b"[" * 900 + b"]" * 900 + b"}",
+)
+NO_EVENTS = (
+    b"<html><b>It works!</b></html>",
+    b"data: {\n\ndata: [DONE]\n\n",
+    b"event: message_start\ndata: null\n\n",
+    b"event: message_start\ndata: " + b"[" * 200_000 + b"\n\n",
+    b"event: message_start\ndata: " + b"[" * 400_000,
+)
+
+
+@kinds
+@ways
+async def test_an_answer_that_is_none_is_malformed_and_holds_nothing_up(
+    host: ScriptedHost, kind: str, stream: bool
+) -> None:
+    async with opened(kind, host) as provider:
+        await ask(provider, "warm", stream=stream)
+        for body in NO_EVENTS if stream else NO_ANSWERS:
+            for headers in ({}, {"Content-Type": "text/html"}):
+                host.on("alpha", body=body, headers=headers)
+                async with stalls() as spells:
+                    error = (await ask(provider, stream=stream)).error
+                assert (body[:40], error.kind, error.billed) == (body[:40], "malformed", True)
+                assert len(str(error)) <= 300
+                assert max(spells) < 0.25
+
+
+@pytest.mark.parametrize(
+    ("kind", "event", "kind_of_error"),
+    [
+        ("openai", b'data: {"error": {"message": "busy", "code": 503}}', "overloaded"),
+        ("openai", b'data: {"error": {"message": "wait", "type": "rate_limit_error"}}', "rate_limited"),
+        ("openai", b'data: {"error": {"message": "long", "code": "context_length_exceeded"}}', "too_long"),
+        (
+            "anthropic",
+            b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error", "message": "x"}}',
+            "overloaded",
+        ),
+    ],
+)
+async def test_an_error_told_inside_a_stream_has_the_kind_it_tells(
+    host: ScriptedHost, kind: str, event: bytes, kind_of_error: str
+) -> None:
+    host.on("alpha", body=event + b"\n\n")
+    async with opened(kind, host) as provider:
+        error = (await ask(provider, stream=True)).error
+    assert (error.kind, error.billed) == (kind_of_error, True)
+
+
+EMPTIES = {
+    "openai": b'{"id":"x","object":"chat.completion","created":1,"model":"m","choices":[%s]}',
+    "anthropic": b'{"id":"x","type":"message","role":"assistant","model":"m","content":[%s]}',
+    "google": b'{"candidates":[{"content":{"parts":[%s]}}]}',
+    "mistral": b'{"id":"x","object":"chat.completion","created":1,"model":"m","choices":[%s]}',
+}
+
+
+@pytest.mark.parametrize("count", [600, 160_000])
+@kinds
+async def test_a_structure_that_would_keep_an_sdk_busy_is_not_given_to_it(
+    host: ScriptedHost, kind: str, count: int
+) -> None:
+    async with opened(kind, host) as provider:
+        await ask(provider, "warm")
+        host.on("alpha", body=EMPTIES[kind] % b",".join([b"{}"] * count))
+        async with stalls() as spells:
+            error = (await ask(provider)).error
+    assert error.kind == "malformed"
+    assert max(spells) < 0.25
+
+
+BOMB = gzip.compress(b'{"a": "' + b"x" * 300_000_000)
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (b'{"choices": [{"message": {"content": "' + b"x" * 12_000_000 + b'"}}]}', {}),
+        (b"data: " + b"x" * 12_000_000 + b"\n\n", {}),
+        ((b'data: {"choices": [{"delta": {"content": "' + b"x" * 2000 + b'"}}]}\n\n') * 6_000, {}),
+        (BOMB, {"Content-Encoding": "gzip"}),
+    ],
+    ids=["document", "event", "events", "bomb"],
+)
+@kinds
+@ways
+async def test_an_answer_without_measure_is_cut(
+    host: ScriptedHost, kind: str, stream: bool, body: bytes, headers: dict[str, str]
+) -> None:
+    async with opened(kind, host) as provider:
+        await ask(provider, "warm", stream=stream)
+        host.on("alpha", body=body, headers=headers)
+        tracemalloc.start()
+        outcome = await ask(provider, stream=stream)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert (outcome.error.kind, outcome.error.billed) == ("malformed", True)
+    assert peak < 100_000_000
+
+
+async def test_a_long_answer_is_read_to_its_end(host: ScriptedHost) -> None:
+    text = "word " * 60_000
+    host.on("alpha", text=text)
+    async with opened("openai", host) as provider:
+        assert (await ask(provider)).completion.text == text
+
+
+@kinds
+@ways
+async def test_a_silent_host_times_out_after_the_time_that_is_left(
+    host: ScriptedHost, kind: str, stream: bool
+) -> None:
+    host.on("alpha", hang=True)
+    async with opened(kind, host) as provider:
+        began = time.monotonic()
+        error = (await ask(provider, stream=stream, timeout_s=0.2)).error
+    assert (error.kind, error.billed) == ("timeout", True)
+    assert 0.2 <= time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "fault", [{"hang": True}, {"drip": (1, 0.05)}, {"pings": 0.05}], ids=["hang", "drip", "pings"]
+)
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "mistral"])
+@ways
+async def test_a_cancelled_call_closes_its_connection_at_once(
+    host: ScriptedHost, kind: str, stream: bool, fault: dict[str, Any]
+) -> None:
+    host.on("alpha", **fault)
+    async with opened(kind, host) as provider:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await provider.complete(Call("alpha", QUESTION, 100), (lambda _: None) if stream else None)
+        cancelled = time.time()
+        await host.settled()
+        (request,) = host.log
+        assert request.left is not None
+        assert request.left - cancelled < 5.0
+        assert (await ask(provider, "beta", stream=stream)).completion.text

@@ -1,0 +1,126 @@
+"""What hosts say of the tokens they took, in their dialects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pnyx.core.models import Usage
+from pnyx.providers.hosted.usage import OPENAI
+from pnyx.run.budget import audit
+from tests.support.hosting import ask, kinds, opened, ways
+from tests.support.scripted import ScriptedHost
+
+DETAILED: dict[str, dict[str, Any]] = {
+    "openai": {
+        "prompt_tokens": 1000,
+        "completion_tokens": 50,
+        "total_tokens": 1050,
+        "prompt_tokens_details": {"cached_tokens": 400},
+        "completion_tokens_details": {"reasoning_tokens": 20},
+    },
+    "anthropic": {
+        "input_tokens": 500,
+        "cache_read_input_tokens": 400,
+        "cache_creation_input_tokens": 100,
+        "output_tokens": 50,
+        "output_tokens_details": {"thinking_tokens": 20},
+    },
+    "google": {
+        "promptTokenCount": 1000,
+        "cachedContentTokenCount": 400,
+        "candidatesTokenCount": 30,
+        "thoughtsTokenCount": 20,
+        "totalTokenCount": 1050,
+    },
+}
+DETAILED["mistral"] = DETAILED["openai"]
+NAMES = {
+    "openai": ("prompt_tokens", "completion_tokens"),
+    "mistral": ("prompt_tokens", "completion_tokens"),
+    "anthropic": ("input_tokens", "output_tokens"),
+    "google": ("promptTokenCount", "candidatesTokenCount"),
+}
+
+
+@kinds
+@ways
+async def test_input_includes_cached_and_output_includes_reasoning_tokens(
+    host: ScriptedHost, kind: str, stream: bool
+) -> None:
+    host.on("alpha", usage=DETAILED[kind])
+    async with opened(kind, host) as provider:
+        usage = (await ask(provider, stream=stream)).completion.usage
+    assert usage == Usage(input_tokens=1000, cached_tokens=400, output_tokens=50, reasoning_tokens=20)
+
+
+async def test_deepseek_names_its_cached_tokens_otherwise(host: ScriptedHost) -> None:
+    told = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12, "prompt_cache_hit_tokens": 8}
+    host.on("alpha", usage=told)
+    async with opened("openai", host) as provider:
+        assert (await ask(provider)).completion.usage == Usage(10, 8, 2)
+
+
+@ways
+@pytest.mark.parametrize(
+    ("total", "made"),
+    [(532, 500), (832, 800), (332, 300), (300, 300), (0, 300), (None, 300), (-7, 300), (10**18, 300)]
+    + [(odd, 300) for odd in ("532", True, 532.5, float("nan"), [532], {"n": 532})],
+)
+async def test_what_only_the_total_counts_is_output_too(
+    host: ScriptedHost, stream: bool, total: Any, made: int
+) -> None:
+    thought = {"reasoning_tokens": 200}
+    told = {"prompt_tokens": 32, "completion_tokens": 300, "completion_tokens_details": thought}
+    host.on("alpha", text="fine", usage={**told, "total_tokens": total})
+    async with opened("openai", host) as provider:
+        completion = (await ask(provider, stream=stream)).completion
+    assert (completion.text, completion.usage) == ("fine", Usage(32, 0, made, 200))
+
+
+def test_thoughts_longer_than_the_answer_are_no_contradiction_where_the_total_has_them() -> None:
+    thought = {"reasoning_tokens": 200}
+    told = {"prompt_tokens": 32, "completion_tokens": 20, "completion_tokens_details": thought}
+    usage = OPENAI.usage({**told, "total_tokens": 252})
+    assert usage == Usage(32, 0, 220, 200)
+    assert audit(usage, 50, 2000, True) is None
+    for total in (52, 0, None):
+        assert audit(OPENAI.usage({**told, "total_tokens": total}), 50, 2000, True) == "inconsistent"
+
+
+ODD: tuple[tuple[tuple[Any, ...], Usage | None], ...] = (
+    ((-5, -7), Usage(-5, 0, -7)),
+    ((10**18, 10**40), Usage(10**18, 0, 10**40)),
+    ((1e18, 2.0), Usage(10**18, 0, 2)),
+    ((float("nan"), 3), None),
+    ((float("inf"), 3), None),
+    ((12.5, 3), None),
+    (("12", "x"), None),
+    ((None, None), None),
+    (([1], {}), None),
+    ((True, 3), None),
+    ((0, 0), None),
+    ((), None),
+)
+
+
+@kinds
+@ways
+async def test_odd_usage_is_passed_on_where_it_is_whole_and_never_costs_the_answer(
+    host: ScriptedHost, kind: str, stream: bool
+) -> None:
+    async with opened(kind, host) as provider:
+        for told, kept in ODD:
+            host.on("alpha", text="fine", usage=dict(zip(NAMES[kind], told, strict=False)))
+            completion = (await ask(provider, stream=stream)).completion
+            assert (told, completion.text, completion.usage) == (told, "fine", kept)
+
+
+@kinds
+@ways
+async def test_no_usage_is_none(host: ScriptedHost, kind: str, stream: bool) -> None:
+    host.on("alpha", text="fine", usage=None)
+    async with opened(kind, host) as provider:
+        completion = (await ask(provider, stream=stream)).completion
+    assert (completion.text, completion.usage) == ("fine", None)

@@ -1,0 +1,132 @@
+"""Prompts longer than a model's window, known or found out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pnyx.core.events import CallFailed, CallFinished, CallStarted
+from pnyx.core.models import Price, Usage
+from pnyx.errors import ProviderError
+from pnyx.providers.base import Call, Completion, ToolCall, ToolSpec
+from pnyx.tools import Toolbox
+from tests.support.panels import Host, seats
+from tests.support.processes import House, well_formed
+
+LONG = "It is so because of many things, each of which is told at length. " * 120
+
+
+def long_said(call: Call) -> str:
+    n = sum(map(ord, call.messages[-1].text)) % 9973
+    return " ".join(f"{call.model}{n}x{i}" for i in range(700)) + LONG
+
+
+async def test_a_prompt_longer_than_a_known_window_is_shortened_and_that_is_recorded(
+    make: Callable[[Host], House],
+) -> None:
+    house = make(Host(long_said))
+    handle = await house.start(seats=seats("h:a", "h:b", "h:c", context=4096), options={"rounds": 2})
+    result = await handle.result()
+    log = await house.log(handle.run_id)
+    well_formed(log)
+    assert (result.status, result.dropped) == ("decided", ())
+    started = [e for e in log if isinstance(e, CallStarted)]
+    assert started[0].cut == 0
+    assert all(e.cut > 0 for e in started if e.phase == "revise")
+    assert all(len(prompt.encode()) / 3 <= 4096 for prompt in house.host.sent)
+    assert [e.prompt for e in started] == house.host.sent
+
+
+async def test_a_host_that_finds_a_prompt_too_long_gets_a_shorter_one_once(
+    make: Callable[[Host], House],
+) -> None:
+    refused: list[str] = []
+
+    def strict(call: Call) -> str | Exception:
+        prompt = call.messages[-1].text
+        if len(prompt) > 40_000:
+            refused.append(prompt)
+            return ProviderError("too_long", "at most 10,000 tokens")
+        return long_said(call)
+
+    house = make(Host(strict))
+    handle = await house.start(options={"rounds": 1})
+    result = await handle.result()
+    log = await house.log(handle.run_id)
+    assert (result.status, result.degraded, len(refused)) == ("decided", False, 1)
+    failed = [e for e in log if isinstance(e, CallFailed)]
+    assert [(e.kind, e.final, e.attempt) for e in failed] == [("too_long", False, 1)]
+    again = [e for e in log if isinstance(e, CallStarted) and e.key == failed[0].key]
+    assert [e.attempt for e in again] == [1, 2]
+    assert again[0].cut == 0 < again[1].cut
+    assert again[0].fingerprint == again[1].fingerprint
+
+
+async def test_a_host_that_refuses_the_shorter_one_too_loses_its_seat(make: Callable[[Host], House]) -> None:
+    def never(call: Call) -> str | Exception:
+        return ProviderError("too_long", "no") if call.model == "mid" else long_said(call)
+
+    house = make(Host(never))
+    handle = await house.start(options={"rounds": 1})
+    result = await handle.result()
+    assert [drop["model"] for drop in result.dropped] == ["h:mid"]
+    asked = [e for e in await house.log(handle.run_id) if isinstance(e, CallStarted) and e.model == "h:mid"]
+    assert len(asked) == 2
+
+
+async def test_a_question_longer_than_the_window_is_not_sent_blind(make: Callable[[Host], House]) -> None:
+    house = make(Host(long_said))
+    small = (*seats("h:a", "h:b"), *seats("h:tiny", context=1024))
+    handle = await house.start(seats=(*small[:2], small[2]), question="Why? " * 2000, options={"rounds": 1})
+    result = await handle.result()
+    log = await house.log(handle.run_id)
+    assert {e.model for e in log if isinstance(e, CallFinished)} == {"h:a", "h:b"}
+    assert "does not fit the model's window of 1,024 tokens" in result.dropped[0]["reason"]
+    assert not any("tiny" in e.model for e in log if isinstance(e, CallStarted))
+
+
+class Interpreter:
+    spec = ToolSpec("run_python", "Runs Python.", {"type": "object", "properties": {"code": {}}})
+
+    async def run(self, arguments: Mapping[str, Any]) -> str:
+        return "ok"
+
+
+class Programmers(Host):
+    """Models that write long programs, and a host that counts all it is sent, four bytes a token."""
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        self.sizes.append(self.size(call))
+        if not call.tools:
+            return Completion("Final answer: 4", Usage(self.sizes[-1], 0, 10, 0))
+        code = ToolCall(f"c{len(self.sizes)}", "run_python", {"code": "total += 1234567890\n" * 200})
+        return Completion("", Usage(self.sizes[-1], 0, 100, 0), "tool", (code,))
+
+    def size(self, call: Call) -> int:
+        calls = [dict(t.arguments) for message in call.messages for t in message.tool_calls]
+        told = [m.text for m in call.messages], calls, [dict(tool.parameters) for tool in call.tools]
+        return len(json.dumps(told)) // 4
+
+    sizes: list[int]
+
+
+async def test_what_models_ask_of_tools_counts_against_window_and_cap(make: Callable[[Host], House]) -> None:
+    host = Programmers(long_said)
+    host.sizes = []
+    house = make(host)
+    house.runner.resources.toolbox = Toolbox({"run_python": Interpreter()})
+    panel = seats("h:a", "h:b", "h:c", price=Price(10.0, 10.0), context=4096)
+    handle = await house.start(
+        seats=panel, options={"rounds": 1}, tools=("run_python",), tool_turns=6, budget_usd=2.0
+    )
+    await handle.result()
+    log = await house.log(handle.run_id)
+    started = {(e.key, e.attempt): e for e in log if isinstance(e, CallStarted)}
+    finished = [e for e in log if isinstance(e, CallFinished)]
+    assert max(host.sizes) > 2000
+    assert max(host.sizes) + 16 <= 4096
+    assert any(e.cut > 0 for e in started.values())
+    for event in finished:
+        assert event.usage_flag is None
+        assert (event.cost_usd or 0) <= (started[event.key, event.attempt].reserved_usd or 0)

@@ -1,0 +1,42 @@
+"""What a run is made of: what is asked, over what is configured, over what holds by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pnyx.config.load import load
+from pnyx.run.resolve import build
+
+THREE_ROUNDS, ONE_ROUND, SIX_ROUNDS = 3, 1, 6
+
+
+@pytest.fixture
+def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings and no key, and a model file that is here."""
+    (tmp_path / "mine.gguf").write_bytes(b"GGUF")
+    monkeypatch.setenv("PNYX_MODELS", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("embedded")
+@pytest.mark.parametrize(
+    ("asked", "configured", "rounds"),
+    [
+        ({}, None, ONE_ROUND),
+        ({}, "4", 4),
+        ({"preset": "quick"}, "4", ONE_ROUND),
+        ({"preset": "deep"}, "4", SIX_ROUNDS),
+        ({"preset": "deep"}, None, SIX_ROUNDS),
+        ({"options": {"rounds": 2}}, "4", 2),
+        ({"panel": ["ollama:a*3"]}, None, THREE_ROUNDS),
+    ],
+)
+def test_the_default_panels_quick_form_yields_to_what_is_configured_and_both_to_what_is_asked(
+    monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], configured: str | None, rounds: int
+) -> None:
+    if configured:
+        monkeypatch.setenv("PNYX_CONSENSUS_ROUNDS", configured)
+    assert build(load(), "Why?", **asked).options["rounds"] == rounds

@@ -1,0 +1,85 @@
+"""Runners for tests: one process after another on one database, with a host that answers from a rule."""
+
+from __future__ import annotations
+
+from typing import Any
+from zlib import crc32
+
+import pytest
+
+from pnyx.config.schema import Settings
+from pnyx.core.events import Event, RunFinished
+from pnyx.protocols import get
+from pnyx.providers.base import Call
+from pnyx.run.handle import RunHandle
+from pnyx.run.limits import Limits
+from pnyx.run.runner import Runner
+from pnyx.run.spec import Spec
+from pnyx.store import Database, ledger
+from pnyx.store import runs as store
+from tests.support.panels import Host, Hosts, seats
+
+PANEL = seats("h:large", "h:mid", "h:small")
+
+
+def said(call: Call) -> str:
+    """Different words for every prompt, so that challenges never repeat themselves."""
+    mark = crc32(call.messages[-1].text.encode())
+    return " ".join(f"{call.model}{mark}{word}" for word in ("objects", "because", "evidence"))
+
+
+class House:
+    """One runner on one database, as a process has it; `again` is the next process."""
+
+    def __init__(self, database: Database, host: Host) -> None:
+        self.database, self.host = database, host
+        settings = Settings.model_validate(
+            {"providers": {"h": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1"}}}
+        )
+        self.runner = Runner(settings, database, Hosts(h=host))  # type: ignore[arg-type]
+
+    def again(self, host: Host) -> House:
+        return House(self.database, host)
+
+    async def start(self, **changes: Any) -> RunHandle:
+        return await self.runner.start(spec(**changes))
+
+    async def log(self, run_id: str) -> list[Event]:
+        return await self.database.read(lambda c: store.log(c, run_id))
+
+    async def stop(self) -> None:
+        """The end of the process: nothing more is written, the lease is left to lapse."""
+        for handle in list(self.runner._handles.values()):
+            handle.kill()
+            await handle.wait()
+
+
+async def die(house: House, handle: RunHandle) -> None:
+    """The end of the process that runs it."""
+    with pytest.raises(BaseException):  # noqa: B017, PT011 (the process ends)
+        await handle.result()
+    lapsed = {"worker": "elsewhere:1:1", "heartbeat_at": 0.0}
+    await house.database.write(lambda c: store.patch(c, handle.run_id, lapsed))
+
+
+def spec(**changes: Any) -> Spec:
+    limits = Limits(changes.pop("call_deadline_s", 30.0), 200, changes.pop("retries", 0))
+    options = get(changes.get("protocol", "consensus")).settle(changes.pop("options", {}))
+    given: dict[str, Any] = {"question": "Should we?", "protocol": "consensus", "seats": PANEL, **changes}
+    return Spec(limits=limits, options=options, **given)
+
+
+def well_formed(log: list[Event], finished: bool = True) -> None:
+    assert [e.seq for e in log] == list(range(1, len(log) + 1))
+    assert sum(isinstance(e, RunFinished) for e in log) == (1 if finished else 0)
+
+
+async def account_of(house: House, run_id: str) -> ledger.Account:
+    return await house.database.read(lambda c: ledger.read_account(c, f"run:{run_id}"))
+
+
+CONTRACT = [
+    *("run_id", "status", "protocol", "question", "answer", "final_answer", "confidence", "confidence_rule"),
+    *("rigor", "agreement", "consensus_reached", "dissent", "rounds", "converged", "stop_reason"),
+    *("seats", "dropped", "degraded", "usage", "elapsed_s", "detail"),
+]
