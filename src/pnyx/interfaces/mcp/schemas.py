@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from ...run.request import Asked, Body
-from ..http.schemas import GoOn, ProtocolBody, Recalled, ResultBody, Status
+from ..schemas import ProtocolBody, Recalled, ResultBody, ResumeOptions, Status
 
 __all__ = ["Ask", "Found", "Listing", "Named", "Nothing", "Protocols", "Resume", "Runs", "Show", "Sought"]
 
@@ -43,7 +43,7 @@ class Show(Named):
     """Also all that was said, as text."""
 
 
-class Resume(GoOn, Named, Waiting):
+class Resume(ResumeOptions, Named, Waiting):
     """Which run, and how to go on with it."""
 
 

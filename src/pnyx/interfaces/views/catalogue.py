@@ -1,4 +1,4 @@
-"""What can be asked for here, as every door lists it: protocols with their options, and models by name."""
+"""Protocols with their options, and models by name, as every interface lists them."""
 
 from __future__ import annotations
 

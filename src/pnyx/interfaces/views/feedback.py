@@ -36,7 +36,7 @@ def keep_feedback(
 
 
 def judgement(run_id: str, judged: Judged) -> dict[str, Any]:
-    """What doors tell of it. seats: what each said alone. answers: by model, the last seat of each."""
+    """The judgement as JSON. seats: what each said alone. answers: by model, the last seat of each."""
     return {
         "run_id": run_id,
         "result": judged.result,
