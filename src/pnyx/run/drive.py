@@ -22,7 +22,7 @@ from ..core.steps import All, Ask, Branch, Brief, Decision, Enter, Graph, Panel,
 from ..core.tool_calls import ToolResult
 from ..errors import Halted, NoQuorum, ScriptError, SeatAbsent
 
-__all__ = ["Performer", "Resolve", "Where", "drive"]
+__all__ = ["Resolve", "StepHandler", "Where", "drive"]
 
 T = TypeVar("T")
 GRACE_S = 2.0
@@ -38,7 +38,7 @@ class Where:
     round: int = 1
 
 
-class Performer(Protocol):
+class StepHandler(Protocol):
     """What carries out the leaves of the tree: calls, tools, phases and counts.
 
     close: the branches `late` of the parallel step at `key` were given up.
@@ -50,7 +50,7 @@ class Performer(Protocol):
 
     async def enter(self, key: str, step: Enter, where: Where) -> None: ...
 
-    async def tell(self, key: str, step: Tally, where: Where) -> None: ...
+    async def tally(self, key: str, step: Tally, where: Where) -> None: ...
 
     async def close(self, key: str, late: Sequence[int], where: Where) -> None: ...
 
@@ -63,16 +63,16 @@ async def drive(
     protocol: steps.Protocol,
     brief: Brief,
     panel: Panel,
-    performer: Performer,
+    handler: StepHandler,
     resolve: Resolve,
     path: str = "",
 ) -> Decision:
     """Run a protocol to its decision.
 
     Raises what the protocol let through: `SeatAbsent`, `NoQuorum`, `ScriptError` for a protocol that
-    awaits anything but its panel or comes to what is no decision, and whatever the performer raises.
+    awaits anything but its panel or comes to what is no decision, and whatever the handler raises.
     """
-    driver = _Driver(protocol, panel, performer, resolve)
+    driver = _Driver(protocol, panel, handler, resolve)
     decision = await driver.script(protocol.script(brief, panel), path, root=True)
     if (wrong := flaw(decision)) is not None:
         raise ScriptError(f"{protocol.name}: {wrong}")
@@ -81,9 +81,9 @@ async def drive(
 
 class _Driver:
     def __init__(
-        self, protocol: steps.Protocol, panel: Panel, performer: Performer, resolve: Resolve
+        self, protocol: steps.Protocol, panel: Panel, handler: StepHandler, resolve: Resolve
     ) -> None:
-        self.protocol, self.panel, self.performer, self.resolve = protocol, panel, performer, resolve
+        self.protocol, self.panel, self.handler, self.resolve = protocol, panel, handler, resolve
         self.where = Where(protocol.name)
 
     async def script(self, coroutine: Coroutine[Step[Any], Any, Any], path: str, root: bool = False) -> Any:
@@ -112,11 +112,11 @@ class _Driver:
     async def step(self, key: str, step: object, root: bool) -> Any:
         match step:
             case Ask():
-                return await self.performer.ask(key, step, self.where)
+                return await self.handler.ask(key, step, self.where)
             case Use():
-                return await self.performer.use(key, step, self.where)
+                return await self.handler.use(key, step, self.where)
             case Tally():
-                return await self.performer.tell(key, step, self.where)
+                return await self.handler.tally(key, step, self.where)
             case All(branches, quorum, enough):
                 return await self.all(key, branches, quorum, enough)
             case Graph(nodes, quorum):
@@ -124,12 +124,12 @@ class _Driver:
             case Run(name, brief):
                 inner, settled = self.resolve(name, brief)
                 return await drive(
-                    inner, settled, self.panel, self.performer, self.resolve, f"{key}/{inner.name}"
+                    inner, settled, self.panel, self.handler, self.resolve, f"{key}/{inner.name}"
                 )
             case Enter() if root:
                 self.protocol.phases.check(self.where.phase, step.phase, step.facts)
                 self.where = Where(self.protocol.name, step.phase, step.round)
-                return await self.performer.enter(key, step, self.where)
+                return await self.handler.enter(key, step, self.where)
             case Enter():
                 raise ScriptError(f"{self.protocol.name}: a parallel branch may not change the phase")
         raise ScriptError(
@@ -151,7 +151,7 @@ class _Driver:
         running = [self.branch(f"{key}.{i}", branch) for i, branch in enumerate(branches)]
         results = await _together(running, enough)
         if late := [i for i, result in enumerate(results) if isinstance(result, _Late)]:
-            await self.performer.close(key, late, self.where)
+            await self.handler.close(key, late, self.where)
         return self._quorate([r for r in results if not isinstance(r, Exception)], quorum, len(branches))
 
     async def graph(

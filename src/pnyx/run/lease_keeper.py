@@ -99,4 +99,4 @@ class LeaseKeeper:
                 stopped = await self._database.read(lambda c: store.stopped(c, self._name))
                 for run_id, how in stopped.items():
                     if run_id in self._handles:
-                        self._handles[run_id].stop(how)
+                        self._handles[run_id].context.stop_requests.request(how)
