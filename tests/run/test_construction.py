@@ -14,13 +14,11 @@ def test_no_module_of_run_sets_an_attribute_of_another_object() -> None:
     wrong = []
     for path in sorted((PACKAGE / "run").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            match node:
-                case ast.Assign(targets=targets):
-                    pass
-                case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
-                    targets = [target]
-                case _:
-                    continue
+            targets: list[ast.expr] = []
+            if isinstance(node, ast.Assign):
+                targets = node.targets
+            elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+                targets = [node.target]
             for target in targets:
                 if isinstance(target, ast.Attribute):
                     owner = ast.unparse(target.value)

@@ -112,7 +112,7 @@ class RunResources:
 
 
 class _Gates(dict[str, Gate]):
-    """One gate per provider, made when it is first needed."""
+    """One gate per configured provider, made when first needed; an unknown provider is an error."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
