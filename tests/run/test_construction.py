@@ -23,7 +23,7 @@ def test_no_module_of_run_sets_an_attribute_of_another_object() -> None:
                 if isinstance(target, ast.Attribute):
                     owner = ast.unparse(target.value)
                     if owner != "self" and (path.name, owner) not in OWN:
-                        wrong.append(f"{path.name}:{node.lineno} sets {ast.unparse(target)}")
+                        wrong.append(f"{path.name}:{target.lineno} sets {ast.unparse(target)}")
     assert not wrong, "\n".join(wrong)
 
 

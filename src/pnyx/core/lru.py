@@ -43,7 +43,7 @@ class LRU(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """The value of `key`, or None; nothing is made."""
-        return self[key] if key in self else None
+        return self[key] if key in self._entries else None
 
     def __contains__(self, key: object) -> bool:
         return key in self._entries
