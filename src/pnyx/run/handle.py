@@ -35,7 +35,7 @@ class RunHandle:
 
     spent_s: seconds that earlier processes worked on it. gives_back: whether it waits for another worker,
     instead of being paused, when this process stops. lost: requests of an earlier process whose outcome is
-    unknown.
+    unknown. began_at: when this process began with it, in seconds of its monotonic clock.
     """
 
     def __init__(self, context: RunContext, *, spent_s: float = 0.0, gives_back: bool = False) -> None:
@@ -43,7 +43,8 @@ class RunHandle:
         self.gives_back = gives_back
         self.lost: list[CallStarted] = []
         self._spent_s = spent_s
-        self._began = time.monotonic()
+        self.began_at = time.monotonic()
+        self._kill_reason = ""
         self._task: asyncio.Task[Result] | None = None
         self._cancelled = self._started = self._ending = False
         context.stop_requests.subscribe(self._obey)
@@ -125,7 +126,7 @@ class RunHandle:
         if self._task is not None:
             self.context.halt.request(Interrupted(f"interrupted; `pnyx resume {self.run_id}` goes on"))
 
-    def kill(self) -> None:
+    def kill(self, reason: str = "stopped at once") -> None:
         """Stop at once. What is in flight counts as unknown when the run is resumed."""
         if not self._started:
             # A task that is cancelled before its first step never takes it, and could say nothing of it.
@@ -133,6 +134,7 @@ class RunHandle:
         # Once, and not while the last words are being written: those must be written exactly once.
         elif self._task is not None and not self._ending:
             self._ending = True
+            self._kill_reason = reason
             self._task.cancel()
 
     def cancel(self) -> None:
@@ -172,7 +174,7 @@ class RunHandle:
         except asyncio.CancelledError:
             if self._cancelled:
                 return await self.end_cancelled()
-            return await self._pause(Interrupted("stopped at once"))
+            return await self._pause(Interrupted(self._kill_reason))
         except Diverged as exc:
             await self._pause(exc)
             raise
@@ -251,4 +253,4 @@ class RunHandle:
         )
 
     def _elapsed(self) -> float:
-        return round(self._spent_s + time.monotonic() - self._began, 3)
+        return round(self._spent_s + time.monotonic() - self.began_at, 3)
