@@ -22,7 +22,7 @@ from pnyx.run.result import Result
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.panels import Host, Killed, caller, fresh, seats
+from tests.support.panels import Host, Killed, fresh, performer, seats
 from tests.support.processes import House
 
 SEATS = seats("h:large", "h:mid", "h:small")
@@ -47,15 +47,14 @@ def rule(call: Call) -> str:
 
 async def attempt(name: str, options: dict[str, Any], database: Database, host: Host) -> Decision:
     page = get(name)
-    made = await caller(database, host, SEATS)
-    made.limits = LIMITS
+    made = await performer(database, host, SEATS, limits=LIMITS)
 
     def resolve(inner: str, brief: Brief) -> tuple[Protocol, Brief]:
         raise AssertionError(f"{name} runs no {inner}")
 
     brief = Brief("How many?", "2026-01-02", page.settle(options))
     decision = await drive(page, brief, Panel(SEATS, seed=3, salt="s"), made, resolve)
-    await made.journal.append()
+    await made.context.journal.append()
     return decision
 
 

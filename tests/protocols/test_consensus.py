@@ -188,7 +188,7 @@ def test_framings_go_round_flaw_alternative_risk_advocate() -> None:
     assert framings == ["flaw", "alternative", "risk", "advocate", "flaw"]
 
 
-def test_flattering_challenges_are_flagged_and_leave_confidence_and_dissent() -> None:
+def test_flattering_challenges_are_flagged_and_leave_rigor() -> None:
     run = Driven(words("Great answer! I fully agree with all of it.", OTHER), rounds=1)
     decision = run.decide()
     assert decision.rigor == 0.75

@@ -24,7 +24,7 @@ from pnyx.run.result import Result
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.panels import Host, Killed, caller, fresh, seats
+from tests.support.panels import Host, Killed, fresh, performer, seats
 from tests.support.processes import House
 
 SEATS = seats("h:large", "h:mid", "h:small")
@@ -95,10 +95,9 @@ def spec(name: str, options: dict[str, Any], given: tuple[Given, ...]) -> Spec:
 
 
 async def attempt(run: Spec, database: Database, host: Host) -> Decision:
-    made = await caller(database, host, SEATS)
-    made.limits = LIMITS
+    made = await performer(database, host, SEATS, limits=LIMITS)
     decision = await drive(run.page, run.brief, run.panel, made, run.resolve)
-    await made.journal.append()
+    await made.context.journal.append()
     return decision
 
 

@@ -24,8 +24,8 @@ from pnyx.interfaces.views.records import read_run
 from pnyx.protocols import get
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
+from pnyx.run.context import RunContext
 from pnyx.run.limits import Gate, Limits
-from pnyx.run.performer import Caller
 from pnyx.run.result import Result, exit_code
 from pnyx.run.runner import CANCEL_TRIES
 from pnyx.store import ledger
@@ -138,7 +138,7 @@ async def test_who_only_tried_to_take_a_run_takes_nothing_from_who_has_it(make: 
     house.runner._keeper.let_go(handle.run_id, [])
     elsewhere = {"worker": "elsewhere:1:1"}
     await house.database.write(lambda c: store.patch(c, handle.run_id, elsewhere))
-    house.runner._keeper.let_go(handle.run_id, [again.caller.journal.epoch])
+    house.runner._keeper.let_go(handle.run_id, [again.context.journal.epoch])
     await _let_go(house)
     row = await house.database.read(lambda c: store.find(c, handle.run_id))
     assert (row.status, row.worker) == ("running", "elsewhere:1:1")
@@ -322,7 +322,7 @@ async def test_a_run_that_was_taken_and_not_begun_is_given_back_whatever_went_wr
     house = make(Host(said))
     handle = await house.start(options={"rounds": 1}, budget_usd=1e-9)
     await handle.result()
-    monkeypatch.setattr(Caller, "write_off", lambda self: 1 / 0)
+    monkeypatch.setattr(RunContext, "write_off", lambda self: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         await house.runner.resume(handle.run_id)
     monkeypatch.undo()

@@ -66,13 +66,13 @@ async def test_no_token_comes_after_the_reply_that_it_is_of(
 ) -> None:
     house = make(Host(said))
     handle = await house.start(options={"rounds": 1})
-    read = handle.database.read
+    read = house.database.read
 
     async def late(work: Callable[[Connection], Any]) -> Any:
         await handle.wait()  # all is said, and written, before the log is read
         return await read(work)
 
-    monkeypatch.setattr(handle.database, "read", late)
+    monkeypatch.setattr(house.database, "read", late)
     watched = [event async for event in handle.events(tokens=True)]
     monkeypatch.undo()
     assert watched == await house.log(handle.run_id)
@@ -208,7 +208,7 @@ async def test_a_run_has_its_own_tools_and_none_that_another_run_opened(
     house = make(Host(said))
     house.runner.resources.toolbox = Toolbox({"read_file": object()})  # type: ignore[dict-item]
     handle = await house.start(options={"rounds": 1})
-    assert dict(handle.caller.toolbox.tools) == {}
+    assert dict(handle.context.toolbox.tools) == {}
     await handle.result()
 
 

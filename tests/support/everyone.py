@@ -71,7 +71,7 @@ class Sitting:
         answer = f"{said}\nFinal answer: {value}"
         match phase:
             case "challenge":
-                return f"Great answer, I fully agree. {said}" if self.agreed else said
+                return f"Great answer, I fully agree: {self.marks[-1]}." if self.agreed else said
             case "vote" if ask.schema is not None:
                 return self._ballot(seat, said)
             case "confirm":

@@ -17,7 +17,7 @@ from ..core.convergence import overlap
 from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
-from ..core.sycophancy.detect import flatters
+from ..core.sycophancy.detect import flatters, has_objection
 from ..core.text import Material
 from ..prompts import load
 from .shared.challenge import challenged
@@ -84,8 +84,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
     await panel.enter("complete", n, answer, converged=converged, committed=n, rounds=rounds)
 
     flagged = [flatters(c.text) for c in challenges]
-    genuine = [c for c, flattery in zip(challenges, flagged, strict=True) if not flattery]
-    rigor = 0.5 + 0.5 * len(genuine) / len(challenges)
+    rigor = 0.5 + 0.5 * flagged.count(None) / len(challenges)
     kind, spoke = brief.options["kind"], {r.seat for r in (proposal, revision, *challenges)}
     return Decision(
         answer=answer,
@@ -94,7 +93,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         confidence=min(rigor, CAPS.get(kind, 1.0)) if len(spoke) > 1 else None,
         confidence_rule=None if len(spoke) < 2 else f"rigor capped for {kind} questions" if kind else "rigor",
         rigor=rigor,
-        dissent=tuple(Dissent(c.seat.label, c.seat.model, c.text) for c in genuine),
+        dissent=_dissent(challenges, flagged),
         rounds=n,
         consensus_reached=converged,
         converged=converged,
@@ -105,6 +104,13 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
 
 def _shown(challenges: Sequence[Reply]) -> list[Material]:
     return [Material(c.seat.label, c.text) for c in challenges]
+
+
+def _dissent(challenges: Sequence[Reply], flagged: Sequence[str | None]) -> tuple[Dissent, ...]:
+    """The challenges that object. Praise costs one its weight in rigor, but not the objection behind it."""
+    pairs = zip(challenges, flagged, strict=True)
+    objecting = [challenge for challenge, praise in pairs if not praise or has_objection(challenge.text)]
+    return tuple(Dissent(one.seat.label, one.seat.model, one.text) for one in objecting)
 
 
 def _told(challenge: Reply, flagged: str | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection
@@ -20,7 +21,6 @@ from ..core.events import (
     Event,
     PhaseEntered,
     SeatDropped,
-    Token,
     ToolCalled,
     VoteTallied,
 )
@@ -34,6 +34,33 @@ CLOSED = "closed"
 """The rule of a count that was closed before everyone had answered."""
 Outcome = CallFinished | CallFailed
 Done = Outcome | ToolCalled
+
+
+@dataclass(eq=False)
+class _Unit:
+    """What is committed at once. order: it may write buffered events below this number."""
+
+    order: int
+    written: list[Event] = field(default_factory=list)
+    future: asyncio.Future[Any] | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was rolled back for good."""
+        future = self.future
+        return future is not None and future.done() and (future.cancelled() or future.exception() is not None)
+
+
+@dataclass(eq=False)
+class _Buffered:
+    """An event that waits for a unit. order: its place among buffered events. unit: which writes it."""
+
+    event: Event
+    order: int
+    unit: _Unit | None = None
+
+    def is_free_for(self, unit: _Unit) -> bool:
+        return self.unit is None or self.unit is unit or self.unit.refused
 
 
 class Journal:
@@ -68,7 +95,8 @@ class Journal:
         self._outcomes: dict[str, Done] = {}
         self._entered: set[str] = set()
         self._closed: set[str] = set()
-        self._buffer: list[Event] = []
+        self._buffer: list[_Buffered] = []
+        self._order = 0
         self._failure: BaseException | None = None
         self._queued = 0
         for event in past:
@@ -110,8 +138,9 @@ class Journal:
         return any(within(key, branch) for branch in self._closed)
 
     def later(self, event: Event) -> None:
-        """Record `event` with the next append: for what a replay would find again by itself."""
-        self._buffer.append(event)
+        """Record `event` with the next unit that commits: for what a replay would find again by itself."""
+        self._buffer.append(_Buffered(event, self._order))
+        self._order += 1
         self._read(event)
 
     async def append(
@@ -126,15 +155,11 @@ class Journal:
         """
         if self._failure is not None:
             raise self._failure
-        owed = tuple(self._buffer)
-        try:
-            await self._submit(batch, batch, ledger, columns)
-        except Exception:
-            self._buffer[:0] = owed
-            raise
+        # The unit is carried out even if whoever waits for it is cancelled.
+        await asyncio.shield(self._submit(batch, batch, ledger, columns))
 
     async def settled(self) -> None:
-        """Until all that was queued is committed: an intent is in flight, and known, from then on."""
+        """Wait until all that was queued is committed: an intent is in flight, and known, from then on."""
         if self._queued:
             await self.append()
 
@@ -159,31 +184,44 @@ class Journal:
         ledger: Callable[[Connection], None] | None,
         columns: Mapping[str, Any] | None,
     ) -> asyncio.Future[Any]:
-        pending = (*self._buffer, *batch)
-        self._buffer.clear()
+        unit = _Unit(self._order)
 
         def work(connection: Connection) -> tuple[int, str | None]:
             if ledger is not None:
                 ledger(connection)
-            return store.append(connection, self.run_id, self.epoch, pending, columns)
-
-        self._queued += 1
+            # Which buffered events are still unwritten is known only now: an earlier unit that was
+            # refused has left its own to this one. The order in the journal is the order of cause.
+            unit.written = [*self._claim(unit), *batch]
+            return store.append(connection, self.run_id, self.epoch, unit.written, columns)
 
         def committed(result: tuple[int, str | None]) -> None:
-            self._queued -= 1
             self.seq, stop = result
+            self._buffer = [buffered for buffered in self._buffer if buffered.unit is not unit]
             for event in unread:
                 self._read(event)
-            for seq, event in enumerate(pending, self.seq - len(pending) + 1):
+            for seq, event in enumerate(unit.written, self.seq - len(unit.written) + 1):
                 self._publish(event, seq)
             if stop:
                 self._on_stop(stop)
 
-        return self.database.submit(work, committed)
+        def ended(_: object) -> None:
+            self._queued -= 1
 
-    def show(self, token: Token) -> None:
-        """Publish what is never stored."""
-        self._publish(token, None)
+        self._queued += 1
+        unit.future = self.database.submit(work, committed)
+        unit.future.add_done_callback(ended)
+        return unit.future
+
+    def _claim(self, unit: _Unit) -> list[Event]:
+        """The buffered events that `unit` writes: those from before it that no other unit is writing.
+
+        Runs in the writer's thread, once for each try to commit; the event loop only adds to the buffer
+        meanwhile.
+        """
+        claimed = [b for b in self._buffer[:] if b.order < unit.order and b.is_free_for(unit)]
+        for buffered in claimed:
+            buffered.unit = unit
+        return [buffered.event for buffered in claimed]
 
     def _read(self, event: Event) -> None:
         self._observe(event)

@@ -14,11 +14,12 @@ from string import ascii_lowercase, ascii_uppercase
 
 from ..regex import regex
 from .hedges import HEDGED, NEGATED, PERFORMED, REVERSED, UNDENIED
+from .objection import APPROVES, CONCESSION, DENIED, EMPTY, NOT_ONLY, OBJECTS, PARTIAL, TURN
 from .plain import INVISIBLE, plain
-from .praise import CONCEDED, PRAISE
+from .praise import ASSENT, CONCEDED, PRAISE
 from .refusal import DECLINES, PADDING, POLICY, SUBSTANCE
 
-__all__ = ["flatters", "opening", "refusal", "silent"]
+__all__ = ["flatters", "has_objection", "opening", "refusal", "silent"]
 
 _OPENING = 200
 _CONTEXT = 200
@@ -30,7 +31,7 @@ _RULE = regex(
     r"(?:(?!\b(?:but|though|although|yet|while)\b)[^.;])*?"
     r"\b(?:would|should|must|needs?|could|will|has to|have to|requires?|ought)\b"
 )
-_STOP = regex(r"[.!?]+(?!\w)|[\n\u3002\uff01]+")
+_STOP = regex(r"[.!?]+(?!\w)|\n+")
 _HEADING = regex(
     r"(?!(?:[^:\n]*[^:\n\w])?(?:says?|claims?|calls?|reads?|states?|argues?|writes?|missing|lacks?|needs?|needed"
     r"|should|would|not|no|never|better|instead|wrong|without)\b)"
@@ -42,6 +43,11 @@ _DECLINES, _PADDING = regex(DECLINES), regex(PADDING)
 _POLICY, _SUBSTANCE = regex(POLICY), regex(SUBSTANCE)
 _HEDGED, _PERFORMED = regex(HEDGED), regex(PERFORMED)
 _NEGATED, _REVERSED, _UNDENIED = regex(NEGATED), regex(REVERSED), regex(UNDENIED)
+_CONCESSION, _AGAINST, _NOT_ONLY = regex(CONCESSION), regex(TURN), regex(NOT_ONLY)
+_OBJECTS, _DENIED, _APPROVES = regex(OBJECTS), regex(DENIED), regex(APPROVES)
+_PARTIAL, _EMPTY = regex(PARTIAL), regex(EMPTY)
+_PART = regex(r"\s*;\s*")
+_ASIDE = regex(r"[,:(\u2013\u2014]|\s-\s|\band (?=(?:one|two|an?|some|no)\b)")
 _VISIBLE = regex(rf"[^\s{INVISIBLE}]")
 
 _LOWER = str.maketrans(f"{ascii_uppercase}ÃÉÓ\u0130\u0131\u017f\u212a", f"{ascii_lowercase}ãéóiisk")
@@ -64,7 +70,7 @@ class _Wordings:
             yield self._patterns[number]
 
 
-_CONCEDED, _PRAISE = _Wordings(CONCEDED), _Wordings(PRAISE)
+_CONCEDED, _PRAISE, _ASSENT = _Wordings(CONCEDED), _Wordings(PRAISE), _Wordings(ASSENT)
 
 
 def opening(text: str) -> str:
@@ -74,9 +80,14 @@ def opening(text: str) -> str:
 
 def flatters(text: str) -> str | None:
     """The praise or agreement that `text` opens with, or None."""
-    said = _QUOTED.sub(lambda quote: "\u2026" * len(quote[0]), plain(text))[: _OPENING + _CONTEXT]
+    said = _unquoted(plain(text))[: _OPENING + _CONTEXT]
     heading = _HEADING.match(said)
     return _scan(said) or (_scan(said[heading.end() :]) if heading else None)
+
+
+def _unquoted(text: str) -> str:
+    """`text` with every quotation blanked out, character for character."""
+    return _QUOTED.sub(lambda quote: "\u2026" * len(quote[0]), text)
 
 
 def _scan(said: str) -> str | None:
@@ -113,6 +124,66 @@ def _meant(sentence: str, match: re.Match[str], first: bool) -> bool:
     if _HEDGED.search(_PERFORMED.sub("", clause).strip()):
         return False
     return clause.endswith(",") or not _NEGATED.search(clause)
+
+
+def has_objection(text: str) -> bool:
+    """Whether `text`, which may open with praise, says anything besides praise, agreement and refusal.
+
+    A clause without praise is an objection when it contradicts something. One that only states something is
+    too, unless the writer agrees without limits: it then gives grounds for the agreement.
+    """
+    said = plain(text).translate(_LOWER)
+    sentences = [found[0].strip(" ([-@'") for found in _SENTENCE.finditer(said)]
+    sentences = [sentence for sentence in sentences if not _empty(sentence.rstrip(".!? "))]
+    agrees = any(_agrees(_unquoted(sentence)) for sentence in sentences)
+    return any(_objects(*clause, agrees) for sentence in sentences for clause in _clauses(sentence))
+
+
+def _agrees(sentence: str) -> bool:
+    """Whether a sentence agrees without limits."""
+    if len(sentence) > _OPENING + _CONTEXT or _PARTIAL.search(sentence):
+        return False
+    return any(
+        match and _meant(sentence, match, True)
+        for pattern in _ASSENT.cued(sentence)
+        for match in [pattern.search(sentence)]
+    ) or any(pattern.search(sentence) for pattern in _CONCEDED.cued(sentence))
+
+
+def _empty(sentence: str) -> bool:
+    """Whether a sentence declines, or is what stands around a refusal."""
+    return _declines(sentence) or bool(_PADDING.fullmatch(sentence) and not _substantial(sentence))
+
+
+def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:
+    """The clauses of a sentence, and whether each one turns against what stands before it."""
+    conceded = _CONCESSION.match(sentence)
+    if conceded:
+        yield conceded[0].rstrip(", "), False
+        sentence = sentence[conceded.end() :]
+    for number, part in enumerate(_PART.split(sentence)):
+        first, *others = [part] if _NOT_ONLY.search(part) else _AGAINST.split(part)
+        yield first, bool(conceded) and not number
+        yield from ((clause, True) for clause in others)
+
+
+def _objects(clause: str, turned: bool, agrees: bool) -> bool:
+    words = _EMPTY.sub(" ", clause).split()
+    if not words or _empty(clause.rstrip(".!? ")):
+        return False
+    if len(clause) > _OPENING + _CONTEXT:
+        return True  # nobody's praise is of such a length
+    praise = _praise(_unquoted(clause), len(clause), True)
+    if praise:
+        aside = _ASIDE.search(clause, praise.end())
+        return bool(aside and _OBJECTS.search(_DENIED.sub(" ", clause[aside.end() :])))
+    bare = _DENIED.sub(" ", clause)
+    if _OBJECTS.search(bare):
+        return True
+    if bare != clause or (not turned and (agrees or _APPROVES.search(clause))):
+        return False
+    # A clause in a script without spaces is one word.
+    return turned or len(words) > 1 or not words[0].isascii()
 
 
 def refusal(text: str) -> bool:

@@ -29,6 +29,11 @@ _QUOTES = str.maketrans(
     dict.fromkeys("\u2018\u2019\u201b\u02bc\u02b9\u2032\u00b4\u0060\ua78c", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033«»‹›「」『』〝〞", '"')
 )
+_STOPS = str.maketrans(
+    dict.fromkeys("\u3002\uff61\u06d4\u0964\u0965\u1362", ". ")
+    | {"\uff01": "! ", "\uff1f": "? ", "\u061f": "? ", "\uff1b": "; ", "\u061b": "; "}
+)
+"""Marks that end a sentence in scripts that put no space behind them, or whose marks are not ASCII's."""
 
 # `re` skips to a character that a match begins with, but tries everywhere what begins by looking behind.
 _CODE = regex(r"(`(?<!\w`)`*)(?!`)([^`\n]+)\1(?!\w)")
@@ -76,7 +81,7 @@ def plain(text: str) -> str:
     """The beginning of `text`, some thousand characters; quoted blocks are left out, line ends are kept."""
     shown = _SHOWN.search(text)
     text = text[shown.start() : shown.start() + _LONGEST] if shown else ""
-    read = lines(text)
+    read = lines(text if text.isascii() else text.translate(_STOPS))
     # A reply that is all quotation says what is in it.
     text = "\n".join(line.text for line in read if not line.quoted).strip() or "\n".join(q.text for q in read)
     text = html.unescape(text)

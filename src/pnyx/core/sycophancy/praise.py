@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .esteem import CALM, GREAT, LISTED, MILD, SOUND, STRONG, VALUED, VERY
 
-__all__ = ["CONCEDED", "PRAISE"]
+__all__ = ["ASSENT", "CONCEDED", "PRAISE"]
 
 _ARTIFACT = (
     r"(?:answer|response|reply|proposal|analys[ei]s|argument|assessment|review|summary|overview"
@@ -250,7 +250,7 @@ _WORK = (
         r"|\bthought (?:this|it) through\b|\ba lot going for it\b|\bfull marks\b|^(?:10/10|5/5|100/100|a\+)",
     ),
 )
-_ASSENT = (
+ASSENT = (
     # "I agree", "Agreed.", "I'm fully on board"
     (
         "agree|concur",
@@ -290,6 +290,7 @@ _ASSENT = (
         rf"|{CALM})(?: {_FILLER}{_NOUN})?{_PREDICATE_ENDS}",
     ),
 )
+"""Ways to agree."""
 _THANKS = (
     # "Thank you for …", "I appreciate", "Love the structure"
     (
@@ -342,7 +343,7 @@ _THANKS = (
     ),
     ("\U0001f44d|\U0001f44f|\U0001f4af|\U0001f64c", r"[\U0001f44d\U0001f44f\U0001f4af\U0001f64c]"),
 )
-PRAISE = _WORK + _ASSENT + _THANKS
+PRAISE = _WORK + ASSENT + _THANKS
 """Ways to praise, to agree and to thank.
 
 Group `article`: the phrase may turn out to be the subject of a rule. Group `pronoun`: what it stands

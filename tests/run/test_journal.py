@@ -1,0 +1,124 @@
+"""The order in a run's journal is the order of cause, whatever is refused on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Connection
+
+from pnyx.core.events import Event, PhaseEntered, VoteTallied
+from pnyx.errors import OutOfBudget
+from pnyx.run.journal import Journal
+from pnyx.run.limits import Limits, now
+from pnyx.run.spec import Spec
+from pnyx.store import Database
+from pnyx.store import runs as store
+from tests.support.panels import seats
+
+RUN = "journal"
+
+
+def refuse(_: Connection) -> None:
+    raise OutOfBudget("the budget is too small")
+
+
+async def journal_in(folder: Path) -> Journal:
+    database = await Database.open(folder / "pnyx.db")
+    spec = Spec(question="Why?", protocol="voting", seats=seats("lab:a"), limits=Limits(30.0, 100, 0))
+    row = store.RunRow.new(RUN, "local", now(), "voting", "Why?", spec.to_json(), worker="w")
+    await database.write(lambda connection: store.create(connection, row))
+    return Journal(database, RUN, row.epoch)
+
+
+def phase(n: int) -> Event:
+    return PhaseEntered(key=f"/{n}", time=now(), protocol="voting")
+
+
+def count(n: int) -> Event:
+    return VoteTallied(key=f"/{n}", time=now(), rule="plurality", tally={})
+
+
+async def keys(journal: Journal) -> list[int]:
+    log = await journal.database.read(lambda connection: store.log(connection, RUN))
+    assert [event.seq for event in log] == list(range(1, len(log) + 1))
+    return [
+        int(event.key.removeprefix("/")) for event in log if isinstance(event, PhaseEntered | VoteTallied)
+    ]
+
+
+async def test_what_a_refused_unit_leaves_comes_before_the_unit_behind_it(tmp_path: Path) -> None:
+    journal = await journal_in(tmp_path)
+    journal.later(phase(1))
+    refused = asyncio.create_task(journal.append(count(2), ledger=refuse))
+    await asyncio.sleep(0)
+    journal.later(phase(3))
+    await asyncio.gather(refused, journal.append(count(4)), return_exceptions=True)
+    journal.later(phase(5))
+    await journal.append()
+    assert await keys(journal) == [1, 3, 4, 5]
+    await journal.database.close()
+
+
+async def test_after_a_refused_unit_nothing_is_queued(tmp_path: Path) -> None:
+    journal = await journal_in(tmp_path)
+    written = 0
+    submit = journal.database.submit
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal written
+        written += 1
+        return submit(*arguments)
+
+    journal.database.submit = counted  # type: ignore[method-assign, assignment]
+    await asyncio.gather(journal.append(count(1), ledger=refuse), return_exceptions=True)
+    assert written == 1
+    await journal.settled()
+    await journal.settled()
+    assert written == 1
+    await journal.database.close()
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["later", "append", "refused append", "post", "turn"]), st.integers(0, 2)),
+    max_size=30,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_the_stored_order_is_the_order_of_cause(steps: list[tuple[str, int]]) -> None:
+    """What one task does after another is stored in that order; refused events are not stored at all."""
+
+    async def play(folder: Path) -> None:
+        journal = await journal_in(folder)
+        expected: list[int] = []
+        tasks: list[asyncio.Task[None]] = []
+        for n, (step, turns) in enumerate(steps):
+            match step:
+                case "later":
+                    journal.later(phase(n))
+                case "append":
+                    tasks.append(asyncio.create_task(journal.append(count(n))))
+                    # Its place is where it is queued: the task has to take its first step.
+                    await asyncio.sleep(0)
+                case "refused append":
+                    tasks.append(asyncio.create_task(journal.append(count(n), ledger=refuse)))
+                    await asyncio.sleep(0)
+                case "post":
+                    journal.post(count(n))
+            if step in ("later", "append", "post"):
+                expected.append(n)
+            for _ in range(turns * 4):
+                await asyncio.sleep(0)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await journal.append()
+        assert await keys(journal) == expected
+        await journal.database.close()
+
+    with TemporaryDirectory() as folder:
+        asyncio.run(play(Path(folder)))
