@@ -1,6 +1,6 @@
 """The lease of a process on its runs: renewed while they go on, given back where one cannot.
 
-A process may continue a run until `LEASE_S` after the last renewal that succeeded, by its own monotonic clock.
+A process may continue a run until `LEASE_S` after the last renewal that succeeded, by its monotonic clock.
 Whatever keeps it from renewing the lease, it then interrupts the run itself: it sends nothing more. Should
 another process have taken the run over already, the run's epoch refuses every write of this one.
 """
