@@ -32,7 +32,7 @@ async def test_a_failure_to_renew_stops_the_run_and_says_so(
     def broken(*_: Any) -> None:
         raise failure
 
-    house = make(Host(said, pause=30.0))
+    house = make(Host(said, pause=1.2))
     monkeypatch.setattr(store, "beat", broken)
     handle = await house.start(options={"rounds": 1})
     async with asyncio.timeout(10):
@@ -70,7 +70,7 @@ async def test_a_failure_that_passes_stops_nothing(
 async def test_a_renewal_that_hangs_is_a_failure(
     make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = make(Host(said, pause=30.0))
+    house = make(Host(said, pause=1.2))
     handle = await house.start(options={"rounds": 1})
     read = house.database.read
 

@@ -93,7 +93,7 @@ class _Driver:
         self.where = Where(protocol.name)
 
     async def script(self, coroutine: Coroutine[Step[Any], Any, Any], path: str, root: bool = False) -> Any:
-        """Send a script the result of each step until it returns. Only `SeatAbsent` and `NoQuorum` reach it."""
+        """Send a script each result until it returns; only `SeatAbsent` and `NoQuorum` reach it."""
         value: Any = None
         error: Exception | None = None
         position = 0

@@ -44,7 +44,6 @@ class RunHandle:
         self.lost: list[CallStarted] = []
         self._spent_s = spent_s
         self.began_at = time.monotonic()
-        self._kill_reason = ""
         self._task: asyncio.Task[Result] | None = None
         self._cancelled = self._started = self._ending = False
         context.stop_requests.subscribe(self._obey)
@@ -121,12 +120,12 @@ class RunHandle:
         if self._task is not None:
             await asyncio.wait([self._task])
 
-    def interrupt(self) -> None:
+    def interrupt(self, reason: str = "interrupted") -> None:
         """Send nothing more; end when what is in flight has been recorded."""
         if self._task is not None:
-            self.context.halt.request(Interrupted(f"interrupted; `pnyx resume {self.run_id}` goes on"))
+            self.context.halt.request(Interrupted(f"{reason}; `pnyx resume {self.run_id}` goes on"))
 
-    def kill(self, reason: str = "stopped at once") -> None:
+    def kill(self) -> None:
         """Stop at once. What is in flight counts as unknown when the run is resumed."""
         if not self._started:
             # A task that is cancelled before its first step never takes it, and could say nothing of it.
@@ -134,7 +133,6 @@ class RunHandle:
         # Once, and not while the last words are being written: those must be written exactly once.
         elif self._task is not None and not self._ending:
             self._ending = True
-            self._kill_reason = reason
             self._task.cancel()
 
     def cancel(self) -> None:
@@ -174,7 +172,7 @@ class RunHandle:
         except asyncio.CancelledError:
             if self._cancelled:
                 return await self.end_cancelled()
-            return await self._pause(Interrupted(self._kill_reason))
+            return await self._pause(Interrupted("stopped at once"))
         except Diverged as exc:
             await self._pause(exc)
             raise

@@ -1,8 +1,8 @@
 """The lease of a process on its runs: renewed while they go on, given back where one cannot.
 
-A process may write a run until `LEASE_S` after the last renewal that succeeded, by its own monotonic clock.
-Whatever keeps it from renewing the lease, it then stops the run itself. Should another process have taken the
-run over already, the run's epoch refuses every write of this one.
+A process may continue a run until `LEASE_S` after the last renewal that succeeded, by its monotonic clock.
+Whatever keeps it from renewing the lease, it then interrupts the run itself: it sends nothing more. Should
+another process have taken the run over already, the run's epoch refuses every write of this one.
 """
 
 from __future__ import annotations
@@ -129,12 +129,12 @@ class LeaseKeeper:
         self._failure = failure
 
     def _stop_lapsed(self) -> None:
-        """Stop the runs whose lease may have run out: another process may write them now."""
+        """Interrupt the runs whose lease may have run out: another process may take them over now.
+
+        Calls in flight are still recorded if nobody has; the epoch decides. They are paid for.
+        """
         lapsed = time.monotonic() - LEASE_S
         for handle in list(self._handles.values()):
             if max(self._renewed_at, handle.began_at) < lapsed:
                 why = self._failure or "no reason known"
-                handle.kill(
-                    f"its lease could not be renewed for {LEASE_S:g} s ({why}); "
-                    f"`pnyx resume {handle.run_id}` goes on"
-                )
+                handle.interrupt(f"its lease could not be renewed for {LEASE_S:g} s ({why})")
