@@ -23,7 +23,7 @@ from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
 from tests.support.panels import Host, Killed, fresh, performer, seats
-from tests.support.processes import House
+from tests.support.processes import Node
 
 SEATS = seats("h:large", "h:mid", "h:small")
 LIMITS = Limits(30.0, 200, 0, seed=7)
@@ -106,9 +106,9 @@ async def finish(
     spec = Spec(
         question="How many?", protocol=name, seats=panel, limits=LIMITS, options=page.settle(options), seed=3
     )
-    house = House(database, host)
-    result = await (await house.runner.start(spec)).result()
-    await house.runner.close()
+    node = Node(database, host)
+    result = await (await node.runner.start(spec)).result()
+    await node.runner.close()
     return result
 
 

@@ -25,7 +25,7 @@ from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
 from tests.support.panels import Host, Killed, fresh, performer, seats
-from tests.support.processes import House
+from tests.support.processes import Node
 
 SEATS = seats("h:large", "h:mid", "h:small")
 LIMITS = Limits(30.0, 200, 0, seed=7)
@@ -143,11 +143,11 @@ async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays
 
 async def finish(run: Spec, folder: Path, host: Host) -> tuple[Result, list[Event]]:
     """A whole run through the runner, and its events."""
-    house = House(await fresh(folder), host)
-    handle = await house.runner.start(run)
+    node = Node(await fresh(folder), host)
+    handle = await node.runner.start(run)
     result = await handle.result()
-    log = await house.log(handle.run_id)
-    await house.runner.close()
+    log = await node.log(handle.run_id)
+    await node.runner.close()
     return result, log
 
 

@@ -12,7 +12,7 @@ from pnyx.errors import StoreError
 from pnyx.run import lease_keeper
 from pnyx.store import runs as store
 from tests.support.panels import Host
-from tests.support.processes import House, said, well_formed
+from tests.support.processes import Node, said, well_formed
 
 
 @pytest.fixture(autouse=True)
@@ -27,14 +27,14 @@ FAILURES = (RuntimeError("a bug"), OSError(5, "input/output error"), StoreError(
 
 @pytest.mark.parametrize("failure", FAILURES, ids=repr)
 async def test_a_failure_to_renew_stops_the_run_and_says_so(
-    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch, failure: Exception
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
     def broken(*_: Any) -> None:
         raise failure
 
-    house = make(Host(said, pause=1.2))
+    node = make(Host(said, pause=1.2))
     monkeypatch.setattr(store, "beat", broken)
-    handle = await house.start(options={"rounds": 1})
+    handle = await node.start(options={"rounds": 1})
     async with asyncio.timeout(10):
         result = await handle.result()
     assert (result.status, result.stop_reason) == ("paused", "interrupted")
@@ -42,14 +42,14 @@ async def test_a_failure_to_renew_stops_the_run_and_says_so(
     assert f"pnyx resume {handle.run_id}" in result.detail["message"]
     # The keeper goes on: what follows is renewed again, and the run can be resumed.
     monkeypatch.undo()
-    house.host.pause = 0.0
-    resumed = await (await house.runner.resume(handle.run_id)).result()
+    node.host.pause = 0.0
+    resumed = await (await node.runner.resume(handle.run_id)).result()
     assert resumed.status == "decided"
-    well_formed(await house.log(handle.run_id))
+    well_formed(await node.log(handle.run_id))
 
 
 async def test_a_failure_that_passes_stops_nothing(
-    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beat, failures = store.beat, 0
 
@@ -61,25 +61,25 @@ async def test_a_failure_that_passes_stops_nothing(
         beat(*arguments)
 
     monkeypatch.setattr(store, "beat", shaky)
-    house = make(Host(said, pause=0.3))
-    handle = await house.start(options={"rounds": 1})
+    node = make(Host(said, pause=0.3))
+    handle = await node.start(options={"rounds": 1})
     assert (await handle.result()).status == "decided"
     assert failures > 3
 
 
 async def test_a_renewal_that_hangs_is_a_failure(
-    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = make(Host(said, pause=1.2))
-    handle = await house.start(options={"rounds": 1})
-    read = house.database.read
+    node = make(Host(said, pause=1.2))
+    handle = await node.start(options={"rounds": 1})
+    read = node.database.read
 
     async def hanging(work: Any) -> Any:
         await asyncio.sleep(60)
         return await read(work)
 
-    monkeypatch.setattr(house.database, "read", hanging)
-    monkeypatch.setattr(house.database, "write", hanging)
+    monkeypatch.setattr(node.database, "read", hanging)
+    monkeypatch.setattr(node.database, "write", hanging)
     async with asyncio.timeout(10):
         result = await handle.result()
     assert "lease could not be renewed" in result.detail["message"]

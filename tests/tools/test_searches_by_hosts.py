@@ -71,7 +71,7 @@ class Asked:
 
 
 @asynccontextmanager
-async def house(chosen: Settings, providers: Providers | None = None) -> AsyncIterator[Runner]:
+async def node(chosen: Settings, providers: Providers | None = None) -> AsyncIterator[Runner]:
     async with Runner.open(chosen, providers) as runner:
         yield runner
 
@@ -85,7 +85,7 @@ async def over(runner: Runner, handle: RunHandle) -> Asked:
 
 
 async def ask(chosen: Settings, providers: Providers | None = None, **request: Any) -> Asked:
-    async with house(chosen, providers) as runner:
+    async with node(chosen, providers) as runner:
         return await over(
             runner, await runner.start(build(chosen, "Where did they meet?", seed=1, **request))
         )
@@ -274,12 +274,12 @@ async def test_a_resumed_run_searches_as_it_began(host: ScriptedHost) -> None:
     host.on("*", text="On the Pnyx.", searches=FOUND)
     request: dict[str, Any] = {"panel": [CLAUDE], "protocol": "sample", "options": {"samples": 2}}
     chosen = settings(host)
-    async with house(chosen) as runner:
+    async with node(chosen) as runner:
         spec = build(chosen, "Where?", seed=1, budget_usd=0.15, **request)
         paused = await over(runner, await runner.start(spec))
     assert paused.result.stop_reason == "budget"
     assert len(paused.finished) == len(host.log) == 1
-    async with house(settings(host, backend="none", search_price=None)) as runner:
+    async with node(settings(host, backend="none", search_price=None)) as runner:
         done = await over(runner, await runner.resume(paused.handle.run_id, budget_usd=1.0))
     assert [offered(request.body) & {"*"} for request in host.log] == [{"*"}, {"*"}]
     assert sum(finished.searches or 0 for finished in done.finished) == 4

@@ -40,7 +40,7 @@ def enveloped(number: int, method: str, **params: Any) -> dict[str, Any]:
     return request(number, method, _meta=ENVELOPE, **params)
 
 
-CALLS = {
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "tools": ("tools/list", {}),
     "protocols": ("tools/call", {"name": "protocols", "arguments": {}}),
     "no arguments": ("tools/call", {"name": "runs"}),
