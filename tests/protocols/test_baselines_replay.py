@@ -11,7 +11,8 @@ import pytest
 
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event
 from pnyx.core.models import Seat
-from pnyx.core.steps import Brief, Decision, Panel, Protocol
+from pnyx.core.protocol import Protocol
+from pnyx.core.steps import Brief, Decision, Panel
 from pnyx.errors import ProviderError
 from pnyx.protocols import get
 from pnyx.protocols.call_bounds import reckon

@@ -11,7 +11,8 @@ import pytest
 
 from pnyx.core.models import Seat
 from pnyx.core.phases import START, Phases, Transition
-from pnyx.core.steps import Ask, Brief, Decision, Enter, Panel, Protocol, Reply, Tally, Use
+from pnyx.core.protocol import Protocol
+from pnyx.core.steps import Ask, Brief, Decision, Enter, Panel, Reply, Tally, Use
 from pnyx.core.text import Draft
 from pnyx.core.tool_calls import ToolResult
 from pnyx.errors import Halted, IllegalPhase, NoQuorum, ScriptError, SeatAbsent, StoreError

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event
 from pnyx.core.phases import Phases
-from pnyx.core.steps import Ask, Brief, Decision, Panel, Protocol
+from pnyx.core.protocol import Protocol
+from pnyx.core.steps import Ask, Brief, Decision, Panel
 from pnyx.core.text import Draft
 from pnyx.errors import NoQuorum, ProviderError, SeatAbsent
 from pnyx.providers.base import Call

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from pnyx.core.events import CallFailed, CallStarted, Event, RunFinished, RunStarted, Token
-from pnyx.core.steps import Protocol
+from pnyx.core.protocol import Protocol
 from pnyx.errors import Diverged, NotFound, ProviderError, UsageError
 from pnyx.interfaces.views.outcome import headline
 from pnyx.protocols import get

@@ -9,7 +9,7 @@ from typing import Any
 
 from pnyx.core.events import Event
 from pnyx.core.models import Price, Seat, Usage
-from pnyx.core.steps import Protocol
+from pnyx.core.protocol import Protocol
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
 from pnyx.run.broadcast import Broadcast

@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeAlias
 
+from ..core.decision import FINAL
 from ..core.events import Event, RunFinished
 from ..errors import Diverged, Full, StoreError
-from ..run.handle import FINAL
 from ..run.lease import alive, waiting
 from ..run.limits import now
 from ..run.result import Result

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel
 
 from ..run.request import Amount, Body
 
-__all__ = ["Listed", "ProtocolBody", "Recalled", "ResultBody", "ResumeOptions", "Status"]
-
-Status = Literal[
-    "consensus",
-    "majority",
-    "plurality",
-    "decided",
-    "deadlock",
-    "single",
-    "failed",
-    "cancelled",
-    "paused",
-    "waiting",
-    "running",
-]
-"""How a run stands, or was decided."""
+__all__ = ["Listed", "ProtocolBody", "Recalled", "ResultBody", "ResumeOptions"]
 
 
 class ResumeOptions(Body):

@@ -12,10 +12,11 @@ from typing import Any, Self
 
 from ..config.load import database_url
 from ..config.schema import Settings
+from ..core.decision import FINAL
 from ..errors import Full, NotFound, Running, StoreError, UsageError
 from ..providers.registry import Providers
 from ..run.batch import Batch
-from ..run.handle import FINAL, RunHandle
+from ..run.handle import RunHandle
 from ..run.lease import alive
 from ..run.request import Asked
 from ..run.runner import Runner

@@ -14,14 +14,15 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+import typing
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from ..core import steps
 from ..core.decision import flaw
 from ..core.phases import START
+from ..core.protocol import Protocol
 from ..core.steps import All, Ask, Branch, Brief, Decision, Enter, Graph, Panel, Reply, Run, Step, Tally, Use
 from ..core.tool_calls import ToolResult
 from ..errors import Halted, NoQuorum, ScriptError, SeatAbsent
@@ -42,7 +43,7 @@ class Where:
     round: int = 1
 
 
-class StepHandler(Protocol):
+class StepHandler(typing.Protocol):
     """Carries out the leaves of the tree: calls, tools, phases and tallies.
 
     close: the branches `late` of the parallel step at `key` are not waited for any longer.
@@ -59,12 +60,12 @@ class StepHandler(Protocol):
     async def close(self, key: str, late: Sequence[int], where: Where) -> None: ...
 
 
-Resolve = Callable[[str, Brief], tuple[steps.Protocol, Brief]]
+Resolve = Callable[[str, Brief], tuple[Protocol, Brief]]
 """Finds a sub-protocol by name and settles the options of its brief."""
 
 
 async def drive(
-    protocol: steps.Protocol,
+    protocol: Protocol,
     brief: Brief,
     panel: Panel,
     handler: StepHandler,
@@ -86,9 +87,7 @@ async def drive(
 
 
 class _Driver:
-    def __init__(
-        self, protocol: steps.Protocol, panel: Panel, handler: StepHandler, resolve: Resolve
-    ) -> None:
+    def __init__(self, protocol: Protocol, panel: Panel, handler: StepHandler, resolve: Resolve) -> None:
         self.protocol, self.panel, self.handler, self.resolve = protocol, panel, handler, resolve
         self.where = Where(protocol.name)
 

@@ -6,9 +6,9 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import fields, replace
-from typing import Any, get_args
+from typing import Any
 
-from ..core.decision import Decided, Status
+from ..core.decision import AGREEMENT_KNOWN, Status
 from ..core.events import CallStarted, Event, RunFinished
 from ..core.steps import Decision
 from ..errors import Diverged, Fenced, Halted, Interrupted, NoQuorum, NoSources, SeatAbsent, StoreError
@@ -22,12 +22,7 @@ from .performer import Performer
 from .result import Result, Summary
 from .spec import Spec
 
-__all__ = ["FINAL", "RunHandle"]
-
-FINAL = frozenset((*get_args(Decided), "failed", "cancelled"))
-"""Statuses of runs that are over; the others are "paused" and "running", which waiting ones are stored as."""
-MEASURED = frozenset(("consensus", "majority", "plurality", "deadlock"))
-"""Statuses that tell whether seats agreed, where the protocol does not say it itself."""
+__all__ = ["RunHandle"]
 
 
 class RunHandle:
@@ -234,7 +229,7 @@ class RunHandle:
         if decision.answer.strip() in self.summary.cut:
             detail["truncated"] = True
         reached = decision.consensus_reached
-        if reached is None and decision.status in MEASURED:
+        if reached is None and decision.status in AGREEMENT_KNOWN:
             reached = decision.status == "consensus"
         decision = replace(decision, detail=detail, consensus_reached=reached)
         dropped = tuple(self.summary.dropped)

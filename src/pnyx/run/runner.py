@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 
 from ..config.load import database_url
 from ..config.schema import Settings
+from ..core.decision import FINAL
 from ..core.events import CallFinished, Event
 from ..errors import ConfigError, NotFound, Running, Taken
 from ..providers.registry import Providers
@@ -25,7 +26,7 @@ from ..store import Database, ledger
 from ..store import runs as store
 from ..store.runs import WORKER
 from .budget import budget_event
-from .handle import FINAL, RunHandle
+from .handle import RunHandle
 from .learned import LearnedHistory
 from .lease import held, this_worker, waiting
 from .lease_keeper import LeaseKeeper

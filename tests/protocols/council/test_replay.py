@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event, VoteTallied
-from pnyx.core.steps import Brief, Decision, Panel, Protocol
+from pnyx.core.protocol import Protocol
+from pnyx.core.steps import Brief, Decision, Panel
 from pnyx.errors import ProviderError
 from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.council.protocol import PROTOCOL

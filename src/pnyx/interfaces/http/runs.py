@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from ...run.handle import FINAL
+from ...core.decision import FINAL, Status
 from ..follow import wait_unless_left
 from ..render.html import as_html
 from ..render.markdown import as_markdown, document
-from ..schemas import Listed, ResultBody, Status
+from ..schemas import Listed, ResultBody
 from ..service import RunService
 from ..views.feedback import judgement
 from .errors import Exact

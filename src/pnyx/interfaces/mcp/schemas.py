@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from ...core.decision import Status
 from ...run.request import Asked, Body
-from ..schemas import ProtocolBody, Recalled, ResultBody, ResumeOptions, Status
+from ..schemas import ProtocolBody, Recalled, ResultBody, ResumeOptions
 
 __all__ = ["Ask", "Found", "Listing", "Named", "Nothing", "Protocols", "Resume", "Runs", "Show", "Sought"]
 

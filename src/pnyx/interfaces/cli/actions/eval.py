@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
+DEFAULT_ARM = "voting"
+"""The protocol that is compared besides the configured one."""
 TYPICAL = 500
 """Characters of a question that is not known yet."""
 
@@ -179,7 +181,7 @@ def _measure(
     panel = parse_seats(models or settings.panel.seats) or tuple(dict.fromkeys(default_panel(settings).refs))
     if len(panel) < 2 or len(set(panel)) < len(panel):
         raise UsageError("an evaluation compares two or more different models, each named once with -m")
-    names = arms or dict.fromkeys(("voting", settings.run.protocol))
+    names = arms or dict.fromkeys((DEFAULT_ARM, settings.run.protocol))
     compared = [*([SELF_CONSISTENCY] if samples else []), *parse_arms(names)]
     items = known_set(dataset, seed=seed, limit=limit)
     if dry_run:

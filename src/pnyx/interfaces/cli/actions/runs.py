@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ....core.decision import UNDECIDED
 from ....core.search_terms import Snippet
 from ....errors import UsageError
 from ....evaluate.analysis.learning import OWNER
@@ -18,7 +19,7 @@ from ...render.markdown import Redact, as_json, as_markdown
 from ...render.markdown import document as whole
 from ...render.terminal import clip, columns, flat, safe, wrapped
 from ...service import RunService
-from ...views.outcome import UNDECIDED, headline, taken, why
+from ...views.outcome import headline, taken, why
 from ...views.records import Recalled, Record
 from ...views.transcript import Transcript, money
 from ..records import with_records

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ....config.file_lock import held
 from ....config.schema import Settings
+from ....core.decision import UNDECIDED
 from ....core.events import Event, RunFinished, Token, to_json
 from ....core.models import Seat
 from ....core.regex import regex
@@ -21,7 +22,7 @@ from ....run.handle import RunHandle
 from ....run.result import Result, exit_code
 from ...render.terminal import ClosedPipe
 from ...service import RunService
-from ...views.outcome import UNDECIDED, headline, why
+from ...views.outcome import headline, why
 from ...views.transcript import Transcript
 from .output import Output
 from .plain import Progress, answer_lines, end_lines
