@@ -5,6 +5,7 @@ A layer is a folder of the package.
 
 from __future__ import annotations
 
+import ast
 import graphlib
 import subprocess
 import sys
@@ -47,10 +48,14 @@ OUTSIDE = {
 }
 """The parts of the standard library that touch clock, chance, loop, files or network."""
 
+WEB = {"fastapi", "starlette", "sse_starlette", "uvicorn"}
+"""Web frameworks and servers: for `interfaces/http` and the command that starts it."""
+
 HEAVY = {
     *("pydantic", "pydantic_ai", "openai", "anthropic", "google.genai", "mistralai", "genai_prices"),
     *("httpx", "aiohttp", "sqlalchemy", "alembic", "asyncpg", "rich", "xllamacpp"),
-    *("procrastinate", "psycopg"),
+    *("procrastinate", "psycopg", "mcp", "mcp_types"),
+    *WEB,
 }
 
 
@@ -130,6 +135,90 @@ def _brings(requirement: Requirement) -> set[str]:
         or (not r.marker and str(r.specifier).startswith("=="))
     ]
     return {canonicalize_name(requirement.name), *extras}
+
+
+FACES = ("cli", "http", "library", "mcp")
+"""What people and programs meet, in `interfaces/`; `service` and its neighbours stand below."""
+
+
+def face(name: str) -> str | None:
+    """The part of `interfaces/` that a module is in; None for one that all parts share."""
+    parts = name.split(".")
+    return parts[2] if parts[:2] == ["pnyx", "interfaces"] and parts[2:3] and parts[2] in FACES else None
+
+
+def test_an_interface_imports_no_other_and_what_they_share_imports_none() -> None:
+    # A command starts each server; the server has the tools of MCP as one of its routes.
+    allowed = {
+        ("pnyx.interfaces.cli.actions.serve", "pnyx.interfaces.http.app"),
+        ("pnyx.interfaces.cli.commands.mcp", "pnyx.interfaces.mcp.stdio"),
+        ("pnyx.interfaces.http.mcp", "pnyx.interfaces.mcp.server"),
+    }
+    wrong = [
+        f"{m.where}:{i.line} imports {i.target}"
+        for m in modules()
+        if m.name.startswith("pnyx.interfaces.")
+        for i in m.imports
+        if face(i.target) not in (None, face(m.name)) and (m.name, i.target) not in allowed
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_http_takes_from_mcp_only_what_makes_its_server() -> None:
+    (module,) = (m for m in modules() if m.name == "pnyx.interfaces.http.mcp")
+    taken = {
+        alias.name
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ImportFrom) and node.level and (node.module or "").startswith("mcp.")
+        for alias in node.names
+    }
+    assert taken == {"create_server"}
+
+
+def test_only_http_and_the_command_that_starts_it_import_a_web_framework() -> None:
+    wrong = [
+        f"{m.where}:{i.line} imports {i.target}"
+        for m in modules()
+        if face(m.name) != "http" and m.name != "pnyx.interfaces.cli.actions.serve"
+        for i in m.imports
+        if i.target.partition(".")[0] in WEB
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_the_service_reaches_a_runner_or_a_database() -> None:
+    # The library's callers share a runner between calls, which is theirs to open and name.
+    allowed = {"run_records", "service", "library"}
+    wrong = [
+        f"{m.where}:{line} {what}"
+        for m in modules()
+        if m.name.startswith("pnyx.interfaces.") and m.name.split(".")[2] not in allowed
+        for line, what in (
+            *((i.line, f"imports {i.target}") for i in m.imports if i.target == "pnyx.run.runner"),
+            *((i.line, f"imports {i.target}") for i in m.imports if i.target == "pnyx.store.engine"),
+            *(
+                (node.lineno, f"reads .{node.attr}")
+                for node in ast.walk(m.tree)
+                if isinstance(node, ast.Attribute) and node.attr in ("database", "runner")
+            ),
+            *(
+                (node.lineno, "names Database")
+                for node in ast.walk(m.tree)
+                if isinstance(node, ast.Name) and node.id == "Database"
+            ),
+        )
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "service",
+    ["service", "run_records", "follow", "schemas", "keys", "library", "mcp.catalogue", "mcp.connection"],
+)
+def test_what_interfaces_share_starts_without_a_web_framework(service: str) -> None:
+    code = f"import sys, pnyx.interfaces.{service}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not WEB & {name.partition(".")[0] for name in done.stdout.split()}
 
 
 @pytest.mark.parametrize(

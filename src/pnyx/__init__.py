@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     )
     from .core.models import Price, Seat, Usage
     from .core.phases import START, Phases, Transition
-    from .core.steps import Ask, Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Schema
+    from .core.protocol import Option, Protocol
+    from .core.steps import Ask, Brief, Decision, Dissent, Panel, Reply, Schema
     from .core.text import Material
     from .errors import PnyxError, ProviderError
     from .interfaces.library import (
@@ -73,9 +74,9 @@ _HOMES = {
     "Brief": "core.steps",
     "Decision": "core.steps",
     "Dissent": "core.steps",
-    "Option": "core.steps",
+    "Option": "core.protocol",
     "Panel": "core.steps",
-    "Protocol": "core.steps",
+    "Protocol": "core.protocol",
     "Reply": "core.steps",
     "Schema": "core.steps",
     "Material": "core.text",

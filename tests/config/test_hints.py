@@ -9,7 +9,7 @@ import pytest
 
 from pnyx.config.load import check_protocols, load
 from pnyx.core.phases import Phases
-from pnyx.core.steps import Option, Protocol
+from pnyx.core.protocol import Option, Protocol
 from pnyx.errors import ConfigError
 from pnyx.protocols import single
 

@@ -14,7 +14,7 @@ from pnyx.config.credentials import database_secrets
 from pnyx.config.load import Settings, check_protocols, database_url, describe, load
 from pnyx.config.trust import trust
 from pnyx.core.phases import Phases
-from pnyx.core.steps import Option, Protocol
+from pnyx.core.protocol import Option, Protocol
 from pnyx.errors import ConfigError
 from pnyx.protocols import single
 

@@ -24,8 +24,8 @@ from pnyx.run.result import Result
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.panels import Host, Killed, caller, fresh, seats
-from tests.support.processes import House
+from tests.support.panels import Host, Killed, fresh, performer, seats
+from tests.support.processes import Node
 
 SEATS = seats("h:large", "h:mid", "h:small")
 LIMITS = Limits(30.0, 200, 0, seed=7)
@@ -95,10 +95,9 @@ def spec(name: str, options: dict[str, Any], given: tuple[Given, ...]) -> Spec:
 
 
 async def attempt(run: Spec, database: Database, host: Host) -> Decision:
-    made = await caller(database, host, SEATS)
-    made.limits = LIMITS
+    made = await performer(database, host, SEATS, limits=LIMITS)
     decision = await drive(run.page, run.brief, run.panel, made, run.resolve)
-    await made.journal.append()
+    await made.context.journal.append()
     return decision
 
 
@@ -144,11 +143,11 @@ async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays
 
 async def finish(run: Spec, folder: Path, host: Host) -> tuple[Result, list[Event]]:
     """A whole run through the runner, and its events."""
-    house = House(await fresh(folder), host)
-    handle = await house.runner.start(run)
+    node = Node(await fresh(folder), host)
+    handle = await node.runner.start(run)
     result = await handle.result()
-    log = await house.log(handle.run_id)
-    await house.runner.close()
+    log = await node.log(handle.run_id)
+    await node.runner.close()
     return result, log
 
 

@@ -308,7 +308,7 @@ def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
 def test_options_out_of_bounds_are_refused() -> None:
     with pytest.raises(UsageError, match="between 2 and 7"):
         PROTOCOL.settle({"max_subtasks": 8})
-    with pytest.raises(UsageError, match="one of consensus, voting"):
+    with pytest.raises(UsageError, match="one of aggregate, consensus"):
         PROTOCOL.settle({"inner": "decompose"})
 
 

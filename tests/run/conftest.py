@@ -9,20 +9,20 @@ import pytest
 
 from pnyx.store import Database
 from tests.support.panels import Host
-from tests.support.processes import House
+from tests.support.processes import Node
 
 
 @pytest.fixture
-async def make(tmp_path: Path) -> AsyncIterator[Callable[[Host], House]]:
+async def make(tmp_path: Path) -> AsyncIterator[Callable[[Host], Node]]:
     database = await Database.open(tmp_path / "pnyx.db")
-    houses: list[House] = []
+    nodes: list[Node] = []
 
-    def build(host: Host) -> House:
-        houses.append(House(database, host))
-        return houses[-1]
+    def build(host: Host) -> Node:
+        nodes.append(Node(database, host))
+        return nodes[-1]
 
     yield build
-    for house in houses:
-        await house.stop()
-        await house.runner._keeper.close()
+    for node in nodes:
+        await node.stop()
+        await node.runner._keeper.close()
     await database.close()

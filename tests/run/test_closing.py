@@ -18,7 +18,7 @@ from pnyx.providers.base import Call, Completion
 from pnyx.run.limits import Limits
 from pnyx.run.spec import Spec
 from tests.support.panels import Host
-from tests.support.processes import PANEL, House, account_of, spec, well_formed
+from tests.support.processes import PANEL, Node, account_of, spec, well_formed
 
 
 class Council(Host):
@@ -49,14 +49,14 @@ def council() -> Spec:
 
 
 async def test_a_vote_is_closed_over_a_seat_that_cannot_change_it(
-    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.1)
     host = Council()
-    house = make(host)
-    handle = await house.runner.start(council())
+    node = make(host)
+    handle = await node.runner.start(council())
     result = await asyncio.wait_for(handle.result(), 10)
-    log = await house.log(handle.run_id)
+    log = await node.log(handle.run_id)
     well_formed(log)
     assert (result.status, result.final_answer, result.dropped) == ("consensus", "4", ())
     (late,) = [
@@ -69,16 +69,16 @@ async def test_a_vote_is_closed_over_a_seat_that_cannot_change_it(
     (failed,) = [e for e in log if isinstance(e, CallFailed)]
     assert (failed.key, failed.kind, failed.charged_usd) == (late.key, "unknown", late.reserved_usd)
     charged = sum(e.cost_usd or 0 for e in log if isinstance(e, CallFinished)) + (failed.charged_usd or 0)
-    account = await account_of(house, handle.run_id)
+    account = await account_of(node, handle.run_id)
     assert (account.spent_nusd, account.reserved_nusd) == (round(charged * 1e9), 0)
 
 
 async def test_a_seat_that_was_given_up_is_not_asked_again_on_resume(
-    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.1)
-    house = make(Council())
-    handle = await house.runner.start(council())
+    node = make(Council())
+    handle = await node.runner.start(council())
     async for event in handle.events():
         if isinstance(event, VoteTallied) and event.rule == "endorsements":
             handle.interrupt()
@@ -93,7 +93,7 @@ async def test_a_seat_that_was_given_up_is_not_asked_again_on_resume(
 
 @pytest.mark.parametrize("nested", ["all", "graph", "script"])
 async def test_a_parallel_step_within_one_is_closed_with_it(
-    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch, nested: str
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch, nested: str
 ) -> None:
     class Slow(Host):
         async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:

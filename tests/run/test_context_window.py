@@ -12,7 +12,7 @@ from pnyx.errors import ProviderError
 from pnyx.providers.base import Call, Completion, ToolCall, ToolSpec
 from pnyx.tools import Toolbox
 from tests.support.panels import Host, seats
-from tests.support.processes import House, well_formed
+from tests.support.processes import Node, well_formed
 
 LONG = "It is so because of many things, each of which is told at length. " * 120
 
@@ -23,23 +23,23 @@ def long_said(call: Call) -> str:
 
 
 async def test_a_prompt_longer_than_a_known_window_is_shortened_and_that_is_recorded(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
-    house = make(Host(long_said))
-    handle = await house.start(seats=seats("h:a", "h:b", "h:c", context=4096), options={"rounds": 2})
+    node = make(Host(long_said))
+    handle = await node.start(seats=seats("h:a", "h:b", "h:c", context=4096), options={"rounds": 2})
     result = await handle.result()
-    log = await house.log(handle.run_id)
+    log = await node.log(handle.run_id)
     well_formed(log)
     assert (result.status, result.dropped) == ("decided", ())
     started = [e for e in log if isinstance(e, CallStarted)]
     assert started[0].cut == 0
     assert all(e.cut > 0 for e in started if e.phase == "revise")
-    assert all(len(prompt.encode()) / 3 <= 4096 for prompt in house.host.sent)
-    assert [e.prompt for e in started] == house.host.sent
+    assert all(len(prompt.encode()) / 3 <= 4096 for prompt in node.host.sent)
+    assert [e.prompt for e in started] == node.host.sent
 
 
 async def test_a_host_that_finds_a_prompt_too_long_gets_a_shorter_one_once(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
     refused: list[str] = []
 
@@ -50,10 +50,10 @@ async def test_a_host_that_finds_a_prompt_too_long_gets_a_shorter_one_once(
             return ProviderError("too_long", "at most 10,000 tokens")
         return long_said(call)
 
-    house = make(Host(strict))
-    handle = await house.start(options={"rounds": 1})
+    node = make(Host(strict))
+    handle = await node.start(options={"rounds": 1})
     result = await handle.result()
-    log = await house.log(handle.run_id)
+    log = await node.log(handle.run_id)
     assert (result.status, result.degraded, len(refused)) == ("decided", False, 1)
     failed = [e for e in log if isinstance(e, CallFailed)]
     assert [(e.kind, e.final, e.attempt) for e in failed] == [("too_long", False, 1)]
@@ -63,24 +63,26 @@ async def test_a_host_that_finds_a_prompt_too_long_gets_a_shorter_one_once(
     assert again[0].fingerprint == again[1].fingerprint
 
 
-async def test_a_host_that_refuses_the_shorter_one_too_loses_its_seat(make: Callable[[Host], House]) -> None:
+async def test_a_host_that_refuses_the_shorter_one_too_loses_its_seat(
+    make: Callable[[Host], Node],
+) -> None:
     def never(call: Call) -> str | Exception:
         return ProviderError("too_long", "no") if call.model == "mid" else long_said(call)
 
-    house = make(Host(never))
-    handle = await house.start(options={"rounds": 1})
+    node = make(Host(never))
+    handle = await node.start(options={"rounds": 1})
     result = await handle.result()
     assert [drop["model"] for drop in result.dropped] == ["h:mid"]
-    asked = [e for e in await house.log(handle.run_id) if isinstance(e, CallStarted) and e.model == "h:mid"]
+    asked = [e for e in await node.log(handle.run_id) if isinstance(e, CallStarted) and e.model == "h:mid"]
     assert len(asked) == 2
 
 
-async def test_a_question_longer_than_the_window_is_not_sent_blind(make: Callable[[Host], House]) -> None:
-    house = make(Host(long_said))
+async def test_a_question_longer_than_the_window_is_not_sent_blind(make: Callable[[Host], Node]) -> None:
+    node = make(Host(long_said))
     small = (*seats("h:a", "h:b"), *seats("h:tiny", context=1024))
-    handle = await house.start(seats=(*small[:2], small[2]), question="Why? " * 2000, options={"rounds": 1})
+    handle = await node.start(seats=(*small[:2], small[2]), question="Why? " * 2000, options={"rounds": 1})
     result = await handle.result()
-    log = await house.log(handle.run_id)
+    log = await node.log(handle.run_id)
     assert {e.model for e in log if isinstance(e, CallFinished)} == {"h:a", "h:b"}
     assert "does not fit the model's window of 1,024 tokens" in result.dropped[0]["reason"]
     assert not any("tiny" in e.model for e in log if isinstance(e, CallStarted))
@@ -111,17 +113,19 @@ class Programmers(Host):
     sizes: list[int]
 
 
-async def test_what_models_ask_of_tools_counts_against_window_and_cap(make: Callable[[Host], House]) -> None:
+async def test_what_models_ask_of_tools_counts_against_window_and_cap(
+    make: Callable[[Host], Node],
+) -> None:
     host = Programmers(long_said)
     host.sizes = []
-    house = make(host)
-    house.runner.resources.toolbox = Toolbox({"run_python": Interpreter()})
+    node = make(host)
+    node.runner.resources.toolbox = Toolbox({"run_python": Interpreter()})
     panel = seats("h:a", "h:b", "h:c", price=Price(10.0, 10.0), context=4096)
-    handle = await house.start(
+    handle = await node.start(
         seats=panel, options={"rounds": 1}, tools=("run_python",), tool_turns=6, budget_usd=2.0
     )
     await handle.result()
-    log = await house.log(handle.run_id)
+    log = await node.log(handle.run_id)
     started = {(e.key, e.attempt): e for e in log if isinstance(e, CallStarted)}
     finished = [e for e in log if isinstance(e, CallFinished)]
     assert max(host.sizes) > 2000

@@ -1,4 +1,4 @@
-"""Protocols on the drive loop, with a performer that answers at once: no database, no host."""
+"""Protocols on the drive loop, with a handler that answers at once: no database, no host."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 
 from pnyx.core.models import Seat
 from pnyx.core.phases import START, Phases, Transition
-from pnyx.core.steps import Ask, Brief, Decision, Enter, Panel, Protocol, Reply, Tally, Use
+from pnyx.core.protocol import Protocol
+from pnyx.core.steps import Ask, Brief, Decision, Enter, Panel, Reply, Tally, Use
 from pnyx.core.text import Draft
 from pnyx.core.tool_calls import ToolResult
 from pnyx.errors import Halted, IllegalPhase, NoQuorum, ScriptError, SeatAbsent, StoreError
@@ -23,7 +24,7 @@ BRIEF = Brief("Q?", "2026-01-01")
 A, B, C = PANEL.seats
 
 
-class Performer:
+class Handler:
     """Answers "<seat> <prompt>" and remembers keys; seats in `absent` are silent."""
 
     def __init__(self, absent: tuple[str, ...] = (), slow: dict[str, float] | None = None) -> None:
@@ -45,7 +46,7 @@ class Performer:
         self.keys.append(key)
         return ToolResult(f"{step.tool}: {step.arguments}")
 
-    async def tell(self, key: str, step: Tally, where: Where) -> None:
+    async def tally(self, key: str, step: Tally, where: Where) -> None:
         self.keys.append(key)
 
     async def close(self, key: str, late: Sequence[int], where: Where) -> None:
@@ -64,25 +65,25 @@ def ask(seat: Seat, text: str) -> Ask:
     return PANEL.ask(seat, Draft("t", "0", (text,)))
 
 
-async def run(script: Any, *phases: tuple[str, str], performer: Performer | None = None, **inner: Any) -> Any:
+async def run(script: Any, *phases: tuple[str, str], handler: Handler | None = None, **inner: Any) -> Any:
     def resolve(name: str, brief: Brief) -> tuple[Protocol, Brief]:
         return inner[name], brief
 
-    return await drive(protocol(script, *phases), BRIEF, PANEL, performer or Performer(), resolve)
+    return await drive(protocol(script, *phases), BRIEF, PANEL, handler or Handler(), resolve)
 
 
 async def test_a_straggler_is_given_up_once_the_outcome_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.05)
-    performer = Performer(slow={"late": 60.0})
+    handler = Handler(slow={"late": 60.0})
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         asks = [ask(A, "one"), ask(B, "late"), ask(C, "two")]
         replies = await panel.all(asks, 2, lambda said: len(said) > 1)
         return Decision(answer=", ".join(reply.text for reply in replies))
 
-    done = await asyncio.wait_for(run(script, performer=performer), 5)
+    done = await asyncio.wait_for(run(script, handler=handler), 5)
     assert done.answer == "a:1 one, c:1 two"
-    assert performer.closed == [("/0", 1)]
+    assert handler.closed == [("/0", 1)]
 
 
 async def test_what_goes_wrong_while_a_straggler_is_given_up_is_not_swallowed(
@@ -90,7 +91,7 @@ async def test_what_goes_wrong_while_a_straggler_is_given_up_is_not_swallowed(
 ) -> None:
     monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.05)
 
-    class Broken(Performer):
+    class Broken(Handler):
         async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
             try:
                 return await super().ask(key, ask, where)
@@ -102,28 +103,28 @@ async def test_what_goes_wrong_while_a_straggler_is_given_up_is_not_swallowed(
         return Decision(answer=str(len(await panel.all(asks, 2, lambda said: len(said) > 1))))
 
     with pytest.raises(StoreError, match="the disk is gone"):
-        await asyncio.wait_for(run(script, performer=Broken(slow={"late": 60.0})), 5)
+        await asyncio.wait_for(run(script, handler=Broken(slow={"late": 60.0})), 5)
 
 
 async def test_a_straggler_that_comes_in_time_still_counts() -> None:
-    performer = Performer(slow={"late": 0.05})
+    handler = Handler(slow={"late": 0.05})
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         asks = [ask(A, "one"), ask(B, "late"), ask(C, "two")]
         return Decision(answer=str(len(await panel.all(asks, 2, lambda said: len(said) > 1))))
 
-    assert (await run(script, performer=performer)).answer == "3"
-    assert performer.closed == []
+    assert (await run(script, handler=handler)).answer == "3"
+    assert handler.closed == []
 
 
 async def test_without_enough_a_straggler_is_waited_for() -> None:
-    performer = Performer(slow={"late": 0.05})
+    handler = Handler(slow={"late": 0.05})
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         asks = [ask(A, "one"), ask(B, "late")]
         return Decision(answer=str(len(await panel.all(asks, 2, lambda said: len(said) > 1))))
 
-    assert (await run(script, performer=performer)).answer == "2"
+    assert (await run(script, handler=handler)).answer == "2"
 
 
 async def test_keys_are_positions_in_the_tree_of_steps() -> None:
@@ -141,11 +142,11 @@ async def test_keys_are_positions_in_the_tree_of_steps() -> None:
         await panel.all(branches)
         return await panel.run("child", brief)
 
-    performer = Performer()
+    handler = Handler()
     inner = protocol(child, (START, "x"), name="child")
-    decision = await run(script, performer=performer, child=inner)
+    decision = await run(script, handler=handler, child=inner)
     assert decision.answer == "a:1 inner"
-    assert performer.keys == ["/0", "/1.0", "/1.1/0", "/1.1/1", "/2/child/0", "/2/child/1"]
+    assert handler.keys == ["/0", "/1.0", "/1.1/0", "/1.1/1", "/2/child/0", "/2/child/1"]
 
 
 async def test_keys_do_not_depend_on_the_order_of_completion() -> None:
@@ -156,8 +157,8 @@ async def test_keys_do_not_depend_on_the_order_of_completion() -> None:
     async def script(brief: Brief, panel: Panel) -> Decision:
         return Decision(answer=" ".join(await panel.all([branch(i) for i in range(3)])))
 
-    slow_first, slow_last = Performer(slow={"first 0": 0.02}), Performer(slow={"first 2": 0.02})
-    one, other = await run(script, performer=slow_first), await run(script, performer=slow_last)
+    slow_first, slow_last = Handler(slow={"first 0": 0.02}), Handler(slow={"first 2": 0.02})
+    one, other = await run(script, handler=slow_first), await run(script, handler=slow_last)
     assert one == other
     assert sorted(slow_first.keys) == sorted(slow_last.keys)
 
@@ -167,7 +168,7 @@ async def test_all_drops_absentees_and_keeps_the_order() -> None:
         replies = await panel.all([ask(s, "x") for s in panel.seats], quorum=2)
         return Decision(answer=",".join(r.seat.model for r in replies))
 
-    assert (await run(script, performer=Performer(absent=("b:1",)))).answer == "a:1,c:1"
+    assert (await run(script, handler=Handler(absent=("b:1",)))).answer == "a:1,c:1"
 
 
 async def test_all_below_its_quorum_raises_and_says_where() -> None:
@@ -177,7 +178,7 @@ async def test_all_below_its_quorum_raises_and_says_where() -> None:
         return Decision(answer="")
 
     with pytest.raises(NoQuorum, match="p, vote: 2 of 3 answered, 3 needed"):
-        await run(script, (START, "vote"), performer=Performer(absent=("b:1",)))
+        await run(script, (START, "vote"), handler=Handler(absent=("b:1",)))
 
 
 async def test_a_protocol_may_handle_an_absent_seat() -> None:
@@ -185,7 +186,7 @@ async def test_a_protocol_may_handle_an_absent_seat() -> None:
         reply = await panel.first(panel.seats, Draft("t", "0", ("x",)))
         return Decision(answer=reply.seat.model)
 
-    assert (await run(script, performer=Performer(absent=("a:1",)))).answer == "b:1"
+    assert (await run(script, handler=Handler(absent=("a:1",)))).answer == "b:1"
 
 
 async def test_graph_starts_a_node_when_its_own_needs_are_done() -> None:
@@ -203,9 +204,9 @@ async def test_graph_starts_a_node_when_its_own_needs_are_done() -> None:
         )
         return Decision(answer=",".join(done))
 
-    performer = Performer(slow={"slow": 0.05})
-    decision = await run(script, performer=performer)
-    assert performer.order == ["fast", "after fast", "slow", "after both"]
+    handler = Handler(slow={"slow": 0.05})
+    decision = await run(script, handler=handler)
+    assert handler.order == ["fast", "after fast", "slow", "after both"]
     assert decision.answer == "slow,fast,after fast,after both"
 
 
@@ -220,11 +221,11 @@ async def test_graph_leaves_out_what_needs_a_failed_node() -> None:
         )
         return Decision(answer=",".join(done))
 
-    assert (await run(script, performer=Performer(absent=("b:1",)))).answer == "z"
+    assert (await run(script, handler=Handler(absent=("b:1",)))).answer == "z"
 
 
 async def test_of_branches_that_fail_together_each_is_heard_and_one_is_told() -> None:
-    class Broken(Performer):
+    class Broken(Handler):
         async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
             try:
                 await super().ask(key, ask, where)
@@ -238,7 +239,7 @@ async def test_of_branches_that_fail_together_each_is_heard_and_one_is_told() ->
     unheard: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: unheard.append(context))
     with pytest.raises(StoreError, match=r"full at /0\.0"):
-        await run(script, performer=Broken(slow={"slow": 5.0}))
+        await run(script, handler=Broken(slow={"slow": 5.0}))
     gc.collect()
     await asyncio.sleep(0)
     assert unheard == []
@@ -284,7 +285,7 @@ async def test_a_parallel_branch_may_not_change_the_phase() -> None:
 
 
 async def test_a_halt_lets_calls_in_flight_be_recorded_first() -> None:
-    class Halting(Performer):
+    class Halting(Handler):
         async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
             if ask.prompt.text.strip() == "halt":
                 raise Halted("enough")
@@ -294,14 +295,14 @@ async def test_a_halt_lets_calls_in_flight_be_recorded_first() -> None:
         await panel.all([ask(A, "slow"), ask(B, "halt")])
         return Decision(answer="")
 
-    performer = Halting(slow={"slow": 0.03})
+    handler = Halting(slow={"slow": 0.03})
     with pytest.raises(Halted):
-        await run(script, performer=performer)
-    assert performer.order == ["slow"]
+        await run(script, handler=handler)
+    assert handler.order == ["slow"]
 
 
 async def test_an_error_cancels_the_other_branches() -> None:
-    class Failing(Performer):
+    class Failing(Handler):
         async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
             if ask.prompt.text.strip() == "bug":
                 raise ValueError("bug")
@@ -311,10 +312,10 @@ async def test_an_error_cancels_the_other_branches() -> None:
         await panel.all([ask(A, "slow"), ask(B, "bug")])
         return Decision(answer="")
 
-    performer = Failing(slow={"slow": 5.0})
+    handler = Failing(slow={"slow": 5.0})
     with pytest.raises(ValueError, match="bug"):
-        await asyncio.wait_for(run(script, performer=performer), 1.0)
-    assert performer.order == []
+        await asyncio.wait_for(run(script, handler=handler), 1.0)
+    assert handler.order == []
 
 
 def test_a_protocol_can_be_driven_by_hand_without_a_loop() -> None:

@@ -14,7 +14,7 @@ from pnyx.providers.base import Call, Completion
 from pnyx.run.hedging import ENOUGH, SAVED, SHARE, Hedging
 from pnyx.run.limits import Gate, Limits
 from tests.support.panels import Host
-from tests.support.processes import House, account_of, spec, well_formed
+from tests.support.processes import Node, account_of, spec, well_formed
 
 SLOW = 30.0
 
@@ -43,22 +43,24 @@ class Slow(Host):
         return Completion(f"request {number}. Final answer: 4", Usage(10, 0, 5, 0))
 
 
-async def asked(make: Callable[[Host], House], host: Slow, **changes: object) -> tuple[House, str]:
+async def asked(make: Callable[[Host], Node], host: Slow, **changes: object) -> tuple[Node, str]:
     """A run of `single`, of a model whose calls take next to no time."""
-    house = make(host)
+    node = make(host)
     for _ in range(120):
-        house.runner.resources.hedging.took("h:large", 0.02)
+        node.runner.resources.hedging.took("h:large", 0.02)
     limits = Limits(call_deadline_s=60.0, max_output_tokens=200, retries=0, hedge=True)
     wanted = replace(spec(**changes), protocol="single", options=get("single").settle({}), limits=limits)
-    handle = await house.runner.start(wanted)
+    handle = await node.runner.start(wanted)
     await asyncio.wait_for(handle.result(), 10)
-    return house, handle.run_id
+    return node, handle.run_id
 
 
-async def test_the_second_request_answers_and_both_are_accounted_for(make: Callable[[Host], House]) -> None:
+async def test_the_second_request_answers_and_both_are_accounted_for(
+    make: Callable[[Host], Node],
+) -> None:
     host = Slow({0: SLOW})
-    house, run_id = await asked(make, host)
-    log = await house.log(run_id)
+    node, run_id = await asked(make, host)
+    log = await node.log(run_id)
     well_formed(log)
     assert (len(host.sent), host.cancelled) == (2, 1)
     assert [e.attempt for e in log if isinstance(e, CallStarted)] == [1, 2]
@@ -68,52 +70,54 @@ async def test_the_second_request_answers_and_both_are_accounted_for(make: Calla
     assert (failed.attempt, failed.kind, failed.final) == (1, "overtaken", False)
     reserved = next(e.reserved_usd for e in log if isinstance(e, CallStarted))
     assert failed.charged_usd == reserved != 0
-    account = await account_of(house, run_id)
+    account = await account_of(node, run_id)
     charged = round(((finished.cost_usd or 0) + (failed.charged_usd or 0)) * 1e9)
     assert (account.spent_nusd, account.reserved_nusd) == (charged, 0)
 
 
 async def test_a_first_request_that_answers_in_the_end_wins_over_a_failed_second(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
     host = Slow({0: 0.3, 1: ProviderError("overloaded", "busy")})
-    house, run_id = await asked(make, host)
-    log = await house.log(run_id)
+    node, run_id = await asked(make, host)
+    log = await node.log(run_id)
     assert [e.attempt for e in log if isinstance(e, CallFinished)] == [1]
     assert [(e.attempt, e.kind, e.final) for e in log if isinstance(e, CallFailed)] == [
         (2, "overloaded", False)
     ]
-    assert (await account_of(house, run_id)).reserved_nusd == 0
+    assert (await account_of(node, run_id)).reserved_nusd == 0
 
 
 async def test_without_money_for_a_second_request_the_first_is_waited_for(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
     whole = Slow({})
-    house, run_id = await asked(make, whole)
-    (started,) = [e for e in await house.log(run_id) if isinstance(e, CallStarted)]
+    node, run_id = await asked(make, whole)
+    (started,) = [e for e in await node.log(run_id) if isinstance(e, CallStarted)]
     host = Slow({0: 0.3})
-    house, run_id = await asked(make, host, budget_usd=1.5 * (started.reserved_usd or 0))
-    log = await house.log(run_id)
+    node, run_id = await asked(make, host, budget_usd=1.5 * (started.reserved_usd or 0))
+    log = await node.log(run_id)
     assert len(host.sent) == 1
     assert [e.attempt for e in log if isinstance(e, CallFinished)] == [1]
 
 
-async def test_a_stop_while_two_are_under_way_leaves_both_as_unknown(make: Callable[[Host], House]) -> None:
+async def test_a_stop_while_two_are_under_way_leaves_both_as_unknown(
+    make: Callable[[Host], Node],
+) -> None:
     host = Slow({0: SLOW, 1: SLOW})
-    house = make(host)
-    running = asyncio.create_task(asked(lambda _: house, host))
+    node = make(host)
+    running = asyncio.create_task(asked(lambda _: node, host))
     await host.both.wait()
-    (handle,) = house.runner._handles.values()
+    (handle,) = node.runner._handles.values()
     handle.cancel()
     _, run_id = await running
-    log = await house.log(run_id)
+    log = await node.log(run_id)
     well_formed(log)
     assert sorted((e.attempt, e.kind) for e in log if isinstance(e, CallFailed)) == [
         (1, "unknown"),
         (2, "unknown"),
     ]
-    assert (await account_of(house, run_id)).reserved_nusd == 0
+    assert (await account_of(node, run_id)).reserved_nusd == 0
 
 
 def test_patience_is_the_95th_percentile_once_enough_is_known() -> None:
@@ -134,15 +138,15 @@ def test_extra_requests_are_one_in_twenty_and_saved_up_to_a_bound() -> None:
 
 
 async def test_a_second_request_that_the_rate_held_back_is_not_sent_once_the_first_has_answered(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
     host = Slow({0: 0.3})
 
-    def slowly(host: Host) -> House:
-        house = make(host)
-        house.runner.resources.gates["h"] = Gate(8, per_minute=60)
-        return house
+    def slowly(host: Host) -> Node:
+        node = make(host)
+        node.runner.resources.gates["h"] = Gate(8, per_minute=60)
+        return node
 
-    house, run_id = await asked(slowly, host)
+    node, run_id = await asked(slowly, host)
     assert len(host.sent) == 1
-    assert [e.attempt for e in await house.log(run_id) if isinstance(e, CallStarted)] == [1]
+    assert [e.attempt for e in await node.log(run_id) if isinstance(e, CallStarted)] == [1]

@@ -74,7 +74,7 @@ async def test_after_a_refused_unit_nothing_is_queued(tmp_path: Path) -> None:
         written += 1
         return submit(*arguments)
 
-    journal.database.submit = counted  # type: ignore[method-assign]
+    journal.database.submit = counted  # type: ignore[method-assign, assignment]
     await asyncio.gather(journal.append(count(1), ledger=refuse), return_exceptions=True)
     assert written == 1
     await journal.settled()

@@ -17,15 +17,15 @@ from pnyx.providers.base import Call, Completion
 from pnyx.run.result import Summary, exit_code
 from pnyx.store import ledger
 from tests.support.panels import Host, seats
-from tests.support.processes import House, account_of, said, well_formed
+from tests.support.processes import Node, account_of, said, well_formed
 
 
-async def test_the_ledger_is_the_sum_of_journaled_calls(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 1})
+async def test_the_ledger_is_the_sum_of_journaled_calls(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 1})
     result = await handle.result()
-    charged = sum(e.cost_usd or 0 for e in await house.log(handle.run_id) if isinstance(e, CallFinished))
-    account = await account_of(house, handle.run_id)
+    charged = sum(e.cost_usd or 0 for e in await node.log(handle.run_id) if isinstance(e, CallFinished))
+    account = await account_of(node, handle.run_id)
     assert account.spent_nusd == round(charged * 1e9) > 0
     assert account.reserved_nusd == 0
     assert result.usage["cost_usd"] == pytest.approx(charged)
@@ -44,12 +44,12 @@ class Odd(Host):
 
 @pytest.mark.parametrize("usage", [Usage(math.nan), Usage(9, 0, None), {"input_tokens": 9}])  # type: ignore[arg-type]
 async def test_usage_that_is_no_count_is_charged_at_the_reservation_and_its_reply_is_used(
-    make: Callable[[Host], House], usage: Any
+    make: Callable[[Host], Node], usage: Any
 ) -> None:
-    house = make(Odd(usage=usage, searches=math.nan))
-    handle = await house.start(options={"rounds": 1})
+    node = make(Odd(usage=usage, searches=math.nan))
+    handle = await node.start(options={"rounds": 1})
     result = await handle.result()
-    log = await house.log(handle.run_id)
+    log = await node.log(handle.run_id)
     assert result.status == "decided"
     assert {e.usage_flag for e in log if isinstance(e, CallFinished)} == {"malformed"}
     reserved = sum(e.reserved_usd or 0 for e in log if isinstance(e, CallStarted))
@@ -57,47 +57,47 @@ async def test_usage_that_is_no_count_is_charged_at_the_reservation_and_its_repl
     json.dumps([to_json(event) for event in log], allow_nan=False)
 
 
-async def test_out_of_budget_pauses_and_a_larger_budget_resumes(make: Callable[[Host], House]) -> None:
+async def test_out_of_budget_pauses_and_a_larger_budget_resumes(make: Callable[[Host], Node]) -> None:
     whole = make(Host(said))
     want = await (await whole.start(options={"rounds": 2}, seed=3, salt="s")).result()
 
     cap = 0.75 * want.usage["cost_usd"]
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 2}, seed=3, salt="s", budget_usd=cap)
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 2}, seed=3, salt="s", budget_usd=cap)
     watched = [event async for event in handle.events()]
     paused = await handle.result()
     assert (paused.status, paused.stop_reason, exit_code(paused)) == ("paused", "budget", 4)
     assert paused.answer
     assert f"; `pnyx resume {handle.run_id} --budget USD` goes on with more" in paused.detail["message"]
     assert isinstance(watched[-1], RunFinished)
-    log = await house.log(handle.run_id)
+    log = await node.log(handle.run_id)
     well_formed(log, finished=False)
     assert [e.kind for e in log if isinstance(e, Budget)] == ["exhausted"]
-    assert (await account_of(house, handle.run_id)).spent_nusd <= cap * 1e9
-    before = len(house.host.sent)
+    assert (await account_of(node, handle.run_id)).spent_nusd <= cap * 1e9
+    before = len(node.host.sent)
     assert 0 < before < 8
 
-    handle = await house.runner.resume(handle.run_id, budget_usd=1.0)
+    handle = await node.runner.resume(handle.run_id, budget_usd=1.0)
     result = await handle.result()
     assert result.answer == want.answer
-    assert len(house.host.sent) == 8
-    well_formed(await house.log(handle.run_id))
+    assert len(node.host.sent) == 8
+    well_formed(await node.log(handle.run_id))
 
 
-async def test_an_unknown_price_under_a_cap_refuses_to_start(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
+async def test_an_unknown_price_under_a_cap_refuses_to_start(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said))
     unknown = seats("h:a", "h:b", price=None)
     with pytest.raises(ConfigError, match="price of h:a, h:b is unknown"):
-        await house.start(seats=unknown, budget_usd=1.0)
-    result = await (await house.start(seats=unknown, options={"rounds": 1})).result()
+        await node.start(seats=unknown, budget_usd=1.0)
+    result = await (await node.start(seats=unknown, options={"rounds": 1})).result()
     assert result.usage["cost_usd"] is None
 
 
 async def test_a_run_that_is_stopped_while_a_request_of_unknown_price_is_open_costs_nobody_knows_what(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
-    house = make(Host(said, pause=60))
-    handle = await house.start(seats=seats("h:a", "h:b", price=None))
+    node = make(Host(said, pause=60))
+    handle = await node.start(seats=seats("h:a", "h:b", price=None))
     async for event in handle.events():
         if event.type == "call_started":
             handle.kill()
@@ -124,11 +124,11 @@ def test_a_sum_is_unknown_while_a_request_of_unknown_price_is_open_and_after_it_
     assert summary.cost.known_usd == 0.25
 
 
-async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 2}, warn_usd=0.001)
+async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 2}, warn_usd=0.001)
     await handle.result()
-    warnings = [e for e in await house.log(handle.run_id) if isinstance(e, Budget)]
+    warnings = [e for e in await node.log(handle.run_id) if isinstance(e, Budget)]
     assert [w.kind for w in warnings] == ["warning"]
 
 
@@ -141,10 +141,10 @@ async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Ho
     ],
 )
 async def test_caps_over_many_runs_hold_and_a_larger_one_in_the_settings_resumes(
-    make: Callable[[Host], House], scope: str, changes: dict[str, Any]
+    make: Callable[[Host], Node], scope: str, changes: dict[str, Any]
 ) -> None:
-    house = make(Host(said))
-    handles = [await house.start(options={"rounds": 2}, **changes) for _ in range(4)]
+    node = make(Host(said))
+    handles = [await node.start(options={"rounds": 2}, **changes) for _ in range(4)]
     results = [await handle.result() for handle in handles]
     assert "paused" in {result.status for result in results}
     spent = sum(result.usage["cost_usd"] for result in results)
@@ -155,59 +155,59 @@ async def test_caps_over_many_runs_hold_and_a_larger_one_in_the_settings_resumes
     told = f"; raise budget.{name}_usd, then `pnyx resume {paused.run_id}` goes on"
     assert paused.detail["message"].endswith(told)
 
-    more = house.runner.settings.budget.model_copy(update={f"{name}_usd": 1.0})
-    house.runner.settings = house.runner.settings.model_copy(update={"budget": more})
-    assert (await (await house.runner.resume(paused.run_id)).result()).status == "decided"
+    more = node.runner.settings.budget.model_copy(update={f"{name}_usd": 1.0})
+    node.runner.settings = node.runner.settings.model_copy(update={"budget": more})
+    assert (await (await node.runner.resume(paused.run_id)).result()).status == "decided"
 
 
-async def test_runs_outside_a_batch_do_not_count_against_it(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    await (await house.start(options={"rounds": 1}, batch_usd=1e-9)).result()
-    result = await (await house.start(options={"rounds": 1}, batch_usd=1e-9)).result()
+async def test_runs_outside_a_batch_do_not_count_against_it(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said))
+    await (await node.start(options={"rounds": 1}, batch_usd=1e-9)).result()
+    result = await (await node.start(options={"rounds": 1}, batch_usd=1e-9)).result()
     assert result.status == "decided"
 
 
 async def test_a_cap_of_a_key_that_is_set_later_holds_for_what_was_spent_before(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
-    house = make(Host(said))
-    first = await (await house.start(options={"rounds": 1})).result()
+    node = make(Host(said))
+    first = await (await node.start(options={"rounds": 1})).result()
     spent = first.usage["cost_usd"]
     assert spent > 0
-    capped = await (await house.start(options={"rounds": 1}, key_usd=spent * 1.001)).result()
+    capped = await (await node.start(options={"rounds": 1}, key_usd=spent * 1.001)).result()
     assert (capped.status, capped.usage["calls"]) == ("paused", 0)
-    other = await (await house.start(options={"rounds": 1}, key_usd=spent * 50, owner="phone")).result()
+    other = await (await node.start(options={"rounds": 1}, key_usd=spent * 50, owner="phone")).result()
     assert other.status == "decided"
 
 
 @pytest.mark.parametrize(("first", "last", "status"), [(1.0, 0.0001, "paused"), (0.0001, 1.0, "decided")])
 async def test_whoever_resumes_one_run_of_a_batch_goes_by_the_last_cap_that_the_batch_was_given(
-    make: Callable[[Host], House], first: float, last: float, status: str
+    make: Callable[[Host], Node], first: float, last: float, status: str
 ) -> None:
-    house = make(Host(said))
+    node = make(Host(said))
     batch: dict[str, Any] = {"options": {"rounds": 1}, "batch": "b1", "batch_own": True}
-    handle = await house.start(batch_usd=first, **batch)
+    handle = await node.start(batch_usd=first, **batch)
     handle.kill()
     await handle.result()
-    await (await house.start(batch_usd=last, **batch)).result()
-    result = await (await house.runner.resume(handle.run_id)).result()
-    account = await house.database.read(lambda c: ledger.read_account(c, "batch:b1"))
+    await (await node.start(batch_usd=last, **batch)).result()
+    result = await (await node.runner.resume(handle.run_id)).result()
+    account = await node.database.read(lambda c: ledger.read_account(c, "batch:b1"))
     assert (result.status, account.cap_nusd) == (status, last * 1e9)
 
 
 async def test_a_cap_that_a_batch_is_given_while_one_of_its_runs_is_taken_up_stays(
-    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 1}, batch="b1", batch_own=True, batch_usd=1.0)
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 1}, batch="b1", batch_own=True, batch_usd=1.0)
     handle.kill()
     await handle.result()
-    prepare = house.runner.resources.prepare
+    prepare = node.runner.resources.prepare
 
     async def meanwhile(spec: Any) -> Any:
-        await house.database.write(lambda c: ledger.open_account(c, "batch:b1", 1))
+        await node.database.write(lambda c: ledger.open_account(c, "batch:b1", 1))
         return await prepare(spec)
 
-    monkeypatch.setattr(house.runner.resources, "prepare", meanwhile)
-    assert (await (await house.runner.resume(handle.run_id)).result()).stop_reason == "budget"
-    assert (await house.database.read(lambda c: ledger.read_account(c, "batch:b1"))).cap_nusd == 1
+    monkeypatch.setattr(node.runner.resources, "prepare", meanwhile)
+    assert (await (await node.runner.resume(handle.run_id)).result()).stop_reason == "budget"
+    assert (await node.database.read(lambda c: ledger.read_account(c, "batch:b1"))).cap_nusd == 1

@@ -16,104 +16,106 @@ from pnyx.run.lease import waiting
 from pnyx.run.runner import Runner
 from pnyx.store import runs as store
 from tests.support.panels import Host
-from tests.support.processes import House, account_of, die, said, spec, well_formed
+from tests.support.processes import Node, account_of, die, said, spec, well_formed
 
 
-def worker_of(house: House) -> House:
+def worker_of(node: Node) -> Node:
     """Another process on the same database, a worker."""
-    other = house.again(house.host)
+    other = node.again(node.host)
     other.runner = Runner(other.runner.settings, other.database, other.runner.providers, worker=True)
     return other
 
 
-async def row_of(house: House, run_id: str) -> store.RunRow:
-    return await house.database.read(lambda c: store.find(c, run_id))
+async def row_of(node: Node, run_id: str) -> store.RunRow:
+    return await node.database.read(lambda c: store.find(c, run_id))
 
 
-async def test_an_enqueued_run_is_recorded_as_a_begun_one_and_waits(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    begun = await house.start(options={"rounds": 2}, budget_usd=1.0)
+async def test_an_enqueued_run_is_recorded_as_a_begun_one_and_waits(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said))
+    begun = await node.start(options={"rounds": 2}, budget_usd=1.0)
     await begun.result()
-    run_id = await house.runner.enqueue(spec(options={"rounds": 2}, budget_usd=1.0))
-    row, log = await row_of(house, run_id), await house.log(run_id)
+    run_id = await node.runner.enqueue(spec(options={"rounds": 2}, budget_usd=1.0))
+    row, log = await row_of(node, run_id), await node.log(run_id)
     assert (waiting(row, time.time()), row.worker, row.status) == (True, None, "running")
     assert [event.type for event in log] == ["run_started"]
-    assert (await account_of(house, run_id)).cap_nusd == (await account_of(house, begun.run_id)).cap_nusd
-    worker = worker_of(house)
+    assert (await account_of(node, run_id)).cap_nusd == (await account_of(node, begun.run_id)).cap_nusd
+    worker = worker_of(node)
     assert (await (await worker.runner.resume(run_id)).result()).status == "decided"
-    well_formed(await house.log(run_id))
+    well_formed(await node.log(run_id))
 
 
 async def test_a_worker_that_stops_puts_its_runs_back_and_one_asked_to_pause_does_not(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
-    house = make(Host(said, pause=30.0))
-    ids = [await house.runner.enqueue(spec(options={"rounds": 2})) for _ in range(2)]
-    worker = worker_of(house)
+    node = make(Host(said, pause=30.0))
+    ids = [await node.runner.enqueue(spec(options={"rounds": 2})) for _ in range(2)]
+    worker = worker_of(node)
     handles = [await worker.runner.resume(run_id) for run_id in ids]
-    while len(house.host.sent) < 2:  # noqa: ASYNC110 (the host has no event for it)
+    while len(node.host.sent) < 2:  # noqa: ASYNC110 (the host has no event for it)
         await asyncio.sleep(0.01)
     with pytest.raises(Running):
-        await house.runner.requeue(ids[0])
-    await house.runner.pause(ids[0])
+        await node.runner.requeue(ids[0])
+    await node.runner.pause(ids[0])
     await asyncio.wait_for(handles[0].wait(), 10)
     await worker.stop()
-    rows = [await row_of(house, run_id) for run_id in ids]
+    rows = [await row_of(node, run_id) for run_id in ids]
     assert [row.status for row in rows] == ["paused", "running"]
     assert [waiting(row, time.time()) for row in rows] == [False, True]
-    await house.runner.pause(ids[1])
-    assert (await row_of(house, ids[1])).status == "paused"
-    assert await house.runner.requeue(ids[0], budget_usd=2.0) == ids[0]
-    assert waiting(await row_of(house, ids[0]), time.time())
-    assert (await house.log(ids[0]))[-1].type == "budget"
+    await node.runner.pause(ids[1])
+    assert (await row_of(node, ids[1])).status == "paused"
+    assert await node.runner.requeue(ids[0], budget_usd=2.0) == ids[0]
+    assert waiting(await row_of(node, ids[0]), time.time())
+    assert (await node.log(ids[0]))[-1].type == "budget"
     # Of a run that waits already, its caps may still be changed; nothing is written where they are not.
-    await house.runner.requeue(ids[0], deadline_s=77.0)
-    row = await row_of(house, ids[0])
+    await node.runner.requeue(ids[0], deadline_s=77.0)
+    row = await row_of(node, ids[0])
     assert row.spec["deadline_s"] == 77.0
-    await house.runner.requeue(ids[0], deadline_s=77.0)
-    assert await row_of(house, ids[0]) == row
-    await house.runner.cancel(ids[0])
-    well_formed(await house.log(ids[0]))
+    await node.runner.requeue(ids[0], deadline_s=77.0)
+    assert await row_of(node, ids[0]) == row
+    await node.runner.cancel(ids[0])
+    well_formed(await node.log(ids[0]))
     await worker.runner._keeper.close()
 
 
-async def test_a_fork_left_to_a_worker_takes_its_parents_replies(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    first = await house.start(options={"rounds": 2})
+async def test_a_fork_left_to_a_worker_takes_its_parents_replies(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said))
+    first = await node.start(options={"rounds": 2})
     decided = await first.result()
-    sent = len(house.host.sent)
-    fork = await house.runner.requeue(first.run_id, fork=True)
-    result = await (await worker_of(house).runner.resume(fork)).result()
-    assert (result.answer, len(house.host.sent)) == (decided.answer, sent)
+    sent = len(node.host.sent)
+    fork = await node.runner.requeue(first.run_id, fork=True)
+    result = await (await worker_of(node).runner.resume(fork)).result()
+    assert (result.answer, len(node.host.sent)) == (decided.answer, sent)
 
 
-async def test_a_dead_workers_run_waits_and_a_dead_commands_does_not(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    run_id = await house.runner.enqueue(spec(options={"rounds": 2}))
+async def test_a_dead_workers_run_waits_and_a_dead_commands_does_not(
+    make: Callable[[Host], Node],
+) -> None:
+    node = make(Host(said))
+    run_id = await node.runner.enqueue(spec(options={"rounds": 2}))
     for name, waits in (("worker@elsewhere:1:1", True), ("elsewhere:1:1", False)):
         gone = {"worker": name, "heartbeat_at": time.time() - 60}
-        await house.database.write(partial(store.patch, run_id=run_id, columns=gone))
-        assert waiting(await row_of(house, run_id), time.time()) is waits
-        found = await house.database.read(lambda c: store.unattended(c, 10))
+        await node.database.write(partial(store.patch, run_id=run_id, columns=gone))
+        assert waiting(await row_of(node, run_id), time.time()) is waits
+        found = await node.database.read(lambda c: store.unattended(c, 10))
         assert [row.id for row in found] == ([run_id] if waits else [])
     fresh = {"worker": "worker@elsewhere:1:1", "heartbeat_at": time.time()}
-    await house.database.write(lambda c: store.patch(c, run_id, fresh))
-    assert not waiting(await row_of(house, run_id), time.time())
+    await node.database.write(lambda c: store.patch(c, run_id, fresh))
+    assert not waiting(await row_of(node, run_id), time.time())
 
 
 @pytest.mark.parametrize("again", ["resume", "requeue", "once", "fork"])
 async def test_a_cancel_holds_though_the_process_died_before_it_heard_of_it(
-    make: Callable[[Host], House], again: str
+    make: Callable[[Host], Node], again: str
 ) -> None:
-    house = make(Host(said, die_before=2))
-    handle = await house.runner.once(asked := spec(options={"rounds": 1}), "line 7")
-    await die(house, handle)
-    await house.database.write(lambda c: store.patch(c, handle.run_id, {"stop": "cancel"}))
+    node = make(Host(said, die_before=2))
+    handle = await node.runner.once(asked := spec(options={"rounds": 1}), "line 7")
+    await die(node, handle)
+    await node.database.write(lambda c: store.patch(c, handle.run_id, {"stop": "cancel"}))
     assert (
         "cancelled"
-        in (await house.database.read(lambda c: read_run(c, handle.run_id))).result.detail["message"]
+        in (await node.database.read(lambda c: read_run(c, handle.run_id))).result.detail["message"]
     )
-    runner, host = house.again(later := Host(said)).runner, later
+    runner, host = node.again(later := Host(said)).runner, later
     if again == "once":
         assert (await (await runner.once(asked, "line 7")).result()).status == "cancelled"
     elif again == "requeue":
@@ -121,23 +123,25 @@ async def test_a_cancel_holds_though_the_process_died_before_it_heard_of_it(
     else:
         shown = await (await runner.resume(handle.run_id, fork=again == "fork")).result()
         assert shown.status == ("decided" if again == "fork" else "cancelled")
-    row = await house.database.read(lambda c: store.find(c, handle.run_id))
+    row = await node.database.read(lambda c: store.find(c, handle.run_id))
     assert (row.status, bool(host.sent)) == ("cancelled", again == "fork")
-    well_formed(await house.log(handle.run_id))
+    well_formed(await node.log(handle.run_id))
     await runner._keeper.close()
 
 
-async def test_a_cancel_that_comes_while_a_run_is_taken_up_is_not_lost(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 1}, budget_usd=1e-9)
+async def test_a_cancel_that_comes_while_a_run_is_taken_up_is_not_lost(
+    make: Callable[[Host], Node],
+) -> None:
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 1}, budget_usd=1e-9)
     await handle.result()
-    prepare = house.runner.resources.prepare
+    prepare = node.runner.resources.prepare
 
     async def meanwhile(spec: Any) -> Any:
-        await house.database.write(lambda c: store.patch(c, handle.run_id, {"stop": "cancel"}))
+        await node.database.write(lambda c: store.patch(c, handle.run_id, {"stop": "cancel"}))
         return await prepare(spec)
 
-    house.runner.resources.prepare = meanwhile  # type: ignore[method-assign]
+    node.runner.resources.prepare = meanwhile  # type: ignore[method-assign]
     with pytest.raises(Running):
-        await house.runner.resume(handle.run_id, budget_usd=1.0)
-    assert (await (await house.runner.resume(handle.run_id)).result()).status == "cancelled"
+        await node.runner.resume(handle.run_id, budget_usd=1.0)
+    assert (await (await node.runner.resume(handle.run_id)).result()).status == "cancelled"

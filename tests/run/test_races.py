@@ -24,16 +24,16 @@ from pnyx.interfaces.views.records import read_run
 from pnyx.protocols import get
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
+from pnyx.run.context import RunContext
 from pnyx.run.limits import Gate, Limits
-from pnyx.run.performer import Caller
 from pnyx.run.result import Result, exit_code
 from pnyx.run.runner import CANCEL_TRIES
 from pnyx.store import ledger
 from pnyx.store import runs as store
 from tests.support.panels import Host
-from tests.support.processes import PANEL, House, account_of, die, said, spec, well_formed
+from tests.support.processes import PANEL, Node, account_of, die, said, spec, well_formed
 
-Make = Callable[[Host], House]
+Make = Callable[[Host], Node]
 
 
 @asynccontextmanager
@@ -72,8 +72,8 @@ async def test_a_run_that_went_on_after_it_was_looked_at_is_not_taken(make: Make
 async def test_a_cancel_while_an_intent_is_committed_leaves_nothing_reserved(
     make: Make, tmp_path: Path
 ) -> None:
-    house = make(Host(said, pause=0.01))
-    handle = await house.start(options={"rounds": 2}, owner="ann")
+    node = make(Host(said, pause=0.01))
+    handle = await node.start(options={"rounds": 2}, owner="ann")
     async for event in handle.events():
         if isinstance(event, CallFinished):
             break
@@ -83,83 +83,83 @@ async def test_a_cancel_while_an_intent_is_committed_leaves_nothing_reserved(
         await asyncio.sleep(0.1)
     assert (await handle.result()).status == "cancelled"
     for scope in (f"run:{handle.run_id}", "key:ann"):
-        account = await house.database.read(partial(ledger.read_account, scope=scope))
+        account = await node.database.read(partial(ledger.read_account, scope=scope))
         assert account.reserved_nusd == 0
-    log = await house.log(handle.run_id)
+    log = await node.log(handle.run_id)
     started = {(e.key, e.attempt) for e in log if isinstance(e, CallStarted)}
     assert {(e.key, e.attempt) for e in log if isinstance(e, CallFinished | CallFailed)} == started
 
 
 async def test_a_cancel_of_a_run_that_is_just_being_paused_ends_it(make: Make, tmp_path: Path) -> None:
-    house = make(Host(said, pause=0.02))
-    handle = await house.start(options={"rounds": 2}, budget_usd=0.0035)
+    node = make(Host(said, pause=0.02))
+    handle = await node.start(options={"rounds": 2}, budget_usd=0.0035)
     while not handle._ending:  # noqa: ASYNC110
         await asyncio.sleep(0)
     async with locked(tmp_path / "pnyx.db"):
-        ending = asyncio.create_task(house.runner.cancel(handle.run_id))
+        ending = asyncio.create_task(node.runner.cancel(handle.run_id))
         await asyncio.sleep(0.1)
     assert await ending == handle.run_id
-    assert (await house.database.read(lambda c: store.find(c, handle.run_id))).status == "cancelled"
+    assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "cancelled"
 
 
 async def test_a_start_that_nobody_waits_for_any_more_leaves_a_run_that_can_be_resumed(
     make: Make, tmp_path: Path
 ) -> None:
-    house = make(Host(said))
+    node = make(Host(said))
     async with locked(tmp_path / "pnyx.db"):
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(house.runner.start(spec(options={"rounds": 1})), 0.2)
+            await asyncio.wait_for(node.runner.start(spec(options={"rounds": 1})), 0.2)
     async with asyncio.timeout(10):
-        rows = await house.database.read(store.listing)
+        rows = await node.database.read(store.listing)
         while not rows or rows[0].status != "paused":
-            rows = await house.database.read(store.listing)
+            rows = await node.database.read(store.listing)
             await asyncio.sleep(0.05)
-    resumed = await house.runner.resume(rows[0].id)
+    resumed = await node.runner.resume(rows[0].id)
     assert (await resumed.result()).status == "decided"
 
 
-async def _let_go(house: House) -> None:
+async def _let_go(node: Node) -> None:
     async with asyncio.timeout(10):
-        while house.runner._keeper._stranded:  # noqa: ASYNC110
+        while node.runner._keeper._stranded:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 
 async def test_who_only_tried_to_take_a_run_takes_nothing_from_who_has_it(make: Make, tmp_path: Path) -> None:
-    house = make(Host(said, pause=0.3))
-    handle = await house.start(options={"rounds": 1}, budget_usd=1e-6)
+    node = make(Host(said, pause=0.3))
+    handle = await node.start(options={"rounds": 1}, budget_usd=1e-6)
     assert (await handle.result()).status == "paused"
     with suppress(TimeoutError):
         async with locked(tmp_path / "pnyx.db"), asyncio.timeout(0.3):
-            await asyncio.gather(*(house.runner.resume(handle.run_id, budget_usd=1.0) for _ in range(2)))
+            await asyncio.gather(*(node.runner.resume(handle.run_id, budget_usd=1.0) for _ in range(2)))
     # Both were given up: whichever took it is let go, and the other has nothing to give back.
-    await _let_go(house)
-    assert (await house.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
-    again = await house.runner.resume(handle.run_id, budget_usd=1.0)
-    house.runner._keeper.let_go(handle.run_id, [])
+    await _let_go(node)
+    assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
+    again = await node.runner.resume(handle.run_id, budget_usd=1.0)
+    node.runner._keeper.let_go(handle.run_id, [])
     elsewhere = {"worker": "elsewhere:1:1"}
-    await house.database.write(lambda c: store.patch(c, handle.run_id, elsewhere))
-    house.runner._keeper.let_go(handle.run_id, [again.caller.journal.epoch])
-    await _let_go(house)
-    row = await house.database.read(lambda c: store.find(c, handle.run_id))
+    await node.database.write(lambda c: store.patch(c, handle.run_id, elsewhere))
+    node.runner._keeper.let_go(handle.run_id, [again.context.journal.epoch])
+    await _let_go(node)
+    row = await node.database.read(lambda c: store.find(c, handle.run_id))
     assert (row.status, row.worker) == ("running", "elsewhere:1:1")
     assert (await again.result()).status == "decided"
 
 
 @pytest.mark.parametrize("gate", [Gate(8, per_minute=6), Gate(1)], ids=["rate", "concurrency"])
 async def test_waiting_at_the_gate_heeds_the_deadline_and_an_interrupt(make: Make, gate: Gate) -> None:
-    house = make(Host(said, pause=8.0))
-    house.runner.resources.gates["h"] = gate
-    await house.start(options={"rounds": 1})
+    node = make(Host(said, pause=8.0))
+    node.runner.resources.gates["h"] = gate
+    await node.start(options={"rounds": 1})
     await asyncio.sleep(0.1)
     began = time.monotonic()
-    late = await house.start(options={"rounds": 1}, deadline_s=0.5)
+    late = await node.start(options={"rounds": 1}, deadline_s=0.5)
     assert (await late.result()).stop_reason == "deadline"
-    stopped = await house.start(options={"rounds": 1})
+    stopped = await node.start(options={"rounds": 1})
     await asyncio.sleep(0.1)
     stopped.interrupt()
     assert (await stopped.result()).stop_reason == "interrupted"
     assert time.monotonic() - began < 5
-    assert len(house.host.sent) == 1
+    assert len(node.host.sent) == 1
 
 
 async def test_who_gives_up_at_a_gate_leaves_its_place_to_others() -> None:
@@ -247,21 +247,21 @@ async def test_a_quorum_that_was_lost_is_lost_on_a_replay_too(make: Make) -> Non
 
 
 async def test_a_paused_runs_last_word_takes_no_number(make: Make) -> None:
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 3}, budget_usd=0.004)
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 3}, budget_usd=0.004)
     last = [event async for event in handle.events()][-1]
     assert isinstance(last, RunFinished)
     assert (last.status, last.seq) == ("paused", None)
-    again = await house.runner.resume(handle.run_id, budget_usd=1.0)
+    again = await node.runner.resume(handle.run_id, budget_usd=1.0)
     numbers = [event.seq async for event in again.events()]
     assert numbers == list(range(1, len(numbers) + 1))
 
 
 async def test_the_time_of_a_killed_process_counts(make: Make) -> None:
-    house = make(Host(said, pause=0.3, die_before=2))
-    handle = await house.start(options={"rounds": 1})
-    await die(house, handle)
-    again = house.again(Host(said))
+    node = make(Host(said, pause=0.3, die_before=2))
+    handle = await node.start(options={"rounds": 1})
+    await die(node, handle)
+    again = node.again(Host(said))
     result = await (await again.runner.resume(handle.run_id)).result()
     await again.stop()
     await again.runner._keeper.close()
@@ -269,14 +269,14 @@ async def test_the_time_of_a_killed_process_counts(make: Make) -> None:
 
 
 async def test_a_deadline_that_a_resume_gave_and_the_time_it_took_outlast_its_process(make: Make) -> None:
-    house = make(Host(said, pause=0.3))
-    handle = await house.start(options={"rounds": 1}, deadline_s=0.2)
+    node = make(Host(said, pause=0.3))
+    handle = await node.start(options={"rounds": 1}, deadline_s=0.2)
     paused = await handle.result()
     assert paused.stop_reason == "deadline"
-    house.host.die_before = 3
-    handle = await house.runner.resume(handle.run_id, deadline_s=60)
-    await die(house, handle)
-    told = (await house.database.read(lambda c: read_run(c, handle.run_id))).result
+    node.host.die_before = 3
+    handle = await node.runner.resume(handle.run_id, deadline_s=60)
+    await die(node, handle)
+    told = (await node.database.read(lambda c: read_run(c, handle.run_id))).result
     assert (told.status, told.elapsed_s >= paused.elapsed_s + 0.29) == ("paused", True)
     again = make(Host(said))
     result = await (await again.runner.resume(handle.run_id)).result()
@@ -284,59 +284,59 @@ async def test_a_deadline_that_a_resume_gave_and_the_time_it_took_outlast_its_pr
 
 
 async def test_the_time_in_which_nobody_was_at_a_run_does_not_count(make: Make) -> None:
-    house = make(Host(said, die_before=2))
-    handle = await house.start(options={"rounds": 1})
+    node = make(Host(said, die_before=2))
+    handle = await node.start(options={"rounds": 1})
     for died in (3, None):  # twice killed, each time a day before somebody goes on
-        await die(house, handle)
+        await die(node, handle)
         day = text(
             "UPDATE events SET body = json_set(body, '$.time', "
             "strftime('%Y-%m-%dT%H:%M:%fZ', json_extract(body, '$.time'), '-1 day'))"
         )
-        await house.database.write(lambda c, day=day: c.execute(day))  # type: ignore[misc]
+        await node.database.write(lambda c, day=day: c.execute(day))  # type: ignore[misc]
         row = text("UPDATE runs SET updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', updated_at, '-1 day')")
-        await house.database.write(lambda c, row=row: c.execute(row))  # type: ignore[misc]
-        house.host.die_before = died
-        handle = await house.runner.resume(handle.run_id)
+        await node.database.write(lambda c, row=row: c.execute(row))  # type: ignore[misc]
+        node.host.die_before = died
+        handle = await node.runner.resume(handle.run_id)
     assert (await handle.result()).elapsed_s < 60
 
 
 async def test_a_run_whose_protocol_is_gone_can_be_cancelled_and_is_not_seized_else(make: Make) -> None:
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 1}, budget_usd=1e-9)
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 1}, budget_usd=1e-9)
     await handle.result()
-    row = await house.database.read(lambda c: store.find(c, handle.run_id))
+    row = await node.database.read(lambda c: store.find(c, handle.run_id))
     gone = {"spec": {**row.spec, "protocol": "thirdparty"}}
-    await house.database.write(lambda c: store.patch(c, handle.run_id, gone))
+    await node.database.write(lambda c: store.patch(c, handle.run_id, gone))
     with pytest.raises(NotFound, match="thirdparty"):
-        await house.runner.resume(handle.run_id)
-    same = await house.database.read(lambda c: store.find(c, handle.run_id))
+        await node.runner.resume(handle.run_id)
+    same = await node.database.read(lambda c: store.find(c, handle.run_id))
     assert (same.status, same.epoch) == ("paused", row.epoch)
-    await house.runner.cancel(handle.run_id)
-    assert (await house.database.read(lambda c: store.find(c, handle.run_id))).status == "cancelled"
-    well_formed(await house.log(handle.run_id))
+    await node.runner.cancel(handle.run_id)
+    assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "cancelled"
+    well_formed(await node.log(handle.run_id))
 
 
 async def test_a_run_that_was_taken_and_not_begun_is_given_back_whatever_went_wrong(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 1}, budget_usd=1e-9)
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 1}, budget_usd=1e-9)
     await handle.result()
-    monkeypatch.setattr(Caller, "write_off", lambda self: 1 / 0)
+    monkeypatch.setattr(RunContext, "write_off", lambda self: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        await house.runner.resume(handle.run_id)
+        await node.runner.resume(handle.run_id)
     monkeypatch.undo()
-    await _let_go(house)
-    assert (await house.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
+    await _let_go(node)
+    assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
 
 
 async def test_a_key_in_a_reply_is_masked_before_anybody_reads_it(make: Make) -> None:
-    house = make(Host(lambda call: "My key is sk-very-secret. Final answer: yes"))
-    house.runner.providers.redact_said = Redactor(["sk-very-secret"])
-    handle = await house.start(options={"rounds": 1})
+    node = make(Host(lambda call: "My key is sk-very-secret. Final answer: yes"))
+    node.runner.providers.redact_said = Redactor(["sk-very-secret"])
+    handle = await node.start(options={"rounds": 1})
     result = await handle.result()
     assert result.answer == "My key is [redacted]. Final answer: yes"
-    assert all("sk-very-secret" not in str(event) for event in await house.log(handle.run_id))
+    assert all("sk-very-secret" not in str(event) for event in await node.log(handle.run_id))
 
 
 async def test_what_an_sdk_takes_to_load_is_no_part_of_a_calls_time(make: Make) -> None:
@@ -347,8 +347,8 @@ async def test_what_an_sdk_takes_to_load_is_no_part_of_a_calls_time(make: Make) 
             self.opening += 1
             await asyncio.sleep(0.5 if self.opening == 1 else 0)
 
-    house = make(Slow(said))
-    result = await (await house.start(options={"rounds": 1}, call_deadline_s=0.3)).result()
+    node = make(Slow(said))
+    result = await (await node.start(options={"rounds": 1}, call_deadline_s=0.3)).result()
     assert (result.status, result.degraded) == ("decided", False)
 
 
@@ -380,8 +380,8 @@ def test_a_consensus_that_was_not_reached_is_none_where_one_is_required() -> Non
 async def test_cancelling_a_run_that_is_taken_up_again_each_time_ends_with_an_error(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house, looks = make(Host(said)), 0
-    handle = await house.start(options={"rounds": 1})
+    node, looks = make(Host(said)), 0
+    handle = await node.start(options={"rounds": 1})
     await handle.result()
 
     async def lost_race(row: store.RunRow) -> bool:
@@ -389,7 +389,7 @@ async def test_cancelling_a_run_that_is_taken_up_again_each_time_ends_with_an_er
         looks += 1
         return False
 
-    monkeypatch.setattr(house.runner, "_try_cancel", lost_race)
+    monkeypatch.setattr(node.runner, "_try_cancel", lost_race)
     with pytest.raises(Running, match="pnyx cancel"):
-        await house.runner.cancel(handle.run_id)
+        await node.runner.cancel(handle.run_id)
     assert looks == CANCEL_TRIES

@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event
 from pnyx.core.phases import Phases
-from pnyx.core.steps import Ask, Brief, Decision, Panel, Protocol
+from pnyx.core.protocol import Protocol
+from pnyx.core.steps import Ask, Brief, Decision, Panel
 from pnyx.core.text import Draft
 from pnyx.errors import NoQuorum, ProviderError, SeatAbsent
 from pnyx.providers.base import Call
 from pnyx.run.drive import drive
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.panels import Host, Killed, caller, fresh, seats
+from tests.support.panels import Host, Killed, fresh, performer, seats
 
 SEATS = seats("h:1", "h:2", "h:3")
 BRIEF = Brief("Q?", "2026-01-01")
@@ -96,13 +97,13 @@ def rule(call: Call) -> str | Exception:
 
 
 async def attempt(tree: Any, database: Database, host: Host, seen: list[Event] | None = None) -> Decision:
-    made = await caller(database, host, SEATS, seen=seen)
+    made = await performer(database, host, SEATS, seen=seen)
 
     def resolve(name: str, brief: Brief) -> tuple[Protocol, Brief]:
         return PROTOCOL, brief
 
     decision = await drive(PROTOCOL, Brief("Q", BRIEF.today, {"tree": tree}), Panel(SEATS), made, resolve)
-    await made.journal.append()
+    await made.context.journal.append()
     return decision
 
 

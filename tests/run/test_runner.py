@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from pnyx.core.events import CallFailed, CallStarted, Event, RunFinished, RunStarted, Token
-from pnyx.core.steps import Protocol
+from pnyx.core.protocol import Protocol
 from pnyx.errors import Diverged, NotFound, ProviderError, UsageError
 from pnyx.interfaces.views.outcome import headline
 from pnyx.protocols import get
@@ -19,7 +19,7 @@ from pnyx.run.result import Result, exit_code
 from pnyx.store import runs as store
 from pnyx.tools import Toolbox
 from tests.support.panels import Host
-from tests.support.processes import PANEL, House, said, well_formed
+from tests.support.processes import PANEL, Node, said, well_formed
 
 CONTRACT = [
     *("run_id", "status", "protocol", "question", "answer", "final_answer", "confidence", "confidence_rule"),
@@ -34,71 +34,73 @@ CONTRACT = [
 ]
 
 
-async def test_a_run_is_recorded_whole_and_its_result_is_the_contracts(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 2})
+async def test_a_run_is_recorded_whole_and_its_result_is_the_contracts(
+    make: Callable[[Host], Node],
+) -> None:
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 2})
     watched = [event async for event in handle.events()]
     result = await handle.result()
-    log = await house.log(handle.run_id)
+    log = await node.log(handle.run_id)
     well_formed(log)
     assert watched == log
     assert isinstance(log[0], RunStarted)
     document = result.to_json()
     assert list(document) == CONTRACT
-    assert document["usage"]["calls"] == len(house.host.sent) == 8
+    assert document["usage"]["calls"] == len(node.host.sent) == 8
     assert document["status"] == "decided"
     assert Result.from_json(document).to_json() == document
     assert exit_code(result) == 0
-    row = await house.database.read(lambda c: store.find(c, handle.run_id[:5]))
+    row = await node.database.read(lambda c: store.find(c, handle.run_id[:5]))
     assert (row.status, row.result) == ("decided", document)
 
 
-async def test_tokens_are_shown_and_never_stored(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 1})
+async def test_tokens_are_shown_and_never_stored(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 1})
     watched = [event async for event in handle.events(tokens=True)]
     assert any(isinstance(e, Token) and e.seat for e in watched)
-    assert not any(isinstance(e, Token) for e in await house.log(handle.run_id))
+    assert not any(isinstance(e, Token) for e in await node.log(handle.run_id))
 
 
 async def test_no_token_comes_after_the_reply_that_it_is_of(
-    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 1})
-    read = handle.database.read
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 1})
+    read = node.database.read
 
     async def late(work: Callable[[Connection], Any]) -> Any:
         await handle.wait()  # all is said, and written, before the log is read
         return await read(work)
 
-    monkeypatch.setattr(handle.database, "read", late)
+    monkeypatch.setattr(node.database, "read", late)
     watched = [event async for event in handle.events(tokens=True)]
     monkeypatch.undo()
-    assert watched == await house.log(handle.run_id)
+    assert watched == await node.log(handle.run_id)
 
 
-async def test_a_watcher_may_come_back_with_the_last_event_it_saw(make: Callable[[Host], House]) -> None:
-    house = make(Host(said, pause=0.01))
-    handle = await house.start(options={"rounds": 2})
+async def test_a_watcher_may_come_back_with_the_last_event_it_saw(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said, pause=0.01))
+    handle = await node.start(options={"rounds": 2})
     first: list[Event] = []
     async for event in handle.events():
         first.append(event)
         if len(first) == 6:
             break
     rest = [event async for event in handle.events(after=first[-1].seq or 0)]
-    assert [*first, *rest] == await house.log(handle.run_id)
+    assert [*first, *rest] == await node.log(handle.run_id)
     assert [e async for e in handle.events(after=rest[-1].seq or 0)] == []
 
 
 async def test_a_seat_that_fails_its_retries_is_dropped_and_the_run_goes_on(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
     def rule(call: Call) -> str | Exception:
         return ProviderError("overloaded", "busy") if call.model == "small" else said(call)
 
-    house = make(Host(rule))
-    handle = await house.start(options={"rounds": 2}, retries=1)
+    node = make(Host(rule))
+    handle = await node.start(options={"rounds": 2}, retries=1)
     result = await handle.result()
     assert result.degraded
     assert exit_code(result) == 5
@@ -107,28 +109,26 @@ async def test_a_seat_that_fails_its_retries_is_dropped_and_the_run_goes_on(
     agreed = replace(result, status="consensus", consensus_reached=True)
     assert exit_code(agreed, require_consensus=True) == 5
     assert [d["model"] for d in result.dropped] == ["h:small"]
-    log = await house.log(handle.run_id)
+    log = await node.log(handle.run_id)
     attempts = [e for e in log if isinstance(e, CallStarted) and e.model == "h:small"]
     assert [e.attempt for e in attempts] == [1, 2]
     assert sum(e.kind == "dropped" for e in log if isinstance(e, CallFailed)) == 1
 
 
-async def test_below_quorum_the_run_fails_with_no_confidence(make: Callable[[Host], House]) -> None:
+async def test_below_quorum_the_run_fails_with_no_confidence(make: Callable[[Host], Node]) -> None:
     def rule(call: Call) -> str | Exception:
         return said(call) if call.model == "large" else ProviderError("auth", "no key")
 
-    house = make(Host(rule))
-    result = await (await house.start()).result()
+    node = make(Host(rule))
+    result = await (await node.start()).result()
     assert (result.status, result.stop_reason) == ("failed", "no_quorum")
     assert exit_code(result) == 3
     assert result.confidence is None
-    well_formed(await house.log(result.run_id))
+    well_formed(await node.log(result.run_id))
 
 
 @pytest.mark.parametrize("protocol", ["consensus", "deliberate", "moa"])
-async def test_below_quorum_on_the_way_the_run_fails_too(
-    make: Callable[[Host], House], protocol: str
-) -> None:
+async def test_below_quorum_on_the_way_the_run_fails_too(make: Callable[[Host], Node], protocol: str) -> None:
     answered = set[str]()
 
     def rule(call: Call) -> str | Exception:
@@ -137,59 +137,61 @@ async def test_below_quorum_on_the_way_the_run_fails_too(
         answered.add(call.model)
         return f"As it stands.\nFinal answer: {call.model}"
 
-    house = make(Host(rule))
-    result = await (await house.start(protocol=protocol)).result()
+    node = make(Host(rule))
+    result = await (await node.start(protocol=protocol)).result()
     assert (result.status, result.stop_reason) == ("failed", "no_quorum")
 
 
-async def test_an_answer_that_ended_at_its_limit_of_tokens_says_so(make: Callable[[Host], House]) -> None:
+async def test_an_answer_that_ended_at_its_limit_of_tokens_says_so(make: Callable[[Host], Node]) -> None:
     class Cut(Host):
         async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
             return replace(await super().complete(call, on_text), finish_reason="length")
 
-    house = make(Cut(lambda call: "The answer is 4, becau"))
-    result = await (await house.start(options={"rounds": 1})).result()
+    node = make(Cut(lambda call: "The answer is 4, becau"))
+    result = await (await node.start(options={"rounds": 1})).result()
     assert result.detail["truncated"] is True
     assert "cut off" in headline(result.to_json())
 
 
 @pytest.mark.parametrize("nothing", ["", " \n\u200b", "I'm sorry, but I can't help with that."])
 async def test_an_empty_reply_or_a_refusal_is_an_abstention(
-    make: Callable[[Host], House], nothing: str
+    make: Callable[[Host], Node], nothing: str
 ) -> None:
-    house = make(Host(lambda call: nothing if call.model == "small" else said(call)))
-    result = await (await house.start(options={"rounds": 1})).result()
+    node = make(Host(lambda call: nothing if call.model == "small" else said(call)))
+    result = await (await node.start(options={"rounds": 1})).result()
     assert result.status == "decided"
     assert not result.dropped
     assert [d.model for d in result.dissent] == ["h:mid"]
 
 
-async def test_everyone_silent_is_no_quorum(make: Callable[[Host], House]) -> None:
+async def test_everyone_silent_is_no_quorum(make: Callable[[Host], Node]) -> None:
     result = await (await make(Host(lambda call: "")).start()).result()
     assert (exit_code(result), result.confidence) == (3, None)
 
 
-async def test_ids_take_a_unique_prefix(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
+async def test_ids_take_a_unique_prefix(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said))
     with pytest.raises(NotFound, match="pnyx runs"):
-        await house.runner.resume("zzzz")
+        await node.runner.resume("zzzz")
     with pytest.raises(NotFound):
-        await house.runner.resume("")
+        await node.runner.resume("")
 
 
-async def test_a_question_of_blanks_and_a_panel_too_small_are_refused(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
+async def test_a_question_of_blanks_and_a_panel_too_small_are_refused(
+    make: Callable[[Host], Node],
+) -> None:
+    node = make(Host(said))
     with pytest.raises(UsageError, match="no question"):
-        await house.start(question=" \n")
+        await node.start(question=" \n")
     for name in ("question", "owner", "conversation", "batch"):
         with pytest.raises(UsageError, match=f"the {name} is not text"):
-            await house.start(**{name: "a\0b"})
+            await node.start(**{name: "a\0b"})
     with pytest.raises(UsageError, match="needs 2 seats, the panel has 1"):
-        await house.start(seats=PANEL[:1])
+        await node.start(seats=PANEL[:1])
 
 
 async def test_a_bug_in_a_protocol_fails_the_run_and_says_what(
-    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(brief: Any, panel: Any) -> Any:
         raise ZeroDivisionError("oops")
@@ -203,31 +205,31 @@ async def test_a_bug_in_a_protocol_fails_the_run_and_says_what(
 
 
 async def test_a_run_has_its_own_tools_and_none_that_another_run_opened(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
-    house = make(Host(said))
-    house.runner.resources.toolbox = Toolbox({"read_file": object()})  # type: ignore[dict-item]
-    handle = await house.start(options={"rounds": 1})
-    assert dict(handle.caller.toolbox.tools) == {}
+    node = make(Host(said))
+    node.runner.resources.toolbox = Toolbox({"read_file": object()})  # type: ignore[dict-item]
+    handle = await node.start(options={"rounds": 1})
+    assert dict(handle.context.toolbox.tools) == {}
     await handle.result()
 
 
 async def test_a_run_that_diverges_is_paused_and_says_why_to_whoever_watches_or_looks_later(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 2}, budget_usd=0.004)
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 2}, budget_usd=0.004)
     await handle.result()
     other = text('UPDATE events SET body = replace(body, \'"fingerprint": "\', \'"fingerprint": "0\')')
-    await house.database.write(lambda c: c.execute(other))
+    await node.database.write(lambda c: c.execute(other))
     for _ in range(2):
-        again = await house.runner.resume(handle.run_id, budget_usd=1.0)
+        again = await node.runner.resume(handle.run_id, budget_usd=1.0)
         last = [event async for event in again.events()][-1]
         assert isinstance(last, RunFinished)
         assert (last.seq, last.status, last.result["stop_reason"]) == (None, "paused", "diverged")
         assert f"`pnyx resume {handle.run_id} --fork`" in last.result["detail"]["message"]
         with pytest.raises(Diverged, match="--fork"):
             await again.result()
-        row = await house.database.read(lambda c: store.find(c, handle.run_id))
+        row = await node.database.read(lambda c: store.find(c, handle.run_id))
         assert (row.status, row.worker, row.result) == ("paused", None, last.result)
-    well_formed(await house.log(handle.run_id), finished=False)
+    well_formed(await node.log(handle.run_id), finished=False)

@@ -15,9 +15,9 @@ from pnyx.protocols import get
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
 from tests.support.panels import Host
-from tests.support.processes import PANEL, House, said
+from tests.support.processes import PANEL, Node, said
 
-Make = Callable[[Host], House]
+Make = Callable[[Host], Node]
 KEY = "sk-planted-0123456789"
 
 
@@ -40,9 +40,9 @@ class Babbling(Host):
 
 async def watched(make: Make, host: Host, **changes: Any) -> list[Event]:
     """All events of a run with one seat, tokens too."""
-    house = make(host)
-    house.runner.providers.redact = house.runner.providers.redact_said = Redactor([KEY])
-    handle = await house.start(protocol="single", seats=PANEL[:1], **changes)
+    node = make(host)
+    node.runner.providers.redact = node.runner.providers.redact_said = Redactor([KEY])
+    handle = await node.start(protocol="single", seats=PANEL[:1], **changes)
     return [event async for event in handle.events(tokens=True)]
 
 

@@ -23,45 +23,49 @@ from pnyx.run.result import exit_code
 from pnyx.store import runs as store
 from pnyx.tools import Toolbox
 from tests.support.panels import Host
-from tests.support.processes import PANEL, House, account_of, said, spec, well_formed
+from tests.support.processes import PANEL, Node, account_of, said, spec, well_formed
 
 
-async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(make: Callable[[Host], House]) -> None:
+async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(
+    make: Callable[[Host], Node],
+) -> None:
     class Stuck(Host):
         async def complete(self, call: Call, on_text: Any = None) -> Any:
             if call.model == "small":
                 await asyncio.sleep(60)
             return await super().complete(call, on_text)
 
-    house = make(Stuck(said))
+    node = make(Stuck(said))
     began = time.monotonic()
-    handle = await house.start(options={"rounds": 1}, call_deadline_s=0.3)
+    handle = await node.start(options={"rounds": 1}, call_deadline_s=0.3)
     await handle.result()
     assert time.monotonic() - began < 5
-    failed = [e for e in await house.log(handle.run_id) if isinstance(e, CallFailed)]
+    failed = [e for e in await node.log(handle.run_id) if isinstance(e, CallFailed)]
     assert [(e.kind, e.final) for e in failed] == [("timeout", True)]
     assert failed[0].charged_usd
-    assert (await account_of(house, handle.run_id)).reserved_nusd == 0
+    assert (await account_of(node, handle.run_id)).reserved_nusd == 0
 
 
-async def test_the_runs_deadline_pauses_it(make: Callable[[Host], House]) -> None:
-    house = make(Host(said, pause=0.15))
-    handle = await house.start(deadline_s=0.4)
+async def test_the_runs_deadline_pauses_it(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said, pause=0.15))
+    handle = await node.start(deadline_s=0.4)
     paused = await handle.result()
     assert (paused.status, paused.stop_reason, exit_code(paused)) == ("paused", "deadline", 4)
     assert paused.answer
-    done = await (await house.runner.resume(handle.run_id, deadline_s=60)).result()
+    done = await (await node.runner.resume(handle.run_id, deadline_s=60)).result()
     assert done.status == "decided"
 
 
-async def test_the_runs_deadline_counts_anew_each_time_it_is_resumed(make: Callable[[Host], House]) -> None:
-    house = make(Host(said, pause=0.15))
-    handle = await house.start(deadline_s=0.4)
+async def test_the_runs_deadline_counts_anew_each_time_it_is_resumed(
+    make: Callable[[Host], Node],
+) -> None:
+    node = make(Host(said, pause=0.15))
+    handle = await node.start(deadline_s=0.4)
     result, pauses = await handle.result(), 0
     while result.status == "paused":
         pauses += 1
         assert (result.stop_reason, pauses < 20) == ("deadline", True)
-        result = await (await house.runner.resume(handle.run_id)).result()
+        result = await (await node.runner.resume(handle.run_id)).result()
     assert (result.status, pauses > 0) == ("decided", True)
 
 
@@ -101,28 +105,28 @@ class Curious(Host):
         return replace(done, tool_calls=(ToolCall("1", "look", {}),)) if asks else done
 
 
-async def looking(house: House, tool: Looking, **changes: Any) -> RunHandle:
-    house.runner.resources.toolbox = Toolbox({"look": tool})
+async def looking(node: Node, tool: Looking, **changes: Any) -> RunHandle:
+    node.runner.resources.toolbox = Toolbox({"look": tool})
     options = {"samples": 1}
-    return await house.start(
+    return await node.start(
         protocol="sample", options=options, seats=PANEL[:1], tools=("look",), tool_turns=2, **changes
     )
 
 
-async def test_the_runs_deadline_holds_while_a_host_is_opened(make: Callable[[Host], House]) -> None:
-    house = make(Opening(said))
+async def test_the_runs_deadline_holds_while_a_host_is_opened(make: Callable[[Host], Node]) -> None:
+    node = make(Opening(said))
     began = time.monotonic()
-    handle = await house.start(deadline_s=0.2)
+    handle = await node.start(deadline_s=0.2)
     paused = await handle.result()
-    assert (paused.status, paused.stop_reason, house.host.sent) == ("paused", "deadline", [])
+    assert (paused.status, paused.stop_reason, node.host.sent) == ("paused", "deadline", [])
     assert time.monotonic() - began < 5
     go_on = f"`pnyx resume {handle.run_id} --deadline SECONDS` goes on"
     assert paused.detail["message"] == f"the run's deadline has passed; {go_on}"
 
 
-async def test_an_interrupt_does_not_wait_for_a_host_to_be_opened(make: Callable[[Host], House]) -> None:
-    house = make(Opening(said))
-    handle = await house.start()
+async def test_an_interrupt_does_not_wait_for_a_host_to_be_opened(make: Callable[[Host], Node]) -> None:
+    node = make(Opening(said))
+    handle = await node.start()
     await asyncio.sleep(0.1)
     handle.interrupt()
     async with asyncio.timeout(5):
@@ -131,100 +135,100 @@ async def test_an_interrupt_does_not_wait_for_a_host_to_be_opened(make: Callable
 
 @pytest.mark.parametrize("how", ["deadline", "interrupted"])
 async def test_a_tool_is_cut_off_where_the_run_stops_and_used_again_when_it_goes_on(
-    make: Callable[[Host], House], how: str
+    make: Callable[[Host], Node], how: str
 ) -> None:
-    house, tool = make(Curious(said)), Looking()
-    handle = await looking(house, tool, deadline_s=0.5 if how == "deadline" else None)
+    node, tool = make(Curious(said)), Looking()
+    handle = await looking(node, tool, deadline_s=0.5 if how == "deadline" else None)
     async with asyncio.timeout(5):
         await tool.begun.wait()
         if how == "interrupted":
             handle.interrupt()
         paused = await handle.result()
     assert (paused.status, paused.stop_reason, tool.used) == ("paused", how, ["begun", "cut off"])
-    assert not any(isinstance(e, ToolCalled) for e in await house.log(handle.run_id))
-    done = await (await house.runner.resume(handle.run_id, deadline_s=60)).result()
-    (called,) = (e for e in await house.log(handle.run_id) if isinstance(e, ToolCalled))
-    assert (exit_code(done), called.outcome, len(house.host.sent)) == (0, "found", 2)
+    assert not any(isinstance(e, ToolCalled) for e in await node.log(handle.run_id))
+    done = await (await node.runner.resume(handle.run_id, deadline_s=60)).result()
+    (called,) = (e for e in await node.log(handle.run_id) if isinstance(e, ToolCalled))
+    assert (exit_code(done), called.outcome, len(node.host.sent)) == (0, "found", 2)
 
 
 async def test_an_interrupt_records_what_is_in_flight_and_sends_nothing_more(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
-    house = make(Host(said, pause=0.1))
-    handle = await house.start()
+    node = make(Host(said, pause=0.1))
+    handle = await node.start()
     async for event in handle.events():
         if isinstance(event, CallStarted) and event.phase == "challenge":
             handle.interrupt()
             break
     paused = await handle.result()
     assert (paused.stop_reason, exit_code(paused)) == ("interrupted", 130)
-    log = await house.log(handle.run_id)
+    log = await node.log(handle.run_id)
     well_formed(log, finished=False)
     finished = {e.key for e in log if isinstance(e, CallFinished)}
     assert {e.key for e in log if isinstance(e, CallStarted)} == finished
-    sent = list(house.host.sent)
-    assert (await (await house.runner.resume(handle.run_id)).result()).status == "decided"
-    assert house.host.sent[: len(sent)] == sent
-    assert len(set(house.host.sent)) == len(house.host.sent)
+    sent = list(node.host.sent)
+    assert (await (await node.runner.resume(handle.run_id)).result()).status == "decided"
+    assert node.host.sent[: len(sent)] == sent
+    assert len(set(node.host.sent)) == len(node.host.sent)
 
 
 async def test_stopped_at_once_calls_in_flight_are_listed_and_charged_on_resume(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
-    house = make(Host(said, pause=0.1))
-    handle = await house.start(options={"rounds": 1})
+    node = make(Host(said, pause=0.1))
+    handle = await node.start(options={"rounds": 1})
     async for event in handle.events():
         if isinstance(event, CallStarted):
             handle.kill()
             break
     assert exit_code(await handle.result()) == 130
-    again = await house.runner.resume(handle.run_id)
+    again = await node.runner.resume(handle.run_id)
     assert [e.attempt for e in again.lost] == [1]
     result = await again.result()
     assert result.usage["calls"] == 5
-    unknown = [e for e in await house.log(handle.run_id) if isinstance(e, CallFailed)]
+    unknown = [e for e in await node.log(handle.run_id) if isinstance(e, CallFailed)]
     assert [e.kind for e in unknown] == ["unknown"]
     assert unknown[0].charged_usd
 
 
-async def test_resuming_a_finished_run_sends_nothing(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 1})
+async def test_resuming_a_finished_run_sends_nothing(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 1})
     want = await handle.result()
-    sent = len(house.host.sent)
-    again = await house.runner.resume(handle.run_id)
+    sent = len(node.host.sent)
+    again = await node.runner.resume(handle.run_id)
     assert await again.result() == want
-    assert [e async for e in again.events()] == await house.log(handle.run_id)
-    assert len(house.host.sent) == sent
+    assert [e async for e in again.events()] == await node.log(handle.run_id)
+    assert len(node.host.sent) == sent
 
 
-async def test_a_run_that_another_process_writes_is_not_resumed(make: Callable[[Host], House]) -> None:
-    house = make(Host(said, pause=0.05))
-    handle = await house.start()
+async def test_a_run_that_another_process_writes_is_not_resumed(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said, pause=0.05))
+    handle = await node.start()
     with pytest.raises(UsageError, match="still running"):
-        await house.again(Host(said)).runner.resume(handle.run_id)
+        await node.again(Host(said)).runner.resume(handle.run_id)
     handle.kill()
 
 
-async def test_a_worker_that_was_taken_over_can_write_nothing_more(make: Callable[[Host], House]) -> None:
-    house = make(Host(said, pause=0.1))
-    handle = await house.start(options={"rounds": 1})
-    await house.database.write(lambda c: store.take(c, handle.run_id, "other:1:1", "now", time.time()))
+async def test_a_worker_that_was_taken_over_can_write_nothing_more(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said, pause=0.1))
+    handle = await node.start(options={"rounds": 1})
+    await node.database.write(lambda c: store.take(c, handle.run_id, "other:1:1", "now", time.time()))
     with pytest.raises(Fenced, match="taken over"):
         await handle.result()
-    before = await house.log(handle.run_id)
+    before = await node.log(handle.run_id)
     assert not any(isinstance(e, CallFinished) for e in before)
 
 
 async def test_a_changed_prompt_diverges_and_a_fork_keeps_what_matches(
-    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pnyx.protocols import consensus as page
 
-    house = make(Host(said))
-    handle = await house.start(options={"rounds": 1}, budget_usd=0.0035)
+    node = make(Host(said))
+    handle = await node.start(options={"rounds": 1}, budget_usd=0.0035)
     assert (await handle.result()).stop_reason == "budget"
-    kept = [e for e in await house.log(handle.run_id) if isinstance(e, CallFinished)]
+    kept = [e for e in await node.log(handle.run_id) if isinstance(e, CallFinished)]
     assert kept
     monkeypatch.setattr(
         page,
@@ -233,38 +237,40 @@ async def test_a_changed_prompt_diverges_and_a_fork_keeps_what_matches(
             "x", "1", ("{", "proposal", "{", "nonce", "", "question", "", "framing", "")
         ),
     )
-    resumed = await house.runner.resume(handle.run_id, budget_usd=1.0)
+    resumed = await node.runner.resume(handle.run_id, budget_usd=1.0)
     if any(e.phase == "challenge" for e in kept):
         with pytest.raises(Diverged, match="--fork"):
             await resumed.result()
     else:
         await resumed.result()
-    fork = await house.runner.resume(handle.run_id, fork=True, budget_usd=1.0)
+    fork = await node.runner.resume(handle.run_id, fork=True, budget_usd=1.0)
     assert fork.run_id != handle.run_id
     result = await fork.result()
     assert result.status == "decided"
-    log = await house.log(fork.run_id)
+    log = await node.log(fork.run_id)
     well_formed(log)
     assert any(isinstance(e, CallFinished) and e.copied and e.phase == "propose" for e in log)
 
 
-async def test_cancel_ends_a_run_here_and_settles_its_reservations(make: Callable[[Host], House]) -> None:
-    house = make(Host(said, pause=0.2))
-    handle = await house.start()
+async def test_cancel_ends_a_run_here_and_settles_its_reservations(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said, pause=0.2))
+    handle = await node.start()
     async for event in handle.events():
         if isinstance(event, CallStarted):
             break
-    await house.runner.cancel(handle.run_id[:6])
+    await node.runner.cancel(handle.run_id[:6])
     result = await handle.result()
     assert (result.status, exit_code(result)) == ("cancelled", 1)
-    well_formed(await house.log(handle.run_id))
-    assert (await account_of(house, handle.run_id)).reserved_nusd == 0
+    well_formed(await node.log(handle.run_id))
+    assert (await account_of(node, handle.run_id)).reserved_nusd == 0
 
 
-async def test_cancel_reaches_a_run_of_another_process_within_a_second(make: Callable[[Host], House]) -> None:
-    house = make(Host(said, pause=5.0))
-    handle = await house.start()
-    other = house.again(Host(said))
+async def test_cancel_reaches_a_run_of_another_process_within_a_second(
+    make: Callable[[Host], Node],
+) -> None:
+    node = make(Host(said, pause=5.0))
+    handle = await node.start()
+    other = node.again(Host(said))
     began = time.monotonic()
     await other.runner.cancel(handle.run_id)
     result = await handle.result()
@@ -272,38 +278,38 @@ async def test_cancel_reaches_a_run_of_another_process_within_a_second(make: Cal
     assert time.monotonic() - began < 4
 
 
-async def test_cancel_ends_a_paused_run_that_nobody_runs(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    handle = await house.start(budget_usd=0.0015)
+async def test_cancel_ends_a_paused_run_that_nobody_runs(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said))
+    handle = await node.start(budget_usd=0.0015)
     await handle.result()
-    await house.runner.cancel(handle.run_id)
-    well_formed(await house.log(handle.run_id))
-    row = await house.database.read(lambda c: store.find(c, handle.run_id))
+    await node.runner.cancel(handle.run_id)
+    well_formed(await node.log(handle.run_id))
+    row = await node.database.read(lambda c: store.find(c, handle.run_id))
     assert row.status == "cancelled"
 
 
-async def test_what_begins_while_all_is_being_stopped_sends_nothing(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    beginning = asyncio.create_task(house.start(options={"rounds": 1}))
+async def test_what_begins_while_all_is_being_stopped_sends_nothing(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said))
+    beginning = asyncio.create_task(node.start(options={"rounds": 1}))
     await asyncio.sleep(0)
-    house.runner.drain(5)
+    node.runner.drain(5)
     paused = await (await beginning).result()
-    assert (paused.status, paused.stop_reason, house.host.sent) == ("paused", "interrupted", [])
-    batch = Batch(house.again(house.host).runner, "many")
+    assert (paused.status, paused.stop_reason, node.host.sent) == ("paused", "interrupted", [])
+    batch = Batch(node.again(node.host).runner, "many")
     asking = asyncio.create_task(batch.run(spec(options={"rounds": 1})))
     await asyncio.sleep(0)
     batch.halt(Interrupted("enough"))
     with pytest.raises(Interrupted):
         await asking
-    assert house.host.sent == []
+    assert node.host.sent == []
 
 
 async def test_a_run_that_could_not_be_written_is_let_go_and_goes_on_once_it_can(
-    make: Callable[[Host], House], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = make(Host(said, pause=0.05))
-    other = await house.start(options={"rounds": 3})
-    handle = await house.start(options={"rounds": 1})
+    node = make(Host(said, pause=0.05))
+    other = await node.start(options={"rounds": 3})
+    handle = await node.start(options={"rounds": 1})
     real = store.append
 
     def full(connection: Connection, run_id: str, *given: Any, **more: Any) -> Any:
@@ -316,23 +322,23 @@ async def test_a_run_that_could_not_be_written_is_let_go_and_goes_on_once_it_can
         await handle.result()
     monkeypatch.undo()
     await asyncio.sleep(3 * POLL_S)
-    assert (await house.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
-    assert (await (await house.runner.resume(handle.run_id)).result()).status == "decided"
+    assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
+    assert (await (await node.runner.resume(handle.run_id)).result()).status == "decided"
     assert (await other.result()).status == "decided"
 
 
-async def test_a_run_that_is_stopped_before_its_first_step_says_so(make: Callable[[Host], House]) -> None:
-    house = make(Host(said))
-    killed = await house.start(options={"rounds": 1})
+async def test_a_run_that_is_stopped_before_its_first_step_says_so(make: Callable[[Host], Node]) -> None:
+    node = make(Host(said))
+    killed = await node.start(options={"rounds": 1})
     killed.kill()
-    assert ((await killed.result()).status, house.host.sent) == ("paused", [])
-    cancelled = await house.start(options={"rounds": 1})
+    assert ((await killed.result()).status, node.host.sent) == ("paused", [])
+    cancelled = await node.start(options={"rounds": 1})
     cancelled.cancel()
-    assert ((await cancelled.result()).status, house.host.sent) == ("cancelled", [])
-    assert (await (await house.runner.resume(killed.run_id)).result()).status == "decided"
+    assert ((await cancelled.result()).status, node.host.sent) == ("cancelled", [])
+    assert (await (await node.runner.resume(killed.run_id)).result()).status == "decided"
 
 
-async def test_a_batch_that_is_over_says_so_to_every_question_alike(make: Callable[[Host], House]) -> None:
+async def test_a_batch_that_is_over_says_so_to_every_question_alike(make: Callable[[Host], Node]) -> None:
     batch = Batch(make(Host(said)).runner, "many")
     batch.halt(Interrupted("enough"))
     told = []
@@ -344,20 +350,20 @@ async def test_a_batch_that_is_over_says_so_to_every_question_alike(make: Callab
 
 
 async def test_what_was_answered_to_another_wording_is_asked_anew_where_that_matters(
-    make: Callable[[Host], House],
+    make: Callable[[Host], Node],
 ) -> None:
-    house = make(Host(said))
+    node = make(Host(said))
 
     async def sent(batch: Batch) -> int:
-        before = len(house.host.sent)
+        before = len(node.host.sent)
         await batch.run(spec(options={"rounds": 1}))
-        return len(house.host.sent) - before
+        return len(node.host.sent) - before
 
-    kept, current = Batch(house.runner, "kept"), Batch(house.runner, "current", current=True)
+    kept, current = Batch(node.runner, "kept"), Batch(node.runner, "current", current=True)
     assert [await sent(kept), await sent(current)] == [4, 4]
     assert [await sent(kept), await sent(current)] == [0, 0]
     wording = {"now": load_prompt("consensus/propose").sha256, "then": "0" * 64}
     earlier = text("UPDATE events SET body = replace(body, :now, :then)")
-    await house.database.write(lambda c: c.execute(earlier, wording))
+    await node.database.write(lambda c: c.execute(earlier, wording))
     assert [await sent(kept), await sent(current)] == [0, 4]
     assert [await sent(kept), await sent(current)] == [0, 0]

@@ -17,7 +17,7 @@ from pnyx.store import runs as store
 from pnyx.store.copying import KEPT, backup, restore
 from pnyx.store.schema import events, runs
 from tests.support.panels import Host
-from tests.support.processes import House, said
+from tests.support.processes import Node, said
 
 
 def everything(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
@@ -35,26 +35,26 @@ def left(file: Path) -> tuple[list[str], int]:
     return [path.name for path in (*file.parent.glob(f"{file.name}*"), *hidden)], file.stat().st_mode
 
 
-async def filled(url: str) -> House:
-    """A house with two finished runs, something judged and a key."""
-    house = House(await Database.open(url), Host(said))
+async def filled(url: str) -> Node:
+    """A node with two finished runs, something judged and a key."""
+    node = Node(await Database.open(url), Host(said))
     for question in ("Should we? Ça va, 日本?", "And then?"):
-        result = await (await house.start(question=question, options={"rounds": 1}, budget_usd=1.0)).result()
-    await house.database.write(lambda c: keys.add(c, "phone", "0" * 64, "2026-01-01T00:00:00.000Z"))
+        result = await (await node.start(question=question, options={"rounds": 1}, budget_usd=1.0)).result()
+    await node.database.write(lambda c: keys.add(c, "phone", "0" * 64, "2026-01-01T00:00:00.000Z"))
     judged = Judged("consensus", "success", 0.5, (("h:large", "yes"),), "yes")
-    await house.database.write(
+    await node.database.write(
         lambda c: outcomes.record(c, result.run_id, "local", "2026-01-01T00:00:00.000Z", judged)
     )
-    return house
+    return node
 
 
 async def test_what_is_restored_is_what_was_stored(
     database_url: str, sqlite_url: str, tmp_path: Path
 ) -> None:
-    house = await filled(database_url)
-    told = await house.database.read(everything)
+    node = await filled(database_url)
+    told = await node.database.read(everything)
     assert all(told.values())
-    counts = await backup(house.database, tmp_path / "all.pnyx")
+    counts = await backup(node.database, tmp_path / "all.pnyx")
     assert counts == {name: len(rows) for name, rows in told.items()}
     again = await Database.open(tmp_path / "again.db")
     assert await restore(again, tmp_path / "all.pnyx") == counts
@@ -62,31 +62,31 @@ async def test_what_is_restored_is_what_was_stored(
     beside, mode = await asyncio.to_thread(left, tmp_path / "all.pnyx")
     assert (beside, mode & 0o077) == (["all.pnyx"], 0)
     await again.close()
-    await house.runner.close()
+    await node.runner.close()
 
 
 async def test_sqlite_is_moved_into_postgresql(postgres_url: str, tmp_path: Path) -> None:
-    house = await filled(str(tmp_path / "here.db"))
-    told = await house.database.read(everything)
-    await backup(house.database, tmp_path / "all.pnyx")
+    node = await filled(str(tmp_path / "here.db"))
+    told = await node.database.read(everything)
+    await backup(node.database, tmp_path / "all.pnyx")
     there = await Database.open(postgres_url)
     await restore(there, tmp_path / "all.pnyx")
     assert await there.read(everything) == told
-    moved = House(there, Host(said))
+    moved = Node(there, Host(said))
     assert (await (await moved.start(options={"rounds": 1})).result()).status == "decided"
     await moved.runner.close()
-    await house.runner.close()
+    await node.runner.close()
 
 
 async def test_a_run_under_way_goes_on_where_it_is_restored(database_url: str, tmp_path: Path) -> None:
-    house = House(await Database.open(database_url), Host(said, pause=0.05))
-    handle = await house.start(options={"rounds": 2})
+    node = Node(await Database.open(database_url), Host(said, pause=0.05))
+    handle = await node.start(options={"rounds": 2})
     async for event in handle.events():
         if event.type == "call_finished":
             break
-    await backup(house.database, tmp_path / "all.pnyx")
+    await backup(node.database, tmp_path / "all.pnyx")
     whole = await handle.result()
-    again = House(await Database.open(tmp_path / "again.db"), Host(said))
+    again = Node(await Database.open(tmp_path / "again.db"), Host(said))
     await restore(again.database, tmp_path / "all.pnyx")
 
     def stored(connection: Connection) -> tuple[int, int, str]:
@@ -98,23 +98,23 @@ async def test_a_run_under_way_goes_on_where_it_is_restored(database_url: str, t
     result = await (await again.runner.resume(handle.run_id)).result()
     assert (result.answer, result.status) == (whole.answer, whole.status)
     await again.runner.close()
-    await house.runner.close()
+    await node.runner.close()
 
 
 async def test_nothing_is_overwritten(database_url: str, tmp_path: Path) -> None:
-    house = await filled(database_url)
+    node = await filled(database_url)
     (tmp_path / "taken").write_text("mine")
     with pytest.raises(UsageError, match="there already"):
-        await backup(house.database, tmp_path / "taken")
+        await backup(node.database, tmp_path / "taken")
     assert (tmp_path / "taken").read_text() == "mine"
-    await backup(house.database, tmp_path / "all.pnyx")
-    told = await house.database.read(everything)
+    await backup(node.database, tmp_path / "all.pnyx")
+    told = await node.database.read(everything)
     with pytest.raises(UsageError, match="not empty"):
-        await restore(house.database, tmp_path / "all.pnyx")
-    assert await house.database.read(everything) == told
+        await restore(node.database, tmp_path / "all.pnyx")
+    assert await node.database.read(everything) == told
     with pytest.raises(UsageError, match="cannot be written"):
-        await backup(house.database, tmp_path / "nowhere" / "all.pnyx")
-    await house.runner.close()
+        await backup(node.database, tmp_path / "nowhere" / "all.pnyx")
+    await node.runner.close()
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all" * 100])
@@ -138,11 +138,11 @@ def last(connection: Connection) -> list[tuple[int, int]]:
 
 
 async def test_a_backup_is_of_one_moment(database_url: str, tmp_path: Path) -> None:
-    house = House(await Database.open(database_url), Host(said, pause=0.05))
-    handles = [await house.start(options={"rounds": 3}) for _ in range(8)]
+    node = Node(await Database.open(database_url), Host(said, pause=0.05))
+    handles = [await node.start(options={"rounds": 3}) for _ in range(8)]
     taken = 0
     while not all(handle._task and handle._task.done() for handle in handles):
-        await backup(house.database, tmp_path / f"{taken}.pnyx")
+        await backup(node.database, tmp_path / f"{taken}.pnyx")
         taken += 1
     await asyncio.gather(*(handle.result() for handle in handles))
     assert taken > 1
@@ -151,4 +151,4 @@ async def test_a_backup_is_of_one_moment(database_url: str, tmp_path: Path) -> N
 
         assert all(seq == end for seq, end in await copy.read(last))
         await copy.close()
-    await house.runner.close()
+    await node.runner.close()

@@ -15,7 +15,7 @@ from pnyx.run.result import Result
 from pnyx.store import Database
 from pnyx.store.costs import Spent, spending
 from tests.support.panels import Host, seats
-from tests.support.processes import House, said
+from tests.support.processes import Node, said
 
 
 def flaky(call: Call) -> str | Exception:
@@ -24,12 +24,12 @@ def flaky(call: Call) -> str | Exception:
 
 
 @asynccontextmanager
-async def opened(url: str, rule: Callable[[Call], str | Exception]) -> AsyncIterator[House]:
-    house = House(await Database.open(url), Host(rule))
+async def opened(url: str, rule: Callable[[Call], str | Exception]) -> AsyncIterator[Node]:
+    node = Node(await Database.open(url), Host(rule))
     try:
-        yield house
+        yield node
     finally:
-        await house.runner.close()
+        await node.runner.close()
 
 
 async def spent(database: Database, since: str = "") -> list[Spent]:
@@ -47,10 +47,10 @@ def told(result: Result) -> dict[str, float]:
 
 
 async def test_the_sums_are_those_of_the_runs(database_url: str) -> None:
-    async with opened(database_url, flaky) as house:
-        first = await (await house.start(options={"rounds": 2})).result()
-        second = await (await house.start(owner="phone", question="And now?")).result()
-        found = await spent(house.database)
+    async with opened(database_url, flaky) as node:
+        first = await (await node.start(options={"rounds": 2})).result()
+        second = await (await node.start(owner="phone", question="And now?")).result()
+        found = await spent(node.database)
         assert of(found, first.run_id) == told(first)
         assert of(found, second.run_id) == told(second)
         assert told(first)["cost_usd"] > 0
@@ -66,57 +66,57 @@ async def test_the_sums_are_those_of_the_runs(database_url: str) -> None:
 
 
 async def test_a_reply_copied_into_a_fork_is_paid_once(database_url: str) -> None:
-    async with opened(database_url, said) as house:
-        first = await (await house.start(options={"rounds": 1})).result()
-        fork = await (await house.runner.resume(first.run_id, fork=True)).result()
+    async with opened(database_url, said) as node:
+        first = await (await node.start(options={"rounds": 1})).result()
+        fork = await (await node.runner.resume(first.run_id, fork=True)).result()
         assert fork.run_id != first.run_id
-        assert of(await spent(house.database), fork.run_id)["cost_usd"] == 0
-        assert of(await spent(house.database), first.run_id) == told(first)
+        assert of(await spent(node.database), fork.run_id)["cost_usd"] == 0
+        assert of(await spent(node.database), first.run_id) == told(first)
 
 
 async def test_an_unknown_price_is_counted_and_not_taken_for_nothing(database_url: str) -> None:
-    async with opened(database_url, said) as house:
+    async with opened(database_url, said) as node:
         unknown = seats("h:large", "h:mid", "h:small", price=None)
-        await (await house.start(seats=unknown, options={"rounds": 1})).result()
-        found = await spent(house.database)
+        await (await node.start(seats=unknown, options={"rounds": 1})).result()
+        found = await spent(node.database)
         assert sum(one.unpriced for one in found) == sum(one.calls for one in found) > 0
         assert sum(one.cost_usd for one in found) == 0
 
 
 async def test_days_before_are_left_out(database_url: str) -> None:
-    async with opened(database_url, said) as house:
-        await (await house.start(options={"rounds": 1})).result()
-        (day,) = {one.day for one in await spent(house.database)}
-        assert await spent(house.database, day)
-        assert await spent(house.database, "9999-01-01") == []
+    async with opened(database_url, said) as node:
+        await (await node.start(options={"rounds": 1})).result()
+        (day,) = {one.day for one in await spent(node.database)}
+        assert await spent(node.database, day)
+        assert await spent(node.database, "9999-01-01") == []
 
 
 @pytest.mark.parametrize(
     "words", ["NUL \0", "half a character \ud83d", "whole \U0001f600", "NaN", "Infinity"]
 )
 async def test_whatever_models_write_is_counted(database_url: str, words: str) -> None:
-    async with opened(database_url, lambda call: f"{call.model}: four {words}. Final answer: 4") as house:
-        result = await (await house.start(options={"rounds": 1})).result()
-        found = await spent(house.database)
+    async with opened(database_url, lambda call: f"{call.model}: four {words}. Final answer: 4") as node:
+        result = await (await node.start(options={"rounds": 1})).result()
+        found = await spent(node.database)
         assert of(found, result.run_id) == told(result)
         assert told(result)["cost_usd"] > 0
         assert sum(one.unpriced for one in found) == 0
         (day,) = {one.day for one in found}
-        assert of(await spent(house.database, day), result.run_id) == told(result)
-        assert await spent(house.database, "9999-01-01") == []
-        fork = await (await house.runner.resume(result.run_id, fork=True)).result()
-        assert of(await spent(house.database), fork.run_id)["cost_usd"] == 0
+        assert of(await spent(node.database, day), result.run_id) == told(result)
+        assert await spent(node.database, "9999-01-01") == []
+        fork = await (await node.runner.resume(result.run_id, fork=True)).result()
+        assert of(await spent(node.database), fork.run_id)["cost_usd"] == 0
 
 
 async def test_events_that_are_no_json_are_counted(database_url: str) -> None:
     """As they were stored while arguments of tools could hold an infinite number."""
-    async with opened(database_url, said) as house:
-        result = await (await house.start(options={"rounds": 1})).result()
+    async with opened(database_url, said) as node:
+        result = await (await node.start(options={"rounds": 1})).result()
         set_body = "UPDATE events SET body = replace(body, :none, :calls) WHERE type = 'call_finished'"
         none = '"tool_calls": []'
         calls = '"tool_calls": [{"id": "c", "name": "f", "arguments": {"a": NaN, "b": -Infinity}}]'
-        await house.database.write(
+        await node.database.write(
             lambda c: c.execute(text(set_body), {"none": none, "calls": calls}).rowcount
         )
-        assert any(e.tool_calls for e in await house.log(result.run_id) if isinstance(e, CallFinished))
-        assert of(await spent(house.database), result.run_id) == told(result)
+        assert any(e.tool_calls for e in await node.log(result.run_id) if isinstance(e, CallFinished))
+        assert of(await spent(node.database), result.run_id) == told(result)

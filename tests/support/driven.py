@@ -8,7 +8,8 @@ from typing import Any
 from pnyx.core.decision import Given, flaw
 from pnyx.core.models import Price, Seat
 from pnyx.core.phases import START
-from pnyx.core.steps import All, Ask, Branch, Brief, Decision, Enter, Panel, Protocol, Reply, Step, Tally
+from pnyx.core.protocol import Protocol
+from pnyx.core.steps import All, Ask, Branch, Brief, Decision, Enter, Panel, Reply, Step, Tally
 from pnyx.core.text import Material
 from pnyx.errors import NoQuorum, SeatAbsent
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from pnyx.core.decision import Given
 from pnyx.core.models import Price, Seat
-from pnyx.core.steps import Decision, Graph, Protocol, Run, Step
+from pnyx.core.protocol import Protocol
+from pnyx.core.steps import Decision, Graph, Run, Step
 from pnyx.errors import NoQuorum, SeatAbsent
 from tests.support.driven import Driven, Say, kind
 

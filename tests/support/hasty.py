@@ -19,6 +19,7 @@ for module, name, seconds in (
     (lease, "LEASE_S", LEASE_S),
     (worker, "LEASE_S", LEASE_S),
     (lease_keeper, "BEAT_S", BEAT_S),
+    (lease_keeper, "LEASE_S", LEASE_S),
     (worker, "BEAT_S", BEAT_S),
     (worker, "SWEEP_S", SWEEP_S),
 ):

@@ -1,4 +1,4 @@
-"""Small parts for tests of the run layer: seats, a provider that answers from a rule, a caller."""
+"""Small parts for tests of the run layer: seats, a provider that answers from a rule, a performer."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from typing import Any
 
 from pnyx.core.events import Event
 from pnyx.core.models import Price, Seat, Usage
-from pnyx.core.steps import Protocol
+from pnyx.core.protocol import Protocol
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
+from pnyx.run.broadcast import Broadcast
 from pnyx.run.budget import RunBudget
+from pnyx.run.context import RunContext
 from pnyx.run.journal import Journal
 from pnyx.run.limits import Deadline, Gate, Limits, now
-from pnyx.run.performer import Caller
+from pnyx.run.performer import Performer
+from pnyx.run.result import Summary
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
 
 PRICE = Price(1.0, 4.0)
+LIMITS = Limits(30.0, 100, 0)
 
 
 class Killed(BaseException):
@@ -76,44 +80,43 @@ def seats(*models: str, price: Price | None = PRICE, **more: Any) -> tuple[Seat,
     return tuple(Seat(f"Participant {chr(65 + i)}", m, price=price, **more) for i, m in enumerate(models))
 
 
-async def caller(
+async def performer(
     database: Database,
     host: Host,
     panel: tuple[Seat, ...],
     *,
     run_id: str = "r",
-    budget_usd: float | None = None,
-    retries: int = 0,
-    call_deadline_s: float = 30.0,
+    limits: Limits = LIMITS,
     seen: list[Event] | None = None,
-) -> Caller:
-    """A caller on a run that is made if it is not there, else taken over with its journal."""
-    limits = Limits(call_deadline_s, 100, retries)
-    spec = Spec(question="Q?", protocol="consensus", seats=panel, limits=limits)
-    budget = RunBudget(run_id, {"run": budget_usd, "day": None})
+) -> Performer:
+    """A performer of a run that is made if it is not there, else taken over with its journal."""
+    spec = Spec(question="Q?", protocol="single", seats=panel, limits=limits)
+    budget = RunBudget(run_id, {"run": None, "day": None})
     past: Sequence[Event] = await database.read(lambda c: store.log(c, run_id))
     if not await database.read(lambda c: store.listing(c, limit=1000)):
         row = store.RunRow.new(run_id, spec.owner, now(), spec.protocol, spec.question, spec.to_json())
         await database.write(lambda c: store.create(c, row))
     epoch = await database.write(lambda c: store.take(c, run_id, "test", now(), 0.0))
     await database.write(lambda c: budget.open(c, now()))
+    summary = Summary()
 
     def publish(event: Event, seq: int | None) -> None:
         if seen is not None:
             seen.append(event)
 
-    made = Caller(
-        journal=Journal(database, run_id, epoch, past=past, publish=publish),
+    context = RunContext(
+        run_id=run_id,
+        spec=spec,
+        journal=Journal(database, run_id, epoch, past=past, observe=summary.add, publish=publish),
         budget=budget,
-        seats=panel,
-        quorum=1,
-        limits=limits,
+        summary=summary,
+        broadcast=Broadcast(database, run_id, past),
         deadline=Deadline(None),
         gates={seat.provider: Gate(16) for seat in panel},
         open_provider=lambda name: host,
     )
-    made.write_off()
-    return made
+    context.write_off()
+    return Performer(context)
 
 
 async def fresh(folder: Path, name: str = "runs.db") -> Database:

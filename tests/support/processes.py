@@ -28,8 +28,8 @@ def said(call: Call) -> str:
     return " ".join(f"{call.model}{mark}{word}" for word in ("objects", "because", "evidence"))
 
 
-class House:
-    """One runner on one database, as a process has it; `again` is the next process."""
+class Node:
+    """One process of pnyx: a runner on a database. `again` is the next process."""
 
     def __init__(self, database: Database, host: Host) -> None:
         self.database, self.host = database, host
@@ -38,8 +38,8 @@ class House:
         )
         self.runner = Runner(settings, database, Hosts(h=host))  # type: ignore[arg-type]
 
-    def again(self, host: Host) -> House:
-        return House(self.database, host)
+    def again(self, host: Host) -> Node:
+        return Node(self.database, host)
 
     async def start(self, **changes: Any) -> RunHandle:
         return await self.runner.start(spec(**changes))
@@ -54,12 +54,12 @@ class House:
             await handle.wait()
 
 
-async def die(house: House, handle: RunHandle) -> None:
+async def die(node: Node, handle: RunHandle) -> None:
     """The end of the process that runs it."""
     with pytest.raises(BaseException):  # noqa: B017, PT011 (the process ends)
         await handle.result()
     lapsed = {"worker": "elsewhere:1:1", "heartbeat_at": 0.0}
-    await house.database.write(lambda c: store.patch(c, handle.run_id, lapsed))
+    await node.database.write(lambda c: store.patch(c, handle.run_id, lapsed))
 
 
 def spec(**changes: Any) -> Spec:
@@ -74,8 +74,8 @@ def well_formed(log: list[Event], finished: bool = True) -> None:
     assert sum(isinstance(e, RunFinished) for e in log) == (1 if finished else 0)
 
 
-async def account_of(house: House, run_id: str) -> ledger.Account:
-    return await house.database.read(lambda c: ledger.read_account(c, f"run:{run_id}"))
+async def account_of(node: Node, run_id: str) -> ledger.Account:
+    return await node.database.read(lambda c: ledger.read_account(c, f"run:{run_id}"))
 
 
 CONTRACT = [

@@ -17,10 +17,8 @@ from fastapi import FastAPI
 from pnyx.interfaces.http.app import open_app
 from pnyx.interfaces.keys import Keys, hashed
 from pnyx.interfaces.open_settings import open_settings
-from pnyx.interfaces.service import House
-from pnyx.run.limits import now
+from pnyx.interfaces.service import RunService
 from pnyx.run.runner import Runner
-from pnyx.store import keys as store
 
 __all__ = ["OWN", "Served", "events_of", "served"]
 
@@ -29,12 +27,15 @@ OWN = "pnyx_own-key"
 
 @dataclass
 class Served:
-    """url: of the server. runner, house, app: what is behind it."""
+    """url: of the server. service, app: what is behind it."""
 
     url: str
-    runner: Runner
-    house: House
+    service: RunService
     app: FastAPI
+
+    @property
+    def runner(self) -> Runner:
+        return self.service.runner
 
     @asynccontextmanager
     async def client(self, key: str | None = OWN) -> AsyncIterator[httpx2.AsyncClient]:
@@ -47,7 +48,7 @@ class Served:
     async def key(self, name: str) -> str:
         """A new key of `name`; known to the server at once."""
         key = f"pnyx_{name}-key"
-        await self.runner.database.write(lambda c: store.add(c, name, hashed(key), now()))
+        await self.service.add_key(name, hashed(key))
         return key
 
 
@@ -78,8 +79,8 @@ async def served(**serve: Any) -> AsyncIterator[Served]:
 async def _served(serve: dict[str, Any]) -> AsyncIterator[Served]:
     settings = open_settings({"serve": serve})
     async with (
-        Runner.open(settings) as runner,
-        open_app(runner, Keys(runner.database, OWN).owner) as (app, house),
+        RunService.open(settings) as service,
+        open_app(service, Keys(service, OWN).owner) as app,
     ):
         assert isinstance(app.inner, FastAPI)
         listener = socket.create_server(("127.0.0.1", 0))
@@ -90,7 +91,7 @@ async def _served(serve: dict[str, Any]) -> AsyncIterator[Served]:
             while not server.started:  # noqa: ASYNC110 (uvicorn has no event for it)
                 await asyncio.sleep(0.005)
             address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            yield Served(address, runner, house, app.inner)
+            yield Served(address, service, app.inner)
         finally:
             server.force_exit = server.should_exit = True
             await task

@@ -21,7 +21,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from ..core.steps import Protocol
+from ..core.protocol import Protocol
 from ..errors import ConfigError, UsageError
 from .credentials import database_secrets
 from .layers import Given, Key, Layer, Tree, dotted, flatten, nested, origin, read, stack

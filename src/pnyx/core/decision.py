@@ -9,12 +9,34 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from .text import Material
 
-__all__ = ["Brief", "Decided", "Decision", "Dissent", "Given", "Status", "flaw"]
-
+__all__ = [
+    "AGREEMENT_KNOWN",
+    "DECIDED",
+    "FINAL",
+    "STATUSES",
+    "UNDECIDED",
+    "Brief",
+    "Decided",
+    "Decision",
+    "Dissent",
+    "Given",
+    "Status",
+    "flaw",
+]
 
 Decided: TypeAlias = Literal["consensus", "majority", "plurality", "decided", "deadlock", "single"]
-Status: TypeAlias = Decided | Literal["failed", "paused", "cancelled", "running", "waiting"]
-"""Of a run; the last two are told of those that are looked up before they are over."""
+"""The status of a decision."""
+Status: TypeAlias = Literal[Decided, "failed", "cancelled", "paused", "waiting", "running"]
+"""The status of a run: of its decision, or that it has none. A waiting run is stored as running."""
+
+DECIDED: tuple[Decided, ...] = get_args(Decided)
+STATUSES: tuple[Status, ...] = get_args(Status)
+UNDECIDED: tuple[Status, ...] = STATUSES[len(DECIDED) :]
+"""Statuses of runs without a decision."""
+FINAL: frozenset[Status] = frozenset((*DECIDED, "failed", "cancelled"))
+"""Statuses of runs that are over."""
+AGREEMENT_KNOWN: frozenset[Status] = frozenset(("consensus", "majority", "plurality", "deadlock"))
+"""Statuses that say whether the seats agreed, where the protocol does not set `consensus_reached`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +101,8 @@ def flaw(decision: object) -> str | None:
     """What is wrong with what a protocol came to, or None: whoever wrote it may have returned anything."""
     if not isinstance(decision, Decision):
         return f"it must come to a Decision, not {type(decision).__name__}"
-    if decision.status not in get_args(Decided):
-        return f"status must be one of {', '.join(get_args(Decided))}, not {decision.status!r}"
+    if decision.status not in DECIDED:
+        return f"status must be one of {', '.join(DECIDED)}, not {decision.status!r}"
     answer: object = decision.answer
     if not isinstance(answer, str) or not answer.strip():
         return f"answer must be text that is not blank, not {answer!r}"

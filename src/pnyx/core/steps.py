@@ -14,10 +14,9 @@ from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
-from ..errors import SeatAbsent, UsageError
+from ..errors import SeatAbsent
 from .decision import Brief, Decision, Dissent
 from .models import Seat, cheapest, strongest
-from .phases import Phases
 from .text import Draft, Material, Prompt, fence
 from .tool_calls import ToolCall, ToolResult, Turn
 
@@ -31,14 +30,10 @@ __all__ = [
     "Dissent",
     "Enter",
     "Graph",
-    "Option",
     "Panel",
-    "Protocol",
     "Reply",
     "Run",
     "Schema",
-    "Scope",
-    "Script",
     "Step",
     "Tally",
     "Use",
@@ -279,104 +274,29 @@ class Panel:
     def tell(self, rule: str, tally: Mapping[str, float], winner: str | None = None, **detail: Any) -> Tally:
         return Tally(rule, tally, winner, detail)
 
-    async def first(self, seats: Sequence[Seat], draft: Draft, tools: bool = False) -> Reply:
-        """The reply of the first of `seats` that answers; raises the last `SeatAbsent` when none does."""
-        absent = SeatAbsent("no seat was there to ask")
+    async def first(
+        self,
+        seats: Sequence[Seat],
+        draft: Draft | Callable[[Seat], Draft],
+        tools: bool = False,
+        whole: bool = False,
+    ) -> Reply:
+        """The reply of the first of `seats` that answers; raises the last `SeatAbsent` when none does.
+
+        draft: the same for all, or made for each seat. whole: ask on past a reply that was cut off; it is
+        returned only when no later one is whole, with `truncated` set.
+        """
+        absent, cut = SeatAbsent("no seat was there to ask"), None
         for seat in seats:
+            words = draft if isinstance(draft, Draft) else draft(seat)
             try:
-                return await (self.work(seat, draft) if tools else self.ask(seat, draft))
+                reply = await (self.work(seat, words) if tools else self.ask(seat, words))
             except SeatAbsent as exc:
                 absent = exc
-        raise absent
-
-
-Script: TypeAlias = Callable[[Brief, Panel], Coroutine[Step[Any], Any, Decision]]
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One setting of a protocol: `[protocol] key = …`, `--option KEY=VALUE`. Bounds are inclusive."""
-
-    default: Any
-    help: str
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[str, ...] = ()
-
-    def check(self, name: str, value: Any) -> Any:
-        """`value` as the type of the default, from TOML or from text. Raises `UsageError`."""
-        kind: type = str if self.default is None else type(self.default)
-        try:
-            if kind is bool:
-                value = _BOOLEANS[str(value).lower()]
-            elif isinstance(value, bool) or (kind is int and isinstance(value, float) and value % 1):
-                raise ValueError
-            else:
-                value = kind(value)
-        except (KeyError, TypeError, ValueError, OverflowError):
-            raise UsageError(f"{name} must be {_KINDS[kind]}, not {value!r}") from None
-        if self.choices and value not in self.choices:
-            raise UsageError(f"{name} must be one of {', '.join(self.choices)}, not {value!r}")
-        low = self.low if self.low is not None else -float("inf")
-        high = self.high if self.high is not None else float("inf")
-        if kind in (int, float) and not low <= value <= high:
-            raise UsageError(f"{name} must be between {low:g} and {high:g}, not {value!r}")
-        return value
-
-
-_BOOLEANS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
-_KINDS: dict[type, str] = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    str: "text",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What the calls of a run are reckoned from.
-
-    given: answers that exist already. inner: (least, most) calls of another protocol on the same seats.
-    """
-
-    seats: tuple[Seat, ...]
-    options: Mapping[str, Any]
-    given: int
-    inner: Callable[[str], tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Protocol:
-    """A protocol as the registry knows it; found by entry point in the group `pnyx.protocols`.
-
-    quorum: live seats it needs; quorum_given: when the answers are given, None where it takes none.
-    calls: the least and the most calls when no seat fails, the most with all that `ask_verdict` may ask
-    again. presets: options that `--quick` and
-    `--deep` stand for.
-    """
-
-    name: str
-    summary: str
-    phases: Phases
-    script: Script
-    options: Mapping[str, Option] = field(default_factory=dict)
-    quorum: int = 2
-    quorum_given: int | None = None
-    calls: Callable[[Scope], tuple[int, int]] | None = None
-    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def known(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of the given options that are this protocol's."""
-        return {name: value for name, value in given.items() if name in self.options}
-
-    def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Every option with its value: `given` where set, else the default. Raises `UsageError`."""
-        for name in given:
-            if name not in self.options:
-                known = ", ".join(sorted(self.options)) or "none"
-                raise UsageError(f"{self.name} has no option {name!r}; it has: {known}")
-        return {
-            name: option.check(f"{self.name}.{name}", given[name]) if name in given else option.default
-            for name, option in self.options.items()
-        }
+                continue
+            if not (whole and reply.truncated):
+                return reply
+            cut = cut or reply
+        if cut is None:
+            raise absent
+        return cut

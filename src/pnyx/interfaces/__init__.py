@@ -1,1 +1,1 @@
-"""The doors. Each reads a run's events and its result, and stores nothing."""
+"""The interfaces: command line, library, HTTP and MCP, all on one `RunService`."""

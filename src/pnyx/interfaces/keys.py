@@ -1,4 +1,4 @@
-"""Whose key a request brings: named keys, kept as hashes, and one that lives as long as the server."""
+"""Server keys and their owners: named keys, stored as hashes, and one that lives as long as the server."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from hashlib import sha256
 
 from ..core.regex import regex
 from ..errors import UsageError
-from ..store import Database
-from ..store import keys as store
+from .run_records import RunRecords
 
 __all__ = ["LOCAL", "Keys", "check_name", "hashed", "new_key"]
 
@@ -43,10 +42,10 @@ def check_name(name: str) -> str:
 
 
 class Keys:
-    """The keys that open a server. own: one that is in no database, of the owner `LOCAL`."""
+    """The keys of a server. own: one that is in no database, of the owner `LOCAL`."""
 
-    def __init__(self, database: Database, own: str | None = None) -> None:
-        self._database = database
+    def __init__(self, records: RunRecords, own: str | None = None) -> None:
+        self._records = records
         self._own = {} if own is None else {LOCAL: hashed(own)}
         self._known: dict[str, str] = {}
         self._read_at = -FRESH_S
@@ -54,7 +53,7 @@ class Keys:
     async def owner(self, key: str) -> str | None:
         """Whose key it is. Every key is compared, each in constant time."""
         if time.monotonic() - self._read_at >= FRESH_S:
-            self._known = {**await self._database.read(store.hashes), **self._own}
+            self._known = {**await self._records.key_hashes(), **self._own}
             self._read_at = time.monotonic()
         given = hashed(key)
         fits = [name for name, hash in self._known.items() if hmac.compare_digest(hash, given)]

@@ -1,4 +1,4 @@
-"""The library door: ask, stream, go on, say what became of it; and one synchronous wrapper."""
+"""The library: ask, stream, resume, give feedback; and one synchronous wrapper."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from types import UnionType
 from typing import Any
 
 from pydantic import SkipValidation
-from sqlalchemy import Connection
 
 from .. import protocols
 from ..config.schema import Settings, nearest
@@ -36,7 +35,8 @@ from ..run.result import Result
 from ..run.runner import Runner
 from ..run.spec import Spec
 from .open_settings import open_settings
-from .views.feedback import keep_feedback
+from .run_records import RunRecords
+from .service import RunService
 
 __all__ = ["aggregate", "ask", "ask_sync", "deliberate", "feedback", "open_runner", "resume", "stream"]
 
@@ -179,9 +179,9 @@ async def feedback(
     result: "success", "partial" or "failure". answer: the right one, where it is short. Raises `NotFound`,
     and `UsageError` for a run that decided nothing, or a success with another answer than the decision's.
     """
-    keep = _keeping(run_id, result, answer=answer)
+    keep = _judging(run_id, result, answer=answer)
     async with _opened(settings=settings, runner=runner) as chosen:
-        await chosen.database.write(keep)
+        await keep(chosen)
 
 
 @asynccontextmanager
@@ -198,8 +198,8 @@ async def open_runner(
     for name in providers or ():
         _held("a key of providers", name, str, "text")
     chosen = (settings or open_settings()).with_own(providers or ())
-    async with Runner.open(chosen, Providers(chosen, extra=providers)) as runner:
-        yield runner
+    async with RunService.open(chosen, providers=Providers(chosen, extra=providers)) as service:
+        yield service.runner
 
 
 def _held(name: str, value: object, kind: type | UnionType, need: str) -> None:
@@ -213,16 +213,16 @@ async def _opened(
     providers: Mapping[str, Brought] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
-) -> AsyncIterator[Runner]:
-    """The runner that is given, or one that is closed behind it."""
+) -> AsyncIterator[RunService]:
+    """The service on `runner`, or on a new one that is closed on leaving."""
     _held("runner", runner, Runner | None, "what pnyx.open_runner() gives as it is entered")
     if runner is not None:
         if providers or settings:
             raise UsageError("a runner has its own settings and providers: give them to pnyx.open_runner")
-        yield runner
+        yield RunService(runner)
         return
-    async with open_runner(settings, providers=providers) as own:
-        yield own
+    async with open_runner(settings, providers=providers) as opened:
+        yield RunService(opened)
 
 
 @asynccontextmanager
@@ -274,12 +274,12 @@ def _spec(
 @checked
 def _resuming(
     run_id: str, *, budget_usd: Amount, deadline_s: Amount, fork: bool
-) -> Callable[[Runner], Awaitable[RunHandle]]:
-    """How a runner goes on with a run."""
-    return partial(Runner.resume, prefix=run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
+) -> Callable[[RunService], Awaitable[RunHandle]]:
+    """The checked arguments as a call of a service, which resumes a run."""
+    return partial(RunService.resume, prefix=run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
 
 
 @checked
-def _keeping(run_id: str, result: str, *, answer: str | None) -> Callable[[Connection], object]:
-    """What keeps what became of a run."""
-    return partial(keep_feedback, prefix=run_id, verdict=result, truth=answer)
+def _judging(run_id: str, result: str, *, answer: str | None) -> Callable[[RunRecords], Awaitable[object]]:
+    """The checked arguments as a call of a service, which records feedback."""
+    return partial(RunRecords.feedback, prefix=run_id, verdict=result, truth=answer)

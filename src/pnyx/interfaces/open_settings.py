@@ -1,4 +1,4 @@
-"""What every door opens first: the settings in force, checked against the installed protocols."""
+"""What every interface opens first: the settings in force, checked against the installed protocols."""
 
 from __future__ import annotations
 

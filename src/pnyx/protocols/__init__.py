@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from ..core.steps import Protocol
+from ..core.protocol import Protocol
 from ..errors import ConfigError, NotFound
 
-__all__ = ["GROUP", "broken", "distribution", "get", "loaded", "names"]
+__all__ = ["GROUP", "broken", "composable", "distribution", "find", "get", "loaded", "names"]
 
 GROUP = "pnyx.protocols"
 
@@ -50,6 +50,19 @@ def loaded() -> tuple[Protocol, ...]:
     """Every installed protocol that can be used, in alphabetical order: what a list shows."""
     failing = broken()
     return tuple(get(name) for name in names() if name not in failing)
+
+
+def composable() -> tuple[str, ...]:
+    """The names of the usable protocols that may run inside another one, in alphabetical order."""
+    return tuple(protocol.name for protocol in loaded() if protocol.composable)
+
+
+def find(name: str) -> Protocol | None:
+    """The protocol called `name`, or None where it cannot be used here, as one of an old run may be."""
+    try:
+        return get(name)
+    except (NotFound, ConfigError):
+        return None
 
 
 def broken() -> dict[str, ConfigError]:

@@ -18,7 +18,8 @@ from typing import Any
 from ..core.answers.extract import final_answer
 from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply, Scope
+from ..core.protocol import Option, Protocol, Scope
+from ..core.steps import Brief, Decision, Panel, Reply
 from ..core.tally import plurality
 from ..core.text import Draft, Material
 from ..prompts import load

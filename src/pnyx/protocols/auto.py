@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from ..core.parsing.verdicts import QUESTION_CLASS, QuestionClass, read_class
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Option, Panel, Protocol, Scope
+from ..core.protocol import Option, Protocol, Scope
+from ..core.steps import Brief, Decision, Panel
 from ..errors import SeatAbsent
 from ..prompts import load
 from .shared.verdict import ask_verdict, question
@@ -72,4 +73,5 @@ PROTOCOL = Protocol(
     script=auto,
     options={"decompose": Option(True, "let questions of several dependent parts be decomposed")},
     calls=_calls,
+    composable=False,
 )

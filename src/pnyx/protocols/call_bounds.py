@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.models import Seat
-from ..core.steps import Protocol, Scope
+from ..core.protocol import Protocol, Scope
 from ..errors import ConfigError
 from . import get
 

@@ -16,7 +16,8 @@ from ..core.answers.extract import final_answer
 from ..core.convergence import overlap
 from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
+from ..core.protocol import Option, Protocol, Scope
+from ..core.steps import Brief, Decision, Dissent, Panel, Reply
 from ..core.sycophancy.detect import flatters, has_objection
 from ..core.text import Material
 from ..prompts import load

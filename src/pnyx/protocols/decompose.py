@@ -22,15 +22,16 @@ from ..core.answers.extract import final_answer
 from ..core.models import strongest
 from ..core.parsing.plans import Subtask
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply, Scope
+from ..core.protocol import Option, Protocol, Scope
+from ..core.steps import Brief, Decision, Panel, Reply
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
+from . import composable
 from .shared.subtasks import Answered, answer_all, ask_plan
 from .shared.verdict import question
 
 MERGE, PRIORITIZE = load("decompose/merge"), load("decompose/prioritize")
-INNER = ("consensus", "voting", "council", "aggregate", "deliberate", "moa", "sample", "single")
 
 PHASES = Phases(
     (
@@ -105,11 +106,9 @@ def _draft(brief: Brief, plan: Sequence[Subtask], answered: Sequence[Answered]) 
 
 
 async def _synthesis(panel: Panel, draft: Draft) -> Reply | None:
-    for seat in strongest(panel.seats):
-        with suppress(SeatAbsent):
-            reply = await panel.ask(seat, draft)
-            if not reply.truncated:
-                return reply
+    with suppress(SeatAbsent):
+        reply = await panel.first(strongest(panel.seats), draft, whole=True)
+        return None if reply.truncated else reply
     return None
 
 
@@ -137,7 +136,7 @@ PROTOCOL = Protocol(
     phases=PHASES,
     script=decompose,
     options={
-        "inner": Option("consensus", "the protocol that answers each subtask", choices=INNER),
+        "inner": Option("consensus", "the protocol that answers each subtask", choices=composable),
         "max_subtasks": Option(7, "the most subtasks", 2, 7),
         "parallel": Option(True, "answer subtasks that need nothing of each other at the same time"),
         "synthesis": Option(
@@ -145,4 +144,6 @@ PROTOCOL = Protocol(
         ),
     },
     calls=_calls,
+    composable=False,
+    closing=("synthesis",),
 )

@@ -23,7 +23,8 @@ from ..core.answers.extract import final_answer
 from ..core.models import Seat
 from ..core.parsing.positions import POSITION, Position, read_position
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Option, Panel, Protocol, Scope
+from ..core.protocol import Option, Protocol, Scope
+from ..core.steps import Brief, Decision, Panel
 from ..core.tally import plurality
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent

@@ -16,7 +16,8 @@ from contextlib import suppress
 from ..core.answers.extract import final_answer
 from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Option, Panel, Protocol, Reply, Scope
+from ..core.protocol import Option, Protocol, Scope
+from ..core.steps import Brief, Decision, Panel, Reply
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
@@ -75,15 +76,10 @@ async def moa(brief: Brief, panel: Panel) -> Decision:
 
 
 async def _close(panel: Panel, seats: Sequence[Seat], draft: Draft) -> Reply | None:
-    """The first whole reply, else the first that was cut off."""
-    cut: Reply | None = None
-    for seat in seats:
-        with suppress(SeatAbsent):
-            reply = await panel.ask(seat, draft)
-            if not reply.truncated:
-                return reply
-            cut = cut or reply
-    return cut
+    """The first whole reply, else the first that was cut off; None when all are silent."""
+    with suppress(SeatAbsent):
+        return await panel.first(seats, draft, whole=True)
+    return None
 
 
 def _best(answers: Sequence[Reply]) -> str:

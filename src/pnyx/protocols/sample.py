@@ -14,7 +14,8 @@ from itertools import cycle, islice
 
 from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Option, Panel, Protocol, Scope
+from ..core.protocol import Option, Protocol, Scope
+from ..core.steps import Brief, Decision, Panel
 from ..core.stopping import lead_probability, votes_to_stop
 from ..errors import NoQuorum
 from ..prompts import load

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..core.answers.extract import final_answer
 from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Panel, Protocol
+from ..core.protocol import Protocol
+from ..core.steps import Brief, Decision, Panel
 from ..prompts import load
 from .shared.verdict import question
 

@@ -26,7 +26,8 @@ from collections.abc import Mapping, Sequence
 from ..core.answers.extract import final_answer
 from ..core.models import strengths
 from ..core.phases import START, Phases, Transition
-from ..core.steps import Brief, Decision, Dissent, Option, Panel, Protocol, Reply, Scope
+from ..core.protocol import Option, Protocol, Scope
+from ..core.steps import Brief, Decision, Dissent, Panel, Reply
 from ..core.stopping import AT_LEAST, STRONGEST_FIRST
 from ..core.text import Draft, Material
 from ..prompts import load

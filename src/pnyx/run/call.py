@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 from ..core.compaction import fit, texts, tokens
@@ -24,14 +24,12 @@ from ..errors import OutOfBudget, ProviderError
 from ..providers.base import Call, Completion, Message, Provider, can_search, completed, is_open, opened
 from ..providers.redaction import Arriving
 from .budget import nusd, usd
+from .context import RunContext
 from .context_window import room, window
 from .drive import Where
 from .host_search import TOOL
 from .journal import Outcome
 from .limits import Deadline, Gate, delay, now
-
-if TYPE_CHECKING:
-    from .performer import Caller
 
 __all__ = ["ModelCall"]
 
@@ -53,8 +51,8 @@ class Sent:
 class ModelCall:
     """The attempts at one step."""
 
-    def __init__(self, caller: Caller, key: str, ask: Ask, where: Where) -> None:
-        self.caller, self.key, self.ask = caller, key, ask
+    def __init__(self, context: RunContext, key: str, ask: Ask, where: Where) -> None:
+        self.context, self.key, self.ask = context, key, ask
         self.whole, self.cut = ask, 0
         self.searches = 0
         self.common: dict[str, Any] = {
@@ -66,19 +64,19 @@ class ModelCall:
         self.mark = ask.fingerprint
 
     async def outcome(self) -> Outcome:
-        caller, seat = self.caller, self.ask.seat
-        if seat.label in caller.journal.dropped:
+        context, seat = self.context, self.ask.seat
+        if seat.label in context.journal.dropped:
             return self._left_out()
-        copied = caller.journal.inherited.get(self.key)
+        copied = context.journal.inherited.get(self.key)
         if copied is not None and copied.fingerprint == self.mark:
             return self._copy(copied)
         # Here and not where a seat is lost: a replay finds that in the journal, and must come by here too.
-        caller.check_quorum()
-        gate = caller.gates[seat.provider]
-        provider = caller.open_provider(seat.provider)
-        searching = caller.searches and TOOL in self.ask.tools
+        context.check_quorum()
+        gate = context.gates[seat.provider]
+        provider = context.open_provider(seat.provider)
+        searching = context.spec.searches and TOOL in self.ask.tools
         if searching or not is_open(provider):
-            await caller.unless_halted(self._ready(provider))
+            await context.unless_halted(self._ready(provider))
         call_deadline: Deadline | None = None
         tries, squeezed = 0, False
         if not self._fit(window(seat)):
@@ -86,23 +84,23 @@ class ModelCall:
         while True:
             if (refused := self._refused()) is not None:
                 return refused
-            async with gate.call(caller.halting, within=caller.deadline.left) as inside:
-                caller.check()
+            async with gate.call(context.halt.requested, within=context.deadline.left) as inside:
+                context.check()
                 if not inside:
                     continue
                 if (refused := self._refused()) is not None:  # while it waited at the gate
                     return refused
                 if call_deadline is None:
-                    call_deadline = Deadline.after(caller.limits.call_deadline_s)
+                    call_deadline = Deadline.after(context.spec.limits.call_deadline_s)
                 started = await self._intend()
-                sent = await self._race(provider, started, call_deadline.sooner(caller.deadline), gate)
+                sent = await self._race(provider, started, call_deadline.sooner(context.deadline), gate)
             started, result, elapsed = sent.started, sent.result, sent.elapsed_s
             if isinstance(result, Completion):
-                caller.hedging.took(seat.model, elapsed)
-                caller.circuits[seat.model].answered()
+                context.hedging.took(seat.model, elapsed)
+                context.circuits[seat.model].answered()
                 return self._finished(started, result, elapsed)
             tries += 1
-            wait = delay(tries, result) if result.retryable and tries <= caller.limits.retries else None
+            wait = delay(tries, result) if result.retryable and tries <= context.spec.limits.retries else None
             if result.kind == "too_long" and not squeezed:
                 # The window is smaller than we knew, or its tokenizer finer than we reckon.
                 squeezed = True
@@ -110,22 +108,22 @@ class ModelCall:
                 wait = 0.0 if any(self._fit(size * share) for share in SQUEEZE) else None
             if wait is not None and wait >= call_deadline.left:
                 wait = None
-            if caller.deadline.left <= 0 or caller.halted is not None:
+            if context.deadline.left <= 0 or context.halt.reason is not None:
                 # The run stops, not the seat: a resume tries again.
                 self._failed(started, result, elapsed, final=False, wait=None)
-                caller.check()
+                context.check()
             failed = self._failed(started, result, elapsed, final=wait is None, wait=wait)
             if wait is None:
-                caller.circuits[seat.model].failed(caller.journal.run_id, failed.kind, failed.message)
+                context.circuits[seat.model].failed(context.run_id, failed.kind, failed.message)
                 return failed
-            await caller.pause(wait)
+            await context.sleep(wait)
 
     async def _ready(self, provider: Provider) -> None:
         # What is wrong with the provider is reported by the call itself.
         with suppress(ProviderError, TimeoutError):
             await opened(provider)
         if TOOL in self.ask.tools and await can_search(provider, self.ask.seat.name):
-            self.searches = self.caller.searches
+            self.searches = self.context.spec.searches
 
     def _fit(self, room: float) -> bool:
         """Shorten what others said, and what tools were asked and gave, until the request has at most `room`
@@ -137,12 +135,12 @@ class ModelCall:
         return fitted is not None
 
     async def _intend(self) -> CallStarted:
-        caller, ask, sent = self.caller, self.ask, self._sent()
-        max_tokens = room(ask.seat, sent, caller.limits.max_output_tokens)
+        context, ask, sent = self.context, self.ask, self._sent()
+        max_tokens = room(ask.seat, sent, context.spec.limits.max_output_tokens)
         started = CallStarted(
             **self.common,
             time=now(),
-            attempt=caller.journal.attempts(self.key) + 1,
+            attempt=context.journal.attempts(self.key) + 1,
             fingerprint=self.mark,
             model=ask.seat.model,
             prompt_id=ask.prompt.id,
@@ -152,24 +150,24 @@ class ModelCall:
             max_tokens=max_tokens,
             cut=self.cut,
             searches=self.searches,
-            reserved_usd=usd(caller.budget.quote(ask.seat, sent, max_tokens, self.searches)),
+            reserved_usd=usd(context.budget.quote(ask.seat, sent, max_tokens, self.searches)),
         )
-        await caller.journal.append(started, ledger=caller.budget.reserve(started))
+        await context.journal.append(started, ledger=context.budget.reserve(started))
         return started
 
     async def _race(self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate) -> Sent:
         """What came of the request; where hedging is on and it is late, of it or of a second one."""
-        caller = self.caller
-        patience = caller.hedging.patience(self.ask.seat.model) if caller.limits.hedge else None
+        context = self.context
+        patience = context.hedging.patience(self.ask.seat.model) if context.spec.limits.hedge else None
         if patience is None:
             return await self._send(provider, started, deadline)
         sends = {started.attempt: asyncio.create_task(self._send(provider, started, deadline))}
         first = sends[started.attempt]
         try:
             await asyncio.wait([first], timeout=patience)
-            if first.done() or gate.full or caller.halted is not None or not caller.hedging.take():
+            if first.done() or gate.full or context.halt.reason is not None or not context.hedging.take():
                 return await first
-            async with gate.call(first, caller.halting, within=caller.deadline.left) as inside:
+            async with gate.call(first, context.halt.requested, within=context.deadline.left) as inside:
                 if first.done() or not inside:  # while the host's rate held the second one back
                     return await first
                 try:
@@ -203,31 +201,31 @@ class ModelCall:
         self, provider: Provider, started: CallStarted, deadline: Deadline, quiet: bool = False
     ) -> Sent:
         """quiet: nobody sees its text arrive, since that of another request for the same is shown."""
-        caller, seat = self.caller, self.ask.seat
+        context, seat, limits = self.context, self.ask.seat, self.context.spec.limits
         timeout = None if deadline.at is None else max(deadline.left, 0.001)
         call = Call(
             model=seat.name,
             messages=_messages(self.ask),
             tools=self._tools(),
             max_tokens=started.max_tokens,
-            temperature=seat.temperature if seat.temperature is not None else caller.limits.temperature,
+            temperature=seat.temperature if seat.temperature is not None else limits.temperature,
             # One seed for all calls would make seats of one model say the same thing.
-            seed=None if caller.limits.seed is None else crc32(f"{caller.limits.seed}{self.key}".encode()),
+            seed=None if limits.seed is None else crc32(f"{limits.seed}{self.key}".encode()),
             schema=self.ask.schema,
             timeout_s=timeout,
             searches=self.searches,
         )
 
         def show(text: str) -> None:
-            caller.journal.show(Token(**self.common, time=now(), run_id=caller.journal.run_id, text=text))
+            context.broadcast.publish(Token(**self.common, time=now(), run_id=context.run_id, text=text))
 
-        arriving = Arriving(caller.redact_said, show)
+        arriving = Arriving(context.redact_text, show)
         began = time.monotonic()
         result: Completion | ProviderError
         try:
             async with asyncio.timeout(timeout):
                 result = await completed(
-                    provider, call, arriving.add if caller.streaming and not quiet else None
+                    provider, call, arriving.add if context.broadcast.wants_text and not quiet else None
                 )
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
@@ -239,7 +237,7 @@ class ModelCall:
 
     def _tools(self) -> tuple[ToolSpec, ...]:
         """The tools of the request. Its host's own search is none; nor is ours, where it cannot be had."""
-        toolbox = self.caller.toolbox
+        toolbox = self.context.toolbox
         return toolbox.specs(
             name for name in self.ask.tools if name != TOOL or (not self.searches and name in toolbox.tools)
         )
@@ -249,12 +247,12 @@ class ModelCall:
         return "\n".join(texts(self.ask, self._tools()))
 
     def _finished(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
-        caller, ask = self.caller, self.ask
-        bill = caller.budget.bill(
+        context, ask = self.context, self.ask
+        bill = context.budget.bill(
             started, ask.seat.price, done.usage, self._sent(), bool(done.text), done.searches
         )
         absent = None if done.tool_calls and ask.tools else _absence(done)
-        redact = caller.redact_said
+        redact = context.redact_text
         text = redact(done.text)
         finished = CallFinished(
             **self.common,
@@ -278,7 +276,7 @@ class ModelCall:
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             elapsed_s=round(elapsed, 3),
         )
-        caller.record(started, bill.cost_nusd or 0, finished)
+        context.record(started, bill.cost_nusd or 0, finished)
         return finished
 
     def _failed(
@@ -290,7 +288,7 @@ class ModelCall:
         final: bool,
         wait: float | None,
     ) -> CallFailed:
-        caller, seat = self.caller, self.ask.seat
+        context, seat = self.context, self.ask.seat
         charged = started.reserved_usd if error.billed else 0.0
         failed = CallFailed(
             **self.common,
@@ -299,19 +297,19 @@ class ModelCall:
             fingerprint=self.mark,
             model=seat.model,
             kind=error.kind,
-            message=caller.redact(str(error)),
+            message=context.redact(str(error)),
             final=final,
             charged_usd=charged,
             retry_in_s=wait and round(wait, 3),
             elapsed_s=round(elapsed, 3),
         )
-        caller.record(started, nusd(charged), failed, *([self._dropped(failed)] if final else []))
+        context.record(started, nusd(charged), failed, *([self._dropped(failed)] if final else []))
         return failed
 
     def _left_out(self) -> CallFailed:
         """A seat that was dropped earlier is not asked; that too is in the record."""
         failed = self._unsent("dropped", "was dropped earlier in this run")
-        self.caller.journal.later(failed)
+        self.context.journal.later(failed)
         return failed
 
     def _unsendable(self) -> CallFailed:
@@ -321,23 +319,23 @@ class ModelCall:
 
     def _refused(self) -> CallFailed | None:
         """A seat whose host is known to be down is dropped unasked, where the run can do without it."""
-        caller = self.caller
-        if len(caller.seats) - len(caller.journal.dropped) <= caller.quorum:
+        context = self.context
+        if len(context.spec.seats) - len(context.journal.dropped) <= context.quorum:
             return None
-        reason = caller.circuits[self.ask.seat.model].refusal(caller.journal.run_id)
+        reason = context.circuits[self.ask.seat.model].refusal(context.run_id)
         return None if reason is None else self._unasked("down", reason)
 
     def _unasked(self, kind: str, message: str) -> CallFailed:
         failed = self._unsent(kind, message)
-        self.caller.journal.later(failed)
-        self.caller.journal.later(self._dropped(failed))
+        self.context.journal.later(failed)
+        self.context.journal.later(self._dropped(failed))
         return failed
 
     def _unsent(self, kind: str, message: str) -> CallFailed:
         return CallFailed(
             **self.common,
             time=now(),
-            attempt=self.caller.journal.attempts(self.key),
+            attempt=self.context.journal.attempts(self.key),
             fingerprint=self.mark,
             model=self.ask.seat.model,
             kind=kind,
@@ -364,7 +362,7 @@ class ModelCall:
             sources=copied.sources,
             copied=True,
         )
-        self.caller.journal.post(taken)
+        self.context.journal.post(taken)
         return taken
 
 

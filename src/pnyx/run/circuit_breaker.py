@@ -11,12 +11,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..core.lru import LRU
+
 __all__ = ["CircuitBreaker", "CircuitBreakers"]
 
 DOWN = frozenset(("unreachable", "overloaded", "timeout"))
 """Kinds of failure that a host gives which is down; after any other, it is up."""
 RUNS = 3
 """So many runs give a model up, with no answer to any run in between, until its circuit opens."""
+MODELS = 1000
+"""Models whose circuit breakers a process keeps. Clients choose the names, so nothing else bounds them."""
 PAUSE_S, LONGEST_PAUSE_S = 30.0, 300.0
 
 
@@ -33,6 +37,10 @@ class CircuitBreaker:
     _until: float | None = None
     _probe: str | None = None
     _reason: str = ""
+
+    def is_open(self) -> bool:
+        """Whether runs are refused now, or one is trying the model again."""
+        return self._until is not None
 
     def refusal(self, run_id: str) -> str | None:
         """Why the run is not to ask the model now, and for how long; None where it may."""
@@ -66,13 +74,8 @@ class CircuitBreaker:
         self._reason, self._probe, self._until = reason, None, self.clock() + self._pause
 
 
-class CircuitBreakers(dict[str, CircuitBreaker]):
-    """Those of a process, by the models' references; each is made when it is first needed."""
+class CircuitBreakers(LRU[str, CircuitBreaker]):
+    """The circuit breakers of a process by model reference, at most `MODELS`; an open one is kept longest."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__()
-        self._clock = clock
-
-    def __missing__(self, model: str) -> CircuitBreaker:
-        self[model] = CircuitBreaker(self._clock)
-        return self[model]
+        super().__init__(MODELS, make=lambda model: CircuitBreaker(clock), keep=CircuitBreaker.is_open)

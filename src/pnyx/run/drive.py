@@ -1,8 +1,12 @@
-"""Advance a protocol: the one loop, used by the runner and by tests alike.
+"""Advances a protocol step by step: the one loop, for the runner and for tests.
 
-A step's key is its position in the tree of steps ("/3/1.2/consensus/4": step 3, then in its child
-script step 1, branch 2, a run of consensus, step 4). It does not depend on which branch finishes
-first, so a replay finds the same keys.
+It knows the tree of steps and nothing else: a `StepHandler` makes calls, uses tools, and records. It neither
+reads nor writes the journal, holds no budget, and knows no provider. Its own clock serves one purpose: once
+the outcome of a parallel step is certain, the branches that are left get a little more time (`GRACE_S`).
+
+A step's key is its position in the tree ("/3/1.2/consensus/4": step 3 of the protocol, whose own script has
+reached step 1, branch 2 of that, a run of consensus, its step 4). Keys do not depend on which branch
+finishes first, so that a replay finds the same ones.
 """
 
 from __future__ import annotations
@@ -10,23 +14,24 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+import typing
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from ..core import steps
 from ..core.decision import flaw
 from ..core.phases import START
+from ..core.protocol import Protocol
 from ..core.steps import All, Ask, Branch, Brief, Decision, Enter, Graph, Panel, Reply, Run, Step, Tally, Use
 from ..core.tool_calls import ToolResult
 from ..errors import Halted, NoQuorum, ScriptError, SeatAbsent
 
-__all__ = ["Performer", "Resolve", "Where", "drive"]
+__all__ = ["Resolve", "StepHandler", "Where", "drive"]
 
 T = TypeVar("T")
 GRACE_S = 2.0
-"""Seconds that stragglers have at least, once the outcome of a phase is certain."""
+"""The least time for stragglers once the outcome of a parallel step is certain, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +43,10 @@ class Where:
     round: int = 1
 
 
-class Performer(Protocol):
-    """What carries out the leaves of the tree: calls, tools, phases and counts.
+class StepHandler(typing.Protocol):
+    """Carries out the leaves of the tree: calls, tools, phases and tallies.
 
-    close: the branches `late` of the parallel step at `key` were given up.
+    close: the branches `late` of the parallel step at `key` are not waited for any longer.
     """
 
     async def ask(self, key: str, ask: Ask, where: Where) -> Reply: ...
@@ -50,29 +55,31 @@ class Performer(Protocol):
 
     async def enter(self, key: str, step: Enter, where: Where) -> None: ...
 
-    async def tell(self, key: str, step: Tally, where: Where) -> None: ...
+    async def tally(self, key: str, step: Tally, where: Where) -> None: ...
 
     async def close(self, key: str, late: Sequence[int], where: Where) -> None: ...
 
 
-Resolve = Callable[[str, Brief], tuple[steps.Protocol, Brief]]
+Resolve = Callable[[str, Brief], tuple[Protocol, Brief]]
 """Finds a sub-protocol by name and settles the options of its brief."""
 
 
 async def drive(
-    protocol: steps.Protocol,
+    protocol: Protocol,
     brief: Brief,
     panel: Panel,
-    performer: Performer,
+    handler: StepHandler,
     resolve: Resolve,
     path: str = "",
 ) -> Decision:
     """Run a protocol to its decision.
 
-    Raises what the protocol let through: `SeatAbsent`, `NoQuorum`, `ScriptError` for a protocol that
-    awaits anything but its panel or comes to what is no decision, and whatever the performer raises.
+    path: the key under which its steps stand; "" for the outermost protocol. Raises `SeatAbsent` and
+    `NoQuorum` if the protocol does not handle them; `ScriptError` if it awaits anything but its panel, enters
+    a phase that its table does not allow or from a branch, or returns no well-formed decision; and whatever
+    the handler or the protocol's own code raises.
     """
-    driver = _Driver(protocol, panel, performer, resolve)
+    driver = _Driver(protocol, panel, handler, resolve)
     decision = await driver.script(protocol.script(brief, panel), path, root=True)
     if (wrong := flaw(decision)) is not None:
         raise ScriptError(f"{protocol.name}: {wrong}")
@@ -80,14 +87,12 @@ async def drive(
 
 
 class _Driver:
-    def __init__(
-        self, protocol: steps.Protocol, panel: Panel, performer: Performer, resolve: Resolve
-    ) -> None:
-        self.protocol, self.panel, self.performer, self.resolve = protocol, panel, performer, resolve
+    def __init__(self, protocol: Protocol, panel: Panel, handler: StepHandler, resolve: Resolve) -> None:
+        self.protocol, self.panel, self.handler, self.resolve = protocol, panel, handler, resolve
         self.where = Where(protocol.name)
 
     async def script(self, coroutine: Coroutine[Step[Any], Any, Any], path: str, root: bool = False) -> Any:
-        """Feed a script its answers until it returns."""
+        """Send a script each result until it returns; only `SeatAbsent` and `NoQuorum` reach it."""
         value: Any = None
         error: Exception | None = None
         position = 0
@@ -112,11 +117,11 @@ class _Driver:
     async def step(self, key: str, step: object, root: bool) -> Any:
         match step:
             case Ask():
-                return await self.performer.ask(key, step, self.where)
+                return await self.handler.ask(key, step, self.where)
             case Use():
-                return await self.performer.use(key, step, self.where)
+                return await self.handler.use(key, step, self.where)
             case Tally():
-                return await self.performer.tell(key, step, self.where)
+                return await self.handler.tally(key, step, self.where)
             case All(branches, quorum, enough):
                 return await self.all(key, branches, quorum, enough)
             case Graph(nodes, quorum):
@@ -124,12 +129,12 @@ class _Driver:
             case Run(name, brief):
                 inner, settled = self.resolve(name, brief)
                 return await drive(
-                    inner, settled, self.panel, self.performer, self.resolve, f"{key}/{inner.name}"
+                    inner, settled, self.panel, self.handler, self.resolve, f"{key}/{inner.name}"
                 )
             case Enter() if root:
                 self.protocol.phases.check(self.where.phase, step.phase, step.facts)
                 self.where = Where(self.protocol.name, step.phase, step.round)
-                return await self.performer.enter(key, step, self.where)
+                return await self.handler.enter(key, step, self.where)
             case Enter():
                 raise ScriptError(f"{self.protocol.name}: a parallel branch may not change the phase")
         raise ScriptError(
@@ -151,7 +156,7 @@ class _Driver:
         running = [self.branch(f"{key}.{i}", branch) for i, branch in enumerate(branches)]
         results = await _together(running, enough)
         if late := [i for i, result in enumerate(results) if isinstance(result, _Late)]:
-            await self.performer.close(key, late, self.where)
+            await self.handler.close(key, late, self.where)
         return self._quorate([r for r in results if not isinstance(r, Exception)], quorum, len(branches))
 
     async def graph(
@@ -191,17 +196,17 @@ class _Driver:
 
 
 class _Late(SeatAbsent):
-    """The branch was not waited for any longer."""
+    """The branch was closed before it had a result."""
 
 
 async def _together(
     branches: Sequence[Awaitable[T]], enough: Callable[[list[T]], bool] | None = None
 ) -> list[T | Exception]:
-    """Results in order, `SeatAbsent` and `NoQuorum` in place of what is missing.
+    """Results in order, with `SeatAbsent` or `NoQuorum` in place of what is missing.
 
-    Once there is `enough`, the others have as long again as it took, at least `GRACE_S`. When the run
-    halts, calls in flight are still awaited and recorded, for they are paid; anything else that goes
-    wrong cancels the other branches.
+    Once there is `enough`, the other branches get as long again as it took, at least `GRACE_S`, and are then
+    cancelled. A `Halted` is raised after all branches have ended, so that calls in flight, which are paid,
+    are recorded; any other exception cancels the other branches and is raised at once.
     """
     tasks = [asyncio.ensure_future(b) for b in branches]
     waiting: set[asyncio.Future[T]] = set(tasks)
@@ -221,7 +226,7 @@ async def _together(
         for task in waiting:
             task.cancel()
         if waiting:
-            # What they raise is taken note of: asyncio complains of what nobody has.
+            # Their exceptions are retrieved here; asyncio warns about those that nobody retrieves.
             await asyncio.gather(*tasks, return_exceptions=True)
     errors = [_Late("was not waited for") if task.cancelled() else task.exception() for task in tasks]
     halted = [exc for exc in errors if isinstance(exc, Halted)]
@@ -234,7 +239,7 @@ async def _together(
 
 
 def _wrong(exc: BaseException | None) -> bool:
-    """Whether it ends the run at once."""
+    """Whether the exception ends the run at once."""
     return exc is not None and not isinstance(exc, SeatAbsent | NoQuorum | Halted)
 
 

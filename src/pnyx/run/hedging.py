@@ -6,7 +6,9 @@ small. A token bucket keeps it under `SHARE` even while a host is slow for every
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
+
+from ..core.lru import LRU
 
 __all__ = ["Hedging"]
 
@@ -18,11 +20,15 @@ SAMPLES, ENOUGH = 200, 20
 """Calls of a model that are remembered, and from how many on its 95th percentile means something."""
 
 
+MODELS = 1000
+"""Models whose latencies a process keeps."""
+
+
 class Hedging:
     """How long the calls of each model took in this process, and how many extra ones are allowed."""
 
     def __init__(self) -> None:
-        self._took: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=SAMPLES))
+        self._took = LRU[str, deque[float]](MODELS, make=lambda model: deque(maxlen=SAMPLES))
         self._saved = 0.0
 
     def took(self, model: str, seconds: float) -> None:
@@ -32,7 +38,7 @@ class Hedging:
 
     def patience(self, model: str) -> float | None:
         """Seconds after which a call of the model is late: its p95; None while too few are known."""
-        took = sorted(self._took[model])
+        took = sorted(self._took[model]) if model in self._took else []
         return took[int(len(took) * 0.95)] if len(took) >= ENOUGH else None
 
     def take(self) -> bool:

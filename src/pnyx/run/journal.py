@@ -21,7 +21,6 @@ from ..core.events import (
     Event,
     PhaseEntered,
     SeatDropped,
-    Token,
     ToolCalled,
     VoteTallied,
 )
@@ -223,10 +222,6 @@ class Journal:
         for buffered in claimed:
             buffered.unit = unit
         return [buffered.event for buffered in claimed]
-
-    def show(self, token: Token) -> None:
-        """Publish what is never stored."""
-        self._publish(token, None)
 
     def _read(self, event: Event) -> None:
         self._observe(event)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..core.lru import LRU
 from ..core.models import strongest
 from ..core.steps import Decision
 from ..store import Database
@@ -21,29 +22,37 @@ if TYPE_CHECKING:
 __all__ = ["LearnedHistory", "calibrated"]
 
 FRESH_S = 2.0
-"""Seconds for which nobody looks whether another process has recorded a judgement."""
+"""Seconds before the database is asked again whether another process has recorded a judgement."""
+OWNERS, PANELS = 100, 200
+"""Histories, and fits to the models of a panel, that a process keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """The judged runs of one owner. read_at: when their version was last compared, in monotonic seconds."""
+
+    read_at: float
+    version: tuple[int, str]
+    judged: list[Judged]
 
 
 class LearnedHistory:
-    """The history of each owner, read again when it has changed."""
+    """The judged runs of each owner, read again when they have changed; of at most `OWNERS` owners."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._looked: dict[str, float] = {}
-        self._known: dict[str, tuple[tuple[int, str], list[Judged]]] = {}
-        self._learned: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, str], Weights, Calibration]] = {}
+        self._histories = LRU[str, _History](OWNERS)
+        self._learned = LRU[tuple[str, tuple[str, ...]], tuple[tuple[int, str], "Weights", "Calibration"]](
+            PANELS
+        )
 
     async def applied(self, spec: Spec) -> Spec:
-        """`spec` with the weights and the calibration that its owner's history gives it; both may be none."""
-        history, version = await self._history(spec.owner)
-        if not history:
+        """`spec` with the weights and the calibration that its owner's history supports, if any."""
+        history = await self._history(spec.owner)
+        if not history.judged:
             return spec
         models = tuple(dict.fromkeys(seat.model for seat in strongest(spec.seats)))
-        key = (spec.owner, models)
-        if key not in self._learned or self._learned[key][0] != version:
-            # A fit over thousands of answers is not for an event loop.
-            self._learned[key] = (version, *await asyncio.to_thread(_learn, history, models))
-        _, weights, calibration = self._learned[key]
+        weights, calibration = await self._fitted(spec.owner, models, history)
         own = calibration.only(spec.protocol)
         if own.protocols:
             spec = replace(spec, calibration=asdict(own))
@@ -52,15 +61,29 @@ class LearnedHistory:
         seats = tuple(replace(seat, weight=weights.models[seat.model]) for seat in spec.seats)
         return replace(spec, seats=seats, history={"rule": weights.rule, "n": weights.n})
 
-    async def _history(self, owner: str) -> tuple[list[Judged], tuple[int, str]]:
-        if owner in self._known and time.monotonic() - self._looked[owner] < FRESH_S:
-            return self._known[owner][1], self._known[owner][0]
-        self._looked[owner] = time.monotonic()
+    async def _fitted(
+        self, owner: str, models: tuple[str, ...], history: _History
+    ) -> tuple[Weights, Calibration]:
+        key = (owner, models)
+        if key in self._learned and self._learned[key][0] == history.version:
+            return self._learned[key][1:]
+        # A fit over thousands of answers would block the event loop.
+        fitted = await asyncio.to_thread(_learn, history.judged, models)
+        self._learned[key] = (history.version, *fitted)
+        return fitted
+
+    async def _history(self, owner: str) -> _History:
+        known = self._histories.get(owner)
+        started = time.monotonic()
+        if known is not None and started - known.read_at < FRESH_S:
+            return known
         version = await self._database.read(lambda c: store.version(c, owner))
-        if owner not in self._known or self._known[owner][0] != version:
-            history = await self._database.read(lambda c: store.history(c, owner)) if version[0] else []
-            self._known[owner] = (version, history)
-        return self._known[owner][1], version
+        if known is not None and known.version == version:
+            judged = known.judged
+        else:
+            judged = await self._database.read(lambda c: store.history(c, owner)) if version[0] else []
+        found = self._histories[owner] = _History(started, version, judged)
+        return found
 
 
 def _learn(history: list[Judged], models: tuple[str, ...]) -> tuple[Weights, Calibration]:

@@ -1,8 +1,14 @@
-"""The lease of a process on its runs: renewed while they go on, and given back where one cannot."""
+"""The lease of a process on its runs: renewed while they go on, given back where one cannot.
+
+A process may continue a run until `LEASE_S` after the last renewal that succeeded, by its monotonic clock.
+Whatever keeps it from renewing the lease, it then interrupts the run itself: it sends nothing more. Should
+another process have taken the run over already, the run's epoch refuses every write of this one.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -14,9 +20,11 @@ from ..errors import StoreError
 from ..store import Database
 from ..store import runs as store
 from .handle import RunHandle
-from .lease import BEAT_S
+from .lease import BEAT_S, LEASE_S
 
 __all__ = ["LeaseKeeper"]
+
+LOG = logging.getLogger("pnyx.run")
 
 POLL_S = 0.5
 """How often other processes' requests to stop are looked for, in seconds."""
@@ -34,6 +42,8 @@ class LeaseKeeper:
         self._database, self._name, self._handles, self._released = database, name, handles, released
         self._stranded: list[tuple[str, Sequence[int]]] = []
         self._task: asyncio.Task[None] | None = None
+        self._renewed_at = time.monotonic()
+        self._failure = ""
 
     def start(self) -> None:
         if self._task is None:
@@ -83,20 +93,48 @@ class LeaseKeeper:
             store.release(connection, run_id, epoch, self._released, self._name)
 
     async def _keep(self) -> None:
-        beat = 0.0
         while True:
             await asyncio.sleep(POLL_S)
-            with suppress(StoreError):  # a database that is away comes back, or the next write says so
-                while self._stranded:
-                    run_id, taken = self._stranded[0]
-                    await self._database.write(partial(self._release, run_id=run_id, taken=taken))
-                    del self._stranded[0]
-                if not self._handles:
-                    continue
-                if time.monotonic() - beat > BEAT_S:
-                    beat = time.monotonic()
-                    await self._database.write(lambda c: store.beat(c, self._name, time.time()))
-                stopped = await self._database.read(lambda c: store.stopped(c, self._name))
-                for run_id, how in stopped.items():
-                    if run_id in self._handles:
-                        self._handles[run_id].stop(how)
+            try:
+                # A write that hangs is a failure too: the lease runs out all the same.
+                async with asyncio.timeout(LEASE_S / 2):
+                    await self._round()
+                self._failure = ""
+            except Exception as exc:
+                self._note(exc)
+            self._stop_lapsed()
+
+    async def _round(self) -> None:
+        while self._stranded:
+            run_id, taken = self._stranded[0]
+            await self._database.write(partial(self._release, run_id=run_id, taken=taken))
+            del self._stranded[0]
+        if not self._handles:
+            self._renewed_at = time.monotonic()
+            return
+        if (started := time.monotonic()) - self._renewed_at > BEAT_S:
+            await self._database.write(lambda c: store.beat(c, self._name, time.time()))
+            self._renewed_at = started
+        stopped = await self._database.read(lambda c: store.stopped(c, self._name))
+        for run_id, how in stopped.items():
+            if run_id in self._handles:
+                self._handles[run_id].context.stop_requests.request(how)
+
+    def _note(self, exc: Exception) -> None:
+        """Remember why this round failed. A database that is away comes back; anything else is a bug."""
+        known = isinstance(exc, StoreError | TimeoutError)
+        failure = str(exc) if isinstance(exc, StoreError) else type(exc).__name__
+        if not known and failure != self._failure:
+            LOG.error("the lease of this process's runs could not be renewed: %s", failure, exc_info=exc)
+        self._failure = failure
+
+    def _stop_lapsed(self) -> None:
+        """Interrupt the runs whose lease may have run out: another process may take them over now.
+
+        Calls in flight are still recorded if nobody has; the epoch decides. They are paid for.
+        """
+        lapsed = time.monotonic() - LEASE_S
+        for handle in list(self._handles.values()):
+            if max(self._renewed_at, handle.began_at) < lapsed:
+                why = self._failure or "no reason known"
+                handle.interrupt(f"its lease could not be renewed for {LEASE_S:g} s ({why})")

@@ -14,8 +14,8 @@ from .. import protocols
 from ..config.load import NEEDS
 from ..config.schema import RunSettings, Settings, ToolsSettings
 from ..core.decision import Given
+from ..core.protocol import Protocol
 from ..core.roles import assign
-from ..core.steps import Protocol
 from ..core.text import Material
 from ..errors import UsageError
 from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, parse_seats

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping, Sequence
 
 from ..config.schema import Settings
+from ..core.events import CallFinished, Event
 from ..errors import ConfigError
 from ..protocols.shared import grounding
 from ..providers.registry import Providers
+from ..store import Database
 from ..tools import Toolbox
 from ..tools.open import open_tools
-from .budget import RunBudget
+from .broadcast import Broadcast
+from .budget import RunBudget, nusd
 from .circuit_breaker import CircuitBreakers
+from .context import RunContext
+from .halting import StopRequests
 from .hedging import Hedging
 from .host_search import TOOL as SEARCH
 from .host_search import note, searchless
 from .journal import Journal
 from .limits import Deadline, Gate
-from .performer import Caller
+from .result import Summary
 from .spec import Spec
 
 __all__ = ["RunResources"]
@@ -58,30 +64,55 @@ class RunResources:
         """Tools of the run that cannot be had here; a search is, where seats' hosts make it."""
         return set(spec.tools) - self.toolbox.tools.keys() - ({SEARCH} if spec.searches else set())
 
-    def caller(self, run_id: str, spec: Spec, journal: Journal, spent_nusd: int) -> Caller:
-        """What makes the calls of a run that was prepared. spent_nusd: what it has cost so far."""
-        return Caller(
+    def context(
+        self,
+        run_id: str,
+        spec: Spec,
+        epoch: int,
+        database: Database,
+        *,
+        past: Sequence[Event] = (),
+        inherited: Mapping[str, CallFinished] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> RunContext:
+        """The context of a run that was prepared. past: its stored events. inherited: see `Journal`."""
+        summary, broadcast = Summary(), Broadcast(database, run_id, past)
+        stop_requests = StopRequests()
+        journal = Journal(
+            database,
+            run_id,
+            epoch,
+            past=past,
+            inherited=inherited,
+            observe=summary.add,
+            publish=broadcast.publish,
+            on_stop=stop_requests.request,
+        )
+        return RunContext(
+            run_id=run_id,
+            spec=spec,
             journal=journal,
             budget=RunBudget(run_id, spec.caps, spec.search_price),
-            seats=spec.seats,
-            limits=spec.limits,
+            summary=summary,
+            broadcast=broadcast,
             deadline=Deadline.after(spec.deadline_s),
             gates=self.gates,
             open_provider=self.providers.get,
-            # What was opened for another run is not for this one, whatever its models ask for.
+            past=past,
+            notes=notes,
+            # A tool opened for another run is not for this one, whatever its models ask for.
             toolbox=self.toolbox.only((*spec.tools, grounding.TOOL) if spec.ground else spec.tools),
             hedging=self.hedging,
             circuits=self.circuits,
             redact=self.providers.redact,
-            redact_said=self.providers.redact_said,
-            searches=spec.searches,
-            warn_usd=spec.warn_usd,
-            spent_nusd=spent_nusd,
+            redact_text=self.providers.redact_said,
+            stop_requests=stop_requests,
+            spent_nusd=nusd(summary.cost.known_usd),
         )
 
 
 class _Gates(dict[str, Gate]):
-    """One gate per provider, made when it is first needed."""
+    """One gate per configured provider, made when first needed; an unknown provider is an error."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()

@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 
 from ..config.load import database_url
 from ..config.schema import Settings
+from ..core.decision import FINAL
 from ..core.events import CallFinished, Event
 from ..errors import ConfigError, NotFound, Running, Taken
 from ..providers.registry import Providers
@@ -25,8 +26,7 @@ from ..store import Database, ledger
 from ..store import runs as store
 from ..store.runs import WORKER
 from .budget import budget_event
-from .handle import FINAL, RunHandle
-from .journal import Journal
+from .handle import RunHandle
 from .learned import LearnedHistory
 from .lease import held, this_worker, waiting
 from .lease_keeper import LeaseKeeper
@@ -219,17 +219,17 @@ class Runner:
             spec.check()
             return await self._begin(spec, forked_from=row.id)
         if row.status in FINAL:
-            return RunHandle(self.database, row.id, spec, past=past)
+            return self._handle(row.id, spec, row.epoch, past=past)
         await self._check_resumable(run)
         inherited = await inherited_calls(self.database, row.forked_from)
         handle = self._again(row, spec, past, inherited)
         with self._keeper.ours(row.id) as taken:
             take = partial(take_up, run=run, worker=self._name, so_far=handle.so_far())
             await self._keeper.take(taken, take)
-            handle.lost.extend(handle.caller.write_off())
+            handle.write_off()
             if budget_usd is not None:
                 account = await self.database.read(lambda c: ledger.read_account(c, budget.run_scope))
-                await handle.caller.journal.append(budget_event("raised", account, now()))
+                await handle.context.journal.append(budget_event("raised", account, now()))
             return self._launch(handle)
 
     async def _found(self, prefix: str, owner: str | None, **changes: float | None) -> Resumable:
@@ -332,19 +332,18 @@ class Runner:
         spec = replace(spec, tools=tuple(name for name in spec.tools if name not in off))
         row = new_row(run_id or new_id(), spec, forked_from, worker)
         inherited = await inherited_calls(self.database, forked_from)
-        handle = self._handle(row.id, spec, row.epoch, inherited=inherited)
-        handle.notes = notes
+        handle = self._handle(row.id, spec, row.epoch, inherited=inherited, notes=notes)
 
         def create(connection: Connection) -> None:
             taken.clear()
             store.create(connection, row)
-            handle.caller.budget.open(connection, row.created_at)
+            handle.context.budget.open(connection, row.created_at)
             taken.append(row.epoch)
 
         async with self._starting:
             # One that is left to a worker is not ours, and stays as it is: letting go looks at whose it is.
             with self._keeper.ours(row.id) as taken:
-                await handle.caller.journal.append(run_started(spec, row), ledger=create)
+                await handle.context.journal.append(run_started(spec, row), ledger=create)
             yield handle
 
     def _again(
@@ -368,20 +367,12 @@ class Runner:
         past: Sequence[Event] = (),
         inherited: Mapping[str, CallFinished] | None = None,
         spent_s: float = 0.0,
+        notes: tuple[str, ...] = (),
     ) -> RunHandle:
-        handle = RunHandle(self.database, run_id, spec, past=past, spent_s=spent_s, gives_back=self.worker)
-        journal = Journal(
-            self.database,
-            run_id,
-            epoch,
-            past=past,
-            inherited=inherited,
-            observe=handle.summary.add,
-            publish=handle.publish,
-            on_stop=handle.stop,
+        context = self.resources.context(
+            run_id, spec, epoch, self.database, past=past, inherited=inherited, notes=notes
         )
-        handle.caller = self.resources.caller(run_id, spec, journal, handle.spent_nusd)
-        return handle
+        return RunHandle(context, spent_s=spent_s, gives_back=self.worker)
 
     def _launch(self, handle: RunHandle) -> RunHandle:
         self._handles[handle.run_id] = handle
@@ -395,4 +386,4 @@ class Runner:
         if self._handles.get(handle.run_id) is handle:
             del self._handles[handle.run_id]
         if handle.stranded:
-            self._keeper.let_go(handle.run_id, [handle.caller.journal.epoch])
+            self._keeper.let_go(handle.run_id, [handle.context.journal.epoch])

@@ -9,9 +9,9 @@ from datetime import date
 from typing import Any
 
 from .. import protocols
-from ..core import steps
 from ..core.decision import Given
 from ..core.models import MOST, Price, Seat
+from ..core.protocol import Protocol
 from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
 from ..errors import ConfigError, UsageError
@@ -68,7 +68,7 @@ class Spec:
     calibration: Mapping[str, Any] | None = None
 
     @property
-    def page(self) -> steps.Protocol:
+    def page(self) -> Protocol:
         page = protocols.get(self.protocol)
         return replace(page, script=grounded(page.script)) if self.ground else page
 
@@ -179,7 +179,7 @@ class Spec:
                 f"seed must be a whole number from 0 to {2**32 - 1}, not {seed!r}; leave it out to draw one"
             )
 
-    def resolve(self, name: str, brief: Brief) -> tuple[steps.Protocol, Brief]:
+    def resolve(self, name: str, brief: Brief) -> tuple[Protocol, Brief]:
         """A protocol to run inside this one, with the options configured for it."""
         page = protocols.get(name)
         given = {**self.tables.get(name, {}), **brief.options}

@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from enum import Enum, auto
 from functools import partial
 
+from ..core.decision import FINAL
 from ..errors import Diverged, Fenced, NotFound, PnyxError, Running, StoreError
 from ..store import runs as store
 from ..store.queue import Job, Queue
-from .handle import FINAL
 from .lease import BEAT_S, LEASE_S, taken_by_worker, waiting
 from .result import Result
 from .runner import Runner

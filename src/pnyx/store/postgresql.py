@@ -7,6 +7,7 @@ commit, the same work is tried again and finds its own mark if it was committed:
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -46,6 +47,9 @@ class PostgreSQL:
     def __init__(self, server: Server) -> None:
         # asyncpg is only loaded by those who keep their runs in PostgreSQL.
         from sqlalchemy.ext.asyncio import create_async_engine
+
+        # It logs a lost connection with a traceback; the work is tried again here, or a StoreError raised.
+        logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
         url, rest = _addressed(server.parameters)
         self._engine = create_async_engine(

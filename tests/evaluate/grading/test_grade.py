@@ -80,7 +80,7 @@ def item(target: str, **more: object) -> Item:
         *(("5", answer, False) for answer in ("Jack received -$5", "5 to ten", "5 below zero")),
         *(("-5", answer, True) for answer in ("minus 5", "negative 5", "\u22125", "minus $5")),
         ("12", "The shop gives back $12", True),
-        ("10", 'There are 10 letters in the words "house" and "onion" together', True),
+        ("10", 'There are 10 letters in the words "node" and "onion" together', True),
         ("40 hours", "The library is open for 40 hours a week", True),
         ("14:30", "The train arrives at 14:30", True),
         ("14:30", "The train arrives at 2:30 pm.", True),

@@ -143,11 +143,11 @@ async def test_an_answer_that_is_still_coming_ends_once_its_key_is_revoked(
         rest = "".join([chunk async for chunk in chunks])
     assert answer.status_code == 200
     assert "run_finished" not in rest
-    run = await server.house.find(answer.headers["x-run-id"], "ada")
+    run = await server.service.find(answer.headers["x-run-id"], "ada")
     async with asyncio.timeout(10):
         while run.status != "cancelled":
             await asyncio.sleep(0.05)
-            run = await server.house.find(run.id, "ada")
+            run = await server.service.find(run.id, "ada")
 
 
 @pytest.mark.parametrize("name", ["local", "eval", "", "Ada", "a b", "../x", "x" * 41])

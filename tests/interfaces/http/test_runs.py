@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sse_starlette.sse import SendTimeoutError
 
-from pnyx.interfaces.http.streaming import as_stream
+from pnyx.interfaces.http.streaming import run_events
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import Served, events_of, served
 
@@ -250,7 +250,9 @@ async def test_a_client_that_reads_no_more_counts_as_gone(
             await asyncio.sleep(3600)
 
         with pytest.raises(SendTimeoutError):
-            await as_stream(server.runner, run, cancel=True)({"type": "http", "method": "GET"}, silent, stuck)
+            await run_events(server.service, run, cancel=True)(
+                {"type": "http", "method": "GET"}, silent, stuck
+            )
 
         async def over() -> Any:
             now = (await client.get(f"/v1/runs/{run}")).json()

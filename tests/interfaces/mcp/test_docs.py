@@ -16,7 +16,7 @@ import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from pnyx.interfaces.mcp.server import TOOLS
+from pnyx.interfaces.mcp.catalogue import TOOLS
 from pnyx.run.request import Asked
 from tests.interfaces.shell import spawn
 from tests.support.scripted import ScriptedHost
@@ -41,13 +41,13 @@ def test_the_table_tells_every_tool_with_what_it_takes() -> None:
     for name, takes in rows:
         told = re.findall(r"`(\w+)`", takes)
         shared = set(Asked.model_fields) if name == "ask" else set()
-        assert sorted(told) == sorted(set(TOOLS[name].takes.model_fields) - shared), name
+        assert sorted(told) == sorted(set(TOOLS[name].arguments.model_fields) - shared), name
 
 
 def test_every_field_and_tool_is_described_to_the_model_that_decides() -> None:
     for call in TOOLS.values():
-        assert len(call.about) > 40
-        schema: dict[str, Any] = call.takes.model_json_schema()
+        assert len(call.description) > 40
+        schema: dict[str, Any] = call.arguments.model_json_schema()
         assert schema["additionalProperties"] is False
         assert all("description" in field for field in schema.get("properties", {}).values())
 

@@ -72,9 +72,9 @@ async def test_what_comes_out_is_what_the_output_schema_says(door: Door, lab: Sc
     async with door() as client:
         schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
         lab.on("beta", text="It is not.\nFinal answer: 41")
-        asked = await client.call_tool("ask", {**VOTE, "context": "The house is old."})
+        asked = await client.call_tool("ask", {**VOTE, "context": "The node is old."})
         run = {"run_id": asked.structured_content["run_id"]}
-        assert any("The house is old." in str(request.body) for request in lab.log)
+        assert any("The node is old." in str(request.body) for request in lab.log)
         calls: dict[str, dict[str, Any]] = {
             "show": {**run, "transcript": True},
             "runs": {"limit": 1},

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event, VoteTallied
-from pnyx.core.steps import Brief, Decision, Panel, Protocol
+from pnyx.core.protocol import Protocol
+from pnyx.core.steps import Brief, Decision, Panel
 from pnyx.errors import ProviderError
 from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.council.protocol import PROTOCOL
@@ -21,8 +22,8 @@ from pnyx.run.result import Result
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.panels import Host, Killed, caller, fresh, seats
-from tests.support.processes import House
+from tests.support.panels import Host, Killed, fresh, performer, seats
+from tests.support.processes import Node
 
 SEATS = seats("h:large", "h:mid", "h:small")
 LIMITS = Limits(30.0, 200, 0)
@@ -47,15 +48,14 @@ def rule(call: Call) -> str:
 
 
 async def attempt(database: Database, host: Host, rounds: int) -> Decision:
-    made = await caller(database, host, SEATS)
-    made.limits = LIMITS
+    made = await performer(database, host, SEATS, limits=LIMITS)
 
     def resolve(inner: str, brief: Brief) -> tuple[Protocol, Brief]:
         raise AssertionError(f"council runs no {inner}")
 
     brief = Brief("How many?", "2026-01-02", PROTOCOL.settle({"rounds": rounds}))
     decision = await drive(PROTOCOL, brief, Panel(SEATS, seed=3, salt="s"), made, resolve)
-    await made.journal.append()
+    await made.context.journal.append()
     return decision
 
 
@@ -109,9 +109,9 @@ async def finish(folder: Path, host: Host, **options: Any) -> Result:
         options=PROTOCOL.settle(options),
         seed=3,
     )
-    house = House(database, host)
-    result = await (await house.runner.start(spec)).result()
-    await house.runner.close()
+    node = Node(database, host)
+    result = await (await node.runner.start(spec)).result()
+    await node.runner.close()
     return result
 
 

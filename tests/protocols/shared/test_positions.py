@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pnyx.core.steps import Ask, Brief, Decision, Panel, Protocol
+from pnyx.core.protocol import Protocol
+from pnyx.core.steps import Ask, Brief, Decision, Panel
 from pnyx.protocols.deliberate import PHASES
 from pnyx.protocols.shared.positions import Camps, Stated, leader, voice
 from tests.support.driving import Nested, seat

@@ -17,7 +17,6 @@ from ...run.handle import RunHandle
 from ...run.resolve import build
 from ...run.result import Result
 from ...run.spec import Spec
-from ...store import runs as store
 from ..analysis.learning import OWNER
 from ..analysis.log import Arm
 from .arm_names import request, single_arm, takes_given
@@ -165,7 +164,7 @@ def _response(model: str, result: Result | None) -> Given:
 
 async def _standing(handle: RunHandle, result: Result) -> tuple[str | None, ...]:
     """The short answers that stood when each round began, where there was one, and the decision's."""
-    past = await handle.database.read(lambda c: store.log(c, handle.run_id))
+    past = [event async for event in handle.events()]
     # Protocols that run inside this one count rounds of their own, on other questions perhaps.
     own = [e for e in past if isinstance(e, PhaseEntered) and e.protocol == result.protocol]
     before: dict[int | None, str] = {}

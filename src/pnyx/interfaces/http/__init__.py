@@ -1,1 +1,1 @@
-"""The HTTP door: REST with server-sent events, and OpenAI's chat completions."""
+"""HTTP: REST with server-sent events, OpenAI's chat completions, the web page, and MCP at /mcp."""

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from ...config.schema import ServeSettings
 from ...core.regex import regex
 from ...errors import PnyxError
-from .errors import refusal, told
+from .errors import error_response, refusal
 
 __all__ = ["MOST_BYTES", "Access", "Message", "Owner", "Receive", "Send", "TooLongError"]
 
@@ -53,7 +53,7 @@ class Access:
         try:
             refused = await self._refused(scope)
         except PnyxError as exc:  # the database of keys
-            refused = told(exc, str(exc))
+            refused = error_response(exc, str, "key")
         if refused is not None:
             await refused(scope, receive, send)
             return

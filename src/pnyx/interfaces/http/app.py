@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -20,22 +18,20 @@ from starlette.routing import Route
 from ..._version import __version__
 from ...errors import PnyxError, StoreError
 from ...run.request import explained, unread
-from ...run.runner import Runner
-from ...store.queue import Queue
-from ..service import House, house_of
+from ..service import RunService
 from .access import Access, Owner
 from .completions import ROUTER as COMPLETIONS
 from .completions import Completion
-from .errors import Error, Exact, refusal, told
+from .errors import Error, Exact, error_response, refusal
 from .listing import ROUTER as LISTING
-from .mcp import Door
+from .mcp import McpEndpoint
 from .page import read_page
 from .runs import ROUTER as RUNS
 from .schemas import Begin, Feedback, Health, Resume
+from .state import service_of
 
 __all__ = ["open_app"]
 
-LOG = logging.getLogger("pnyx.http")
 HEALTH_S = 10.0
 """How long the database may take to answer before the server calls itself unavailable."""
 FIELDS = tuple({name: None for body in (Begin, Resume, Feedback, Completion) for name in body.model_fields})
@@ -47,17 +43,14 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 @asynccontextmanager
-async def open_app(
-    runner: Runner, owner: Owner, queue: Queue | None = None
-) -> AsyncIterator[tuple[Access, House]]:
-    """The whole server as ASGI, on a runner that the caller opens and closes; and what its routes share.
+async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Access]:
+    """The whole server as ASGI, on a service that the caller opens and closes. On leaving, MCP sessions end.
 
-    owner: tells whose a key is. queue: where runs are put, if not run here. On leaving, sessions of MCP
-    end.
+    owner: finds the owner of a key.
     """
     hidden: dict[str, Any] = dict.fromkeys(("openapi_url", "docs_url", "redoc_url"))
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
-    house = app.state.house = House(runner, runner.settings, runner.providers.redact, queue)
+    app.state.service = service
     for router in (RUNS, COMPLETIONS, LISTING):
         app.include_router(router)
     app.add_api_route("/health", health, response_model=Health, tags=["server"])
@@ -65,27 +58,27 @@ async def open_app(
     page = read_page()
     for path, file in page.items():
         app.add_route(path, partial(_file, file), include_in_schema=False)
-    app.add_exception_handler(PnyxError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _bug)
+    app.add_exception_handler(PnyxError, _error)
+    app.add_exception_handler(Exception, _error)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
-    door = Door(house)
-    app.router.routes.append(Route("/mcp", endpoint=door))
-    async with door.sessions.run():
-        yield Access(app, runner.settings.serve, owner, {"/health", *page}), house
+    mcp = McpEndpoint(service)
+    app.router.routes.append(Route("/mcp", endpoint=mcp))
+    async with mcp.sessions.run():
+        yield Access(app, service.settings.serve, owner, {"/health", *page})
 
 
 async def health(request: Request) -> Response:
     """Whether the server can take runs; needs no key."""
-    house = house_of(request)
-    status = "draining" if house.draining else "ok"
+    service = service_of(request)
+    status = "draining" if service.draining else "ok"
     try:
         async with asyncio.timeout(HEALTH_S):
-            await house.runner.database.read(lambda connection: None)
+            await service.check()
     except (StoreError, TimeoutError):
         status = "unavailable"
-    body = {"status": status, "version": __version__, "runs": house.runner.active}
+    body = {"status": status, "version": __version__, "runs": service.active}
     return Exact(body, 200 if status == "ok" else 503)
 
 
@@ -98,9 +91,8 @@ async def _file(file: Response, request: Request) -> Response:
     return file
 
 
-async def _ours(request: Request, exc: Exception) -> Response:
-    assert isinstance(exc, PnyxError)
-    return told(exc, house_of(request).redact(str(exc)))
+async def _error(request: Request, exc: Exception) -> Response:
+    return error_response(exc, service_of(request).redact, f"{request.method} {request.url.path}")
 
 
 async def _invalid(request: Request, exc: Exception) -> Response:
@@ -120,13 +112,6 @@ async def _http(request: Request, exc: Exception) -> Response:
         return refusal(exc.status_code, f"the body is {unread(why)}")
     nothing = "there is nothing here; GET /openapi.json tells what there is"
     return refusal(exc.status_code, nothing if exc.status_code == 404 else str(exc.detail), exc.headers)
-
-
-async def _bug(request: Request, exc: Exception) -> Response:
-    redact = house_of(request).redact
-    trace = redact("".join(traceback.format_exception(exc)))
-    LOG.error("%s %s\n%s", request.method, request.url.path, trace)
-    return refusal(500, f"this is a bug in pnyx: {type(exc).__name__}")
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:

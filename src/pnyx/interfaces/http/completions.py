@@ -18,10 +18,11 @@ from ...evaluate.execution.arm_names import parse_arm
 from ...run.batch import failure
 from ...run.request import Asked
 from ...run.result import Result
-from ..service import House, house_of
+from ..follow import wait_for_result, wait_unless_left
+from ..service import RunService
 from .errors import Exact, refusal
-from .runs import LEFT
-from .streaming import event_source, outcome, settled
+from .state import CLIENT_LEFT, disconnected, owner_of, service_of
+from .streaming import event_source
 
 __all__ = ["ROUTER", "Completion"]
 
@@ -108,25 +109,24 @@ async def complete(request: Request, asked: Completion) -> Response:
 
     A client that leaves cancels the run: it has no name to come back by.
     """
-    house = house_of(request)
-    wanted = asked.asked()
-    spec = house.spec(wanted, house.owner(request), context=asked.earlier())
-    run_id = await house.begin(spec)
+    service = service_of(request)
+    spec = service.spec(asked.asked(), owner_of(request), context=asked.earlier())
+    run_id = await service.begin(spec)
     if asked.stream:
-        return _streamed(house, run_id, asked)
-    result = await outcome(house.runner, run_id, request, cancel=True)
+        return _streamed(service, run_id, asked)
+    result = await wait_unless_left(service, run_id, disconnected(request), cancel=True)
     if result is None:
-        return Response(status_code=LEFT)
+        return Response(status_code=CLIENT_LEFT)
     if why := failure(result):
         status = FAILURES.get(result.stop_reason, 502)
-        return refusal(status, f"run {result.run_id} {house.redact(why)}", type=result.stop_reason)
+        return refusal(status, f"run {result.run_id} {service.redact(why)}", type=result.stop_reason)
     message = {"role": "assistant", "content": result.answer, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
     body = _head(result.run_id, asked, "chat.completion")
     return Exact({**body, "choices": [choice], "usage": _usage(result), "pnyx": result.to_json()})
 
 
-def _streamed(house: House, run_id: str, asked: Completion) -> Response:
+def _streamed(service: RunService, run_id: str, asked: Completion) -> Response:
     """The answer comes whole: what seats say before it is decided is no part of it."""
     head = _head(run_id, asked, "chat.completion.chunk")
     usage = bool(asked.stream_options and asked.stream_options.include_usage)
@@ -135,18 +135,19 @@ def _streamed(house: House, run_id: str, asked: Completion) -> Response:
         choice = {"index": 0, "delta": dict(delta), "finish_reason": finish, "logprobs": None}
         return ServerSentEvent(json.dumps({**head, "choices": [choice], **more}))
 
-    def problem(type: str, message: str) -> ServerSentEvent:
-        return ServerSentEvent(json.dumps({"error": {"type": type, "message": house.redact(message)}}))
+    def problem(response: Exact) -> ServerSentEvent:
+        return ServerSentEvent(bytes(response.body).decode())
 
     async def chunks() -> AsyncIterator[ServerSentEvent]:
         yield chunk({"role": "assistant", "content": ""})
         try:
-            result = await settled(house.runner, run_id, cancel=True)
+            result = await wait_for_result(service, run_id, cancel=True)
         except PnyxError as exc:
-            yield problem("unavailable", str(exc))
+            yield problem(refusal(503, service.redact(str(exc))))
             return
         if why := failure(result):
-            yield problem(result.stop_reason, f"run {run_id} {why}")
+            message = f"run {run_id} {service.redact(why)}"
+            yield problem(refusal(FAILURES.get(result.stop_reason, 502), message, type=result.stop_reason))
             return
         yield chunk({"content": result.answer})
         yield chunk({}, "stop", pnyx=result.to_json())
@@ -154,7 +155,7 @@ def _streamed(house: House, run_id: str, asked: Completion) -> Response:
             yield ServerSentEvent(json.dumps({**head, "choices": [], "usage": _usage(result)}))
         yield ServerSentEvent("[DONE]")
 
-    return event_source(chunks(), run_id)
+    return event_source(service, chunks(), run_id, problem)
 
 
 def _head(run_id: str, asked: Completion, kind: str) -> dict[str, Any]:

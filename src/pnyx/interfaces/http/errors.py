@@ -1,10 +1,12 @@
-"""Errors as every route gives them: {"error": {"type": "not_found", "message": "what to do"}}."""
+"""Errors as every route returns them: {"error": {"type": "not_found", "message": "what to do"}}."""
 
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -12,7 +14,9 @@ from starlette.responses import JSONResponse
 
 from ...errors import PnyxError
 
-__all__ = ["Error", "Exact", "refusal", "told"]
+__all__ = ["Error", "Exact", "error_response", "refusal"]
+
+LOG = logging.getLogger("pnyx.http")
 
 _TYPES = {
     400: "bad_request",
@@ -54,7 +58,13 @@ def refusal(status: int, message: str, headers: Mapping[str, str] | None = None,
     return Exact({"error": {"type": name, "message": message}}, status, dict(headers or {}))
 
 
-def told(exc: PnyxError, message: str) -> Exact:
-    """An error of pnyx: its class says the type, in small letters."""
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(exc).__name__).lower()
-    return refusal(exc.http_status, message, type=name)
+def error_response(exc: Exception, redact: Callable[[str], str], where: str) -> Exact:
+    """The response for an exception, without secrets. where: what failed, for the log.
+
+    The type of a `PnyxError` is its class name in small letters; anything else is logged as a bug: 500.
+    """
+    if isinstance(exc, PnyxError):
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(exc).__name__).lower()
+        return refusal(exc.http_status, redact(str(exc)), type=name)
+    LOG.error("%s\n%s", where, redact("".join(traceback.format_exception(exc))))
+    return refusal(500, f"this is a bug in pnyx: {type(exc).__name__}")

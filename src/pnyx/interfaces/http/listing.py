@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -14,12 +13,12 @@ from ...errors import ConfigError
 from ...providers.catalogue import DefaultPanel, default_panel, parse_seats
 from ...providers.embedded.weights import installed
 from ...run.request import Asked
-from ..service import house_of
+from ..schemas import ProtocolBody, Recalled
 from ..views.catalogue import described, models_by_name
 from ..views.plan import as_json, plan
-from ..views.records import read_recalled
 from .errors import Exact
-from .schemas import Defaults, Planned, ProtocolBody, Recalled
+from .schemas import Defaults, Planned
+from .state import owner_of, service_of
 
 __all__ = ["ROUTER"]
 
@@ -33,16 +32,14 @@ async def recall(
     limit: Annotated[int, Query(ge=1, le=1000)] = 10,
 ) -> Response:
     """Runs whose question, answer or dissent has all the words of `text`, or else some; best first."""
-    house = house_of(request)
-    work = partial(read_recalled, text=text, limit=limit, owner=house.owner(request))
-    return Exact((await house.runner.database.read(work)).to_json())
+    found = await service_of(request).recall(text, limit, owner=owner_of(request))
+    return Exact(found.to_json())
 
 
 @ROUTER.post("/plan", response_model=Planned, tags=["runs"])
 async def reckon(request: Request, asked: Asked) -> Response:
     """What a run would take, as `pnyx ask --dry-run --json` tells it; nothing is sent, nothing is kept."""
-    house = house_of(request)
-    spec = house.spec(asked, house.owner(request))
+    spec = service_of(request).spec(asked, owner_of(request))
     return Exact(as_json(spec, plan(spec)))
 
 
@@ -55,7 +52,7 @@ async def list_protocols() -> Response:
 @ROUTER.get("/settings", response_model=Defaults)
 async def read_settings(request: Request) -> Response:
     """What a run is to be where its request does not say, and models that it may name."""
-    settings = house_of(request).settings
+    settings = service_of(request).settings
     panel, missing = DefaultPanel(parse_seats(settings.panel.seats)), None
     if not panel.refs:
         try:

@@ -1,4 +1,4 @@
-"""What requests and answers hold, as the generated OpenAPI document tells it."""
+"""Shapes of HTTP alone, as the OpenAPI document shows them."""
 
 from __future__ import annotations
 
@@ -6,44 +6,24 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from ...run.request import Amount, Asked, Body
+from ...run.request import Asked, Body
+from ..schemas import ResultBody, ResumeOptions
 
 __all__ = [
     "Begin",
     "Defaults",
     "Exported",
     "Feedback",
-    "Follow",
-    "GoOn",
     "Health",
     "Judgement",
-    "Listed",
     "Planned",
-    "ProtocolBody",
-    "Recalled",
-    "ResultBody",
     "Resume",
-    "Status",
+    "Wait",
 ]
 
-Status = Literal[
-    "consensus",
-    "majority",
-    "plurality",
-    "decided",
-    "deadlock",
-    "single",
-    "failed",
-    "cancelled",
-    "paused",
-    "waiting",
-    "running",
-]
-"""How a run stands, or was decided."""
 
-
-class Follow(Body):
-    """How the one who asks waits."""
+class Wait(Body):
+    """How the client waits for a run."""
 
     stream: bool = False
     """Events as they happen."""
@@ -55,22 +35,11 @@ class Follow(Body):
     """What becomes of the run when the client leaves before its end."""
 
 
-class Begin(Follow, Asked):
+class Begin(Wait, Asked):
     """A run to begin."""
 
 
-class GoOn(Body):
-    """How to go on with a run."""
-
-    budget_usd: Amount | None = None
-    """The new cap of all of the run, in USD."""
-    deadline_s: Amount | None = None
-    """Seconds from now on until the run is paused; left out, as many as it had before, from now on."""
-    fork: bool = False
-    """A new run, which keeps every reply whose question is still the same."""
-
-
-class Resume(Follow, GoOn):
+class Resume(Wait, ResumeOptions):
     """How to go on with a run, and how to wait for it."""
 
 
@@ -100,73 +69,6 @@ class Judgement(BaseModel):
     gold: str | None
     answers: dict[str, str | None]
     seats: list[SeatAnswer]
-
-
-class SeatBody(BaseModel):
-    """Who sat where. role: the part that it was given, null for none; "" in runs of older versions."""
-
-    seat: str
-    model: str
-    role: str | None
-
-
-class ResultBody(BaseModel):
-    """A run. status: waiting, running, paused, cancelled, failed, or how it was decided. Absent is null."""
-
-    run_id: str
-    status: str
-    protocol: str
-    question: str
-    answer: str | None
-    final_answer: str | None
-    confidence: float | None
-    confidence_rule: str | None
-    rigor: float | None
-    agreement: float | None
-    consensus_reached: bool | None
-    dissent: list[dict[str, Any]]
-    rounds: int
-    converged: bool | None
-    stop_reason: str | None
-    seats: list[SeatBody]
-    dropped: list[dict[str, Any]]
-    degraded: bool
-    usage: dict[str, Any]
-    elapsed_s: float
-    detail: dict[str, Any]
-
-
-class ProtocolBody(BaseModel):
-    """A way to an answer. quorum: the seats it needs. options: each with its default, bounds and help.
-
-    phases: its transitions, in order, which begin at "idle". calls_with_three_seats: the least and the most,
-    null where nobody can know.
-    """
-
-    name: str
-    summary: str
-    quorum: int
-    takes_responses: bool
-    options: dict[str, dict[str, Any]]
-    presets: dict[str, dict[str, Any]]
-    phases: list[dict[str, str]]
-    calls_with_three_seats: dict[str, int] | None
-
-
-class Listed(ResultBody):
-    """A run among others. created_at: when it was begun, in UTC."""
-
-    created_at: str
-
-
-class Recalled(Listed):
-    """A run that was looked for. snippet: where its texts have what was, on one line.
-
-    all_words: whether it has all the words; where no run has, those with some are told.
-    """
-
-    snippet: str
-    all_words: bool
 
 
 class Planned(BaseModel):

@@ -1,1 +1,1 @@
-"""The door for assistants: the Model Context Protocol over stdin and stdout, or beside the REST routes."""
+"""The Model Context Protocol: tools for assistants, over stdin and stdout or as a route of the server."""

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from ...core.decision import Status
 from ...run.request import Asked, Body
-from ..http.schemas import GoOn, ProtocolBody, Recalled, ResultBody, Status
+from ..schemas import ProtocolBody, Recalled, ResultBody, ResumeOptions
 
 __all__ = ["Ask", "Found", "Listing", "Named", "Nothing", "Protocols", "Resume", "Runs", "Show", "Sought"]
 
@@ -43,7 +44,7 @@ class Show(Named):
     """Also all that was said, as text."""
 
 
-class Resume(GoOn, Named, Waiting):
+class Resume(ResumeOptions, Named, Waiting):
     """Which run, and how to go on with it."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import queue
 import signal
@@ -12,23 +11,18 @@ import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, cast
 
 import anyio
-from mcp.server.stdio import stdio_server
 
 from ...config.schema import Settings
 from ...errors import UsageError
-from ...run.runner import Runner
-from ..service import House
-from .server import create_server
+from ..service import RunService
+from .connection import Connection
 
 __all__ = ["serve_stdio"]
 
 MOST_BYTES = 16 << 20
 """Of one message."""
-LAST_S = 1.0
-"""How long the last words may take to a client that has closed its side."""
 
 
 async def serve_stdio(settings: Settings) -> None:
@@ -36,20 +30,13 @@ async def serve_stdio(settings: Settings) -> None:
 
     Raises `UsageError` where stdin or stdout is closed.
     """
-    # It would print exceptions as they are, with any secret in them; ours are redacted.
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)
     given, taken = _claimed()
-    async with Runner.open(settings) as runner:
-        server = create_server(House(runner, settings, runner.providers.redact))
+    async with RunService.open(settings) as service:
         loop = asyncio.get_running_loop()
         with anyio.CancelScope() as scope:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, scope.cancel)
-            wire = _Reader(given), _Writer(taken, scope)
-            # Both have the two methods of a file that it uses.
-            async with stdio_server(*cast(Any, wire)) as (incoming, outgoing):
-                await server.run(incoming, outgoing, server.create_initialization_options())
-                scope.deadline = anyio.current_time() + LAST_S
+            await Connection(service, _Writer(taken, scope).write).serve(_Reader(given))
 
 
 def _claimed() -> tuple[int, int]:
@@ -110,16 +97,14 @@ class _Writer:
         self._waiting = queue.SimpleQueue[tuple[bytes, Future[None]]]()
         threading.Thread(target=self._write, daemon=True).start()
 
-    async def write(self, text: str) -> None:
+    async def write(self, message: str) -> None:
+        """Write a line; return when the pipe has taken it."""
         written: Future[None] = Future()
-        self._waiting.put((text.encode("utf-8", "replace"), written))
+        self._waiting.put((message.encode("utf-8", "replace") + b"\n", written))
         try:
             await asyncio.wrap_future(written)
         except OSError:
             self._scope.cancel()
-
-    async def flush(self) -> None:
-        pass
 
     def _write(self) -> None:
         while True:

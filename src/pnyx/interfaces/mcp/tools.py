@@ -1,4 +1,4 @@
-"""What the tools do: each a call of the runner, for one owner, within what the settings allow."""
+"""What the tools do: each a call of the service, for one owner, within what the settings allow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -16,19 +15,22 @@ from ... import protocols as known
 from ...core.events import CallFailed, CallFinished, Event, PhaseEntered
 from ...core.text import Material
 from ...run.batch import failure
-from ..http.streaming import followed
+from ..follow import follow
 from ..render.markdown import Markdown, as_markdown, as_summary
 from ..render.terminal import clip
-from ..service import House
+from ..service import RunService
 from ..views.catalogue import described
-from ..views.records import Record, read_recalled, read_run, read_runs
+from ..views.records import Record
 from ..views.transcript import money, quantity
 from .schemas import Ask, Listing, Named, Nothing, Resume, Show, Sought
 
-__all__ = ["Caller", "Told", "ask", "cancel", "protocols", "recall", "resume", "runs", "show"]
+__all__ = ["Caller", "Report", "ToolResult", "ask", "cancel", "protocols", "recall", "resume", "runs", "show"]
+
+Report = Callable[[float, None, str], Awaitable[None]]
+"""Sends progress: how far the call is, an unknown total, and a message."""
 
 
-class Told(NamedTuple):
+class ToolResult(NamedTuple):
     """text: for the model. document: the same as data, of the tool's output schema. failed: no answer."""
 
     text: str
@@ -38,99 +40,95 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True)
 class Caller:
-    """Whoever calls a tool. report: takes how far the call has come, and words for it."""
+    """The client of one call. owner: whose runs it may see."""
 
-    house: House
+    service: RunService
     owner: str
-    report: Callable[[float, None, str], Awaitable[None]]
+    report: Report
 
-    async def outcome(self, begin: Awaitable[str], wait: bool, seen: int = 0) -> Told:
-        """The run's result, or with no `wait` how it stands. Raises as `begin` and `RunHandle.result` do.
+    async def result(self, begin: Awaitable[str], wait: bool, seen: int = 0) -> ToolResult:
+        """The run's result, or without `wait` its state. Raises as `begin` and `RunHandle.result` do.
 
-        begin: gives the run's id. seen: the `seq` of its last event before that.
+        begin: returns the run's id. seen: the `seq` of its last event before that.
 
-        A caller who gives up, times out or leaves pauses the run at once: nothing more is paid, and what
-        was is not lost.
+        A caller who cancels, times out or leaves pauses the run at once: nothing more is paid, and what
+        is recorded is not lost.
         """
         with anyio.CancelScope(shield=True):
             # Cut off halfway, it would leave a run that nobody is running.
             run_id = await begin
         try:
             if wait:
-                await self._followed(run_id, seen)
-            record = await self._read(run_id)
+                await self._follow(run_id, seen)
+            record = await self.service.read(run_id, self.owner)
         except asyncio.CancelledError:
             if wait:
-                self.house.runner.forget(run_id, pause=True)
+                self.service.abandon(run_id, pause=True)
             raise
         why = failure(record.result) if wait else None
-        return _told(record, as_summary(record, self.house.redact), why and self.house.redact(why))
+        redact = self.service.redact
+        return _result(record, as_summary(record, redact), why and redact(why))
 
-    async def stand(self, run_id: str, transcript: bool = False) -> Told:
-        """A run as it stands. Raises `NotFound`."""
-        record = await self._read(run_id)
+    async def state(self, run_id: str, transcript: bool = False) -> ToolResult:
+        """The state of a run. Raises `NotFound`."""
+        record = await self.service.read(run_id, self.owner)
         write = as_markdown if transcript else as_summary
-        return _told(record, write(record, self.house.redact))
+        return _result(record, write(record, self.service.redact))
 
-    async def _followed(self, run_id: str, seen: int) -> None:
+    async def _follow(self, run_id: str, seen: int) -> None:
         begun = f"run {run_id}"
         await self.report(0, None, f"{begun} has begun; `show` reads it, `resume` goes on with it")
         where, calls, count = "", 0, 0
-        async with aclosing(followed(self.house.runner, run_id, seen)) as events:
+        async with aclosing(follow(self.service, run_id, seen)) as events:
             async for event in events:
                 where, calls = _further(event, where, calls)
                 if isinstance(event, PhaseEntered | CallFinished | CallFailed):
                     count += 1
-                    told = f"{begun} · {where} · {quantity(calls, 'reply', 'replies')}"
-                    await self.report(count, None, told)
-
-    async def _read(self, run_id: str) -> Record:
-        return await self.house.runner.database.read(partial(read_run, prefix=run_id, owner=self.owner))
+                    message = f"{begun} · {where} · {quantity(calls, 'reply', 'replies')}"
+                    await self.report(count, None, message)
 
 
-async def ask(caller: Caller, asked: Ask) -> Told:
+async def ask(caller: Caller, asked: Ask) -> ToolResult:
     """Begin a run. Raises `UsageError`, `NotFound`, `ConfigError`, `Full`, `StoreError`."""
     context = (Material("Context", asked.context),) if asked.context else ()
-    spec = caller.house.spec(asked, caller.owner, context=context)
-    return await caller.outcome(caller.house.begin(spec), asked.wait)
+    spec = caller.service.spec(asked, caller.owner, context=context)
+    return await caller.result(caller.service.begin(spec), asked.wait)
 
 
-async def resume(caller: Caller, how: Resume) -> Told:
+async def resume(caller: Caller, how: Resume) -> ToolResult:
     """Go on with a run. Raises `NotFound`, `Running`, `UsageError`, `Full`, `StoreError`."""
-    caller.house.check_budget(how.budget_usd)
-    seen = 0 if how.fork else (await caller.house.find(how.run_id, caller.owner)).seq
-    begin = caller.house.resume(
-        how.run_id, caller.owner, budget_usd=how.budget_usd, deadline_s=how.deadline_s, fork=how.fork
+    service, owner = caller.service, caller.owner
+    seen = 0 if how.fork else (await service.find(how.run_id, owner)).seq
+    begin = service.begin_resume(
+        how.run_id, owner, budget_usd=how.budget_usd, deadline_s=how.deadline_s, fork=how.fork
     )
-    return await caller.outcome(begin, how.wait, seen)
+    return await caller.result(begin, how.wait, seen)
 
 
-async def show(caller: Caller, which: Show) -> Told:
-    return await caller.stand(which.run_id, which.transcript)
+async def show(caller: Caller, which: Show) -> ToolResult:
+    return await caller.state(which.run_id, which.transcript)
 
 
-async def cancel(caller: Caller, which: Named) -> Told:
-    return await caller.stand(await caller.house.runner.cancel(which.run_id, caller.owner))
+async def cancel(caller: Caller, which: Named) -> ToolResult:
+    return await caller.state(await caller.service.cancel(which.run_id, caller.owner))
 
 
-async def runs(caller: Caller, which: Listing) -> Told:
-    work = partial(read_runs, status=which.status, limit=which.limit, owner=caller.owner)
-    found = await caller.house.runner.database.read(work)
+async def runs(caller: Caller, which: Listing) -> ToolResult:
+    found = await caller.service.list_runs(which.status, which.limit, owner=caller.owner)
     return _listed(caller, [record.document for record in found])
 
 
-async def recall(caller: Caller, which: Sought) -> Told:
+async def recall(caller: Caller, which: Sought) -> ToolResult:
     """Runs by their words. Raises `UsageError` where there is none to look for."""
-    work = partial(read_recalled, text=which.text, limit=which.limit, owner=caller.owner)
-    found = await caller.house.runner.database.read(work)
+    found = await caller.service.recall(which.text, which.limit, owner=caller.owner)
     return _listed(
         caller, found.to_json(), "" if found.every else "None has all of that; these have some of it."
     )
 
 
-def _listed(caller: Caller, found: list[dict[str, Any]], head: str = "") -> Told:
+def _listed(caller: Caller, found: list[dict[str, Any]], head: str = "") -> ToolResult:
     """A line for each run, and where it has what was looked for."""
-    page = Markdown(caller.house.redact)
+    page = Markdown(caller.service.redact)
     lines = [head] if head and found else []
     for run in found:
         lines.append(
@@ -138,10 +136,10 @@ def _listed(caller: Caller, found: list[dict[str, Any]], head: str = "") -> Told
             f"{page.plain(clip(run['question'], 100))}"
         )
         lines += [f"  > {page.plain(run['snippet'])}"] if run.get("snippet") else []
-    return Told(_text(lines or ["There are none."]), _data({"runs": found}))
+    return ToolResult(_text(lines or ["There are none."]), _data({"runs": found}))
 
 
-async def protocols(caller: Caller, nothing: Nothing) -> Told:
+async def protocols(caller: Caller, nothing: Nothing) -> ToolResult:
     found = [described(page) for page in known.loaded()]
     lines = [
         f"- {page['name']}: {page['summary']} Options: "
@@ -149,7 +147,7 @@ async def protocols(caller: Caller, nothing: Nothing) -> Told:
         f"{', '.join(page['presets']) or 'none'}; seats: {page['quorum']} or more."
         for page in found
     ]
-    return Told(_text(lines), {"protocols": found})
+    return ToolResult(_text(lines), {"protocols": found})
 
 
 def _further(event: Event, where: str, calls: int) -> tuple[str, int]:
@@ -163,7 +161,7 @@ def _further(event: Event, where: str, calls: int) -> tuple[str, int]:
             return where, calls
 
 
-def _told(record: Record, page: str, why: str | None = None) -> Told:
+def _result(record: Record, page: str, why: str | None = None) -> ToolResult:
     """why: there is no answer, where one was waited for."""
     run = record.result
     more = ""
@@ -176,7 +174,7 @@ def _told(record: Record, page: str, why: str | None = None) -> Told:
         how = "under way" if run.status == "running" else "in the queue"
         more = f"\nIt is {how}; `show` with run_id {run.run_id} tells how it stands.\n"
     head = "" if why is None else f"run {run.run_id} {why}\n\n"
-    return Told(_text([head + page + more]), _data(record.document), why is not None)
+    return ToolResult(_text([head + page + more]), _data(record.document), why is not None)
 
 
 def _text(lines: Iterable[str]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ...core.decision import DECIDED
 from ...core.models import Seat
 from ...core.text import Material, estimate_tokens
-from ...run.handle import FINAL
 from ..views.records import Record
 from ..views.transcript import money, quantity
 from .markdown import Markdown, Redact
@@ -46,7 +46,7 @@ def earlier(turns: Sequence[Record], seats: Sequence[Seat]) -> tuple[Material, .
 
 def _told(turn: Record, tokens: int) -> str:
     status = turn.result.status
-    decided = status in FINAL and status not in ("failed", "cancelled")
+    decided = status in DECIDED
     kind = f"Decision ({status})" if decided else "Best answer so far; nothing was decided"
     asked = _cut(f"Question: {turn.result.question.strip()}", tokens // 4)
     head = f"{asked}\n\n{kind}: "

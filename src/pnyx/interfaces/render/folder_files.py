@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ... import protocols
 from ...core.events import CallFailed, CallFinished, Event, RunFinished, RunStarted, ToolCalled, VoteTallied
 from ...providers.redaction import redacted
 from ..views.records import Record
@@ -22,10 +23,6 @@ from .terminal import flat, safe
 __all__ = ["STATE", "Artifacts", "told"]
 
 STATE = "state.json"
-NOUNS = {"proposing": "proposal", "reviewing": "review", "voting": "vote"}
-"""What is made in a phase, where the phase is not already called so."""
-CLOSING = ("synthesis", "confirm")
-"""Phases that come once, after the rounds: their files lie beside the rounds' folders."""
 LONGEST = 40
 
 
@@ -104,9 +101,12 @@ class Artifacts:
         scope = self._scope(event.key)
         if isinstance(event, ToolCalled) and not event.seat:  # for all seats, before the first phase
             return f"{scope}panel.{_slug(event.tool)}.{suffix}"
-        phase = event.phase or ""
-        place = "" if phase in CLOSING else f"round-{event.round or 1:03}/"
-        return f"{scope}{place}{self._seat(event.seat or '')}.{_slug(NOUNS.get(phase, phase))}.{suffix}"
+        phase, protocol = event.phase or "", protocols.find(_inside(event.key)[-1] or self._view.protocol)
+        # A protocol that is no longer installed leaves files that are called after its phases.
+        noun = protocol.noun(phase) if protocol else phase
+        # The files of a phase that comes once, after all rounds, lie beside the folders of the rounds.
+        place = "" if protocol and phase in protocol.closing else f"round-{event.round or 1:03}/"
+        return f"{scope}{place}{self._seat(event.seat or '')}.{_slug(noun)}.{suffix}"
 
     def _seat(self, label: str) -> str:
         """The label in lower case; a number for one that is not of the kind that runs deal."""
@@ -118,9 +118,7 @@ class Artifacts:
 
     def _scope(self, key: str) -> str:
         """The folder of the protocol that runs inside another: its name, and which one of the name it is."""
-        steps = key.split("/")
-        while steps[-1][:1].isdigit():
-            steps.pop()
+        steps = _inside(key)
         inside = "/".join(steps)
         if inside not in self._scopes:
             name = _slug(steps[-1])
@@ -172,6 +170,17 @@ class Artifacts:
             "result": result,
         }
         return json.dumps(redacted(state, self._redact), indent=2) + "\n"
+
+
+def _inside(key: str) -> list[str]:
+    """The steps of `key` up to the protocol that it is a step of; the last is that protocol's name.
+
+    It is empty for the run's own protocol.
+    """
+    steps = key.split("/")
+    while steps[-1][:1].isdigit():
+        steps.pop()
+    return steps
 
 
 def _slug(text: str) -> str:

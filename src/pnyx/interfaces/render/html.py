@@ -14,10 +14,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from ...core.decision import UNDECIDED
 from ...core.events import Event, VoteTallied
 from ...evaluate.report.html_document import self_contained, table
 from ...providers.redaction import redacted
-from ..views.outcome import UNDECIDED, headline, taken, why
+from ..views.outcome import headline, taken, why
 from ..views.records import Record
 from ..views.transcript import Entry, Place, Transcript, money, place_name, whereabouts
 from .markdown import Redact

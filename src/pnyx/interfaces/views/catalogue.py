@@ -1,4 +1,4 @@
-"""What can be asked for here, as every door lists it: protocols with their options, and models by name."""
+"""Protocols with their options, and models by name, as every interface lists them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ...config.schema import Settings
 from ...core.models import Seat
-from ...core.steps import Protocol
+from ...core.protocol import Protocol
 from ...protocols.call_bounds import reckon
 from ...providers.catalogue import STRONG, parse_seats
 from ...providers.embedded.weights_table import KNOWN
@@ -30,7 +30,7 @@ def described(page: Protocol) -> dict[str, Any]:
                 "help": option.help,
                 "low": option.low,
                 "high": option.high,
-                "choices": list(option.choices),
+                "choices": list(option.allowed),
             }
             for name, option in page.options.items()
         },

@@ -6,10 +6,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from ...core.decision import DECIDED
 from ...errors import UsageError
 from ...evaluate.analysis.learning import LEARNER, OWNER
 from ...reliability.feedback import Judged, judge
-from ...run.handle import FINAL
 from ...run.limits import now
 from ...store import outcomes as kept
 from ...store import runs as store
@@ -26,7 +26,7 @@ def keep_feedback(
     `NotFound`, and `UsageError` for a run without a decision and as `judge` does.
     """
     row = store.find(connection, prefix, owner)
-    if row.result is None or row.status not in FINAL or row.status in ("failed", "cancelled"):
+    if row.result is None or row.status not in DECIDED:
         raise UsageError(f"run {row.id} is {row.status}: only a decision can be judged")
     judged = judge(row.result, verdict, truth)
     # An evaluation has no history: its arms would know what they are graded by.
@@ -36,7 +36,7 @@ def keep_feedback(
 
 
 def judgement(run_id: str, judged: Judged) -> dict[str, Any]:
-    """What doors tell of it. seats: what each said alone. answers: by model, the last seat of each."""
+    """The judgement as JSON. seats: what each said alone. answers: by model, the last seat of each."""
     return {
         "run_id": run_id,
         "result": judged.result,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...core.decision import UNDECIDED
 from .transcript import money, quantity, seconds
 
-__all__ = ["UNDECIDED", "headline", "taken", "why"]
-
-UNDECIDED = ("failed", "paused", "cancelled", "running", "waiting")
+__all__ = ["headline", "taken", "why"]
 
 
 def headline(result: Mapping[str, Any]) -> str:

@@ -1,40 +1,32 @@
-"""Stored runs as the doors show them: a result object for every run, and its events."""
+"""Stored runs as interfaces show them: a result object for every run, and its events."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import Connection
 
-from ...config.load import database_url
-from ...config.schema import Settings
 from ...core.decision import Status
 from ...core.events import Event
 from ...core.search_terms import Snippet
 from ...run.lease import alive, waiting
 from ...run.result import Result, Summary
 from ...run.run_rows import spent_s
-from ...store import Database
 from ...store import runs as store
 from ...store.search import search
 
 __all__ = [
     "Recalled",
     "Record",
-    "find_run",
-    "list_runs",
     "read_recalled",
     "read_run",
     "read_runs",
     "read_turns",
-    "recall_runs",
 ]
 
-T = TypeVar("T")
 STORED: Mapping[str, Sequence[tuple[str, bool | None]]] = {
     "waiting": (("running", None),),
     "running": (("running", True),),
@@ -79,23 +71,14 @@ class Recalled:
         ]
 
 
-def find_run(settings: Settings, prefix: str) -> Record:
-    """The run whose id begins with `prefix`, with all its events. Raises `NotFound`, `StoreError`."""
-    return _read(settings, lambda connection: read_run(connection, prefix))
-
-
 def read_run(connection: Connection, prefix: str, owner: str | None = None) -> Record:
-    """The same on a connection; owner: whose it must be. Raises `NotFound`."""
+    """The run whose id begins with `prefix`, with all its events. owner: whose it must be.
+
+    Raises `NotFound`.
+    """
     row = store.find(connection, prefix, owner)
     events = tuple(store.log(connection, row.id))
     return Record(row, _result(row, events), events)
-
-
-def list_runs(
-    settings: Settings, status: str | None = None, limit: int = 20, but: str | None = None
-) -> list[Record]:
-    """Runs, newest first, without their events. but: whose are left out."""
-    return _read(settings, lambda connection: read_runs(connection, status, limit, but=but))
 
 
 def read_runs(
@@ -105,7 +88,7 @@ def read_runs(
     owner: str | None = None,
     but: str | None = None,
 ) -> list[Record]:
-    """The same on a connection; owner: whose they must be."""
+    """Runs, newest first, without their events. owner: whose they must be; but: whose they must not be."""
     rows: list[store.RunRow] = []
     for stored, taken in STORED.get(status or "", ((status, None),)):
         most = limit
@@ -128,30 +111,17 @@ def read_turns(connection: Connection, prefix: str, owner: str | None = None) ->
     return [Record(row, _listed(connection, row)) for row in store.conversation(connection, prefix, owner)]
 
 
-def recall_runs(settings: Settings, text: str, limit: int, but: str | None = None) -> Recalled:
-    """The runs that have the words of `text`, without their events. Raises `UsageError` where it has none."""
-    return _read(settings, lambda connection: read_recalled(connection, text, limit, but=but))
-
-
 def read_recalled(
     connection: Connection, text: str, limit: int, owner: str | None = None, but: str | None = None
 ) -> Recalled:
-    """The same on a connection; owner: whose they must be."""
+    """The runs that have the words of `text`, without their events. Raises `UsageError` where it has none.
+
+    owner, but: as for `read_runs`.
+    """
     hits, every = search(connection, text, limit, owner, but)
     rows = store.rows(connection, [hit.run_id for hit in hits])
     records = [Record(row, _listed(connection, row)) for row in rows]
     return Recalled(tuple(zip(records, (hit.snippet for hit in hits), strict=True)), every)
-
-
-def _read(settings: Settings, work: Callable[[Connection], T]) -> T:
-    async def read() -> T:
-        database = await Database.open(database_url(settings))
-        try:
-            return await database.read(work)
-        finally:
-            await database.close()
-
-    return asyncio.run(read())
 
 
 def _listed(connection: Connection, row: store.RunRow) -> Result:

@@ -16,7 +16,8 @@ Source of the shape: the council of `ensemble`. Where PROTOCOLS.md is silent:
 from __future__ import annotations
 
 from ...core.phases import START, Phases, Transition
-from ...core.steps import Brief, Decision, Option, Panel, Protocol, Scope
+from ...core.protocol import Option, Protocol, Scope
+from ...core.steps import Brief, Decision, Panel
 from ..shared.verdict import question
 from .count import Count
 from .result import Close, decision
@@ -94,4 +95,6 @@ PROTOCOL = Protocol(
     options={"rounds": Option(50, "the most rounds: a fuse, since most councils end long before", 1, 500)},
     calls=_calls,
     presets={"quick": {"rounds": 1}, "deep": {"rounds": 50}},
+    nouns={"proposing": "proposal", "reviewing": "review", "voting": "vote"},
+    closing=("synthesis", "confirm"),
 )

@@ -74,8 +74,8 @@ async def ask_review(panel: Panel, seat: Seat, draft: Draft) -> Review:
 
 
 async def first_review(panel: Panel, ask: Callable[[Seat], Draft]) -> Review | None:
-    """The review of the strongest seat that gives one."""
-    for seat in strongest(panel.seats):
-        with suppress(SeatAbsent):
-            return await ask_review(panel, seat, ask(seat))
+    """The review of the strongest seat whose reply is whole; None when there is none."""
+    with suppress(SeatAbsent):
+        reply = await panel.first(strongest(panel.seats), ask, whole=True)
+        return None if reply.truncated else Review.read(reply)
     return None

@@ -51,6 +51,7 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from ...core.lru import LRU
 from ...core.models import Usage
 from ...errors import ConfigError, ProviderError
 from ..base import Call, Completion, ToolCall
@@ -61,6 +62,8 @@ from .transport import WIRE, Transport, Wire
 __all__ = ["HostedProvider", "open_hosted"]
 
 BREAK = "\n\n"
+MODELS = 256
+"""Model objects that a provider keeps; making one anew is cheap."""
 _BY_HOST = (NativeToolCallPart, NativeToolReturnPart)
 
 
@@ -100,7 +103,7 @@ class HostedProvider:
         )
         # Some SDKs refuse to start without a key, which hosts at home do not ask for.
         self._make = kind.open(base_url.rstrip("/"), api_key or "none", self._client)
-        self._models: dict[str, Model[Any]] = {}
+        self._models = LRU[str, Model[Any]](MODELS, make=self._make)
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
         """The reply to `call`. Raises `ProviderError`, and nothing else that the host could cause."""
@@ -168,9 +171,7 @@ class HostedProvider:
         )
 
     def _model(self, name: str) -> Model[Any]:
-        if (model := self._models.get(name)) is None:
-            model = self._models[name] = self._make(name)
-        return model
+        return self._models[name]
 
     def _completion(self, call: Call, response: ModelResponse, wire: Wire) -> Completion:
         meter = self._kind.meter

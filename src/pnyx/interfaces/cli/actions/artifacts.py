@@ -9,7 +9,7 @@ from pathlib import Path
 from ....config.schema import Settings
 from ....core.events import Event
 from ....providers.registry import Providers
-from ...views.records import find_run
+from ..records import with_records
 from ..terminal.output import Output
 
 __all__ = ["kept"]
@@ -30,7 +30,7 @@ def kept(
     # Most runs keep no folder, and start sooner without what makes one.
     from ...render.folder import Folder
 
-    record = None if run_id is None else find_run(settings, run_id)
+    record = None if run_id is None else with_records(settings, lambda records: records.read(run_id))
     folder = Folder(root, Providers(settings).redact, record.events if record else ())
     folder.claim(record.row.id if record else None)
     try:

@@ -11,8 +11,8 @@ from ....errors import UsageError
 from ....run.handle import RunHandle
 from ....run.resolve import build
 from ....run.responses import read
-from ....run.runner import Runner
 from ...open_settings import open_settings
+from ...service import RunService
 from ..terminal.follow import follow
 from ..terminal.output import Output
 from .artifacts import kept
@@ -74,8 +74,8 @@ def ask(
         print_plan(output, spec)
         return 0
 
-    async def begin(runner: Runner) -> RunHandle:
-        return await runner.start(spec)
+    async def begin(service: RunService) -> RunHandle:
+        return await service.start(spec)
 
     with kept(settings, output, artifacts) as watch:
         return follow(settings, begin, output, require_consensus=require_consensus, watch=watch)
@@ -92,8 +92,8 @@ def resume(
 ) -> int:
     settings = open_settings()
 
-    async def begin(runner: Runner) -> RunHandle:
-        return await runner.resume(run_id, budget_usd=budget, deadline_s=deadline, fork=fork)
+    async def begin(service: RunService) -> RunHandle:
+        return await service.resume(run_id, budget_usd=budget, deadline_s=deadline, fork=fork)
 
     with kept(settings, output, artifacts, None if fork else run_id) as watch:
         return follow(settings, begin, output, require_consensus=require_consensus, watch=watch)

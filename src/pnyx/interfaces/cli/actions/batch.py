@@ -19,10 +19,9 @@ from ....core.models import NUSD
 from ....errors import Halted, Interrupted, PnyxError, UsageError
 from ....run.batch import Batch, failure
 from ....run.result import exit_code
-from ....run.runner import Runner
 from ....run.spec import Spec
-from ....store import ledger
 from ...open_settings import open_settings
+from ...service import RunService
 from ...views.transcript import money, paid, quantity
 from ..terminal.follow import alone, obeyed, tell_halt
 from ..terminal.output import Output, Stream, streams
@@ -118,8 +117,8 @@ class _Work:
 
 async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
     name = work.questions.name
-    async with Runner.open(settings) as runner:
-        batch = Batch(runner, name)
+    async with RunService.open(settings) as service:
+        batch = service.batch(name)
         progress = Progress(work.output, work.total)
         turn = asyncio.Lock()
         failed: list[Exception] = []
@@ -145,7 +144,7 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
         progress.close()
         if failed:
             raise failed[0]
-        account = await runner.database.read(lambda c: ledger.read_account(c, f"batch:{name}"))
+        account = await service.account(f"batch:{name}")
     spent = paid(account.spent_nusd / NUSD, batch.unpriced)
     work.output.note(f"{quantity(work.answers, 'answer')}, {spent} in all")
     if batch.halted is not None:

@@ -8,7 +8,6 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,13 @@ from ....errors import Interrupted, NotFound, PnyxError, UsageError
 from ....run.handle import RunHandle
 from ....run.resolve import build
 from ....run.run_rows import new_id
-from ....run.runner import Runner
 from ....run.spec import Spec
+from ...keys import LOCAL
 from ...open_settings import open_settings
 from ...render.conversation import as_page, cost, earlier
 from ...render.terminal import clip, columns
-from ...views.records import Record, read_turns
+from ...service import RunService
+from ...views.records import Record
 from ...views.transcript import money, quantity
 from ..options import AMOUNT
 from ..terminal.follow import SIGNALS, attend, note_embedded
@@ -37,7 +37,6 @@ from .runs import clip_end, show
 
 __all__ = ["chat"]
 
-OWNER = "local"
 RECALLED = 10
 """Turns that are listed when a conversation is gone on with."""
 
@@ -76,7 +75,7 @@ class Choices:
             tools=self.tools,
             context=context,
             conversation=conversation,
-            owner=OWNER,
+            owner=LOCAL,
         )
         spec.check()
         return spec
@@ -92,13 +91,13 @@ def chat(output: Output, *, resume: str | None, **flags: Any) -> int:
 
 async def _chat(settings: Settings, output: Output, choices: Choices, resume: str | None) -> int:
     spec = choices.spec(settings)
-    async with Runner.open(settings) as runner:
+    async with RunService.open(settings) as service:
         turns: list[Record] = []
         if resume is not None:
-            turns = await runner.database.read(partial(read_turns, prefix=resume, owner=OWNER))
+            turns = await service.turns(resume, LOCAL)
         name = str(turns[0].row.conversation) if turns else new_id()
         lines = Lines(output, data_dir() / "history")
-        return await Session(settings, output, runner, lines, choices, spec, name, turns).serve()
+        return await Session(settings, output, service, lines, choices, spec, name, turns).serve()
 
 
 @dataclass
@@ -107,7 +106,7 @@ class Session:
 
     settings: Settings
     output: Output
-    runner: Runner
+    service: RunService
     lines: Lines
     choices: Choices
     spec: Spec
@@ -155,11 +154,11 @@ class Session:
         told = earlier(self.turns, self.spec.seats)
         spec = self.choices.spec(self.settings, question, context=told, conversation=self.name)
 
-        async def begin(runner: Runner) -> RunHandle:
-            return await runner.start(spec)
+        async def begin(service: RunService) -> RunHandle:
+            return await service.start(spec)
 
         # A task of its own: two signals before there is a run to end cancel the turn, not the session.
-        turn = asyncio.create_task(attend(self.runner, begin, self.output, heard=self._heard))
+        turn = asyncio.create_task(attend(self.service, begin, self.output, heard=self._heard))
         try:
             await asyncio.wait([turn])
         finally:
@@ -174,7 +173,7 @@ class Session:
     async def _refresh(self) -> None:
         """Read the turns anew: one that was paused may have been gone on with elsewhere."""
         with contextlib.suppress(NotFound):  # nothing was asked yet
-            self.turns = await self.runner.database.read(partial(read_turns, prefix=self.name, owner=OWNER))
+            self.turns = await self.service.turns(self.name, LOCAL)
 
     def _open(self) -> None:
         models = ", ".join(dict.fromkeys(seat.model for seat in self.spec.seats))
@@ -267,7 +266,7 @@ class Session:
         await self._refresh()
         if not self.turns:
             raise UsageError("there is no turn yet")
-        page = as_page(self.name, self.turns, self.runner.providers.redact)
+        page = as_page(self.name, self.turns, self.service.redact)
         try:
             _write(name, page, over=name != given)
         except FileExistsError as exc:

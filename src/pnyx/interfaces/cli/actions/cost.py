@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ....config.load import database_url
-from ....config.schema import Settings
 from ....core.models import NUSD
-from ....store import Database
-from ....store.costs import TOKENS, Spent, spending
-from ....store.ledger import Account, read_account
+from ....store.costs import TOKENS, Spent
+from ....store.ledger import Account
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
+from ...run_records import RunRecords
 from ...views.transcript import money, paid
+from ..records import with_records
 from ..terminal.output import Stream, streams
 
 __all__ = ["cost"]
@@ -34,7 +32,11 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
     output, settings = streams(), open_settings()
     today = datetime.now(UTC).date()
     since = (today - timedelta(days=days - 1)).isoformat() if days else ""
-    spent, account = asyncio.run(_read(settings, since, today.isoformat()))
+
+    async def read(stored: RunRecords) -> tuple[list[Spent], Account]:
+        return await stored.spending(since), await stored.account(f"day:{today.isoformat()}")
+
+    spent, account = with_records(settings, read)
     rows = [{by: name, **_sum(found)} for name, found in _grouped(spent, BY[by])]
     rows.sort(key=lambda row: row["day"] if by == "day" else (row["known_usd"], row["calls"]), reverse=True)
     total, cap = _sum(spent), settings.budget.day_usd
@@ -49,15 +51,6 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
     else:
         output.note("nothing was asked yet" if days is None else "nothing was asked in these days")
     return 0
-
-
-async def _read(settings: Settings, since: str, today: str) -> tuple[list[Spent], Account]:
-    database = await Database.open(database_url(settings))
-    try:
-        spent = await database.read(lambda connection: spending(connection, since))
-        return spent, await database.read(lambda connection: read_account(connection, f"day:{today}"))
-    finally:
-        await database.close()
 
 
 def _grouped(spent: Iterable[Spent], key: Callable[[Spent], str]) -> Iterable[tuple[str, list[Spent]]]:

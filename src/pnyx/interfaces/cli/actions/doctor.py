@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from urllib.parse import urlsplit
 
 from .... import protocols
-from ....config.load import database_url
 from ....config.paths import models_dir
 from ....config.schema import ProviderSettings, Settings, ToolsSettings, nearest
 from ....errors import ConfigError, NotFound, PnyxError, ProviderError
@@ -18,10 +17,10 @@ from ....providers.catalogue import default_panel, parse_seats
 from ....providers.embedded.weights import find
 from ....providers.embedded.weights_table import KNOWN
 from ....providers.registry import key_of
-from ....store import Database
 from ....tools.open import enabled_tools, open_tools
 from ...open_settings import open_settings
 from ...render.terminal import safe, wrapped
+from ...run_records import RunRecords
 from ...views.transcript import quantity
 from ..terminal.output import Output
 from ..terminal.plain import WIDE
@@ -100,11 +99,10 @@ async def _examine() -> tuple[list[Finding], bool]:
 
 async def _database(settings: Settings) -> Finding:
     try:
-        database = await Database.open(database_url(settings))
+        async with RunRecords.open(settings) as stored:
+            return Finding("database", True, stored.database_name)
     except PnyxError as exc:
         return Finding("database", False, str(exc), "mend it, or name another with PNYX_DATABASE")
-    await database.close()
-    return Finding("database", True, database.name)
 
 
 def _protocols(chosen: str) -> Iterator[Finding]:

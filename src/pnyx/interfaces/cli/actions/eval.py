@@ -7,14 +7,12 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
-from sqlalchemy import Connection
 
 from ....config.paths import data_dir
 from ....config.schema import Settings
@@ -22,7 +20,6 @@ from ....core.decision import Given
 from ....core.models import NUSD
 from ....core.text import estimate_tokens
 from ....errors import OutOfBudget, UsageError
-from ....evaluate.analysis.learning import LEARNER, OWNER
 from ....evaluate.analysis.learning import judged as taught
 from ....evaluate.analysis.log import Arm, Log
 from ....evaluate.execution.arm_names import (
@@ -36,15 +33,11 @@ from ....evaluate.execution.arm_names import (
 from ....evaluate.items import Item
 from ....evaluate.questions import known_set
 from ....providers.catalogue import default_panel, parse_seats
-from ....run.batch import Batch
-from ....run.limits import now
 from ....run.resolve import build
-from ....run.runner import Runner
 from ....run.spec import Spec
-from ....store import ledger
-from ....store import outcomes as kept
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
+from ...service import RunService
 from ...views.plan import Plan, plan
 from ...views.transcript import money, paid, quantity
 from ..terminal.follow import alone, obeyed, tell_halt
@@ -56,6 +49,8 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
+DEFAULT_ARM = "voting"
+"""The protocol that is compared besides the configured one."""
 TYPICAL = 500
 """Characters of a question that is not known yet."""
 
@@ -186,7 +181,7 @@ def _measure(
     panel = parse_seats(models or settings.panel.seats) or tuple(dict.fromkeys(default_panel(settings).refs))
     if len(panel) < 2 or len(set(panel)) < len(panel):
         raise UsageError("an evaluation compares two or more different models, each named once with -m")
-    names = arms or dict.fromkeys(("voting", settings.run.protocol))
+    names = arms or dict.fromkeys((DEFAULT_ARM, settings.run.protocol))
     compared = [*([SELF_CONSISTENCY] if samples else []), *parse_arms(names)]
     items = known_set(dataset, seed=seed, limit=limit)
     if dry_run:
@@ -227,15 +222,16 @@ async def _run(
         raise UsageError(f"evaluations want an extra: pip install 'pnyx[eval]' ({exc})") from exc
 
     name, graders = folder.name, [single_arm(judge)] if judge else []
-    async with Runner.open(settings) as runner:
+    async with RunService.open(settings) as service:
         for arm in (*map(single_arm, panel), *arms, *graders):
-            _check_arm(runner, replace(_planned(settings, panel, arm, "?"), batch=name))
+            # What would fail question by question, with others paid, fails here.
+            service.check_providers(replace(_planned(settings, panel, arm, "?"), batch=name))
         progress = Progress(output, limit if items is None else len(items))
 
         def observe(arm: Arm, told: Told) -> None:
             progress.add(arm.name, told.result.usage["cost_usd"])
 
-        batch = Batch(runner, name, current=True)
+        batch = service.batch(name, current=True)
         bench = Bench(batch, panel, seed, judge, observe=observe)
         with obeyed(batch, output):
             found = await evaluate(
@@ -245,8 +241,8 @@ async def _run(
         if log is not None:
             found.write(log)
         if learn and batch.halted is None and not bench.waiting:
-            await runner.database.write(partial(_learn, found))
-        account = await runner.database.read(partial(ledger.read_account, scope=f"batch:{name}"))
+            await service.keep_lessons(dict(taught(found)))
+        account = await service.account(f"batch:{name}")
     spent = paid(account.spent_nusd / NUSD, batch.unpriced)
     output.note(f"{name}: {spent} in all; each answer: inspect view --log-dir {folder}")
     code = _report(output, found, html) if found.ids else 1
@@ -258,14 +254,6 @@ async def _run(
         output.error(f"{answers} would cost more than budget.run_usd allows a run; {more}")
         return OutOfBudget.exit_code
     return code
-
-
-def _learn(found: Log, connection: Connection) -> None:
-    """Each question teaches once, also where another run answers it now: a host may have come back."""
-    time, lessons = now(), dict(taught(found))
-    for run_id, known in lessons.items():
-        kept.record(connection, run_id, LEARNER, time, known)
-    kept.forget_earlier(connection, OWNER, lessons.keys())
 
 
 def _dry_run(
@@ -317,13 +305,6 @@ def _reckoned(settings: Settings, panel: Sequence[str], arm: Arm, question: str)
 def _bound(one: Plan, times: int) -> dict[str, Any]:
     cost = None if one.cost_usd is None else one.cost_usd * times
     return {"calls": one.calls and [n * times for n in one.calls], "cost_usd": cost}
-
-
-def _check_arm(runner: Runner, spec: Spec) -> None:
-    """Raise `UsageError` or `ConfigError` for what would fail question by question, with others paid."""
-    spec.check()
-    for seat in spec.seats:
-        runner.providers.get(seat.provider)
 
 
 def _planned(settings: Settings, panel: Sequence[str], arm: Arm, question: str, times: int = 1) -> Spec:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ....config.load import database_url
 from ....core.answers.extract import same
 from ....reliability.calibration import (
     Calibration,
@@ -19,12 +17,12 @@ from ....reliability.calibration import (
 )
 from ....reliability.feedback import Judged, outcomes, questions
 from ....reliability.weights import learn
-from ....store import Database
-from ....store import outcomes as kept
+from ...keys import LOCAL
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
-from ...views.feedback import judgement, keep_feedback
+from ...views.feedback import judgement
 from ...views.transcript import quantity
+from ..records import with_records
 from ..terminal.output import streams
 
 __all__ = ["calibration", "feedback"]
@@ -35,11 +33,12 @@ WIDTH = 20
 
 def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int:
     output = streams()
-    run, judged = asyncio.run(_written(lambda c: keep_feedback(c, run_id, verdict, truth)))
+    run, judged = with_records(open_settings(), lambda stored: stored.feedback(run_id, verdict, truth))
     if as_json:
         output.json(judgement(run.id, judged))
         return 0
     output.note(f"run {run.id}: {verdict}")
+    assert run.result is not None, "only a decision is judged"
     for line in _learned(judged, run.result["final_answer"]):
         output.note(line)
     return 0
@@ -60,7 +59,7 @@ def _learned(judged: Judged, own: str | None) -> Iterator[str]:
 
 def calibration(as_json: bool) -> int:
     output = streams()
-    history = asyncio.run(_read(lambda c: kept.history(c, "local")))
+    history = with_records(open_settings(), lambda stored: stored.judgements(LOCAL))
     told = _document(history)
     if as_json:
         output.json(told)
@@ -145,19 +144,3 @@ def _diagram(told: dict[str, Any]) -> Iterator[str]:
             accuracy = models["accuracies"].get(model)
             rows.append([flat(model), "?" if accuracy is None else f"{accuracy:.0%}", f"{weight:.2f}"])
         yield from columns(rows, right=(1, 2))
-
-
-async def _written(work: Any) -> Any:
-    database = await Database.open(database_url(open_settings()))
-    try:
-        return await database.write(work)
-    finally:
-        await database.close()
-
-
-async def _read(work: Any) -> Any:
-    database = await Database.open(database_url(open_settings()))
-    try:
-        return await database.read(work)
-    finally:
-        await database.close()

@@ -14,7 +14,7 @@ from ....config.paths import config_dir, data_dir, expanded, models_dir
 from ....config.schema import Settings
 from ....config.trust import PROJECT_FILE
 from ....config.trust import trust as trust_here
-from ....core.steps import Option, Protocol
+from ....core.protocol import Option, Protocol
 from ....errors import ConfigError, NotFound
 from ....providers.catalogue import Catalogue, ModelInfo, parse_seats
 from ....providers.embedded.weights import find, installed
@@ -173,8 +173,8 @@ def list_protocols(output: Output, as_json: bool) -> int:
 
 
 def _bounds(option: Option) -> str:
-    if option.choices:
-        return f" ({', '.join(choice or '-' for choice in option.choices)})"
+    if option.allowed:
+        return f" ({', '.join(choice or '-' for choice in option.allowed)})"
     if option.low is None and option.high is None:
         return ""
     low, high = ("" if bound is None else f"{bound:g}" for bound in (option.low, option.high))
@@ -182,11 +182,13 @@ def _bounds(option: Option) -> str:
 
 
 def _calls(page: Protocol) -> str:
-    seats = quantity(page.quorum, "seat")
-    if (calls := calls_of_three(page)) is None:
-        return f"needs {seats}"
-    least, most = calls
-    return f"needs {seats}; with three, {f'{least} to ' if most != least else ''}{quantity(most, 'call')}"
+    facts = [f"needs {quantity(page.quorum, 'seat')}"]
+    if (calls := calls_of_three(page)) is not None:
+        least, most = calls
+        facts.append(f"with three, {f'{least} to ' if most != least else ''}{quantity(most, 'call')}")
+    if page.quorum_given is not None:
+        facts.append("accepts --responses")
+    return "; ".join(facts)
 
 
 def show_config(output: Output, as_json: bool) -> int:

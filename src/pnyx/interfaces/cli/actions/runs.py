@@ -7,20 +7,22 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ....core.decision import UNDECIDED
 from ....core.search_terms import Snippet
 from ....errors import UsageError
 from ....evaluate.analysis.learning import OWNER
 from ....providers.registry import Providers
-from ....run.runner import Runner
 from ...open_settings import open_settings
 from ...render.folder import Folder
 from ...render.folder_files import told
 from ...render.markdown import Redact, as_json, as_markdown
 from ...render.markdown import document as whole
 from ...render.terminal import clip, columns, flat, safe, wrapped
-from ...views.outcome import UNDECIDED, headline, taken, why
-from ...views.records import Recalled, Record, find_run, list_runs, recall_runs
+from ...service import RunService
+from ...views.outcome import headline, taken, why
+from ...views.records import Recalled, Record
 from ...views.transcript import Transcript, money
+from ..records import with_records
 from ..terminal.output import Stream, streams
 from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines
 
@@ -29,7 +31,8 @@ __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
 def runs(status: str | None, limit: int, evaluations: bool, as_json: bool) -> int:
     output = streams()
-    records = list_runs(open_settings(), status, limit, but=None if evaluations else OWNER)
+    without = None if evaluations else OWNER
+    records = with_records(open_settings(), lambda stored: stored.list_runs(status, limit, without=without))
     if as_json:
         output.json([record.document for record in records])
     elif records:
@@ -64,7 +67,8 @@ def _table(records: list[Record], stream: Stream) -> Iterator[str]:
 
 def recall(text: str, limit: int, evaluations: bool, plain: bool, as_json: bool) -> int:
     output = streams(plain=plain)
-    found = recall_runs(open_settings(), text, limit, but=None if evaluations else OWNER)
+    without = None if evaluations else OWNER
+    found = with_records(open_settings(), lambda stored: stored.recall(text, limit, without=without))
     if not found.hits:
         output.note("no run has any of that")
     elif not found.every:
@@ -111,7 +115,7 @@ def clip_end(line: str, width: int | None) -> str:
 
 def status(run_id: str, as_json: bool) -> int:
     output = streams()
-    record = find_run(open_settings(), run_id)
+    record = with_records(open_settings(), lambda stored: stored.read(run_id))
     document = record.document
     if as_json:
         output.json(document)
@@ -124,7 +128,7 @@ def status(run_id: str, as_json: bool) -> int:
 
 def show(run_id: str, plain: bool, as_json: bool) -> int:
     output = streams(plain=plain)
-    record = find_run(open_settings(), run_id)
+    record = with_records(open_settings(), lambda stored: stored.read(run_id))
     if as_json:
         document = whole(record)
         output.json(document["result"] | {"events": document["events"]})
@@ -162,7 +166,7 @@ def _transcript(record: Record, stream: Stream) -> Iterator[str]:
 
 def export(run_id: str, form: str, out: str | None) -> int:
     settings = open_settings()
-    record = find_run(settings, run_id)
+    record = with_records(settings, lambda stored: stored.read(run_id))
     redact = Providers(settings).redact
     if form == "folder":
         return _folder(record, redact, Path(out or f"pnyx-{record.row.id}"))
@@ -196,15 +200,15 @@ def _folder(record: Record, redact: Redact, root: Path) -> int:
 def cancel(run_id: str) -> int:
     settings = open_settings()
 
-    async def end() -> str:
-        async with Runner.open(settings) as runner:
-            return await runner.cancel(run_id)
+    async def end() -> Record:
+        async with RunService.open(settings) as service:
+            return await service.read(await service.cancel(run_id))
 
-    found = asyncio.run(end())
-    state = find_run(settings, found).result.status
+    ended = asyncio.run(end()).result
+    state = ended.status
     if state == "cancelled":
         said = "is cancelled"
     else:
         said = "will end within a second" if state in UNDECIDED else f"was over already: {state}"
-    streams().err.line(f"run {found} {said}")
+    streams().err.line(f"run {ended.run_id} {said}")
     return 0

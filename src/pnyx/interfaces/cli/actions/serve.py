@@ -8,31 +8,21 @@ import ipaddress
 import logging
 import signal
 import socket
-from collections.abc import Callable
 from types import FrameType
-from typing import TypeVar
 
 import uvicorn
-from sqlalchemy import Connection
 
-from ....config.load import database_url
 from ....config.schema import Settings
 from ....errors import ConfigError, UsageError
-from ....run.limits import now
-from ....run.runner import Runner
-from ....store import Database
-from ....store import keys as store
-from ....store.queue import open_queue
 from ...http.app import open_app
-from ...http.streaming import DRAIN_S
 from ...keys import Keys, check_name, hashed, new_key
 from ...open_settings import open_settings
-from ...service import House
+from ...service import DRAIN_S, RunService
+from ..records import with_records
 from ..terminal.output import Output, streams
 
 __all__ = ["serve"]
 
-T = TypeVar("T")
 KEEP_ALIVE_S = 75
 """How long an idle connection stays open: longer than clients and proxies keep theirs, who would else send a
 request into one that is being closed, and longer than a loop under load takes to see it."""
@@ -55,11 +45,11 @@ def serve(
     if key_for is not None:
         return _make_key(output, settings, key_for)
     if revoke_key is not None:
-        _with_database(settings, lambda connection: store.remove(connection, revoke_key))
+        with_records(settings, lambda stored: stored.remove_key(revoke_key))
         output.note(f"{revoke_key}'s key opens nothing any more")
         return 0
     if list_keys:
-        output.out.lines(_with_database(settings, lambda connection: list(store.hashes(connection))))
+        output.out.lines(list(with_records(settings, lambda stored: stored.key_hashes())))
         return 0
     return asyncio.run(_serve(output, settings))
 
@@ -67,44 +57,30 @@ def serve(
 def _make_key(output: Output, settings: Settings, name: str) -> int:
     check_name(name)
     key = new_key()
-    _with_database(settings, lambda connection: store.add(connection, name, hashed(key), now()))
+    with_records(settings, lambda stored: stored.add_key(name, hashed(key)))
     output.out.line(key)
     output.note(f"this is {name}'s key; only its hash is kept, so it cannot be shown again")
     return 0
 
 
-def _with_database(settings: Settings, work: Callable[[Connection], T]) -> T:
-    async def done() -> T:
-        database = await Database.open(database_url(settings))
-        try:
-            return await database.write(work)
-        finally:
-            await database.close()
-
-    return asyncio.run(done())
-
-
 async def _serve(output: Output, settings: Settings) -> int:
     # It would print exceptions as they are, with any secret in them; ours are redacted.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    async with (
-        open_queue(database_url(settings)) if settings.serve.queue else contextlib.nullcontext() as queue,
-        Runner.open(settings) as runner,
-    ):
-        named = await runner.database.read(store.hashes)
-        own = None if named else new_key()
+    queued = settings.serve.queue
+    async with RunService.open(settings, queued=queued) as service:
+        own = None if await service.key_hashes() else new_key()
         if own is not None and not _loopback(settings.serve.host):
             raise ConfigError(
                 f"{settings.serve.host} can be reached from elsewhere, so keys must be made first: "
                 "pnyx serve --new-key NAME"
             )
-        keys = Keys(runner.database, own)
+        keys = Keys(service, own)
         with _listening(settings) as listener:
-            async with open_app(runner, keys.owner, queue) as (app, house):
+            async with open_app(service, keys.owner) as app:
                 address, port = listener.getsockname()[:2]
                 shown = f"[{address}]" if ":" in address else address
                 output.note(f"serving http://{shown}:{port} · GET /openapi.json tells what there is")
-                if queue is not None:
+                if queued:
                     output.note("runs wait in the queue for `pnyx worker`")
                 if own is not None:
                     output.note(f"key, as long as this server runs: {own}")
@@ -123,20 +99,20 @@ async def _serve(output: Output, settings: Settings) -> int:
                     timeout_keep_alive=KEEP_ALIVE_S,
                     backlog=BACKLOG,
                 )
-                await _Server(config, house).serve(sockets=[listener])
-    if queue is None:
-        output.note("stopped; `pnyx runs --status paused` lists what can be resumed")
-    else:
+                await _Server(config, service).serve(sockets=[listener])
+    if queued:
         output.note("stopped; workers go on with the runs")
+    else:
+        output.note("stopped; `pnyx runs --status paused` lists what can be resumed")
     return 0
 
 
 class _Server(uvicorn.Server):
     """Pauses the runs as soon as it is told to stop, so that those who follow them hear of it."""
 
-    def __init__(self, config: uvicorn.Config, house: House) -> None:
+    def __init__(self, config: uvicorn.Config, service: RunService) -> None:
         super().__init__(config)
-        self._house = house
+        self._service = service
         self._loop = asyncio.get_running_loop()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -146,8 +122,8 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     def _drain(self) -> None:
-        if not self._house.draining:
-            self._house.runner.drain(DRAIN_S)
+        if not self._service.draining:
+            self._service.drain()
 
 
 def _listening(settings: Settings) -> contextlib.closing[socket.socket]:

@@ -36,7 +36,8 @@ artifacts = click.option(
     "--responses",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Answers that exist, for aggregate, deliberate, moa, voting: JSON Lines of answer and reasoning.",
+    help="Answers that exist, for a protocol that accepts them (see `pnyx protocols`): JSON Lines of answer "
+    "and reasoning.",
 )
 @artifacts
 @click.option("--require-consensus", is_flag=True, help="Exit 3 unless the panel came to agree.")

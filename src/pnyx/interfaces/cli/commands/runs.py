@@ -7,12 +7,11 @@ from typing import Any
 
 import click
 
+from ....core.decision import STATUSES
 from ..options import json_option, run_id
 
 __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
-DECIDED = ("consensus", "majority", "plurality", "decided", "deadlock", "single")
-STATUSES = (*DECIDED, "failed", "cancelled", "paused", "waiting", "running")
 FORMATS = ("json", "md", "html", "folder")
 HELP = f"Only runs that are {', '.join(STATUSES)}."
 evaluations = click.option("--evaluations", is_flag=True, help="Also those that evaluations asked for.")

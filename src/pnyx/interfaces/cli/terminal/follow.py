@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ....config.file_lock import held
 from ....config.schema import Settings
+from ....core.decision import UNDECIDED
 from ....core.events import Event, RunFinished, Token, to_json
 from ....core.models import Seat
 from ....core.regex import regex
@@ -19,9 +20,9 @@ from ....providers.embedded.weights_table import KNOWN
 from ....run.batch import Batch
 from ....run.handle import RunHandle
 from ....run.result import Result, exit_code
-from ....run.runner import Runner
 from ...render.terminal import ClosedPipe
-from ...views.outcome import UNDECIDED, headline, why
+from ...service import RunService
+from ...views.outcome import headline, why
 from ...views.transcript import Transcript
 from .output import Output
 from .plain import Progress, answer_lines, end_lines
@@ -36,7 +37,7 @@ note: these are tiny embedded models: they show the machinery, and their answers
 For real ones, either of these lines will do, the second in pnyx.toml under [panel]:
     export ANTHROPIC_API_KEY=...      (or OPENAI_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY ...)
     seats = ["openai:MODEL", "anthropic:MODEL", "ollama:MODEL"]"""
-Begin = Callable[[Runner], Awaitable[RunHandle]]
+Begin = Callable[[RunService], Awaitable[RunHandle]]
 Watch = Callable[[Event], object]
 Heard = Callable[[int], object]
 
@@ -58,15 +59,15 @@ def follow(
 
 
 async def _follow(settings: Settings, begin: Begin, output: Output, watch: Watch) -> Result:
-    async with Runner.open(settings) as runner:
-        handle = await attend(runner, begin, output, watch=watch)
+    async with RunService.open(settings) as service:
+        handle = await attend(service, begin, output, watch=watch)
         if not output.out.broken:
             note_embedded(output, settings, handle.spec.seats)
         return await handle.result()
 
 
 async def attend(
-    runner: Runner,
+    service: RunService,
     begin: Begin,
     output: Output,
     *,
@@ -80,7 +81,7 @@ async def attend(
     """
     async with _progress(output) as progress:
         with _Stop(progress, heard) as stop:
-            handle = await begin(runner)
+            handle = await begin(service)
             for note in handle.notes:
                 progress.note(f"note: {note}")
             stop.aim(handle)

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ....core.decision import UNDECIDED
 from ....core.events import Event
 from ...render.terminal import clip, excerpt, flat, safe, wrapped
-from ...views.outcome import UNDECIDED, taken
+from ...views.outcome import taken
 from ...views.transcript import Entry, Transcript, place_name, quantity
 from .output import Output, Stream
 

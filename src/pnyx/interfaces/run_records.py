@@ -1,0 +1,152 @@
+"""Everything stored that interfaces read or annotate: runs, costs, judgements, keys, backups."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from sqlalchemy import Connection
+
+from ..config.load import database_url
+from ..config.schema import Settings
+from ..core.events import Event
+from ..evaluate.analysis.learning import LEARNER, OWNER
+from ..reliability.feedback import Judged
+from ..run.limits import now
+from ..store import Database, copying, keys, ledger, outcomes
+from ..store import runs as store
+from ..store.costs import Spent, spending
+from .views.feedback import keep_feedback
+from .views.records import Recalled, Record, read_recalled, read_run, read_runs, read_turns
+
+__all__ = ["RunRecords"]
+
+
+class RunRecords:
+    """Reads and annotates what is stored; all of it raises `StoreError` where the database fails.
+
+    owner: only runs of this owner; None: of any. prefix: a run's id, or a unique beginning of it.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, settings: Settings) -> AsyncIterator[Self]:
+        """The records of the configured database, which is closed on leaving."""
+        database = await Database.open(database_url(settings))
+        try:
+            yield cls(database)
+        finally:
+            await database.close()
+
+    @property
+    def database_name(self) -> str:
+        """Where the database is, without its password."""
+        return self._database.name
+
+    async def check(self) -> None:
+        """Raise `StoreError` if the database does not answer."""
+        await self._database.read(lambda connection: None)
+
+    async def find(self, prefix: str, owner: str | None = None) -> store.RunRow:
+        """The row of a run. Raises `NotFound`."""
+        return await self._database.read(partial(store.find, prefix=prefix, owner=owner))
+
+    async def read(self, prefix: str, owner: str | None = None) -> Record:
+        """A run with all its events. Raises `NotFound`."""
+        return await self._database.read(partial(read_run, prefix=prefix, owner=owner))
+
+    async def list_runs(
+        self,
+        status: str | None = None,
+        limit: int = 20,
+        *,
+        owner: str | None = None,
+        without: str | None = None,
+    ) -> list[Record]:
+        """Runs, newest first, without their events. without: an owner whose runs are left out."""
+        work = partial(read_runs, status=status, limit=limit, owner=owner, but=without)
+        return await self._database.read(work)
+
+    async def recall(
+        self, text: str, limit: int, *, owner: str | None = None, without: str | None = None
+    ) -> Recalled:
+        """Runs that have the words of `text`, best first. Raises `UsageError` if it has no word."""
+        work = partial(read_recalled, text=text, limit=limit, owner=owner, but=without)
+        return await self._database.read(work)
+
+    async def turns(self, prefix: str, owner: str | None = None) -> list[Record]:
+        """The runs of a conversation, oldest first. prefix: of its id, or of a run's in it.
+
+        Raises `NotFound`.
+        """
+        return await self._database.read(partial(read_turns, prefix=prefix, owner=owner))
+
+    async def news(self, run_id: str, after: int) -> tuple[store.RunRow, list[Event]]:
+        """A run's row, and its events with a `seq` above `after`."""
+
+        def read(connection: Connection) -> tuple[store.RunRow, list[Event]]:
+            # The row first: events that are stored in between are then in the next read, and none is missed.
+            row = store.find(connection, run_id)
+            return row, store.log(connection, run_id, after)
+
+        return await self._database.read(read)
+
+    async def feedback(
+        self, prefix: str, verdict: str, truth: str | None = None, owner: str | None = None
+    ) -> tuple[store.RunRow, Judged]:
+        """Record whether a decision was right, replacing earlier feedback; the run, and what is learned.
+
+        verdict: success, partial or failure. truth: the right answer, where it is short and known. Raises
+        `NotFound`, and `UsageError` for a run without a decision and as `judge` does.
+        """
+        work = partial(keep_feedback, prefix=prefix, verdict=verdict, truth=truth, owner=owner)
+        return await self._database.write(work)
+
+    async def judgements(self, owner: str) -> list[Judged]:
+        """The judged decisions of an owner."""
+        return await self._database.read(partial(outcomes.history, owner=owner))
+
+    async def keep_lessons(self, lessons: Mapping[str, Judged]) -> None:
+        """Record what an evaluation teaches, by run id; each question teaches once, with its latest run."""
+
+        def keep(connection: Connection) -> None:
+            time = now()
+            for run_id, judged in lessons.items():
+                outcomes.record(connection, run_id, LEARNER, time, judged)
+            outcomes.forget_earlier(connection, OWNER, lessons.keys())
+
+        await self._database.write(keep)
+
+    async def spending(self, since: str) -> list[Spent]:
+        """What calls cost since a day, "YYYY-MM-DD"; "" for all days."""
+        return await self._database.read(partial(spending, since=since))
+
+    async def account(self, scope: str) -> ledger.Account:
+        """What is spent and reserved in a scope of the ledger, such as "batch:NAME" or "day:2026-11-23"."""
+        return await self._database.read(partial(ledger.read_account, scope=scope))
+
+    async def key_hashes(self) -> Mapping[str, str]:
+        """Name -> hash of every server key, in the order of their names."""
+        return await self._database.read(keys.hashes)
+
+    async def add_key(self, name: str, hash: str) -> None:
+        """Record a new server key. Raises `Taken` if the name has one."""
+        await self._database.write(partial(keys.add, name=name, hash=hash, time=now()))
+
+    async def remove_key(self, name: str) -> None:
+        """Revoke a server key. Raises `NotFound`."""
+        await self._database.write(partial(keys.remove, name=name))
+
+    async def backup(self, file: Path) -> Mapping[str, int]:
+        """Write everything to the new file `file`; the number of rows by table. Raises `UsageError`."""
+        return await copying.backup(self._database, file)
+
+    async def restore(self, file: Path) -> Mapping[str, int]:
+        """Read a backup into this database, which must be empty; the number of rows. Raises `UsageError`."""
+        return await copying.restore(self._database, file)

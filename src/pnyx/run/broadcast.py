@@ -1,0 +1,105 @@
+"""The events of one run for everyone who watches it: stored ones first, then live."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from ..core.events import CallFailed, CallFinished, CallStarted, Event, RunFinished, Token
+from ..store import Database
+from ..store import runs as store
+
+__all__ = ["Broadcast"]
+
+
+class Broadcast:
+    """Watchers of one run, the text that is arriving, and the run's last event.
+
+    past: events stored before this process took the run over.
+    """
+
+    def __init__(self, database: Database, run_id: str, past: Sequence[Event] = ()) -> None:
+        self.database, self.run_id = database, run_id
+        self.wants_text = False
+        """Whether providers should stream their text: somebody watches it."""
+        self.last: RunFinished | None = None
+        self._live = False
+        self._watchers: set[asyncio.Queue[Event | None]] = set()
+        self._arriving: dict[str, list[Token]] = {}
+        for event in past:
+            if isinstance(event, RunFinished):
+                self.last = event
+
+    def open(self) -> None:
+        """Events will be published until `close`."""
+        self._live = True
+
+    def close(self) -> None:
+        """No more events come; every watcher's iteration ends after what it has."""
+        self._live = False
+        for queue in self._watchers:
+            queue.put_nowait(None)
+
+    def want_text(self) -> None:
+        """Stream text from the next call on."""
+        self.wants_text = True
+
+    def publish(self, event: Event, seq: int | None = None) -> None:
+        """Hand an event to every watcher. seq: its number in the journal; None: it is not stored."""
+        # Most runs have no watcher, and copying an event costs more than everything else here.
+        if seq is not None and (self._watchers or isinstance(event, RunFinished)):
+            event = replace(event, run_id=self.run_id, seq=seq)
+        match event:
+            case RunFinished():
+                self.last = event
+            case Token():
+                self._arriving.setdefault(event.key, []).append(event)
+            case CallStarted() | CallFinished() | CallFailed():
+                self._arriving.pop(event.key, None)
+        for queue in self._watchers:
+            queue.put_nowait(event)
+
+    async def events(self, after: int = 0, tokens: bool = False) -> AsyncGenerator[Event, None]:
+        """Events with a `seq` above `after`: stored ones first, then live, until the terminal one.
+
+        tokens: also the text as it arrives, and first what has arrived of unfinished replies. Ends
+        without a terminal event if nothing of the run can be written.
+        """
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._watchers.add(queue)
+        if not self._live:
+            queue.put_nowait(None)
+        elif tokens:
+            self.want_text()
+            for pieces in self._arriving.values():
+                queue.put_nowait(replace(pieces[0], text="".join(piece.text for piece in pieces)))
+        try:
+            finished: set[str] = set()
+            for event in await self.database.read(partial(store.log, run_id=self.run_id, after=after)):
+                after = event.seq or after
+                _track(finished, event)
+                yield event
+            while (live := await queue.get()) is not None:
+                if isinstance(live, Token):
+                    # A reply may have been finished, and stored, while the log was read.
+                    if tokens and live.key not in finished:
+                        yield live
+                elif (live.seq or 0) > after:
+                    after = live.seq or after
+                    _track(finished, live)
+                    yield live
+            if self.last is not None and (self.last.seq is None or self.last.seq > after):
+                yield self.last
+        finally:
+            self._watchers.discard(queue)
+
+
+def _track(finished: set[str], event: Event) -> None:
+    """Keep in `finished` the keys of the steps whose last request has an outcome."""
+    match event:
+        case CallStarted():
+            finished.discard(event.key)
+        case CallFinished() | CallFailed():
+            finished.add(event.key)

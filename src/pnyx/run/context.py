@@ -1,0 +1,138 @@
+"""What one run has while a process works on it, and what every step of it needs from that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from ..core.events import CallFailed, CallStarted, Event
+from ..core.models import NUSD
+from ..errors import DeadlinePassed, NoQuorum
+from ..providers.base import Provider
+from ..providers.redaction import Redactor
+from ..store.ledger import Account
+from ..tools import Toolbox
+from .broadcast import Broadcast
+from .budget import RunBudget, budget_event, nusd
+from .circuit_breaker import CircuitBreakers
+from .halting import Halt, StopRequests
+from .hedging import Hedging
+from .journal import Journal, within
+from .limits import Deadline, Gate, now
+from .result import Summary
+from .spec import Spec
+
+__all__ = ["RunContext"]
+
+T = TypeVar("T")
+UNKNOWN = "in flight when the run stopped: the outcome is unknown, the reservation is charged"
+
+
+@dataclass(eq=False, kw_only=True)
+class RunContext:
+    """One run of this process, built whole before anything of it starts.
+
+    past: events stored before this process took the run over. gates, hedging, circuits: shared by all
+    runs of the process. open_provider: name -> provider. redact: removes secrets from error messages;
+    redact_text: removes keys from all that models write. notes: what a person should know before the run
+    starts, such as why a tool is off.
+    """
+
+    run_id: str
+    spec: Spec
+    journal: Journal
+    budget: RunBudget
+    summary: Summary
+    broadcast: Broadcast
+    deadline: Deadline
+    gates: Mapping[str, Gate]
+    open_provider: Callable[[str], Provider]
+    past: Sequence[Event] = ()
+    notes: tuple[str, ...] = ()
+    toolbox: Toolbox = field(default_factory=Toolbox)
+    redact: Redactor = field(default_factory=Redactor)
+    redact_text: Redactor = field(default_factory=Redactor)
+    hedging: Hedging = field(default_factory=Hedging)
+    circuits: CircuitBreakers = field(default_factory=CircuitBreakers)
+    halt: Halt = field(default_factory=Halt)
+    stop_requests: StopRequests = field(default_factory=StopRequests)
+    spent_nusd: int = 0
+
+    @cached_property
+    def quorum(self) -> int:
+        """Live seats that the run needs. Raises `NotFound` if its protocol is not installed."""
+        return self.spec.quorum
+
+    def check(self) -> None:
+        """Raise what keeps this run from sending another request: `Halted`."""
+        if self.deadline.left <= 0:
+            self.halt.request(
+                DeadlinePassed("the run's deadline has passed; `pnyx resume ID --deadline SECONDS` goes on")
+            )
+        self.halt.check()
+
+    def check_quorum(self) -> None:
+        """Raise `NoQuorum` if too few seats are left."""
+        live = [s for s in self.spec.seats if s.label not in self.journal.dropped]
+        if len(live) < self.quorum:
+            why = "; ".join(f"{label}: {reason}" for label, reason in self.journal.dropped.items())
+            raise NoQuorum(
+                f"{len(live)} of {len(self.spec.seats)} seats are left, {self.quorum} needed ({why})"
+            )
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait between two attempts. Raises `Halted` as soon as the run halts."""
+        await asyncio.wait([self.halt.requested], timeout=min(seconds, max(self.deadline.left, 0)))
+        self.check()
+
+    async def unless_halted(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of `work`. If the run halts first, `work` is cancelled and `Halted` is raised."""
+        task = asyncio.create_task(work)
+        either: tuple[asyncio.Future[Any], ...] = (task, self.halt.requested)
+        try:
+            while not task.done():
+                self.check()
+                left = None if self.deadline.at is None else max(self.deadline.left, 0)
+                await asyncio.wait(either, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            return task.result()
+        finally:
+            if task.cancel():
+                await asyncio.gather(task, return_exceptions=True)
+
+    def record(self, started: CallStarted, charged_nusd: int, *outcome: Event) -> None:
+        """Record the outcome of a request together with its charge in nUSD."""
+        before, warn = self.spent_nusd, self.spec.warn_usd
+        self.spent_nusd += charged_nusd
+        if warn is not None and before < warn * NUSD <= self.spent_nusd:
+            account = Account(self.budget.run_scope, round(warn * NUSD), self.spent_nusd, 0)
+            outcome = (*outcome, budget_event("warning", account, now()))
+        if over := self.budget.overrun(started, charged_nusd, self.spent_nusd, outcome[0].time):
+            outcome = (*outcome, over)
+        self.journal.post(*outcome, ledger=self.budget.settle(started, charged_nusd))
+
+    def write_off(self, branches: Sequence[str] = ("",), why: str = UNKNOWN) -> list[CallStarted]:
+        """Close requests whose outcome is unknown: each is charged at its reservation, and returned.
+
+        branches: keys of the parts of the tree of steps that are meant, by default all of it.
+        """
+        lost = [s for s in self.journal.in_flight() if any(within(s.key, branch) for branch in branches)]
+        for started in lost:
+            failed = CallFailed(
+                key=started.key,
+                phase=started.phase,
+                round=started.round,
+                seat=started.seat,
+                time=now(),
+                attempt=started.attempt,
+                fingerprint=started.fingerprint,
+                model=started.model,
+                kind="unknown",
+                message=why,
+                final=False,
+                charged_usd=started.reserved_usd,
+            )
+            self.record(started, nusd(started.reserved_usd), failed)
+        return lost

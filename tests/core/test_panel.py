@@ -1,0 +1,68 @@
+"""What a panel does for a protocol besides asking: the first seat that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from pnyx.core.models import Seat
+from pnyx.core.steps import Ask, Panel, Reply
+from pnyx.core.text import Draft
+from pnyx.errors import SeatAbsent
+from tests.support.driven import seat
+
+A, B, C = seat("A", "one:a"), seat("B", "two:b"), seat("C", "three:c")
+CUT = "cut off"
+
+
+def first(says: Mapping[Seat, str | None], *, whole: bool = True) -> tuple[Reply, list[Ask]]:
+    """The reply that `Panel.first` returns, and every ask. A text that ends on `CUT` was cut off."""
+    asks: list[Ask] = []
+    script = Panel((A, B, C)).first(
+        tuple(says), lambda one: Draft("p", "sha", (f"You are {one.label}.",)), whole=whole
+    )
+    value: Reply | None = None
+    error: SeatAbsent | None = None
+    while True:
+        try:
+            ask = script.throw(error) if error else script.send(value)
+        except StopIteration as done:
+            return done.value, asks
+        assert isinstance(ask, Ask)
+        asks.append(ask)
+        text = says[ask.seat]
+        error = SeatAbsent(ask.seat.label) if text is None else None
+        value = None if text is None else Reply(ask, text, truncated=text.endswith(CUT))
+
+
+def test_the_first_seat_that_answers_is_the_last_one_asked() -> None:
+    reply, asks = first({A: None, B: "yes", C: "no"})
+    assert (reply.text, [ask.seat for ask in asks]) == ("yes", [A, B])
+
+
+def test_a_draft_may_be_made_for_each_seat() -> None:
+    _, asks = first({A: None, B: "yes"})
+    assert [ask.prompt.text for ask in asks] == ["You are Participant A.\n", "You are Participant B.\n"]
+
+
+def test_whole_asks_on_past_a_reply_that_was_cut_off() -> None:
+    reply, asks = first({A: f"a, {CUT}", B: None, C: "whole"})
+    assert (reply.text, len(asks)) == ("whole", 3)
+
+
+def test_without_a_whole_reply_the_first_that_was_cut_off_is_returned_and_marked() -> None:
+    reply, _ = first({A: None, B: f"b, {CUT}", C: f"c, {CUT}"})
+    assert (reply.text, reply.truncated) == (f"b, {CUT}", True)
+
+
+def test_where_it_need_not_be_whole_a_reply_that_was_cut_off_counts() -> None:
+    reply, asks = first({A: f"a, {CUT}", B: "whole"}, whole=False)
+    assert (reply.text, len(asks)) == (f"a, {CUT}", 1)
+
+
+def test_with_nobody_to_answer_the_last_silence_is_raised() -> None:
+    with pytest.raises(SeatAbsent, match="Participant B"):
+        first({A: None, B: None})
+    with pytest.raises(SeatAbsent, match="no seat"):
+        first({})

@@ -1,0 +1,37 @@
+"""What a run consists of is built whole: nobody sets attributes of another object afterwards."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.support.sources import PACKAGE
+
+OWN = {("journal.py", "unit"), ("journal.py", "buffered")}
+"""Objects of classes that are private to the module which sets their attributes."""
+
+
+def test_no_module_of_run_sets_an_attribute_of_another_object() -> None:
+    wrong = []
+    for path in sorted((PACKAGE / "run").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            targets: list[ast.expr] = []
+            if isinstance(node, ast.Assign):
+                targets = node.targets
+            elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+                targets = [node.target]
+            for target in targets:
+                if isinstance(target, ast.Attribute):
+                    owner = ast.unparse(target.value)
+                    if owner != "self" and (path.name, owner) not in OWN:
+                        wrong.append(f"{path.name}:{target.lineno} sets {ast.unparse(target)}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_field_is_left_for_someone_else_to_fill() -> None:
+    wrong = [
+        f"{path.name}:{node.lineno}"
+        for path in sorted((PACKAGE / "run").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.keyword) and node.arg == "init"
+    ]
+    assert not wrong, "\n".join(wrong)

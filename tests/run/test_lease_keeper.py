@@ -1,0 +1,85 @@
+"""A run whose lease cannot be renewed is stopped by its own process, whatever the reason."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pnyx.errors import StoreError
+from pnyx.run import lease_keeper
+from pnyx.store import runs as store
+from tests.support.panels import Host
+from tests.support.processes import Node, said, well_formed
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease_keeper, "POLL_S", 0.02)
+    monkeypatch.setattr(lease_keeper, "BEAT_S", 0.02)
+    monkeypatch.setattr(lease_keeper, "LEASE_S", 0.4)
+
+
+FAILURES = (RuntimeError("a bug"), OSError(5, "input/output error"), StoreError("the disk is gone"))
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=repr)
+async def test_a_failure_to_renew_stops_the_run_and_says_so(
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def broken(*_: Any) -> None:
+        raise failure
+
+    node = make(Host(said, pause=1.2))
+    monkeypatch.setattr(store, "beat", broken)
+    handle = await node.start(options={"rounds": 1})
+    async with asyncio.timeout(10):
+        result = await handle.result()
+    assert (result.status, result.stop_reason) == ("paused", "interrupted")
+    assert "lease could not be renewed" in result.detail["message"]
+    assert f"pnyx resume {handle.run_id}" in result.detail["message"]
+    # The keeper goes on: what follows is renewed again, and the run can be resumed.
+    monkeypatch.undo()
+    node.host.pause = 0.0
+    resumed = await (await node.runner.resume(handle.run_id)).result()
+    assert resumed.status == "decided"
+    well_formed(await node.log(handle.run_id))
+
+
+async def test_a_failure_that_passes_stops_nothing(
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beat, failures = store.beat, 0
+
+    def shaky(*arguments: Any) -> None:
+        nonlocal failures
+        failures += 1
+        if failures % 3:
+            raise RuntimeError("a bug")
+        beat(*arguments)
+
+    monkeypatch.setattr(store, "beat", shaky)
+    node = make(Host(said, pause=0.3))
+    handle = await node.start(options={"rounds": 1})
+    assert (await handle.result()).status == "decided"
+    assert failures > 3
+
+
+async def test_a_renewal_that_hangs_is_a_failure(
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = make(Host(said, pause=1.2))
+    handle = await node.start(options={"rounds": 1})
+    read = node.database.read
+
+    async def hanging(work: Any) -> Any:
+        await asyncio.sleep(60)
+        return await read(work)
+
+    monkeypatch.setattr(node.database, "read", hanging)
+    monkeypatch.setattr(node.database, "write", hanging)
+    async with asyncio.timeout(10):
+        result = await handle.result()
+    assert "lease could not be renewed" in result.detail["message"]
