@@ -39,15 +39,15 @@ def takes_given(arm: Arm) -> bool:
 
 
 def request(arm: Arm, panel: Sequence[str], *, times: int = 1, given: Sequence[Given] = ()) -> dict[str, Any]:
-    """What `run.request.build` is to be asked for the arm to answer; panel: whom it asks.
+    """Options of `RunRequest` with which the arm answers. panel: the models that it asks.
 
     times: answers that self-consistency samples. given: the pool's, for an arm that takes such.
     """
-    asked: dict[str, Any] = {"protocol": arm.protocol, "panel": panel}
+    asked: dict[str, Any] = {"protocol": arm.protocol, "models": panel}
     if arm.kind == "samples":
         return {**asked, "options": {"samples": times, "adaptive": False}}
     if arm.kind == "single":
-        return {**asked, "panel": [arm.name]}
+        return {**asked, "models": [arm.name]}
     options = {key: value for key, value in arm.options.items() if key != PRESET}
     return {**asked, "options": options, "preset": arm.options.get(PRESET), "responses": given}
 

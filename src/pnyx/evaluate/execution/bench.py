@@ -14,7 +14,8 @@ from ...core.events import PhaseEntered
 from ...errors import OutOfBudget, PnyxError
 from ...run.batch import Batch, failure
 from ...run.handle import RunHandle
-from ...run.resolve import build
+from ...run.request import RunRequest
+from ...run.resolve import resolve
 from ...run.result import Result
 from ...run.spec import Spec
 from ..analysis.learning import OWNER
@@ -140,12 +141,12 @@ class Bench:
 
     def _build(self, question: str, asked: Mapping[str, Any]) -> Spec:
         chance = self.seed
-        if chance is not None and len(asked["panel"]) > 1:
+        if chance is not None and len(asked["models"]) > 1:
             # Of one seed a model would have the same label and place in every question, and whoever favours
             # the first of several would always favour that model.
             chance = crc32(f"{chance}/{question}".encode())
-        own: dict[str, Any] = {"owner": OWNER, "batch": self.batch.name, "seed": chance}
-        return build(self.batch.runner.settings, question, **own, **self.options, **asked)
+        request = RunRequest(question=question, seed=chance, **self.options, **asked)
+        return resolve(request, self.batch.runner.settings, owner=OWNER, batch=self.batch.name)
 
 
 def _failed(result: Result) -> PnyxError:
