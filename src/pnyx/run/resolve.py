@@ -120,7 +120,7 @@ def build(
         protocol=page.name,
         seats=deal(Catalogue(settings), refs, roles or {}, drawn, assign(cast, refs) if cast else ()),
         seed=drawn,
-        options=page.settle({**_options(settings, page, preset, found.preset), **(options or {})}),
+        options=page.resolve_options({**_options(settings, page, preset, found.preset), **(options or {})}),
         tables=settings.protocols,
         context=tuple(context),
         responses=given(responses),
