@@ -117,7 +117,7 @@ def resolve(
         protocol=protocol.name,
         seats=deal(Catalogue(settings), panel.refs, values.roles, drawn, cast),
         seed=drawn,
-        options=protocol.settle(options),
+        options=protocol.resolve_options(options),
         tables=settings.protocols,
         context=tuple(values.context),
         responses=given(values.responses),
