@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.answers.grouping import find, grouped
+from ...core.answers.grouping import find_group, group_answers
 from .log import Row
 
 __all__ = ["RIGHT", "camps_of", "labelled"]
@@ -19,12 +19,12 @@ def camps_of(rows: Sequence[Row]) -> tuple[str | None, ...]:
     What a vote could not count, as it fits several groups or is prose, stands with its very like alone. That
     answers are right makes them no more alike: a vote does not know it.
     """
-    groups = grouped([row.answer for row in rows])
+    groups = group_answers([row.answer for row in rows])
     return tuple(
         None
         if row.answer is None
         else f"group {name}"
-        if (name := find(row.answer, groups))
+        if (name := find_group(row.answer, groups))
         else f"text {row.answer}"
         for row in rows
     )

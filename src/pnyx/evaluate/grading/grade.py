@@ -12,7 +12,7 @@ from math import factorial
 from ...core.answers.equivalence import read
 from ...core.answers.extract import final_answer, normalise, same
 from ...core.answers.quantities import Quantity
-from ...core.answers.statements import changed
+from ...core.answers.statements import alters_value
 from ...core.regex import regex
 from ...core.text import Material
 from ...prompts import load
@@ -144,7 +144,7 @@ def _readings(item: Item, said: str) -> Iterator[str]:
     """The answer as it stands, and without what the target of such a kind has no room for."""
     yield said
     match _kind(item.target):
-        case "text" if (remark := _REMARK.search(said)) and not changed(remark[1]):
+        case "text" if (remark := _REMARK.search(said)) and not alters_value(remark[1]):
             yield said[: remark.start()]
         case "date":
             yield _HOUR.sub("", said)
