@@ -72,7 +72,7 @@ def test_a_search_that_fails_or_finds_nothing_ends_the_run_before_a_model_is_pai
     search.status = 503
     failed = pnyx("ask", "--ground", "--json", "Owls?")
     assert (failed.code, failed.json["status"], failed.json["stop_reason"]) == (1, "failed", "no_sources")
-    assert "SearXNG answered 503" in failed.err
+    assert "SearXNG returned HTTP 503" in failed.err
     search.status, search.results = 200, []
     empty = pnyx("ask", "--ground", "--json", "Owls?")
     assert (empty.code, empty.json["stop_reason"]) == (1, "no_sources")

@@ -76,7 +76,7 @@ def test_those_that_only_hand_questions_on_do_not_run_inside_another() -> None:
     assert protocols.get("voting").composable
     assert decompose.PROTOCOL.options["inner"].allowed == protocols.composable()
     with pytest.raises(UsageError, match=r"inner must be one of aggregate, consensus, .*, not 'auto'"):
-        decompose.PROTOCOL.settle({"inner": "auto"})
+        decompose.PROTOCOL.resolve_options({"inner": "auto"})
 
 
 def test_a_phase_is_called_after_what_is_contributed_in_it() -> None:

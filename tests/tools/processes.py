@@ -1,4 +1,4 @@
-"""Looking for processes that should be gone. What was killed may take the kernel a moment to clear away."""
+"""Checks that processes are gone. A killed process may need a moment to disappear."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["command_running", "ends", "group_alive"]
 
 
 async def ends(running: Callable[[], bool]) -> bool:
-    """Whether it stops within a second."""
+    """Return whether `running` becomes false within a second."""
     for _ in range(100):
         if not running():
             return True
@@ -20,12 +20,12 @@ async def ends(running: Callable[[], bool]) -> bool:
 
 
 def command_running(marker: str) -> bool:
-    """Whether a process has `marker` in its command line."""
+    """Return whether a process has `marker` in its command line."""
     return any(marker in line for line in _read("cmdline"))
 
 
 def group_alive(group: int) -> bool:
-    """Whether a process of the group is left; one that is dead and not yet collected is not."""
+    """Return whether a process of the group is alive; a zombie is not."""
     for line in _read("stat"):
         state, _, of = line.rpartition(")")[2].split()[:3]
         if int(of) == group and state != "Z":

@@ -1,4 +1,4 @@
-"""Which addresses count as public, and which texts count as the address of a page."""
+"""Which addresses are public, and which texts are URLs of a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.tools import ToolError
-from pnyx.tools.addresses import admitted, is_public, plain_url
+from pnyx.tools.addresses import is_public, plain_url, resolve_public
 
 PUBLIC = ["1.1.1.1", "8.8.8.8", "93.184.215.14", "172.32.0.1", "2606:4700:4700::1111", "2a00:1450:4001::8a"]
 PRIVATE = [
@@ -31,12 +31,12 @@ def test_a_public_address_is_public(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_an_address_that_is_private_mapped_or_no_address_is_not(address: str) -> None:
+def test_a_private_mapped_or_invalid_address_is_not_public(address: str) -> None:
     assert not is_public(address)
 
 
 @given(st.ip_addresses())
-def test_nothing_is_public_that_the_registry_calls_otherwise(
+def test_no_address_is_public_that_the_registry_excludes(
     ip: ipaddress.IPv4Address | ipaddress.IPv6Address,
 ) -> None:
     if is_public(str(ip)):
@@ -46,7 +46,7 @@ def test_nothing_is_public_that_the_registry_calls_otherwise(
 
 
 @given(st.ip_addresses(v=4))
-def test_no_way_of_writing_an_address_of_the_fourth_version_into_the_sixth_is_public(
+def test_no_ipv6_address_that_embeds_ipv4_is_public(
     ip: ipaddress.IPv4Address,
 ) -> None:
     n = int(ip)
@@ -73,7 +73,7 @@ def test_no_way_of_writing_an_address_of_the_fourth_version_into_the_sixth_is_pu
         *("http://example.org%00.evil/", "http://a.b.0x/", "http://./"),
     ],
 )
-def test_what_is_no_plain_address_of_a_page_is_refused(url: str) -> None:
+def test_a_url_that_is_not_plain_is_refused(url: str) -> None:
     with pytest.raises(ToolError):
         plain_url(url)
 
@@ -88,18 +88,18 @@ def test_what_is_no_plain_address_of_a_page_is_refused(url: str) -> None:
         ("http://sub_domain.example.org./", "sub_domain.example.org.", 80),
     ],
 )
-def test_a_plain_address_of_a_page_is_taken(url: str, host: str, port: int) -> None:
-    taken = plain_url(url)
-    assert (taken.raw_host, taken.port, taken.raw_fragment) == (host, port, "")
+def test_a_plain_url_is_accepted(url: str, host: str, port: int) -> None:
+    parsed = plain_url(url)
+    assert (parsed.raw_host, parsed.port, parsed.raw_fragment) == (host, port, "")
 
 
 @pytest.mark.parametrize("url", ["http://127。0。0。1/", "http://①②⑦.⓪.⓪.①/", "http://127.0.0.1/"])
-async def test_an_address_in_other_digits_or_dots_is_no_way_in(url: str) -> None:
+async def test_an_address_in_other_digits_or_dots_is_refused(url: str) -> None:
     async def never(host: str, port: int) -> list[str]:
         raise OSError(host)
 
     with pytest.raises(ToolError):
-        await admitted(plain_url(url), (), never)
+        await resolve_public(plain_url(url), (), never)
 
 
 @pytest.mark.parametrize(
@@ -116,16 +116,16 @@ async def test_an_address_in_other_digits_or_dots_is_no_way_in(url: str) -> None
         ([], 443, False),
     ],
 )
-async def test_a_name_is_admitted_only_when_all_its_addresses_are(
+async def test_a_name_is_accepted_only_if_all_its_addresses_are(
     found: list[str], port: int, fine: bool
 ) -> None:
-    async def look_up(host: str, asked: int) -> list[str]:
-        assert (host, asked) == ("example.org", port)
+    async def look_up(host: str, looked_up: int) -> list[str]:
+        assert (host, looked_up) == ("example.org", port)
         return found
 
     url = plain_url(f"http://example.org:{port}/")
     if fine:
-        assert await admitted(url, [("10.0.0.1", 9000)], look_up) == tuple(found)
+        assert await resolve_public(url, [("10.0.0.1", 9000)], look_up) == tuple(found)
     else:
         with pytest.raises(ToolError):
-            await admitted(url, [("10.0.0.1", 9000)], look_up)
+            await resolve_public(url, [("10.0.0.1", 9000)], look_up)

@@ -1,4 +1,4 @@
-"""Tools are there when they are asked for and can be had; each that is off says why."""
+"""Enabled tools are available where they can be; each that is off has a reason."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ import pytest
 
 from pnyx.config.schema import ToolsSettings
 from pnyx.tools import Toolbox
-from pnyx.tools.open import open_search, open_tools, wanted
+from pnyx.tools.open import enabled_tools, open_search, open_tools
 
 
-def opened(tmp_path: Path, **settings: Any) -> tuple[Toolbox, tuple[str, ...]]:
+def open_with(tmp_path: Path, **settings: Any) -> tuple[Toolbox, tuple[str, ...]]:
     return open_tools(ToolsSettings.model_validate({"enabled": True, **settings}), {}, cwd=tmp_path)
 
 
-def test_without_tools_there_is_nothing_and_nothing_to_say(tmp_path: Path) -> None:
+def test_no_tools_give_an_empty_toolbox_and_no_notes(tmp_path: Path) -> None:
     toolbox, notes = open_tools(ToolsSettings(), {}, (), cwd=tmp_path)
     assert (dict(toolbox.tools), notes) == ({}, ())
 
 
-def test_tools_are_off_unless_they_are_enabled() -> None:
+def test_tools_are_off_by_default() -> None:
     assert not ToolsSettings().enabled
     assert not ToolsSettings().code_execution.enabled
 
 
-def test_with_tools_all_are_there_but_the_one_that_runs_code(tmp_path: Path) -> None:
-    toolbox, notes = opened(tmp_path)
+def test_with_tools_enabled_all_but_run_python_are_on(tmp_path: Path) -> None:
+    toolbox, notes = open_with(tmp_path)
     assert list(toolbox.tools) == ["web_search", "read_page", "read_file"]
     assert notes == ("run_python is off: tools.code_execution.enabled is false",)
 
 
 @pytest.mark.parametrize("backend", ["monty", "bubblewrap"])
-def test_code_is_run_when_that_is_enabled(tmp_path: Path, backend: str) -> None:
-    toolbox, notes = opened(tmp_path, code_execution={"enabled": True, "backend": backend})
+def test_run_python_is_on_when_code_execution_is_enabled(tmp_path: Path, backend: str) -> None:
+    toolbox, notes = open_with(tmp_path, code_execution={"enabled": True, "backend": backend})
     assert "run_python" in toolbox.tools
     assert not notes
 
 
 def test_each_tool_that_is_off_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    toolbox, notes = opened(
+    toolbox, notes = open_with(
         tmp_path,
         web_search={"backend": "tavily"},
         code_execution={"enabled": True, "backend": "bubblewrap"},
@@ -60,39 +60,39 @@ async def test_roots_start_in_the_working_directory(tmp_path: Path, home: Path) 
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.txt").write_text("here")
     (home / "b.txt").write_text("at home")
-    toolbox, _ = opened(tmp_path, file_read={"roots": ["sub", "~"]})
+    toolbox, _ = open_with(tmp_path, file_read={"roots": ["sub", "~"]})
     assert (await toolbox.run("read_file", {"path": "a.txt"})).text.endswith("1  here")
     assert (await toolbox.run("read_file", {"path": "b.txt"})).text.endswith("1  at home")
 
 
-async def test_what_is_told_to_models_is_a_schema_of_each_tools_arguments(tmp_path: Path) -> None:
-    toolbox, _ = opened(tmp_path, code_execution={"enabled": True})
+async def test_models_receive_a_schema_of_each_tools_arguments(tmp_path: Path) -> None:
+    toolbox, _ = open_with(tmp_path, code_execution={"enabled": True})
     for name, spec in zip(toolbox.tools, toolbox.specs(toolbox.tools), strict=True):
         assert spec.name == name
         assert set(spec.parameters["required"]) <= set(spec.parameters["properties"])
         refused = await toolbox.run(name, {})
         assert not refused.ok
-        assert "must be given" in refused.text
+        assert "is required" in refused.text
 
 
-async def test_a_result_is_cut_at_the_limit_and_a_missing_tool_is_told(tmp_path: Path) -> None:
+async def test_a_result_is_cut_at_the_limit_and_an_unknown_tool_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "long").write_text("x" * 100_000)
-    toolbox, _ = opened(tmp_path)
+    toolbox, _ = open_with(tmp_path)
     result = await toolbox.run("read_file", {"path": "long"})
     assert result.ok
     assert len(result.text) < toolbox.limit + 100
-    assert "characters more]" in result.text
+    assert "more characters]" in result.text
     assert not (await toolbox.run("rm", {})).ok
 
 
-def test_a_search_for_grounding_is_opened_by_itself(tmp_path: Path) -> None:
+def test_the_search_for_grounding_opens_alone(tmp_path: Path) -> None:
     engine = open_search(ToolsSettings().web_search, {})
     assert type(engine).__name__ == "DuckDuckGo"
 
 
-def test_what_hosts_cannot_search_by_themselves_is_searched_by_duckduckgo() -> None:
+def test_the_provider_back_end_falls_back_to_duckduckgo() -> None:
     tools = ToolsSettings.model_validate({"web_search": {"backend": "provider"}})
-    assert wanted(tools)[0] == "web_search"
+    assert enabled_tools(tools)[0] == "web_search"
     assert type(open_search(tools.web_search, {})).__name__ == "DuckDuckGo"
 
 

@@ -1,4 +1,4 @@
-"""Files come from beneath the given folders and from nowhere else, whatever is done to the path."""
+"""Files are read only from below the configured folders, whatever the path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pnyx.tools.read_file import BYTES, ReadFile
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A root with a.txt and sub/b.txt in it, and a secret beside it."""
+    """A root with a.txt and sub/b.txt, and a secret outside of it."""
     root = tmp_path / "root"
     (root / "sub").mkdir(parents=True)
     (root / "a.txt").write_text("one\ntwo\nthree\n")
@@ -56,12 +56,12 @@ async def test_a_part_of_a_file_is_shown(root: Path) -> None:
     )
     assert (await read(root, "long", start_line="999")).endswith("999  line 999\n1000  line 1000")
     assert (await read(root, "long")).endswith("400  line 400")
-    assert "1000 lines" in await refusal(root, "long", start_line=1001)
+    assert "only 1000 lines" in await refusal(root, "long", start_line=1001)
 
 
-async def test_a_folder_lists_what_is_in_it(root: Path) -> None:
+async def test_a_folder_lists_its_names(root: Path) -> None:
     (root / ".hidden").write_text("")
-    assert await read(root, ".") == ". is a folder; in it:\na.txt\nsub/"
+    assert await read(root, ".") == ". is a folder with:\na.txt\nsub/"
 
 
 async def test_the_first_root_that_has_the_file_counts(root: Path, tmp_path: Path) -> None:
@@ -70,13 +70,13 @@ async def test_the_first_root_that_has_the_file_counts(root: Path, tmp_path: Pat
     assert "one" in await tool.run({"path": "a.txt"})
 
 
-async def test_a_root_may_itself_be_reached_by_a_link(root: Path, tmp_path: Path) -> None:
+async def test_a_root_may_be_a_symbolic_link(root: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(root)
     assert "three" in await read(tmp_path / "link", "a.txt")
     assert "three" in await read(tmp_path / "link", str(tmp_path / "link" / "a.txt"))
 
 
-async def test_bytes_that_are_no_text_are_shown_as_such_and_a_binary_file_is_refused(root: Path) -> None:
+async def test_invalid_utf8_is_replaced_and_a_binary_file_is_refused(root: Path) -> None:
     (root / "latin").write_bytes(b"caf\xe9\r\nau lait")
     assert await read(root, "latin") == "latin, lines 1 to 2 of 2\n1  caf\ufffd\n2  au lait"
     (root / "binary").write_bytes(b"\x7fELF\0\0")
@@ -127,7 +127,7 @@ async def test_pipes_and_sockets_are_refused_without_waiting(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(root / "pipe")
-    # The name of a socket may not be long.
+    # The path of a socket must be short.
     monkeypatch.chdir(root)
     with socket.socket(socket.AF_UNIX) as bound:
         bound.bind("socket")
@@ -138,36 +138,36 @@ async def test_pipes_and_sockets_are_refused_without_waiting(
 @pytest.mark.parametrize(
     "path", ["proc/self/environ", "proc/1/cmdline", "sys/kernel/mm", "dev/null", "dev/zero"]
 )
-async def test_beneath_the_top_of_the_system_no_proc_and_no_device_is_read(path: str) -> None:
+async def test_with_the_root_folder_proc_and_devices_are_refused(path: str) -> None:
     assert "is not read" in await refusal(Path("/"), path)
     assert "is not read" in await refusal(Path("/"), f"/{path}")
 
 
 @pytest.mark.parametrize("folder", ["/proc", "/proc/self", "/sys", "/dev", "/none", "a.txt"])
-def test_what_cannot_be_a_root_is_told(root: Path, folder: str) -> None:
+def test_an_invalid_root_is_an_error(root: Path, folder: str) -> None:
     with pytest.raises(ToolError, match=r"tools\.file_read\.roots"):
         ReadFile([root / folder])
 
 
-def test_no_roots_is_told() -> None:
-    with pytest.raises(ToolError, match="no folder is given"):
+def test_no_roots_is_an_error() -> None:
+    with pytest.raises(ToolError, match=r"tools\.file_read\.roots is empty"):
         ReadFile([])
 
 
 def swap_before_opening(monkeypatch: pytest.MonkeyPatch, name: str, swap: Callable[[], None]) -> None:
-    """Have `swap` happen between the look at `name` and its opening: the worst moment there is."""
-    really = os.open
+    """Call `swap` between the check of `name` and its opening, the worst moment."""
+    original = os.open
 
-    def opening(path: Any, *arguments: Any, **more: Any) -> int:
+    def open_after_swap(path: Any, *arguments: Any, **more: Any) -> int:
         if path == name:
             swap()
-        return really(path, *arguments, **more)
+        return original(path, *arguments, **more)
 
-    monkeypatch.setattr(os, "open", opening)
+    monkeypatch.setattr(os, "open", open_after_swap)
 
 
 @pytest.mark.parametrize("path", ["sub", "sub/b.txt"])
-async def test_a_folder_or_file_swapped_for_a_link_while_it_is_opened_leads_nowhere(
+async def test_a_folder_or_file_swapped_for_a_link_during_opening_is_refused(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     def swap() -> None:
@@ -178,7 +178,7 @@ async def test_a_folder_or_file_swapped_for_a_link_while_it_is_opened_leads_nowh
     assert "symbolic links" in await refusal(root, "sub/b.txt")
 
 
-async def test_a_folder_moved_while_it_is_read_leads_nowhere_else(
+async def test_a_folder_moved_during_reading_is_still_the_one_read(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def swap() -> None:
@@ -189,7 +189,7 @@ async def test_a_folder_moved_while_it_is_read_leads_nowhere_else(
     assert (await read(root, "sub/b.txt")).endswith("1  below")
 
 
-async def test_a_file_swapped_for_a_pipe_while_it_is_opened_does_not_hang(
+async def test_a_file_swapped_for_a_pipe_during_opening_does_not_hang(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def swap() -> None:
@@ -200,7 +200,7 @@ async def test_a_file_swapped_for_a_pipe_while_it_is_opened_does_not_hang(
     assert "not a file" in await refusal(root, "a.txt")
 
 
-async def test_a_file_linked_from_elsewhere_while_it_is_opened_is_refused(
+async def test_a_file_swapped_for_a_hard_link_during_opening_is_refused(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def swap() -> None:
@@ -212,7 +212,7 @@ async def test_a_file_linked_from_elsewhere_while_it_is_opened_is_refused(
 
 
 @pytest.mark.parametrize("start", ["x", [], {}, 1e400])
-async def test_a_line_that_is_no_number_is_told_back(root: Path, start: object) -> None:
+async def test_a_start_line_that_is_not_a_number_is_an_error(root: Path, start: object) -> None:
     assert "whole number" in await refusal(root, "a.txt", start_line=start)
 
 

@@ -1,4 +1,4 @@
-"""Escapes from both sandboxes are tried for real, and refused in bounded time."""
+"""Escapes from both sandboxes are tried in practice, and refused in bounded time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BOTH = pytest.mark.parametrize("backend", ["monty", "bubblewrap"])
 
 @functools.cache
 def tool(backend: str, seconds: float) -> RunPython:
-    # Where bubblewrap is missing this fails and says so: what confines model code is never left untested.
+    # Fails where bubblewrap is missing: the confinement of model code is always tested.
     settings = CodeSettings.model_validate({"backend": backend, "memory_mb": 256, "timeout_s": seconds})
     return RunPython(open_sandbox(settings), seconds)
 
@@ -33,34 +33,34 @@ async def run(backend: str, code: str, seconds: float = 20) -> str:
 
 
 @BOTH
-async def test_what_is_printed_and_the_last_value_come_back(backend: str) -> None:
+async def test_output_and_the_last_value_are_returned(backend: str) -> None:
     assert await run(backend, "print('é')\nx = 6\nx * 7") == "é\n42\n"
     assert "print what you want to see" in await run(backend, "x = 1")
 
 
 @BOTH
-async def test_an_error_comes_back_as_its_traceback(backend: str) -> None:
-    told = await run(backend, "print('before')\n1 / 0")
-    assert told.startswith("before\nTraceback")
-    assert told.endswith("ZeroDivisionError: division by zero\n[it ended with status 1]")
-    told = await run(backend, "1 +")
-    assert "line 1\n    1 +" in told
-    assert "ast.py" not in told
+async def test_an_error_is_returned_as_its_traceback(backend: str) -> None:
+    output = await run(backend, "print('before')\n1 / 0")
+    assert output.startswith("before\nTraceback")
+    assert output.endswith("ZeroDivisionError: division by zero\n[exit status 1]")
+    output = await run(backend, "1 +")
+    assert "line 1\n    1 +" in output
+    assert "ast.py" not in output
 
 
 @BOTH
-async def test_a_value_that_cannot_be_shown_is_no_crash(backend: str) -> None:
-    told = await run(backend, "x = []\nfor i in range(100000): x = [x]\nx")
-    assert "cannot be shown" in told
+async def test_a_value_that_cannot_be_printed_does_not_crash(backend: str) -> None:
+    output = await run(backend, "x = []\nfor i in range(100000): x = [x]\nx")
+    assert "cannot be shown" in output
 
 
 @BOTH
-async def test_text_that_no_encoding_holds_is_run_all_the_same(backend: str) -> None:
+async def test_code_with_a_lone_surrogate_still_runs(backend: str) -> None:
     assert await run(backend, "print(len('\ud800'))") == "1\n"
 
 
 @BOTH
-async def test_an_endless_loop_is_stopped_and_what_it_printed_is_kept(backend: str) -> None:
+async def test_an_endless_loop_is_stopped_and_its_output_is_kept(backend: str) -> None:
     began = time.monotonic()
     code = "print('so far')\nwhile True: pass"
     with pytest.raises(ToolError, match=r"(?s)stopped after 1\.5 s.*so far"):
@@ -69,7 +69,7 @@ async def test_an_endless_loop_is_stopped_and_what_it_printed_is_kept(backend: s
 
 
 @BOTH
-async def test_sleeping_for_ever_is_no_way_out(backend: str) -> None:
+async def test_endless_sleep_is_stopped(backend: str) -> None:
     began = time.monotonic()
     with suppress(ToolError):
         assert "limit" in await run(backend, "import time\nwhile True: time.sleep(5)", seconds=1)
@@ -89,11 +89,11 @@ async def test_endless_output_is_cut_and_the_event_loop_stays_free(backend: str)
     running = tool(backend, 20)
     watcher = asyncio.create_task(watch())
     began = time.monotonic()
-    told = await running.run({"code": "while True: print('x' * 1000)"})
+    output = await running.run({"code": "while True: print('x' * 1000)"})
     watcher.cancel()
     assert time.monotonic() - began < 10
-    assert len(told) < OUTPUT_BYTES + 200
-    assert told.endswith(f"[stopped here: it printed more than {OUTPUT_BYTES} bytes]")
+    assert len(output) < OUTPUT_BYTES + 200
+    assert output.endswith(f"[stopped here: more than {OUTPUT_BYTES} bytes of output]")
     assert max(gaps) < 0.25
 
 
@@ -110,10 +110,10 @@ async def test_endless_output_is_cut_and_the_event_loop_stays_free(backend: str)
 async def test_memory_beyond_the_limit_is_refused(backend: str, code: str) -> None:
     began = time.monotonic()
     try:
-        told = await run(backend, code, seconds=3)
+        output = await run(backend, code, seconds=3)
     except ToolError as exc:
-        told = str(exc)
-    assert "MemoryError" in told or "stopped after 3 s" in told
+        output = str(exc)
+    assert "MemoryError" in output or "stopped after 3 s" in output
     assert time.monotonic() - began < 10
 
 
@@ -135,18 +135,18 @@ async def test_memory_beyond_the_limit_is_refused(backend: str, code: str) -> No
 )
 async def test_files_processes_and_namespaces_are_out_of_reach(backend: str, code: str, home: Path) -> None:
     (home / "secret").write_text("planted secret")
-    told = await run(backend, code.replace("{home!r}", repr(str(home))))
-    assert told.endswith("[it ended with status 1]")
-    assert "planted secret" not in told
+    output = await run(backend, code.replace("{home!r}", repr(str(home))))
+    assert output.endswith("[exit status 1]")
+    assert "planted secret" not in output
     assert "planted" not in os.listdir("/usr")
 
 
 @BOTH
 async def test_the_environment_is_empty(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_KEY", "sk-planted")
-    told = await run(backend, "import os\nprint(sorted(os.environ))\nprint(os.environ.get('LAB_KEY'))")
-    assert "planted" not in told
-    assert "LAB_KEY" not in told.partition("\n")[0]
+    output = await run(backend, "import os\nprint(sorted(os.environ))\nprint(os.environ.get('LAB_KEY'))")
+    assert "planted" not in output
+    assert "LAB_KEY" not in output.partition("\n")[0]
 
 
 @BOTH
@@ -160,8 +160,8 @@ async def test_the_environment_is_empty(backend: str, monkeypatch: pytest.Monkey
 )
 async def test_the_network_is_out_of_reach(backend: str, connect: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        told = await run(backend, connect.format(port=server.getsockname()[1]))
-        assert told.endswith("[it ended with status 1]")
+        output = await run(backend, connect.format(port=server.getsockname()[1]))
+        assert output.endswith("[exit status 1]")
         server.settimeout(0.05)
         with pytest.raises(TimeoutError):
             server.accept()
@@ -181,9 +181,9 @@ except OSError:
     print("at most", n)
 """
     began = time.monotonic()
-    told = await run("bubblewrap", code)
-    assert told.startswith("at most ")
-    assert int(told.split()[2]) < 8
+    output = await run("bubblewrap", code)
+    assert output.startswith("at most ")
+    assert int(output.split()[2]) < 8
     assert time.monotonic() - began < 10
 
 
@@ -203,15 +203,15 @@ print("left it"){ending}
 """
     began = time.monotonic()
     try:
-        told = await run("bubblewrap", code, seconds=2)
+        output = await run("bubblewrap", code, seconds=2)
     except ToolError as exc:
-        told = str(exc)
-    assert "left it" in told
+        output = str(exc)
+    assert "left it" in output
     assert time.monotonic() - began < 10
     assert await ends(lambda: command_running(marker))
 
 
-async def test_its_folder_holds_little_and_nothing_stays_in_it() -> None:
+async def test_its_folder_is_small_and_emptied_after_each_run() -> None:
     fill = "n = 0\nwhile True:\n    open(str(n), 'wb').write(bytes(8_000_000))\n    n += 1"
     assert "No space left" in await run("bubblewrap", fill)
     assert await run("bubblewrap", "import os\nos.listdir('.')") == "[]\n"
@@ -224,39 +224,39 @@ async def test_a_limit_cannot_be_raised_from_inside() -> None:
 
 async def test_code_never_runs_as_root() -> None:
     assert await run("bubblewrap", "import os\nos.getuid(), os.geteuid()") == "(65534, 65534)\n"
-    assert (await run("bubblewrap", "import os\nos.setuid(0)")).endswith("[it ended with status 1]")
+    assert (await run("bubblewrap", "import os\nos.setuid(0)")).endswith("[exit status 1]")
 
 
-def bubblewrap() -> None:
+def open_bubblewrap() -> None:
     open_sandbox(CodeSettings(backend="bubblewrap"))
 
 
-def test_without_bubblewrap_the_reason_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_bubblewrap_the_error_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolError, match="bubblewrap is not installed"):
-        bubblewrap()
+        open_bubblewrap()
 
 
-def test_where_namespaces_are_forbidden_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "bwrap: No permissions to create a new namespace"
-    # Not in pytest's own folder, which nobody but its owner may enter.
+def test_forbidden_namespaces_are_an_error_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = "bwrap: No permissions to create a new namespace"
+    # Not in the folder of pytest, which only its owner may enter.
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         fake = Path(folder, "bwrap")
-        fake.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
+        fake.write_text(f"#!/bin/sh\necho '{message}' >&2\nexit 1\n")
         fake.chmod(0o755)
         monkeypatch.setenv("PATH", folder)
-        with pytest.raises(ToolError, match=f"bubblewrap does not work here: {said}"):
-            bubblewrap()
+        with pytest.raises(ToolError, match=f"bubblewrap does not work here: {message}"):
+            open_bubblewrap()
 
 
-def test_without_monty_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_monty_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ToolError, match="pip install pydantic-monty"):
         open_sandbox(CodeSettings())
 
 
 @pytest.mark.parametrize("arguments", [{}, {"code": " "}, {"code": 5}, {"code": ["1"]}])
-async def test_arguments_that_are_no_code_are_told_back(arguments: dict[str, object]) -> None:
-    with pytest.raises(ToolError, match="code must be given"):
+async def test_invalid_arguments_are_an_error_for_the_model(arguments: dict[str, object]) -> None:
+    with pytest.raises(ToolError, match="code is required"):
         await tool("monty", 20).run(arguments)

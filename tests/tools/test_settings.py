@@ -1,4 +1,4 @@
-"""The settings of tools: what is wrong is named with its place, and a strange project may set none."""
+"""The settings of tools: an error names its place, and an untrusted project sets none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pnyx.config.trust import trust
 from pnyx.errors import ConfigError
 
 
-def loaded(tmp_path: Path, text: str = "", **env: str) -> Settings:
+def load_settings(tmp_path: Path, text: str = "", **env: str) -> Settings:
     (tmp_path / "named.toml").write_text(text)
     env |= {"HOME": str(tmp_path), "PNYX_CONFIG": "named.toml"}
     return load(env=env, cwd=tmp_path, protocol_names=["consensus"])
@@ -27,7 +27,7 @@ def test_every_setting_of_tools_is_read_from_file_and_environment(tmp_path: Path
         [tools.file_read]
         roots = ["docs", "~/notes"]
     """
-    settings = loaded(
+    settings = load_settings(
         tmp_path,
         text,
         PNYX_TOOLS_ENABLED="true",
@@ -90,15 +90,13 @@ def test_every_setting_of_tools_is_read_from_file_and_environment(tmp_path: Path
         ),
     ],
 )
-def test_a_problem_names_the_key_and_never_what_may_be_a_secret(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_an_error_names_the_key_and_never_a_possible_secret(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        loaded(tmp_path, text)
+        load_settings(tmp_path, text)
     assert str(caught.value) == message
 
 
-def test_a_project_file_sets_tools_only_where_it_is_trusted(tmp_path: Path) -> None:
+def test_a_project_file_sets_tools_only_if_trusted(tmp_path: Path) -> None:
     (tmp_path / "pnyx.toml").write_text('[tools.file_read]\nroots = ["/"]\n')
     env = {"HOME": str(tmp_path / "home")}
     with pytest.raises(ConfigError, match=r"sets tools\.file_read\.roots, which a project may do only"):

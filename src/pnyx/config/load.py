@@ -339,7 +339,7 @@ def protocol_problems(settings: Settings, registry: Mapping[str, Protocol]) -> I
                 yield f"{where} must be a single value, not {_shown(value, (name,))}"
             else:
                 try:
-                    registry[name].settle({option: value})
+                    registry[name].resolve_options({option: value})
                 except UsageError as exc:
                     yield f"{exc} (in {settings.origin(name, option)})"
 

@@ -93,7 +93,7 @@ async def _majority(
     ballots = debate.rounds[-1]
     winner = leader(ballots, [debate.native.counts])
     decided, counts = voice(ballots, winner), plurality([one.camp for one in ballots]).counts
-    await panel.tell("plurality", counts, winner, ties=["native plurality", "strength"])
+    await panel.tally("plurality", counts, winner, ties=["native plurality", "strength"])
     return Decision(
         answer=decided.text,
         final_answer=decided.short,
@@ -128,7 +128,7 @@ def _before_and_after(debate: Debate, aggregated: bool) -> list[dict[str, Any]]:
 
 def _calls(scope: Scope) -> tuple[int, int]:
     each = scope.options["aggregators"] == "each"
-    calls = (0 if scope.given else len(scope.seats)) + (len(scope.seats) if each else 1)
+    calls = (0 if scope.responses else len(scope.seats)) + (len(scope.seats) if each else 1)
     return calls, calls + 2 * each  # to sort answers that are not short
 
 

@@ -58,7 +58,7 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
     replies = await native_answers(brief, panel, ANSWER(question=asked, today=brief.today))
     camps = Camps(panel, asked)
     debate = Debate([await camps.place([Stated.of(reply) for reply in replies])])
-    await panel.tell("native plurality", debate.native.counts, leader(debate.natives))
+    await panel.tally("native plurality", debate.native.counts, leader(debate.natives))
     ballots, held = debate.natives, list[Stated]()
     stop = "unanimous" if len(debate.native.counts) == 1 else ""
     while not stop:
@@ -74,7 +74,7 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
     winner = leader(ballots, [debate.native.counts])
     decided, counts = voice(ballots, winner), plurality([one.camp for one in (*ballots, *held)]).counts
     if debate.number:
-        await panel.tell("plurality", counts, winner, ties=["native plurality", "strength"])
+        await panel.tally("plurality", counts, winner, ties=["native plurality", "strength"])
     await panel.enter("complete", debate.number or 1, decided.text, stop=stop, ballots=ballots)
     return Decision(
         answer=decided.text,
@@ -133,7 +133,7 @@ async def _vote(panel: Panel, asked: str | Draft, debate: Debate, camps: Camps) 
 
 
 def _calls(scope: Scope) -> tuple[int, int]:
-    seats, native = len(scope.seats), 0 if scope.given else len(scope.seats)
+    seats, native = len(scope.seats), 0 if scope.responses else len(scope.seats)
     # With free-form answers a comparison comes after each; it and a turn may be asked for again, a vote not.
     return native, native + 2 + scope.options["rounds"] * 2 * (seats + 1) + seats + 2
 

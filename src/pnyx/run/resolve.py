@@ -20,7 +20,7 @@ from ..core.text import Material
 from ..errors import UsageError
 from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, parse_seats
 from ..providers.catalogue import seats as deal
-from ..tools.open import wanted
+from ..tools.open import enabled_tools
 from .host_search import SEARCHES, TOOL
 from .limits import Limits
 from .responses import given
@@ -120,7 +120,7 @@ def build(
         protocol=page.name,
         seats=deal(Catalogue(settings), refs, roles or {}, drawn, assign(cast, refs) if cast else ()),
         seed=drawn,
-        options=page.settle({**_options(settings, page, preset, found.preset), **(options or {})}),
+        options=page.resolve_options({**_options(settings, page, preset, found.preset), **(options or {})}),
         tables=settings.protocols,
         context=tuple(context),
         responses=given(responses),
@@ -150,7 +150,7 @@ def shared_caps(settings: Settings) -> dict[str, Any]:
 
 
 def _tools(tools: ToolsSettings, on: bool) -> dict[str, Any]:
-    offered, search = wanted(tools) if on else (), tools.web_search
+    offered, search = enabled_tools(tools) if on else (), tools.web_search
     return {
         "tools": offered,
         "tool_turns": tools.max_rounds,

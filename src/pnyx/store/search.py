@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, TextClause, select, text
 
-from ..core.search_terms import Snippet, indexed, snippet, terms
+from ..core.search_terms import Snippet, fold_words, query_terms, snippet
 from .prepared import Prepared
 from .schema import runs
 
@@ -33,7 +33,7 @@ class Hit(NamedTuple):
 def add(connection: Connection, *told: tuple[str, str, Mapping[str, Any] | None]) -> None:
     """Make runs known that are not yet: the id, question and result of each."""
     rows = [
-        {"run": id, "question": indexed(asked), "answer": indexed(_outcome(result))}
+        {"run": id, "question": fold_words(asked), "answer": fold_words(_outcome(result))}
         for id, asked, result in told
     ]
     _ADD(connection, *rows)
@@ -41,7 +41,7 @@ def add(connection: Connection, *told: tuple[str, str, Mapping[str, Any] | None]
 
 def update(connection: Connection, run_id: str, result: Mapping[str, Any] | None) -> None:
     """What came of a run is now `result`."""
-    values = {"run": run_id, "answer": indexed(_outcome(result)), "term": f'run : "{run_id}"'}
+    values = {"run": run_id, "answer": fold_words(_outcome(result)), "term": f'run : "{run_id}"'}
     _UPDATE[connection.dialect.name](connection, values)
 
 
@@ -60,7 +60,7 @@ def search(
 
     owner: only theirs; but: not theirs. Raises `UsageError` where no word is wanted.
     """
-    looked_for, whose = terms(wanted), {"limit": limit, "owner": owner, "but": but}
+    looked_for, whose = query_terms(wanted), {"limit": limit, "owner": owner, "but": but}
     for every in (True, False):
         if found := connection.execute(*_query(connection.dialect.name, looked_for, every, whose)).all():
             return [_hit(*row) for row in found], every

@@ -1,6 +1,6 @@
-"""Tools that seats may use in a phase: each takes JSON arguments and gives text, cut at a limit.
+"""Tools that seats may call in a phase. Each takes JSON arguments and returns text, cut at a limit.
 
-A tool only reads: one whose run was cut short by a crash is run again on resume.
+Tools only read, so a call that a crash interrupted is repeated on resume.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["Tool", "ToolError", "Toolbox"]
 
 
 class ToolError(Exception):
-    """The tool could not do what was asked; the message is for the model that asked."""
+    """The tool cannot do its job; the message is written for the model that called it."""
 
 
 class Tool(Protocol):
-    """One tool. `run` gives text, or raises `ToolError`; it ends in bounded time by itself."""
+    """One tool. `run` returns text or raises `ToolError`, and ends in bounded time by itself."""
 
     spec: ToolSpec
 
@@ -29,23 +29,24 @@ class Tool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools of a run, by name. limit: characters of a result that are kept."""
+    """The tools of a run by name. limit: characters of a result that are kept."""
 
     tools: Mapping[str, Tool] = field(default_factory=dict)
     limit: int = 16_000
 
     def only(self, names: Iterable[str]) -> Toolbox:
-        """Those of the tools that are called `names`."""
+        """Return a toolbox with those of its tools that are in `names`."""
         return Toolbox({name: self.tools[name] for name in names if name in self.tools}, self.limit)
 
     def specs(self, names: Iterable[str]) -> tuple[ToolSpec, ...]:
+        """Return the descriptions that models receive, for the tools called `names`."""
         return tuple(self.tools[name].spec for name in names)
 
     async def run(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """What the tool gave; a tool that is not there or fails says so in the result."""
+        """Run a tool and return its result; an unknown tool or a failure is an error result, never raised."""
         if name not in self.tools:
             return ToolResult(
-                f"there is no tool {name!r}; there are: {', '.join(self.tools) or 'none'}", False
+                f"there is no tool {name!r}; available: {', '.join(self.tools) or 'none'}", False
             )
         try:
             text = await self.tools[name].run(arguments)
@@ -61,5 +62,5 @@ class Toolbox:
         if not isinstance(text, str):
             return ToolResult(f"the tool returned {type(text).__name__}, not text", False)
         if len(text) > self.limit:
-            text = f"{text[: self.limit]}\n[cut here: {len(text) - self.limit} characters more]"
+            text = f"{text[: self.limit]}\n[cut here: {len(text) - self.limit} more characters]"
         return ToolResult(text)

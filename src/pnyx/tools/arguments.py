@@ -1,4 +1,4 @@
-"""Reading what a model gave a tool as arguments. What is wrong becomes a `ToolError` that tells it so."""
+"""Reads the arguments of a tool call. A wrong one raises `ToolError` with a message for the model."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ __all__ = ["number", "text"]
 
 
 def text(arguments: Mapping[str, Any], name: str) -> str:
-    """The text called `name`, which must be there and not blank."""
+    """Return the text argument `name`. Raises `ToolError` if it is missing, blank or not text."""
     value = arguments.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise ToolError(f"{name} must be given, as text that is not empty")
+        raise ToolError(f"{name} is required and must be non-empty text")
     return value
 
 
 def number(arguments: Mapping[str, Any], name: str, default: int, most: int) -> int:
-    """The whole number called `name`, brought between 1 and `most`; `default` where it is not given."""
+    """Return the integer argument `name`, clamped to 1 … `most`, or `default` if it is missing."""
     value = arguments.get(name)
     if value is None:
         return default
     try:
-        # Models write 5, 5.0 and "5" for the same thing.
-        wanted = int(value)
+        # Models write 5, 5.0 and "5" for the same number.
+        parsed = int(value)
     except (TypeError, ValueError, OverflowError):
         raise ToolError(f"{name} must be a whole number from 1 to {most}") from None
-    return min(max(wanted, 1), most)
+    return min(max(parsed, 1), most)

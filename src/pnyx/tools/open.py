@@ -1,4 +1,4 @@
-"""Opening the tools that the settings ask for; each that cannot be had is off, with the reason."""
+"""Opens the tools that the settings enable; one that is not available is off, with the reason."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from ..config.schema import SearchSettings, ToolsSettings
     from .engines import Engine
 
-__all__ = ["open_search", "open_tools", "wanted"]
+__all__ = ["enabled_tools", "open_search", "open_tools"]
 
 SEATS = ("web_search", "read_page", "read_file", "run_python")
-"""Tools that are offered to seats."""
+"""The tools that seats may call."""
 
 
 def open_tools(
@@ -25,10 +25,10 @@ def open_tools(
     *,
     cwd: Path | None = None,
 ) -> tuple[Toolbox, tuple[str, ...]]:
-    """The tools called `names`, and for each that is off a line that says why.
+    """Open the tools called `names`. Return them, and one line with the reason for each that is off.
 
-    env: where keys are looked for. cwd: where relative roots start. Code execution is tried once, which
-    takes some tenths of a second: not for an event loop that serves others.
+    env: where keys are read from. cwd: the folder that relative roots start in. The code sandbox is tried
+    once, which takes some tenths of a second: call this in a thread if the event loop serves others.
     """
     here = cwd or Path.cwd()
     openers: Mapping[str, Callable[[], Tool]] = {
@@ -48,15 +48,15 @@ def open_tools(
     return Toolbox(tools), tuple(notes)
 
 
-def wanted(settings: ToolsSettings) -> tuple[str, ...]:
-    """The tools that the settings ask for, whether or not they can be had here."""
+def enabled_tools(settings: ToolsSettings) -> tuple[str, ...]:
+    """Return the names of the tools that the settings enable, available here or not."""
     search = () if settings.web_search.backend == "none" else ("web_search",)
     code = ("run_python",) if settings.code_execution.enabled else ()
     return (*search, "read_page", "read_file", *code)
 
 
 def open_search(settings: SearchSettings, env: Mapping[str, str]) -> Engine:
-    """The search service of the settings, for `--ground`. Raises `ToolError` that says how to get one."""
+    """Return the configured search service, for `--ground`. Raises `ToolError` with what to configure."""
     # aiohttp is loaded only by runs that use the web.
     from .engines import open_engine
 
@@ -85,7 +85,7 @@ def _read_page() -> Tool:
 
 
 def _read_file(settings: ToolsSettings, here: Path) -> Tool:
-    # Like its neighbours: what a run does not use is not loaded.
+    # As above: a run loads only what it uses.
     from .read_file import ReadFile
 
     return ReadFile([here / Path(root).expanduser() for root in settings.file_read.roots])

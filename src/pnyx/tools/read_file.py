@@ -1,9 +1,9 @@
-"""`read_file`: text files beneath given folders, reached by descriptor.
+"""`read_file`: reads text files below configured folders (the roots).
 
 Each part of a path is opened relative to the descriptor of the folder before it, and never through a
-symbolic link, so no rename or swap while it is walked leads outside. Files on another file system
-(mounts such as /proc among them), devices, pipes, files with a second name, and everything whose name
-starts with a dot are refused.
+symbolic link, so a rename or swap during the walk cannot lead outside. Refused are files on another file
+system (mounts such as /proc), devices, pipes, files with a second hard link, and names that start with a
+dot.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .arguments import number, text
 __all__ = ["ReadFile"]
 
 BYTES = 5 << 20
-"""Of a file that may be read."""
+"""The largest file that is read."""
 LINES = 400
-"""Shown, where the model does not say."""
+"""Lines shown by default."""
 ENTRIES = 200
 PATH = 1000
 KERNEL = ("/proc", "/sys", "/dev")
@@ -38,13 +38,13 @@ class ReadFile:
 
     spec = ToolSpec(
         "read_file",
-        "Read a text file, with line numbers. A folder's name in place of a file's lists what is in it.",
+        "Read a text file, with line numbers. For a folder, list the names in it.",
         {
             "type": "object",
             "properties": {
                 "path": {"type": "string", "description": "path of the file; . is the top folder"},
                 "start_line": {"type": "integer", "description": "first line to show, from 1"},
-                "lines": {"type": "integer", "description": f"how many lines to show, {LINES} if not given"},
+                "lines": {"type": "integer", "description": f"number of lines to show, default {LINES}"},
             },
             "required": ["path"],
         },
@@ -53,22 +53,22 @@ class ReadFile:
     def __init__(self, roots: Sequence[Path]) -> None:
         self._roots = tuple((Path(os.path.abspath(root)), _root(root)) for root in roots)
         if not self._roots:
-            raise ToolError("no folder is given in tools.file_read.roots")
+            raise ToolError("tools.file_read.roots is empty; list the folders that may be read")
 
     async def run(self, arguments: Mapping[str, Any]) -> str:
         path = text(arguments, "path")
         if len(path) > PATH:
-            raise ToolError(f"a path has at most {PATH} characters")
+            raise ToolError(f"the path is longer than {PATH} characters")
         start = number(arguments, "start_line", 1, 1 << 30)
         lines = number(arguments, "lines", LINES, 1 << 30)
-        # A file system may be slow, or far away.
+        # A file system may be slow or remote.
         return await asyncio.to_thread(self._read, path, start, lines)
 
     def _read(self, path: str, start: int, lines: int) -> str:
-        for root, parts in self._places(path):
+        for root, parts in self._candidates(path):
             try:
-                with _opened(root, parts) as descriptor:
-                    return _shown(descriptor, path, start, lines)
+                with _open_below(root, parts) as descriptor:
+                    return _format(descriptor, path, start, lines)
             except FileNotFoundError:
                 continue
             except (OSError, ValueError) as exc:
@@ -76,42 +76,42 @@ class ReadFile:
                 raise ToolError(f"{path!r} cannot be read: {why}") from exc
         raise ToolError(f"there is no file {path!r}")
 
-    def _places(self, path: str) -> Iterator[tuple[Path, tuple[str, ...]]]:
-        """Where `path` may be meant: a root, and the parts of the path beneath it."""
-        wanted = PurePosixPath(path)
-        for given, root in self._roots:
-            if not wanted.is_absolute():
-                yield root, wanted.parts
-            elif wanted.is_relative_to(given):
-                yield root, wanted.relative_to(given).parts
-            elif wanted.is_relative_to(root):
-                yield root, wanted.relative_to(root).parts
+    def _candidates(self, path: str) -> Iterator[tuple[Path, tuple[str, ...]]]:
+        """Yield each root that `path` may refer to, with the parts of the path below it."""
+        target = PurePosixPath(path)
+        for name, root in self._roots:
+            if not target.is_absolute():
+                yield root, target.parts
+            elif target.is_relative_to(name):
+                yield root, target.relative_to(name).parts
+            elif target.is_relative_to(root):
+                yield root, target.relative_to(root).parts
 
 
-def _root(given: Path) -> Path:
-    """The folder itself, links followed: whoever wrote the settings may use them."""
+def _root(folder: Path) -> Path:
+    """Resolve a root. Symbolic links are followed here: the settings are trusted."""
     try:
-        root = given.resolve(strict=True)
+        root = folder.resolve(strict=True)
     except (OSError, RuntimeError) as exc:
-        raise ToolError(f"tools.file_read.roots: there is no folder {str(given)!r}") from exc
+        raise ToolError(f"tools.file_read.roots: there is no folder {str(folder)!r}") from exc
     if not root.is_dir():
-        raise ToolError(f"tools.file_read.roots: {str(given)!r} is not a folder")
+        raise ToolError(f"tools.file_read.roots: {str(folder)!r} is not a folder")
     if any(root.is_relative_to(kernel) for kernel in KERNEL):
-        raise ToolError(f"tools.file_read.roots: {str(given)!r} does not hold files")
+        raise ToolError(f"tools.file_read.roots: {str(folder)!r} is a system folder and cannot be a root")
     return root
 
 
 @contextmanager
-def _opened(root: Path, parts: tuple[str, ...]) -> Iterator[int]:
-    """The descriptor of a regular file or folder beneath `root`. Raises `OSError`, `ToolError`."""
+def _open_below(root: Path, parts: tuple[str, ...]) -> Iterator[int]:
+    """Open a regular file or folder below `root` and yield its descriptor. Raises `OSError`, `ToolError`."""
     for part in parts:
         if part.startswith("."):
-            raise ToolError(f"{part!r} is not read: no hidden files, and nothing above the given folders")
+            raise ToolError(f"{part!r} is not read: no hidden files, and nothing above the allowed folders")
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         device = os.fstat(descriptor).st_dev
         for part in parts:
-            # Looked at before it is opened: opening alone makes some devices act.
+            # Checked before it is opened, since opening some devices has effects.
             _check(os.stat(part, dir_fd=descriptor, follow_symlinks=False), device, part)
             inner = os.open(part, _OPEN, dir_fd=descriptor)
             os.close(descriptor)
@@ -127,17 +127,18 @@ def _check(found: os.stat_result, device: int, part: str) -> None:
         raise ToolError(f"{part!r} is not read: it is a symbolic link")
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
         raise ToolError(f"{part!r} is not read: it is not a file")
-    # Of folders only: where file systems are laid over each other, a file may show the one below.
+    # For folders only: in an overlay file system, a file may have the device number of the layer below.
     if stat.S_ISDIR(found.st_mode) and found.st_dev != device:
         raise ToolError(f"{part!r} is not read: it is on another file system")
     if stat.S_ISREG(found.st_mode) and found.st_nlink != 1:
         raise ToolError(f"{part!r} is not read: it has another name elsewhere (a hard link)")
 
 
-def _shown(descriptor: int, path: str, start: int, lines: int) -> str:
+def _format(descriptor: int, path: str, start: int, lines: int) -> str:
+    """Return a file's lines with numbers, or a folder's list of names."""
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):
         return _listing(descriptor, path)
-    # Not the size that was told: the file may grow while it is read.
+    # Not fstat's size: the file may grow while it is read.
     with open(descriptor, "rb", closefd=False) as file:
         raw = file.read(BYTES + 1)
     if len(raw) > BYTES:
@@ -148,7 +149,7 @@ def _shown(descriptor: int, path: str, start: int, lines: int) -> str:
     every = [line.rstrip("\n") for line in decoded]
     chosen = every[start - 1 : start - 1 + lines]
     if not chosen:
-        raise ToolError(f"{path!r} has {len(every)} lines; there is none from {start} on")
+        raise ToolError(f"{path!r} has only {len(every)} lines; line {start} does not exist")
     end = start + len(chosen) - 1
     width = len(str(end))
     shown = "\n".join(f"{n:>{width}}  {line}" for n, line in enumerate(chosen, start))
@@ -163,4 +164,4 @@ def _listing(descriptor: int, path: str) -> str:
             if not entry.name.startswith(".")
         )
     more = f"\n[and {len(names) - ENTRIES} more]" if len(names) > ENTRIES else ""
-    return f"{path} is a folder; in it:\n" + "\n".join(names[:ENTRIES]) + more
+    return f"{path} is a folder with:\n" + "\n".join(names[:ENTRIES]) + more

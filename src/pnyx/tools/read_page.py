@@ -1,8 +1,8 @@
-"""`read_page`: the text of a page on the public web.
+"""`read_page`: fetches a page of the public web and returns its text.
 
-A name is resolved once for each request, all its addresses are checked, and the connection goes to
-one of those and to no other; a redirect is a new request. Pages are taken apart in a process of its
-own (`inside.py`), since a hostile one can keep a parser busy for minutes.
+A name is resolved once per request, all its addresses are checked, and the connection uses one of these
+addresses only; a redirect is a new request. Pages are parsed in a child process (`child.py`), since a
+hostile page can keep a parser busy for minutes.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from yarl import URL
 
 from ..core.tool_calls import ToolSpec
 from . import ToolError
-from .addresses import Lookup, admitted, lookup, plain_url
+from .addresses import Lookup, lookup, plain_url, resolve_public
 from .arguments import text
-from .confined import confined, inside
+from .confinement import child_command, run_confined
 
 __all__ = ["ReadPage"]
 
-ARRIVE_S = 20.0
-"""For the page to arrive, redirects included."""
+FETCH_S = 20.0
+"""Limit for the download, redirects included."""
 EXTRACT_S = 5.0
-"""For telling the text of a page from the rest of it; after that all of it is taken."""
+"""Limit for finding the main text of a page; after that all its text is used."""
 STOP_S = 12.0
 BYTES = 5 << 20
-"""Of a page that are read, unpacked."""
+"""Limit of a page's size after decompression."""
 REDIRECTS = 5
 TEXT_BYTES = 256 << 10
 HTML = ("text/html", "application/xhtml+xml")
@@ -48,7 +48,7 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What arrived. charset: as the host names it, or empty. whole: False when more was there."""
+    """A response. charset: from the host's header, or empty. whole: False if the body was cut."""
 
     url: URL
     kind: str
@@ -58,14 +58,14 @@ class _Page:
 
 
 class ReadPage:
-    """The tool. allow: (address, port) that are read though not public. look_up: resolves names."""
+    """The tool. allow: (address, port) pairs that are read although not public. look_up: resolves names."""
 
     spec = ToolSpec(
         "read_page",
-        "Fetch a page of the public web and give its readable text.",
+        "Fetch a page of the public web and return its readable text.",
         {
             "type": "object",
-            "properties": {"url": {"type": "string", "description": "full http(s) address of the page"}},
+            "properties": {"url": {"type": "string", "description": "full http(s) URL of the page"}},
             "required": ["url"],
         },
     )
@@ -75,43 +75,44 @@ class ReadPage:
         *,
         allow: Collection[tuple[str, int]] = (),
         look_up: Lookup = lookup,
-        arrive_s: float = ARRIVE_S,
+        fetch_s: float = FETCH_S,
     ) -> None:
         self._allow = frozenset(allow)
         self._look_up = look_up
-        self._arrive_s = arrive_s
+        self._fetch_s = fetch_s
 
     async def run(self, arguments: Mapping[str, Any]) -> str:
-        page = await self._arrive(text(arguments, "url").strip())
-        shown = await _text(page)
-        if not shown.strip():
-            raise ToolError(f"{page.url} has no text that can be read; it may be drawn by scripts")
-        cut = "" if page.whole else f"\n[the page goes on; its first {BYTES >> 20} MB were read]"
-        return f"{page.url}\n\n{shown}{cut}"
+        page = await self._fetch(text(arguments, "url").strip())
+        content = await _text(page)
+        if not content.strip():
+            raise ToolError(f"{page.url} has no readable text; it may need JavaScript")
+        cut = "" if page.whole else f"\n[the page is longer; its first {BYTES >> 20} MB were read]"
+        return f"{page.url}\n\n{content}{cut}"
 
-    async def _arrive(self, address: str) -> _Page:
+    async def _fetch(self, address: str) -> _Page:
         try:
-            async with asyncio.timeout(self._arrive_s):
-                return await self._fetch(plain_url(address))
+            async with asyncio.timeout(self._fetch_s):
+                return await self._follow(plain_url(address))
         except TimeoutError:
-            raise ToolError(f"the page did not arrive within {self._arrive_s:g} s") from None
+            raise ToolError(f"the page did not load within {self._fetch_s:g} s") from None
         except (aiohttp.ClientError, OSError, ValueError, zlib.error) as exc:
             why = " ".join(str(exc).split())[:200] or type(exc).__name__
-            raise ToolError(f"the page cannot be had: {why}") from exc
+            raise ToolError(f"the page cannot be fetched: {why}") from exc
 
-    async def _fetch(self, url: URL) -> _Page:
+    async def _follow(self, url: URL) -> _Page:
+        """Request `url` and follow its redirects, checking the addresses of each."""
         for _ in range(REDIRECTS + 1):
-            addresses = await admitted(url, self._allow, self._look_up)
+            addresses = await resolve_public(url, self._allow, self._look_up)
             async with _get(url, addresses) as response:
-                onward = response.headers.get("Location", "")
-                if response.status not in (301, 302, 303, 307, 308) or not onward:
+                location = response.headers.get("Location", "")
+                if response.status not in (301, 302, 303, 307, 308) or not location:
                     return await _receive(url, response)
-            url = plain_url(str(url.join(URL(onward))))
+            url = plain_url(str(url.join(URL(location))))
         raise ToolError(f"the page redirects more than {REDIRECTS} times")
 
 
 class _Pinned(AbstractResolver):
-    """Knows nothing but the addresses that were checked."""
+    """A resolver that returns only the checked addresses."""
 
     def __init__(self, addresses: Collection[str]) -> None:
         self._addresses = addresses
@@ -139,7 +140,7 @@ class _Pinned(AbstractResolver):
 async def _get(url: URL, addresses: Collection[str]) -> AsyncIterator[aiohttp.ClientResponse]:
     connector = aiohttp.TCPConnector(resolver=_Pinned(addresses), use_dns_cache=False, force_close=True)
     async with (
-        # A proxy would resolve the name again, by itself: the environment's are not used.
+        # Proxies of the environment are not used: they would resolve the name again.
         aiohttp.ClientSession(
             connector=connector,
             headers=HEADERS,
@@ -154,17 +155,17 @@ async def _get(url: URL, addresses: Collection[str]) -> AsyncIterator[aiohttp.Cl
 
 async def _receive(url: URL, response: aiohttp.ClientResponse) -> _Page:
     if response.status != 200:
-        raise ToolError(f"{url.host} answered {response.status}")
+        raise ToolError(f"{url.host} returned HTTP {response.status}")
     kind = response.content_type
     if kind not in HTML and not kind.startswith(TEXT) and not kind.endswith(("+json", "+xml")):
         raise ToolError(f"{url.host} sent {kind[:100]}; only text can be read")
     coding = response.headers.get("Content-Encoding", "identity").lower()
     if coding not in ("identity", "gzip"):
-        raise ToolError(f"{url.host} sent the page packed as {coding[:100]!r}, which was not asked for")
+        raise ToolError(f"{url.host} used the content encoding {coding[:100]!r}, which is not supported")
     unpack = zlib.decompressobj(wbits=31) if coding == "gzip" else None
     body = bytearray()
     async for chunk in response.content.iter_any():
-        # Never more than is kept, so that a bomb stays small.
+        # Never more than is kept, so that a decompression bomb stays small.
         body += unpack.decompress(chunk, BYTES + 1 - len(body)) if unpack else chunk
         if len(body) > BYTES:
             break
@@ -172,8 +173,8 @@ async def _receive(url: URL, response: aiohttp.ClientResponse) -> _Page:
 
 
 async def _text(page: _Page) -> str:
-    command = inside("page", LIMITS, html=page.kind in HTML, charset=page.charset, seconds=EXTRACT_S)
-    finished = await confined(command, page.body, seconds=STOP_S, limit=TEXT_BYTES)
+    command = child_command("page", LIMITS, html=page.kind in HTML, charset=page.charset, seconds=EXTRACT_S)
+    finished = await run_confined(command, page.body, seconds=STOP_S, limit=TEXT_BYTES)
     if finished.status != 0 and not finished.cut:
-        raise ToolError(f"{page.url} is too tangled to be read")
+        raise ToolError(f"{page.url} cannot be parsed")
     return finished.output

@@ -1,7 +1,7 @@
-"""`run_python`: runs code that a model wrote, confined, or is off with the reason.
+"""`run_python`: runs code that a model wrote, in a sandbox.
 
-Two sandboxes: monty, an interpreter that knows no files, network or processes; and CPython inside
-bubblewrap, which sees a read-only system and an empty folder, and no network.
+Two sandboxes: monty, an interpreter without files, network or processes; and CPython inside bubblewrap,
+with a read-only system, an empty folder and no network. Without a sandbox the tool is off.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..config.schema import CodeSettings
 from ..core.tool_calls import ToolSpec
 from . import ToolError
 from .arguments import text
-from .confined import NOBODY, confined, inside, without_root
+from .confinement import NOBODY, child_command, run_confined, without_root
 
 __all__ = ["RunPython", "Sandbox", "open_sandbox"]
 
@@ -28,15 +28,15 @@ OUTPUT_BYTES = 16_000
 PROCESSES = 8
 FOLDER_BYTES = 32 << 20
 HOST_BYTES = 1 << 30
-"""Address space of monty beyond what its programs may use."""
+"""Address space of monty itself, besides the memory that its programs may use."""
 PROBE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Where code runs: what the model is told of it, and the command that reads code on standard input.
+    """Where code runs. about: its description for the model. command: reads code from standard input.
 
-    as_nobody: root's processes are not counted against a limit of processes, so root is given up.
+    as_nobody: drop root, since root is exempt from the limit of processes.
     """
 
     about: str
@@ -45,15 +45,15 @@ class Sandbox:
 
 
 class RunPython:
-    """The tool. seconds: how long a program may run."""
+    """The tool. seconds: time limit of a program."""
 
     def __init__(self, sandbox: Sandbox, seconds: float) -> None:
         self._sandbox = sandbox
         self._seconds = seconds
         self.spec = ToolSpec(
             "run_python",
-            "Run a Python program and give what it prints, and the value of its last expression. "
-            f"{sandbox.about} Nothing is kept between runs; at most {seconds:g} s.",
+            "Run a Python program and return what it prints and the value of its last expression. "
+            f"{sandbox.about} No state is kept between runs. Time limit: {seconds:g} s.",
             {
                 "type": "object",
                 "properties": {"code": {"type": "string", "description": "the whole program"}},
@@ -65,7 +65,7 @@ class RunPython:
         code = text(arguments, "code").encode("utf-8", "replace")
         sandbox = self._sandbox
         try:
-            finished = await confined(
+            finished = await run_confined(
                 sandbox.command,
                 code,
                 seconds=self._seconds,
@@ -75,17 +75,17 @@ class RunPython:
         except OSError as exc:
             raise ToolError(f"the sandbox cannot be started: {exc.strerror or exc}") from exc
         if finished.cut:
-            return f"{finished.output}\n[stopped here: it printed more than {OUTPUT_BYTES} bytes]"
+            return f"{finished.output}\n[stopped here: more than {OUTPUT_BYTES} bytes of output]"
         if finished.status is None:
-            so_far = f"; until then it printed:\n{finished.output}" if finished.output else ""
-            raise ToolError(f"the program was stopped after {self._seconds:g} s{so_far}")
+            output = f"; output until then:\n{finished.output}" if finished.output else ""
+            raise ToolError(f"the program was stopped after {self._seconds:g} s{output}")
         if finished.status:
-            return f"{finished.output.rstrip()}\n[it ended with status {finished.status}]"
-        return finished.output or "[it printed nothing; print what you want to see]"
+            return f"{finished.output.rstrip()}\n[exit status {finished.status}]"
+        return finished.output or "[no output; print what you want to see]"
 
 
 def open_sandbox(settings: CodeSettings) -> Sandbox:
-    """The sandbox that is asked for, tried once. Raises `ToolError` saying what is missing."""
+    """Return the configured sandbox after one trial run. Raises `ToolError` with what is missing."""
     sandbox = _bubblewrap(settings) if settings.backend == "bubblewrap" else _monty(settings)
     _probe(sandbox, settings.backend)
     return sandbox
@@ -96,9 +96,9 @@ def _monty(settings: CodeSettings) -> Sandbox:
         raise ToolError("pydantic-monty is not installed (pip install pydantic-monty)")
     memory = settings.memory_mb << 20
     limits = {"AS": memory + HOST_BYTES, "CPU": _cpu(settings), "FSIZE": 0, "CORE": 0}
-    command = inside("monty", limits, memory=memory, seconds=settings.timeout_s)
+    command = child_command("monty", limits, memory=memory, seconds=settings.timeout_s)
     about = (
-        "A subset of Python with math, json, re, datetime and a little more of the standard library; "
+        "A subset of Python with math, json, re, datetime and a few more modules of the standard library; "
         "no files, no network, no third-party packages."
     )
     return Sandbox(about, command)
@@ -117,17 +117,17 @@ def _bubblewrap(settings: CodeSettings) -> Sandbox:
         "CORE": 0,
     }
     python, folders = _interpreter()
-    command = (bwrap, *_walls(folders), "--", *inside("cpython", limits, python=python))
+    command = (bwrap, *_isolation(folders), "--", *child_command("cpython", limits, python=python))
     return Sandbox("CPython with its standard library and an empty folder; no network.", command, True)
 
 
 def _cpu(settings: CodeSettings) -> int:
-    """Seconds of processor time, in case nobody is left to stop it by the clock."""
+    """Return the limit of processor time in seconds, which holds even if this process is gone."""
     return int(settings.timeout_s) + 2
 
 
 def _interpreter() -> tuple[str, tuple[str, ...]]:
-    """A Python, and the folders it needs: the system's own where there is one, since anybody may read it."""
+    """Return a Python and the folders it needs. The system's Python comes first: every user can read it."""
     system = "/usr/bin/python3"
     if os.path.exists(system):
         return system, ("/usr",)
@@ -135,24 +135,24 @@ def _interpreter() -> tuple[str, tuple[str, ...]]:
     return str(base / "bin" / f"python3.{sys.version_info.minor}"), ("/usr", str(base))
 
 
-def _walls(folders: tuple[str, ...]) -> tuple[str, ...]:
-    """bubblewrap's arguments: new namespaces of every kind, and a file system of little but `folders`."""
-    seen = [part for folder in folders for part in ("--ro-bind", folder, folder)]
+def _isolation(folders: tuple[str, ...]) -> tuple[str, ...]:
+    """Return bubblewrap's arguments: new namespaces of every kind, and a file system with `folders` only."""
+    mounts = [part for folder in folders for part in ("--ro-bind", folder, folder)]
     for name in ("/lib", "/lib64"):
-        seen += ["--ro-bind-try", name, name]
+        mounts += ["--ro-bind-try", name, name]
     for device in ("/dev/null", "/dev/zero", "/dev/urandom"):
-        seen += ["--dev-bind", device, device]
+        mounts += ["--dev-bind", device, device]
     return (
         *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--clearenv"),
         *("--uid", str(NOBODY), "--gid", str(NOBODY), "--hostname", "sandbox"),
-        *seen,
-        # No /proc and no /dev as bubblewrap makes it: its /dev/shm would be memory without a limit.
+        *mounts,
+        # No /proc, and not bubblewrap's /dev: its /dev/shm would be memory without a limit.
         *("--size", str(FOLDER_BYTES), "--tmpfs", "/tmp", "--remount-ro", "/", "--chdir", "/tmp"),
     )
 
 
 def _probe(sandbox: Sandbox, name: str) -> None:
-    """Run it once: namespaces may be forbidden, a binary missing. Raises `ToolError` with what it says."""
+    """Run it once: namespaces may be forbidden, a binary missing. Raises `ToolError` with its last line."""
     try:
         done = subprocess.run(
             sandbox.command,
@@ -168,5 +168,5 @@ def _probe(sandbox: Sandbox, name: str) -> None:
     except (OSError, subprocess.TimeoutExpired) as exc:
         raise ToolError(f"{name} does not work here: {exc}") from exc
     if done.stdout.strip() != b"42":
-        said = done.stdout.decode("utf-8", "replace").strip().splitlines() or [f"status {done.returncode}"]
-        raise ToolError(f"{name} does not work here: {said[-1][:200]}")
+        lines = done.stdout.decode("utf-8", "replace").strip().splitlines() or [f"status {done.returncode}"]
+        raise ToolError(f"{name} does not work here: {lines[-1][:200]}")

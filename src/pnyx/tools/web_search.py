@@ -1,4 +1,4 @@
-"""`web_search`: asks a search service, and shows what it found as a numbered list."""
+"""`web_search`: queries a search service and returns the results as a numbered list."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ __all__ = ["FindSources", "WebSearch", "numbered"]
 
 MOST = 20
 SNIPPET, TITLE, ADDRESS = 600, 200, 500
-"""Characters of a source that are shown."""
+"""Characters of a source that are used."""
 FOUND = 12_000
-"""Characters of all sources of a run: less than a tool's result may have."""
+"""Characters of all sources of a run together: less than the limit of a tool's result."""
 
 
 class WebSearch:
-    """The tool. results: how many a search gives where the model does not say."""
+    """The tool. results: number of results by default."""
 
     spec = ToolSpec(
         "web_search",
-        "Search the web. Gives titles, addresses and short extracts; read_page reads a whole page.",
+        "Search the web. Returns titles, URLs and short extracts; read_page reads a whole page.",
         {
             "type": "object",
             "properties": {
-                "query": {"type": "string", "description": "what to look for"},
-                "max_results": {"type": "integer", "description": f"how many results, at most {MOST}"},
+                "query": {"type": "string", "description": "search terms"},
+                "max_results": {"type": "integer", "description": f"number of results, at most {MOST}"},
             },
             "required": ["query"],
         },
@@ -42,13 +42,13 @@ class WebSearch:
     async def run(self, arguments: Mapping[str, Any]) -> str:
         query = " ".join(text(arguments, "query").split())[:400]
         found = await self._engine.search(query, number(arguments, "max_results", self._results, MOST))
-        return numbered(found) or f"nothing was found for {query!r}"
+        return numbered(found) or f"no results for {query!r}"
 
 
 class FindSources:
-    """Finds what a whole run is grounded on; offered to no model. Gives a JSON list of {title, url, text}.
+    """The search of a grounded run, not offered to models. Returns a JSON list of {title, url, text}.
 
-    A source whose address is too long to be cited is left out.
+    Sources whose URL is too long to cite are left out.
     """
 
     spec = ToolSpec("find_sources", "Find sources on the web for a question.", {"type": "object"})
@@ -59,18 +59,18 @@ class FindSources:
 
     async def run(self, arguments: Mapping[str, Any]) -> str:
         found = await self._engine.search(text(arguments, "query"), self._results)
-        kept = [
+        sources = [
             {"title": source.title[:TITLE], "url": source.url, "text": source.text[:SNIPPET]}
             for source in found
             if source.url and len(source.url) <= ADDRESS
         ]
-        while len(told := json.dumps(kept, ensure_ascii=False)) > FOUND:
-            kept.pop()
-        return told
+        while len(document := json.dumps(sources, ensure_ascii=False)) > FOUND:
+            sources.pop()
+        return document
 
 
 def numbered(sources: list[Source]) -> str:
-    """Title, address and extract of each source, counted from 1."""
+    """Return the title, URL and extract of each source, numbered from 1."""
     return "\n".join(
         f"{n}. {source.title}\n   {source.url}\n   {source.text[:SNIPPET]}"
         for n, source in enumerate(sources, 1)

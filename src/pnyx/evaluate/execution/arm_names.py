@@ -75,7 +75,7 @@ def parse_arm(name: str) -> Arm:
     if preset is not None and preset not in definition.presets:
         known = ", ".join(definition.presets) or "none"
         raise UsageError(f"arm {name!r}: {protocol} has no preset {preset!r}; it has: {known}")
-    definition.settle({key: value for key, value in options.items() if key != PRESET})
+    definition.resolve_options({key: value for key, value in options.items() if key != PRESET})
     return Arm(name=name, kind="protocol", protocol=protocol, options=options)
 
 

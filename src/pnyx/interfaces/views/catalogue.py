@@ -47,7 +47,7 @@ def calls_of_three(page: Protocol) -> tuple[int, int] | None:
     if page.calls is None:
         return None
     seats = tuple(Seat(f"Participant {letter}", f"{letter}:{letter}") for letter in "ABC")
-    return reckon(page, seats, page.settle({}))
+    return reckon(page, seats, page.resolve_options({}))
 
 
 def models_by_name(settings: Settings, here: Set[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from ....providers.catalogue import default_panel, parse_seats
 from ....providers.embedded.weights import find
 from ....providers.embedded.weights_table import KNOWN
 from ....providers.registry import key_of
-from ....tools.open import open_tools, wanted
+from ....tools.open import enabled_tools, open_tools
 from ...open_settings import open_settings
 from ...render.terminal import safe, wrapped
 from ...run_records import RunRecords
@@ -115,7 +115,7 @@ def _protocols(chosen: str) -> Iterator[Finding]:
 def _tools(settings: ToolsSettings) -> list[Finding]:
     """The tools that the settings ask for. One that is off costs a question only what it would have found."""
     found = []
-    for name in wanted(settings):
+    for name in enabled_tools(settings):
         _, off = open_tools(settings, os.environ, [name])
         found.append(
             Finding(f"tool {name}", None if off else True, off[0].partition(": ")[2] if off else "is there")

@@ -1,4 +1,4 @@
-"""`tools.web_search.backend = "provider"` in whole runs: who searches, what it costs, what is recorded."""
+"""`tools.web_search.backend = "provider"` in whole runs: which host searches, its cost, its record."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def settings(host: ScriptedHost, **search: Any) -> Settings:
     )
 
 
-class Asked:
-    """A run that is over: its handle, its stored events."""
+class FinishedRun:
+    """A finished run: its handle, result and stored events."""
 
     def __init__(self, handle: RunHandle, log: list[Event], result: Any, spent_nusd: int) -> None:
         self.handle, self.log, self.result, self.spent_nusd = handle, log, result, spent_nusd
@@ -71,23 +71,23 @@ class Asked:
 
 
 @asynccontextmanager
-async def node(chosen: Settings, providers: Providers | None = None) -> AsyncIterator[Runner]:
-    async with Runner.open(chosen, providers) as runner:
+async def open_runner(config: Settings, providers: Providers | None = None) -> AsyncIterator[Runner]:
+    async with Runner.open(config, providers) as runner:
         yield runner
 
 
-async def over(runner: Runner, handle: RunHandle) -> Asked:
+async def finish(runner: Runner, handle: RunHandle) -> FinishedRun:
     result = await handle.result()
     log = await runner.database.read(lambda c: store.log(c, handle.run_id))
     account = await runner.database.read(lambda c: ledger.read_account(c, f"run:{handle.run_id}"))
     assert account.reserved_nusd == 0
-    return Asked(handle, log, result, account.spent_nusd)
+    return FinishedRun(handle, log, result, account.spent_nusd)
 
 
-async def ask(chosen: Settings, providers: Providers | None = None, **request: Any) -> Asked:
-    async with node(chosen, providers) as runner:
-        return await over(
-            runner, await runner.start(build(chosen, "Where did they meet?", seed=1, **request))
+async def ask(config: Settings, providers: Providers | None = None, **request: Any) -> FinishedRun:
+    async with open_runner(config, providers) as runner:
+        return await finish(
+            runner, await runner.start(build(config, "Where did they meet?", seed=1, **request))
         )
 
 
@@ -101,7 +101,7 @@ def offered(document: Any) -> set[str]:
     return names
 
 
-async def test_hosts_that_can_search_do_and_the_others_get_the_tool(host: ScriptedHost) -> None:
+async def test_hosts_that_can_search_do_so_and_other_seats_get_the_tool(host: ScriptedHost) -> None:
     host.on("*", text="On the Pnyx.")
     host.on("claude-haiku-4-5", text="On the Pnyx.", searches=FOUND)
     done = await ask(settings(host), panel=[CLAUDE, GEMINI, LAB], protocol="consensus", options={"rounds": 1})
@@ -126,14 +126,14 @@ async def test_a_phase_without_tools_has_no_search_either(host: ScriptedHost) ->
 
 
 @pytest.mark.parametrize("model", [CLAUDE, GEMINI])
-async def test_what_was_searched_and_cited_is_recorded_and_shown(host: ScriptedHost, model: str) -> None:
+async def test_searches_and_citations_are_recorded_and_shown(host: ScriptedHost, model: str) -> None:
     host.on("*", text="On the Pnyx.", searches=FOUND)
     done = await ask(settings(host), **SAMPLE | {"panel": [model]})
     (finished,) = done.finished
     assert (finished.searches, finished.sources) == (2, PAGES)
     transcript = Transcript()
-    (told,) = [entry for entry in map(transcript.add, done.log) if entry and entry.kind == "reply"]
-    assert "searched 2 times" in told.facts
+    (entry,) = [reply for reply in map(transcript.add, done.log) if reply and reply.kind == "reply"]
+    assert "searched 2 times" in entry.facts
     assert done.result.answer.endswith("On the Pnyx.")
 
 
@@ -145,23 +145,25 @@ async def test_a_host_that_did_not_search_is_charged_no_search(host: ScriptedHos
     assert done.spent_nusd == PRICE.cost(usage)
 
 
-async def test_searches_are_reserved_at_the_most_and_charged_as_told(host: ScriptedHost) -> None:
+async def test_the_most_searches_are_reserved_and_the_reported_ones_charged(host: ScriptedHost) -> None:
     host.on("*", text="On the Pnyx.", searches=FOUND)
     done = await ask(settings(host), budget_usd=1.0, **SAMPLE)
     (started,), (finished,) = done.started, done.finished
     # Three searches, of which the host reads the first three times, the second twice and the third once.
     tools = [tool for tool in host.log[0].body["tools"] if "input_schema" in tool]
-    told = [json.dumps([t["name"], t["description"], t["input_schema"]], ensure_ascii=False) for t in tools]
-    sent = estimate_tokens("\n".join([started.prompt, *told])) + OVERHEAD_TOKENS + 6 * SEARCH_TOKENS
+    schemas = [
+        json.dumps([t["name"], t["description"], t["input_schema"]], ensure_ascii=False) for t in tools
+    ]
+    sent = estimate_tokens("\n".join([started.prompt, *schemas])) + OVERHEAD_TOKENS + 6 * SEARCH_TOKENS
     assert started.reserved_usd == pytest.approx(PRICE.ceiling(sent, started.max_tokens) / 1e9 + 3 * 0.01)
     usage = Usage(finished.input_tokens, 0, finished.output_tokens)
     assert done.spent_nusd == PRICE.cost(usage) + 2 * 10_000_000
     assert finished.cost_usd == pytest.approx(done.spent_nusd / 1e9)
 
 
-async def test_what_a_search_adds_to_the_input_is_believed(host: ScriptedHost) -> None:
-    told = {"input_tokens": 150_000, "output_tokens": 9, "server_tool_use": {"web_search_requests": 3}}
-    host.on("*", text="On the Pnyx.", searches=FOUND, usage=told)
+async def test_the_input_tokens_that_a_search_adds_are_accepted(host: ScriptedHost) -> None:
+    usage = {"input_tokens": 150_000, "output_tokens": 9, "server_tool_use": {"web_search_requests": 3}}
+    host.on("*", text="On the Pnyx.", searches=FOUND, usage=usage)
     done = await ask(settings(host), **SAMPLE)
     (finished,) = done.finished
     assert (finished.usage_flag, finished.input_tokens) == (None, 150_000)
@@ -173,8 +175,8 @@ async def test_a_reservation_that_does_not_fit_pauses_before_anything_is_sent(ho
     assert host.log == []
 
 
-class Own:
-    """A host of the program's own that can search, and tells what it is told to."""
+class OwnHost:
+    """A host of the embedding program that can search and returns a fixed completion."""
 
     def __init__(self, completion: Completion) -> None:
         self.completion = completion
@@ -191,10 +193,10 @@ class Own:
         """Nothing is open."""
 
 
-async def asked_own(host: ScriptedHost, completion: Completion, **search: Any) -> tuple[Asked, Own]:
-    own = Own(completion)
-    chosen = settings(host, **search).with_own(["own"])
-    done = await ask(chosen, Providers(chosen, extra={"own": own}), **SAMPLE | {"panel": ["own:model"]})
+async def ask_own(host: ScriptedHost, completion: Completion, **search: Any) -> tuple[FinishedRun, OwnHost]:
+    own = OwnHost(completion)
+    config = settings(host, **search).with_own(["own"])
+    done = await ask(config, Providers(config, extra={"own": own}), **SAMPLE | {"panel": ["own:model"]})
     return done, own
 
 
@@ -202,7 +204,7 @@ USED = Usage(100, 0, 20)
 
 
 @pytest.mark.parametrize(
-    ("told", "charged", "flag"),
+    ("reported", "charged", "flag"),
     [
         (0, 0, None),
         (3, 3, None),
@@ -212,10 +214,10 @@ USED = Usage(100, 0, 20)
         (10**9, SEARCHES, "of searches absurd"),
     ],
 )
-async def test_a_count_that_is_missing_or_odd_is_charged_as_reserved(
-    host: ScriptedHost, told: int | None, charged: int, flag: str | None
+async def test_a_missing_or_absurd_search_count_is_charged_as_reserved(
+    host: ScriptedHost, reported: int | None, charged: int, flag: str | None
 ) -> None:
-    done, own = await asked_own(host, Completion("On the Pnyx.", USED, searches=told))
+    done, own = await ask_own(host, Completion("On the Pnyx.", USED, searches=reported))
     (finished,) = done.finished
     assert finished.usage_flag == flag
     assert done.spent_nusd == PRICE.cost(USED) + charged * 10_000_000
@@ -224,38 +226,38 @@ async def test_a_count_that_is_missing_or_odd_is_charged_as_reserved(
     assert [tool.name for tool in call.tools] == ["read_page", "read_file"]
 
 
-async def test_usage_that_is_missing_is_charged_at_the_whole_reservation(host: ScriptedHost) -> None:
-    done, _ = await asked_own(host, Completion("On the Pnyx.", None, searches=1))
+async def test_missing_usage_is_charged_at_the_whole_reservation(host: ScriptedHost) -> None:
+    done, _ = await ask_own(host, Completion("On the Pnyx.", None, searches=1))
     assert done.spent_nusd == round((done.started[0].reserved_usd or 0) * 1e9) > 3 * 10_000_000
 
 
-async def test_sources_are_kept_whole_and_are_not_many(host: ScriptedHost) -> None:
+async def test_sources_are_limited_in_length_and_number(host: ScriptedHost) -> None:
     long = "https://a.example/" + "x" * 483
     many = (long, long[:-1], *(f"https://{n}.example/" for n in range(30)))
-    done, _ = await asked_own(host, Completion("On the Pnyx.", USED, searches=1, sources=many))
+    done, _ = await ask_own(host, Completion("On the Pnyx.", USED, searches=1, sources=many))
     assert done.finished[0].sources == many[1:21]
 
 
-async def test_an_unknown_price_of_a_search_is_unknown_and_refused_under_a_cap(host: ScriptedHost) -> None:
-    chosen = settings(host, search_price=None)
+async def test_an_unknown_search_price_is_refused_under_a_cap(host: ScriptedHost) -> None:
+    config = settings(host, search_price=None)
     with pytest.raises(
         ConfigError, match=r"price of a search by a model's host is unknown; set search_price"
     ):
-        await ask(chosen, budget_usd=1.0, **SAMPLE)
-    assert (await ask(chosen, budget_usd=1.0, tools=False, **SAMPLE)).spent_nusd > 0
+        await ask(config, budget_usd=1.0, **SAMPLE)
+    assert (await ask(config, budget_usd=1.0, tools=False, **SAMPLE)).spent_nusd > 0
     host.on("*", text="On the Pnyx.", searches=FOUND)
-    done = await ask(chosen, budget_usd=1.0, allow_unknown_price=True, **SAMPLE)
+    done = await ask(config, budget_usd=1.0, allow_unknown_price=True, **SAMPLE)
     assert (done.started[0].reserved_usd, done.finished[0].cost_usd) == (None, None)
     assert done.result.usage["cost_usd"] is None
 
 
-async def test_a_search_that_was_not_made_has_no_unknown_price(host: ScriptedHost) -> None:
-    done, _ = await asked_own(host, Completion("On the Pnyx.", USED, searches=0), search_price=None)
+async def test_without_a_search_the_cost_is_known_despite_an_unknown_price(host: ScriptedHost) -> None:
+    done, _ = await ask_own(host, Completion("On the Pnyx.", USED, searches=0), search_price=None)
     assert done.spent_nusd == PRICE.cost(USED)
     assert done.finished[0].cost_usd == pytest.approx(PRICE.cost(USED) / 1e9)
 
 
-async def test_where_no_search_can_be_had_the_run_says_so_and_goes_on(
+async def test_without_any_search_the_run_says_so_and_continues(
     host: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ddgs", None)
@@ -263,24 +265,24 @@ async def test_where_no_search_can_be_had_the_run_says_so_and_goes_on(
     assert not [note for note in done.handle.notes if "search" in note]  # nobody needs it
     assert offered(host.log[-1].body) == {"*", "read_page", "read_file"}
     done = await ask(settings(host), **SAMPLE | {"panel": [LAB]})
-    off, told = (note for note in done.handle.notes if "search" in note)
+    off, note = (line for line in done.handle.notes if "search" in line)
     assert off.startswith("web_search is off: ddgs is not installed")
-    assert told.endswith(f"have no search: Participant A ({LAB})")
+    assert note.endswith(f"have no search: Participant A ({LAB})")
     assert offered(host.log[-1].body) == {"read_page", "read_file"}
     assert done.started[0].searches == 0
 
 
-async def test_a_resumed_run_searches_as_it_began(host: ScriptedHost) -> None:
+async def test_a_resumed_run_keeps_its_search_settings(host: ScriptedHost) -> None:
     host.on("*", text="On the Pnyx.", searches=FOUND)
     request: dict[str, Any] = {"panel": [CLAUDE], "protocol": "sample", "options": {"samples": 2}}
-    chosen = settings(host)
-    async with node(chosen) as runner:
-        spec = build(chosen, "Where?", seed=1, budget_usd=0.15, **request)
-        paused = await over(runner, await runner.start(spec))
+    config = settings(host)
+    async with open_runner(config) as runner:
+        spec = build(config, "Where?", seed=1, budget_usd=0.15, **request)
+        paused = await finish(runner, await runner.start(spec))
     assert paused.result.stop_reason == "budget"
     assert len(paused.finished) == len(host.log) == 1
-    async with node(settings(host, backend="none", search_price=None)) as runner:
-        done = await over(runner, await runner.resume(paused.handle.run_id, budget_usd=1.0))
+    async with open_runner(settings(host, backend="none", search_price=None)) as runner:
+        done = await finish(runner, await runner.resume(paused.handle.run_id, budget_usd=1.0))
     assert [offered(request.body) & {"*"} for request in host.log] == [{"*"}, {"*"}]
     assert sum(finished.searches or 0 for finished in done.finished) == 4
     tokens = sum(PRICE.cost(Usage(e.input_tokens, 0, e.output_tokens)) for e in done.finished)

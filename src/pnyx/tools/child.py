@@ -1,7 +1,7 @@
-"""Runs inside a process of its own: limits itself, then does one job on its standard input.
+"""The program of the confined child process: sets its own limits, then runs one job on its standard input.
 
-Handed to an interpreter as text (`python -I -u -c SOURCE JOB`) and never imported, so that it also
-runs where nothing of pnyx can be seen. Standard library only, and nothing newer than Python 3.9.
+Passed to an interpreter as text (`python -I -u -c SOURCE JOB`) and never imported, so that it also
+runs where pnyx is not visible. Standard library only, and nothing newer than Python 3.9.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ LINES = re.compile(r"/?(article|br|div|d[dt]|h[1-6r]|li|p|pre|section|table|titl
 
 
 class TooLongError(BaseException):
-    """Not an `Exception`, so that no library takes it for its own."""
+    """Not an `Exception`, so that no library catches it."""
 
 
 def main(job: dict[str, Any]) -> int:
-    """Do `job` {do, limits: RLIMIT name -> most, path: of packages, …}; gives the exit status."""
-    given = sys.stdin.buffer.read()
-    # Whoever waits for this should not wait for a processor as well.
+    """Run `job` {do, limits: RLIMIT name -> limit, path: package folders, …} and return the exit status."""
+    data = sys.stdin.buffer.read()
+    # The process that waits for this one gets the processor first.
     os.nice(10)
     for name, most in job["limits"].items():
         limit = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(limit)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(limit, (most, most))
-    # An isolated interpreter does not look where pnyx and its packages were installed.
+    # An isolated interpreter does not search the folder in which pnyx and its packages are installed.
     sys.path += job["path"]
-    return JOBS[job["do"]](given, job)
+    return JOBS[job["do"]](data, job)
 
 
-def cpython(given: bytes, job: dict[str, Any]) -> int:
-    """Run the code and show the value of its last expression."""
-    code = given.decode("utf-8", "replace")
+def cpython(data: bytes, job: dict[str, Any]) -> int:
+    """Run the code and print the value of its last expression."""
+    code = data.decode("utf-8", "replace")
     linecache.cache[CODE] = (len(code), None, code.splitlines(True), CODE)
     names: dict[str, Any] = {"__name__": "__main__"}
     try:
@@ -62,9 +62,9 @@ def cpython(given: bytes, job: dict[str, Any]) -> int:
     return 0
 
 
-def monty(given: bytes, job: dict[str, Any]) -> int:
-    """The same in an interpreter that has no files, no network and no processes at all."""
-    # Only this job has it: the others run where it is not installed.
+def monty(data: bytes, job: dict[str, Any]) -> int:
+    """Do the same in an interpreter that has no files, no network and no processes."""
+    # Only this job needs it: the others run where it is not installed.
     from pydantic_monty import Monty, MontyError, ResourceLimits
 
     limits: ResourceLimits = {
@@ -73,12 +73,12 @@ def monty(given: bytes, job: dict[str, Any]) -> int:
         "max_total_sleep_secs": job["seconds"],
     }
 
-    def say(stream: str, text: str) -> None:
+    def write(stream: str, text: str) -> None:
         sys.stdout.write(text)
 
     try:
         with Monty(max_processes=1) as pool, pool.checkout(script_name="code", limits=limits) as session:
-            show(session.feed_run(given.decode("utf-8", "replace"), print_callback=say))
+            show(session.feed_run(data.decode("utf-8", "replace"), print_callback=write))
     except MontyError as exc:
         display = getattr(exc, "display", exc.__str__)
         print(display())
@@ -86,22 +86,23 @@ def monty(given: bytes, job: dict[str, Any]) -> int:
     return 0
 
 
-def page(given: bytes, job: dict[str, Any]) -> int:
-    """The readable text of a page; all its text where it is not HTML, or cannot be told apart in time."""
+def page(data: bytes, job: dict[str, Any]) -> int:
+    """Print the main text of a page, or all its text if it is not HTML or extraction takes too long."""
     try:
-        text = given.decode(job["charset"] or "utf-8", "replace")
+        text = data.decode(job["charset"] or "utf-8", "replace")
     except (LookupError, ValueError):
-        text = given.decode("utf-8", "replace")
+        text = data.decode("utf-8", "replace")
     if job["html"]:
-        # Without a charset from the host, the one that the page itself names counts.
-        text = readable(text if job["charset"] else given, job["seconds"]) or plain(text)
+        # Without a charset from the host, the one that the page declares counts.
+        text = readable(text if job["charset"] else data, job["seconds"]) or plain(text)
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))
     return 0
 
 
 def readable(html: str | bytes, seconds: float) -> str:
+    """Return the main text of a page as Markdown, or an empty text if that fails or takes too long."""
     try:
-        # Only this job has it, and it takes half a second to load.
+        # Only this job needs it, and it takes half a second to load.
         import trafilatura
 
         signal.signal(signal.SIGALRM, too_long)
@@ -109,9 +110,9 @@ def readable(html: str | bytes, seconds: float) -> str:
         text = trafilatura.extract(html, output_format="markdown", with_metadata=True, favor_recall=True)
         signal.setitimer(signal.ITIMER_REAL, 0)
     except (Exception, TooLongError):
-        # Whatever a hostile page breaks in there, its plain text can still be had.
+        # A hostile page can break the parser in any way; its plain text is still available.
         return ""
-    # Of what is put before the text, the hash of it tells nobody anything, nor does an empty frame.
+    # Drop the hash from the metadata in front of the text, and the metadata block if it is then empty.
     text = re.sub(r"^fingerprint: .*\n", "", text or "", count=1, flags=re.MULTILINE)
     return text.removeprefix("---\n---\n")
 
@@ -121,7 +122,7 @@ def too_long(*_: object) -> None:
 
 
 def plain(html: str) -> str:
-    """The text between the tags, without scripts and styles. Linear in the length, whatever is in it."""
+    """Return the text between the tags, without scripts and styles, in time linear in the length."""
     out, hidden = [], ""
     for n, part in enumerate(html.split("<")):
         tag, _, text = part.partition(">") if n else ("", "", part)
