@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.answers.grouping import find, grouped
+from ...core.answers.grouping import find_group, group_answers
 from .log import Row
 
 __all__ = ["RIGHT", "answer_groups", "graded_groups"]
@@ -19,12 +19,12 @@ def answer_groups(rows: Sequence[Row]) -> tuple[str | None, ...]:
     An answer that a vote could not count, because it is prose or fits several groups, only joins identical
     texts. Grades do not matter here: a vote does not know them.
     """
-    groups = grouped([row.answer for row in rows])
+    groups = group_answers([row.answer for row in rows])
     return tuple(
         None
         if row.answer is None
         else f"group {name}"
-        if (name := find(row.answer, groups))
+        if (name := find_group(row.answer, groups))
         else f"text {row.answer}"
         for row in rows
     )

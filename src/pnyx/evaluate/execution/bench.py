@@ -8,7 +8,7 @@ from typing import Any
 from zlib import crc32
 
 from ...core.answers.extract import final_answer
-from ...core.answers.grouping import LONGEST
+from ...core.answers.grouping import MAX_CHARS
 from ...core.decision import Given
 from ...core.events import PhaseEntered
 from ...errors import OutOfBudget, PnyxError
@@ -162,7 +162,7 @@ def _response(model: str, result: Result | None) -> Given:
     if result is None or failure(result) is not None:
         return Given("", source=model)
     answer, short = result.answer.strip(), result.final_answer
-    if "\n" in answer or short is None or len(answer) > LONGEST:
+    if "\n" in answer or short is None or len(answer) > MAX_CHARS:
         return Given(result.answer, source=model)
     return Given(short, source=model)
 

@@ -12,7 +12,7 @@ from math import factorial
 from ...core.answers.equivalence import read
 from ...core.answers.extract import final_answer, normalise, same
 from ...core.answers.quantities import Quantity
-from ...core.answers.statements import changed
+from ...core.answers.statements import alters_value
 from ...core.regex import regex
 from ...core.text import Material
 from ...prompts import load
@@ -144,7 +144,7 @@ def _readings(item: Item, answer: str) -> Iterator[str]:
     """Readings of the answer: unchanged, then without additions that a target of its kind does not have."""
     yield answer
     match _kind(item.target):
-        case "text" if (remark := _REMARK.search(answer)) and not changed(remark[1]):
+        case "text" if (remark := _REMARK.search(answer)) and not alters_value(remark[1]):
             yield answer[: remark.start()]
         case "date":
             yield _HOUR.sub("", answer)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ...core.answers.equivalence import read
-from ...core.answers.statements import changed
+from ...core.answers.statements import alters_value
 from ...core.answers.units import NONE
 from ...core.regex import regex
 
@@ -53,7 +53,7 @@ def ordinal_number(question: str, short: str) -> str | None:
         expected = bool(places) and nth["noun"] in (None, *places) and not _COUNTED.search(question)
         return str(int(nth["digits"] or _NTH[nth["word"]])) if expected else None
     label = _LABELLED.fullmatch(text)
-    if label is None or label["noun"] not in nouns or changed(label["noun"]):
+    if label is None or label["noun"] not in nouns or alters_value(label["noun"]):
         return None
     number = read(label["value"]).quantity
     return str(number) if number and number.unit is NONE and number.value.denominator == 1 else None

@@ -11,7 +11,7 @@ import string
 from collections.abc import Iterator, Sequence
 
 from ...core.answers.equivalence import read
-from ...core.answers.statements import ALTERING, changed, lone, measures
+from ...core.answers.statements import ALTERATION, alters_value, is_measurement, only_value
 from ...core.regex import regex
 
 __all__ = ["stated_option", "stated_value", "without_rate"]
@@ -75,7 +75,7 @@ def _alone(question: str, kind: str, text: str) -> str | None:
     """The only number or time of the sentence, if its rate is that of the question."""
     if kind not in ("number", "time") or (kind == "number" and _other_rate(question, text)):
         return None
-    value = lone(kind, text)
+    value = only_value(kind, text)
     return value and without_rate(question, value)
 
 
@@ -137,12 +137,12 @@ def _after_verb(question: str, kind: str, text: str) -> str | None:
 def _is(kind: str, value: str) -> bool:
     if kind == "weekday":
         return bool(_WEEKDAY.fullmatch(value))
-    return read(value).kind == kind and (kind != "text" or not changed(value))
+    return read(value).kind == kind and (kind != "text" or not alters_value(value))
 
 
 def _altered(question: str, text: str) -> bool:
     """Whether a word negates or changes the statement, unless the question has the same words."""
-    for found in ALTERING.finditer(text):
+    for found in ALTERATION.finditer(text):
         following = _WORDS.match(text[found.end() :].lstrip())
         phrase = f"{found[0].strip()} {following[0]}" if following else ""
         if found["negation"] or not phrase or phrase.casefold() not in question.casefold():
@@ -209,7 +209,7 @@ def _is_chosen(question: str, text: str, found: re.Match[str]) -> bool:
     around = f"{before} {behind}"
     # A number replaces the option: `before 18:00` is another time, `before` alone may be anything.
     if (
-        changed(f"{before} 0 {behind}")
+        alters_value(f"{before} 0 {behind}")
         or _CALCULATES.search(around)
         or _repeats_day(question, before.rpartition(" ")[0])
     ):
@@ -232,7 +232,7 @@ def _link(before: str) -> str:
 def _units(value: str, behind: str) -> Iterator[str]:
     """The units of measure after a value that has none itself."""
     words = behind.split()[:2]
-    if not measures(value) and read(value).kind == "number":
+    if not is_measurement(value) and read(value).kind == "number":
         for count in range(len(words), 0, -1):
-            if words[0].lower() not in ("in", "a") and measures(" ".join([value, *words[:count]])):
+            if words[0].lower() not in ("in", "a") and is_measurement(" ".join([value, *words[:count]])):
                 yield " ".join(words[:count])

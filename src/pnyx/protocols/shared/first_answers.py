@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...core.answers.grouping import LONGEST
+from ...core.answers.grouping import MAX_CHARS
 from ...core.decision import Given
 from ...core.models import Seat, strongest
 from ...core.steps import Brief, Panel, Reply
@@ -103,7 +103,7 @@ def _author(panel: Panel, n: int, given: Given) -> Seat:
 
 def _text(given: Given) -> str:
     answer = given.answer.strip()
-    short = len(answer) <= LONGEST and "\n" not in answer
+    short = len(answer) <= MAX_CHARS and "\n" not in answer
     return "\n\n".join(
         filter(None, (given.reasoning.strip(), f"Final answer: {answer}" if short else answer))
     )
