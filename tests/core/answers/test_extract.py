@@ -206,7 +206,7 @@ def test_a_letter_after_a_hedge_is_not_the_answer(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value",
+    "text",
     ["salt and pepper (B)", "**salt and pepper** (B)", "option (B)", "The answer is (B)", "It is (B)"],
 )
 def test_a_letter_after_its_own_text_is_the_answer(text: str) -> None:

@@ -42,16 +42,16 @@ def takes_responses(arm: Arm) -> bool:
 def request_fields(
     arm: Arm, panel: Sequence[str], *, times: int = 1, responses: Sequence[Given] = ()
 ) -> dict[str, Any]:
-    """The arguments of `run.resolve.build` for an arm that asks `panel`.
+    """The fields of a `RunRequest` for an arm that asks `panel`.
 
     times: the number of samples, for self-consistency. responses: answers from the pool, for an arm that
     starts from existing answers.
     """
-    fields: dict[str, Any] = {"protocol": arm.protocol, "panel": panel}
+    fields: dict[str, Any] = {"protocol": arm.protocol, "models": panel}
     if arm.kind == "samples":
         return {**fields, "options": {"samples": times, "adaptive": False}}
     if arm.kind == "single":
-        return {**fields, "panel": [arm.name]}
+        return {**fields, "models": [arm.name]}
     options = {key: value for key, value in arm.options.items() if key != PRESET}
     return {**fields, "options": options, "preset": arm.options.get(PRESET), "responses": responses}
 

@@ -14,7 +14,8 @@ from ...core.events import PhaseEntered
 from ...errors import OutOfBudget, PnyxError
 from ...run.batch import Batch, failure
 from ...run.handle import RunHandle
-from ...run.resolve import build
+from ...run.request import RunRequest
+from ...run.resolve import resolve
 from ...run.result import Result
 from ...run.spec import Spec
 from ..analysis.learning import OWNER
@@ -145,12 +146,12 @@ class Bench:
 
     def _build(self, question: str, fields: Mapping[str, Any]) -> Spec:
         seed = self.seed
-        if seed is not None and len(fields["panel"]) > 1:
+        if seed is not None and len(fields["models"]) > 1:
             # With one seed, a model would have the same label and position in every question, and a judge
             # that prefers the first proposal would always prefer that model.
             seed = crc32(f"{seed}/{question}".encode())
-        common: dict[str, Any] = {"owner": OWNER, "batch": self.batch.name, "seed": seed}
-        return build(self.batch.runner.settings, question, **common, **self.options, **fields)
+        request = RunRequest(question=question, seed=seed, **self.options, **fields)
+        return resolve(request, self.batch.runner.settings, owner=OWNER, batch=self.batch.name)
 
 
 def _failed(result: Result) -> PnyxError:

@@ -33,7 +33,8 @@ from ....evaluate.execution.arm_names import (
 from ....evaluate.items import Item
 from ....evaluate.questions import find_items
 from ....providers.catalogue import default_panel, parse_seats
-from ....run.resolve import build
+from ....run.request import RunRequest
+from ....run.resolve import resolve
 from ....run.spec import Spec
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
@@ -310,4 +311,5 @@ def _bound(one: Plan, times: int) -> dict[str, Any]:
 def _planned(settings: Settings, panel: Sequence[str], arm: Arm, question: str, times: int = 1) -> Spec:
     """The run of an arm as far as it is known; how sampling is shared out is, once the panel has answered."""
     responses = [Given("?")] * len(panel) if takes_responses(arm) else ()
-    return build(settings, question, **request_fields(arm, panel, times=times, responses=responses))
+    fields = request_fields(arm, panel, times=times, responses=responses)
+    return resolve(RunRequest(question=question, **fields), settings)
