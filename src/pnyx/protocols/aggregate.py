@@ -2,12 +2,11 @@
 
 Source of the shape: "Consistently Not Stupid". Where PROTOCOLS.md is silent:
 - `one`: an aggregator that is silent or cut off is replaced by the next strongest seat; without any, the
-  leading native answer is the decision, verbatim. Agreement is the share of native answers with its answer.
-- `each`: the plurality of the aggregated answers decides, ties by native plurality, then by strength. Where
-  answers are not short, the cheapest model sorts all of them, native and aggregated, in one call. As reading
-  each other's answers makes seats agree, confidence is the share of native answers and, at a quarter weight,
-  of aggregated ones.
-- Aggregators are not told their own label. A reply without the line `ANSWER:` is all answer.
+  leading first answer is the decision, verbatim. Agreement is the share of first answers with its answer.
+- `each`: the plurality of the aggregated answers decides, ties by first plurality, then by strength. Where
+  answers are not short, the cheapest model sorts all of them in one call. As reading each other makes seats
+  agree, confidence is the share of first answers and, at a quarter weight, of aggregated ones.
+- Aggregators do not see their own label. A reply without the line `ANSWER:` is all answer.
 """
 
 from __future__ import annotations

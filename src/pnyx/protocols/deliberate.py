@@ -9,8 +9,7 @@ Source of the shape: "Consistently Not Stupid". Where PROTOCOLS.md is silent:
   When nobody casts a final vote, the last positions are counted.
 - As debates lose right minorities, native answers stay a prior: confidence is the decision's share of them
   and, at a quarter weight, of later positions; `detail.vote_only` is what native plurality alone would say.
-- Given answers beyond the seats are native answers that nobody speaks for; a seat that none was given for
-  takes its first position in round 1.
+- Responses beyond the seats are first answers without a speaker; a seat without one takes its position later.
 """
 
 from __future__ import annotations
