@@ -23,7 +23,8 @@ from pnyx.core.events import CallStarted
 from pnyx.core.models import Usage
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.registry import Providers
-from pnyx.run.resolve import build
+from pnyx.run.request import RunRequest
+from pnyx.run.resolve import resolve
 from pnyx.run.runner import Runner
 
 MEDIAN_S, TAIL_S, TAIL = 0.05, 1.0, 0.02
@@ -51,7 +52,7 @@ async def debates(folder: Path, count: int, hedge: bool) -> tuple[list[float], i
     async with Runner.open(chosen, Providers(chosen, extra={"lab": host})) as runner:
         for n in range(count + 10):
             began = time.perf_counter()
-            handle = await runner.start(build(chosen, "Should we?", options={"rounds": 2}, seed=n))
+            handle = await runner.start(resolve(RunRequest(question="Should we?", rounds=2, seed=n), chosen))
             await handle.result()
             if n >= 10:  # before, there is no percentile yet
                 walls.append(time.perf_counter() - began)

@@ -4,7 +4,7 @@
 
 Votes are asked for strongest first, each question is judged, and what is learned weighs the next one. Three
 ways to learn: every vote asks everybody; votes asked for strongest first teach like all others; and what pnyx
-does, one question of `ASK_ALL` asked of everybody, and learned from alone.
+does, one question of `FULL_POLL_EVERY` asked of everybody, and learned from alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from pnyx.core.stopping import ASK_ALL
+from pnyx.core.stopping import FULL_POLL_EVERY
 from pnyx.evaluate.replay.recorded import read_recorded
 from pnyx.reliability.accuracy import Answered
 from pnyx.reliability.stopping import settled
@@ -69,7 +69,7 @@ def main() -> None:
     ways = {
         "all asked": (1.0, False),
         "strongest first": (0.0, True),
-        f"one in {ASK_ALL}": (1 / ASK_ALL, False),
+        f"one in {FULL_POLL_EVERY}": (1 / FULL_POLL_EVERY, False),
     }
     found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ways}
     majority = []

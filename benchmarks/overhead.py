@@ -31,7 +31,8 @@ from pnyx.providers.base import Call, Completion
 from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers
 from pnyx.run.handle import RunHandle
-from pnyx.run.resolve import build
+from pnyx.run.request import RunRequest
+from pnyx.run.resolve import resolve
 from pnyx.run.runner import Runner
 from tests.support.scripted import spawn
 
@@ -64,7 +65,7 @@ def said(call: Call) -> str:
 
 async def held(runner: Runner, rounds: int = 3) -> RunHandle:
     """A debate that is over."""
-    handle = await runner.start(build(runner.settings, "Should we?", options={"rounds": rounds}))
+    handle = await runner.start(resolve(RunRequest(question="Should we?", rounds=rounds), runner.settings))
     await handle.result()
     return handle
 
@@ -176,7 +177,7 @@ def start_up(folder: Path) -> tuple[float, ...]:
     """
     provider = """
 import asyncio, sys
-from pnyx.providers.hosted import open_hosted
+from pnyx.providers.hosted.provider import open_hosted
 from pnyx.providers.base import Call, Message
 async def main():
     host = open_hosted("openai", base_url=sys.argv[1], api_key="none")

@@ -19,7 +19,8 @@ from pnyx import protocols
 from pnyx.errors import PnyxError
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.protocols.call_bounds import reckon
-from pnyx.run.resolve import build
+from pnyx.run.request import RunRequest
+from pnyx.run.resolve import resolve
 from pnyx.run.result import Result
 from pnyx.run.runner import Runner
 
@@ -47,7 +48,10 @@ async def run(names: tuple[str, ...], panel: tuple[str, ...]) -> bool:
 
 async def one(runner: Runner, name: str, question: str, panel: tuple[str, ...]) -> bool:
     preset = "quick" if "quick" in protocols.get(name).presets else None
-    spec = build(runner.settings, question, protocol=name, panel=panel, preset=preset, deadline_s=900)
+    spec = resolve(
+        RunRequest(question=question, protocol=name, models=panel, preset=preset, deadline_s=900),
+        runner.settings,
+    )
     least, most = reckon(spec.page, spec.seats, spec.options, spec.tables)
     began = time.monotonic()
     result = await (await runner.start(spec)).result()

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from benchmarks.overhead import settings
 from pnyx.core.events import CallFailed, CallFinished, CallStarted
-from pnyx.run.resolve import build
+from pnyx.run.request import RunRequest
+from pnyx.run.resolve import resolve
 from pnyx.run.runner import Runner
 from pnyx.store import runs as store
 from tests.support.scripted import RemoteHost, spawn
@@ -70,7 +71,9 @@ async def soak(url: str, host: RemoteHost, runs: int) -> bool:
     async with Runner.open(chosen) as runner, lag() as late:
 
         async def one(n: int) -> tuple[str, str]:
-            handle = await runner.start(build(chosen, f"Should we take step {n}?", seed=n))
+            handle = await runner.start(
+                resolve(RunRequest(question=f"Should we take step {n}?", seed=n), chosen)
+            )
             return handle.run_id, (await handle.result()).status
 
         ended = await asyncio.gather(*(one(n) for n in range(runs)))

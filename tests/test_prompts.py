@@ -30,9 +30,9 @@ def test_a_missing_file_a_missing_slot_and_a_spare_slot_raise(tmp_path: Path) ->
     (tmp_path / "p.md").write_text("{{question}} on {{today}}")
     with pytest.raises(PromptError, match="cannot be read"):
         load("nope", tmp_path)
-    with pytest.raises(PromptError, match="needs"):
+    with pytest.raises(PromptError, match="has the slots"):
         load("p", tmp_path)(question="Q")
-    with pytest.raises(PromptError, match="needs"):
+    with pytest.raises(PromptError, match="has the slots"):
         load("p", tmp_path)(question="Q", today="D", more="M")
     assert load("p", tmp_path)(question="{{today}}", today="D").render().text == "{{today}} on D\n"
 

@@ -17,6 +17,7 @@ from pnyx.core.phases import Phases
 from pnyx.core.protocol import Option, Protocol
 from pnyx.errors import ConfigError
 from pnyx.protocols import single
+from tests.support.packages import installing
 
 PROTOCOLS = ("consensus", "voting")
 LAB = '[providers.lab]\nkind = "openai"\nbase_url = "http://127.0.0.1:9000/v1"\n'
@@ -181,20 +182,8 @@ def test_every_problem_is_listed(settings: Write) -> None:
         ),
         (
             '[providers.lab]\nkind = "openia"',
-            "providers.lab.kind in pnyx.toml must be one of openai, anthropic, google, mistral, deepseek, "
-            "openrouter, ollama, embedded, own, not 'openia'; did you mean openai?",
-        ),
-        (
-            '[providers.lab]\nkind = "embedded"\nbase_url = "http://127.0.0.1"',
-            "providers.lab in pnyx.toml is of kind embedded, which does not have: base_url",
-        ),
-        (
-            '[providers.lab]\nkind = "openai"\nthreads = 2',
-            "providers.lab in pnyx.toml is of kind openai, which does not have: threads",
-        ),
-        (
-            '[providers.lab]\nkind = "own"\napi_key_env = "X"',
-            "providers.lab in pnyx.toml is of kind own, which does not have: api_key_env",
+            "providers.lab.kind in pnyx.toml must be one of anthropic, deepseek, embedded, google, "
+            "mistral, ollama, openai, openrouter, own, not 'openia'; did you mean openai?",
         ),
         ('[models."own:x"]\ncontext = 1', 'models."own:x" in pnyx.toml: no provider own'),
         ("[models.alpha]\ncontext = 1", 'models.alpha in pnyx.toml: a model is named "provider:model"'),
@@ -376,16 +365,23 @@ def test_protocol_tables_are_held_against_their_options(settings: Write) -> None
     }
 
 
-def test_tables_of_installed_third_party_protocols_are_known(
-    tmp_path: Path, home: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    info = tmp_path / "site" / "agora-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: agora\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[pnyx.protocols]\nagora = agora:PROTOCOL\n")
+def test_tables_of_installed_third_party_protocols_are_known(tmp_path: Path, home: Mapping[str, str]) -> None:
     (tmp_path / "pnyx.toml").write_text("[agora]\nturns = 2\n")
     with pytest.raises(ConfigError, match="unknown key agora"):
         load(env=home, cwd=tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    assert load(env=home, cwd=tmp_path).protocols == {"agora": {"turns": 2}}
+    with installing(tmp_path / "site") as install:
+        install("agora", "pnyx.protocols", "agora = agora:PROTOCOL", "raise AssertionError")
+        assert load(env=home, cwd=tmp_path).protocols == {"agora": {"turns": 2}}
     assert "agora" not in sys.modules
+
+
+def test_installed_third_party_kinds_of_providers_are_known(tmp_path: Path, home: Mapping[str, str]) -> None:
+    (tmp_path / "acme.toml").write_text('[providers.mine]\nkind = "acme"\n')
+    home = {**home, "PNYX_CONFIG": str(tmp_path / "acme.toml")}
+    with pytest.raises(ConfigError, match=r"must be one of anthropic, deepseek, .*, own, not 'acme'"):
+        load(env=home, cwd=tmp_path)
+    with installing(tmp_path / "site") as install:
+        install("acme", "pnyx.providers", "acme = acme:ACME", "raise AssertionError")
+        settings = load(env=home, cwd=tmp_path)
+        assert (settings.provider("mine").kind, settings.provider("acme").kind) == ("acme", "acme")
+    assert "acme" not in sys.modules

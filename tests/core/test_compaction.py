@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.compaction import SHORTEST, fit, texts, tokens
+from pnyx.core.compaction import MIN_CHARS, fit, texts, tokens
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask, Panel, Schema
-from pnyx.core.text import LONGEST, Material, shorten
+from pnyx.core.text import MAX_CHARS, Material, shorten
 from pnyx.core.tool_calls import ToolCall, ToolSpec, Turn
 from pnyx.prompts import load
 
@@ -16,7 +16,7 @@ SEATS = (Seat("Participant A", "h:a"), Seat("Participant B", "h:b"))
 CONTEXT = load("context")
 
 
-def asked(*texts: str, question: str = "Why is it so?", turns: tuple[Turn, ...] = ()) -> Ask:
+def ask_for(*texts: str, question: str = "Why is it so?", turns: tuple[Turn, ...] = ()) -> Ask:
     materials = [Material(f"item {n}", text) for n, text in enumerate(texts)]
     ask = Panel(SEATS, 1, "salt").ask(SEATS[0], CONTEXT(question=question, context=materials))
     return Ask(ask.seat, ask.prompt, turns=turns)
@@ -26,25 +26,25 @@ def size(ask: Ask, *tools: ToolSpec) -> int:
     return sum(map(tokens, texts(ask, tools)))
 
 
-def ran(code: str, result: str = "ok") -> Turn:
+def tool_turn(code: str, result: str = "ok") -> Turn:
     call = ToolCall("1", "run_python", {"code": code, "more": {"lines": [code], "n": 7}})
     return Turn("Let me see.", (call,), (result,))
 
 
 def test_the_material_of_a_prompt_is_known_by_its_place() -> None:
-    ask = asked("first\nline", "  second  ", "")
-    said = [ask.prompt.text[start:end] for start, end in ask.prompt.material]
-    assert said == ["first\nline", "second", ""]
+    ask = ask_for("first\nline", "  second  ", "")
+    pieces = [ask.prompt.text[start:end] for start, end in ask.prompt.material]
+    assert pieces == ["first\nline", "second", ""]
 
 
 def test_what_fits_is_sent_as_it_is() -> None:
-    ask = asked("short")
+    ask = ask_for("short")
     assert fit(ask, size(ask)) == (ask, 0)
 
 
 def test_the_longest_piece_loses_its_middle_and_the_others_nothing() -> None:
     short, long = "s" * 900, "".join(f"<{n}>" for n in range(3000))
-    ask = asked(short, long)
+    ask = ask_for(short, long)
     fitted = fit(ask, size(ask) // 2)
     assert fitted is not None
     sent, cut = fitted
@@ -58,8 +58,8 @@ def test_the_longest_piece_loses_its_middle_and_the_others_nothing() -> None:
 
 
 def test_where_all_pieces_do_not_fit_those_in_the_middle_are_left_out() -> None:
-    said = [f"<{n}>" + chr(97 + n) * 600 + f"</{n}>" for n in range(18)]
-    ask = asked(*said)
+    pieces = [f"<{n}>" + chr(97 + n) * 600 + f"</{n}>" for n in range(18)]
+    ask = ask_for(*pieces)
     fitted = fit(ask, 1536)
     assert fitted is not None
     sent = fitted[0].prompt.text
@@ -77,12 +77,12 @@ def test_where_all_pieces_do_not_fit_those_in_the_middle_are_left_out() -> None:
 
 
 def test_a_question_that_does_not_fit_is_not_cut() -> None:
-    assert fit(asked("x" * 5000, question="Why? " * 1000), 500) is None
+    assert fit(ask_for("x" * 5000, question="Why? " * 1000), 500) is None
 
 
 def test_results_of_tools_are_shortened_too_with_their_fences_whole() -> None:
     results = tuple(f"Between the lines marked m12\n<m12 tool>\n{'r' * 9000}\n</m12>" for _ in range(3))
-    ask = asked("x", turns=(Turn("", (ToolCall("1", "read_page", {}),) * 3, results),))
+    ask = ask_for("x", turns=(Turn("", (ToolCall("1", "read_page", {}),) * 3, results),))
     fitted = fit(ask, 2000)
     assert fitted is not None
     for result in fitted[0].turns[0].results:
@@ -93,16 +93,16 @@ def test_results_of_tools_are_shortened_too_with_their_fences_whole() -> None:
 
 def test_all_that_a_host_reads_is_reckoned() -> None:
     tool = ToolSpec("run_python", "Runs Python.", {"type": "object", "properties": {"code": {}}})
-    ask = asked("x", turns=(ran("print(1)\n" * 1000, "r" * 100),))
+    ask = ask_for("x", turns=(tool_turn("print(1)\n" * 1000, "r" * 100),))
     ask = Ask(ask.seat, ask.prompt, Schema.of("ballot", {"type": "object"}), turns=ask.turns)
-    told = texts(ask, (tool,))
+    parts = texts(ask, (tool,))
     for part in (ask.prompt.text, "Let me see.", "run_python", '"type": "object"', "Runs Python.", "r" * 100):
-        assert any(part in text for text in told), part
+        assert any(part in text for text in parts), part
     assert size(ask, tool) > 2 * 9000 // 3
 
 
 def test_what_a_tool_was_asked_is_shortened_where_it_stands() -> None:
-    ask = asked("x", turns=(ran("<begins>" + "c" * 9000 + "<ends>"),))
+    ask = ask_for("x", turns=(tool_turn("<begins>" + "c" * 9000 + "<ends>"),))
     fitted = fit(ask, 1500)
     assert fitted is not None
     sent, cut = fitted
@@ -118,17 +118,17 @@ def test_what_a_tool_was_asked_is_shortened_where_it_stands() -> None:
 
 def test_where_shortening_is_not_enough_the_oldest_turns_go_and_that_is_counted() -> None:
     numbers = Turn("", (ToolCall("1", "sum", {"numbers": list(range(2000))}),), ("1999000",))
-    ask = asked("x", turns=(numbers, numbers, ran("print(1)")))
+    ask = ask_for("x", turns=(numbers, numbers, tool_turn("print(1)")))
     fitted = fit(ask, size(ask) * 2 // 3)
     assert fitted is not None
     assert fitted[0].turns == ask.turns[1:]
     assert fitted[1] > 8000
-    assert fit(asked("x", turns=(numbers,)), 1000) is None
+    assert fit(ask_for("x", turns=(numbers,)), 1000) is None
 
 
 def test_the_definitions_of_tools_take_room_too() -> None:
     tool = ToolSpec("run_python", "Runs Python. " * 300, {"type": "object"})
-    ask = asked("x" * 6000)
+    ask = ask_for("x" * 6000)
     assert fit(ask, size(ask)) == (ask, 0)
     fitted = fit(ask, size(ask), (tool,))
     assert fitted is not None
@@ -138,10 +138,10 @@ def test_the_definitions_of_tools_take_room_too() -> None:
 
 @given(st.lists(st.text(max_size=3000), min_size=1, max_size=4), st.integers(400, 4000))
 def test_what_comes_out_fits_and_is_the_same_every_time(texts: list[str], room: int) -> None:
-    ask = asked(*texts)
+    ask = ask_for(*texts)
     fitted = fit(ask, room)
     if fitted is None:
-        assert size(asked(*(shorten(text, SHORTEST) for text in texts))) > room
+        assert size(ask_for(*(shorten(text, MIN_CHARS) for text in texts))) > room
     else:
         assert size(fitted[0]) <= room
         assert fitted == fit(ask, room)
@@ -149,6 +149,6 @@ def test_what_comes_out_fits_and_is_the_same_every_time(texts: list[str], room: 
 
 
 def test_a_huge_piece_is_cut_before_names_are_looked_for_in_it() -> None:
-    ask = asked("GPT-5 " * 200_000)
+    ask = ask_for("GPT-5 " * 200_000)
     ((start, end),) = ask.prompt.material
-    assert end - start < 3 * LONGEST
+    assert end - start < 3 * MAX_CHARS

@@ -56,7 +56,7 @@ def test_every_pattern_of_pnyx_can_be_compiled() -> None:
         module = importlib.import_module(found.name)
         for value in vars(module).values():
             for one in value if isinstance(value, tuple | list) else (value,):
-                if type(one).__name__ == "_Later":
+                if type(one).__name__ == "_LazyPattern":
                     assert one.pattern
                     seen += 1
     assert seen > 100

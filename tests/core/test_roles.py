@@ -23,5 +23,5 @@ def test_every_seat_has_one_role(name: str) -> None:
 
 
 def test_unknown_roles_are_refused_with_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="no roles 'jesters'; there are: diverse, redteam"):
+    with pytest.raises(UsageError, match="unknown roles 'jesters'; choose one of: diverse, redteam"):
         assign("jesters", "abc")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.search_terms import LONGEST, WIDTH, indexed, snippet, terms
+from pnyx.core.search_terms import MAX_CHARS, WIDTH, fold_words, query_terms, snippet
 from pnyx.errors import UsageError
 
 
@@ -31,7 +31,7 @@ from pnyx.errors import UsageError
     ],
 )
 def test_words_are_folded_and_set_apart(text: str, words: str) -> None:
-    assert indexed(text) == words
+    assert fold_words(text) == words
 
 
 @pytest.mark.parametrize(
@@ -51,38 +51,38 @@ def test_words_are_folded_and_set_apart(text: str, words: str) -> None:
     ],
 )
 def test_what_is_looked_for_is_words_and_phrases_and_never_syntax(text: str, expected: list[str]) -> None:
-    assert terms(text) == expected
+    assert query_terms(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", " ", '""', "🎉", "\0", "?!", '"🎉" _'])
 def test_a_text_without_a_word_is_a_mistake(text: str) -> None:
     with pytest.raises(UsageError, match="no word"):
-        terms(text)
+        query_terms(text)
 
 
 def test_no_text_is_too_long() -> None:
-    assert len(terms(" ".join(f"w{n}" for n in range(5000)))) == 100
-    assert len(indexed("a " * LONGEST).split()) == LONGEST // 2
-    hits = range(LONGEST)
-    assert sum(hit for _, hit in snippet("a " * LONGEST, hits)) == WIDTH // 2
+    assert len(query_terms(" ".join(f"w{n}" for n in range(5000)))) == 100
+    assert len(fold_words("a " * MAX_CHARS).split()) == MAX_CHARS // 2
+    hits = range(MAX_CHARS)
+    assert sum(hit for _, hit in snippet("a " * MAX_CHARS, hits)) == WIDTH // 2
 
 
 @given(st.text())
 def test_every_word_is_letters_and_digits_of_any_script(text: str) -> None:
-    words = indexed(text)
+    words = fold_words(text)
     assert words == " ".join(words.split())
     assert not set(words) & set("\0\"'<>&|!:*()_-")
-    assert indexed(words) == words
+    assert fold_words(words) == words
     assert words.encode().decode() == words
 
 
-def hits_of(text: str, *wanted: str) -> set[int]:
-    return {n for n, word in enumerate(indexed(text).split()) if word in wanted}
+def hits_of(text: str, *words: str) -> set[int]:
+    return {n for n, word in enumerate(fold_words(text).split()) if word in words}
 
 
 @given(st.text(st.characters(max_codepoint=127)))
 def test_plain_words_are_cut_as_all_others_are(text: str) -> None:
-    assert indexed(f"{text} é").split() == [*indexed(text).split(), "e"]
+    assert fold_words(f"{text} é").split() == [*fold_words(text).split(), "e"]
 
 
 def test_a_snippet_is_where_most_of_it_stands_together() -> None:
@@ -93,12 +93,12 @@ def test_a_snippet_is_where_most_of_it_stands_together() -> None:
         + "And so on. " * 40
     )
     pieces = snippet(text, hits_of(text, "backup", "postgresql"))
-    told = "".join(piece for piece, _ in pieces)
+    shown = "".join(piece for piece, _ in pieces)
     assert [piece for piece, hit in pieces if hit] == ["Backup", "PostgreSQL"]
-    assert "A **Backup** of PostgreSQL. And so on." in told
-    assert told.startswith("… ")
-    assert told.endswith(" …")
-    assert len(told) <= WIDTH + 4
+    assert "A **Backup** of PostgreSQL. And so on." in shown
+    assert shown.startswith("… ")
+    assert shown.endswith(" …")
+    assert len(shown) <= WIDTH + 4
 
 
 def test_a_snippet_of_a_short_text_is_all_of_it_on_one_line() -> None:
@@ -109,9 +109,9 @@ def test_a_snippet_of_a_short_text_is_all_of_it_on_one_line() -> None:
 
 @given(st.text(), st.sets(st.integers(0, 20)))
 def test_a_snippet_is_of_the_text_and_marks_only_hits(text: str, hits: set[int]) -> None:
-    words = indexed(text).split()
-    marked = [indexed(piece) for piece, hit in snippet(text, hits) if hit]
+    words = fold_words(text).split()
+    marked = [fold_words(piece) for piece, hit in snippet(text, hits) if hit]
     assert marked == [word for n, word in enumerate(words) if n in hits][: len(marked)] or hits
     assert set(marked) <= {words[n] for n in hits if n < len(words)}
-    told = "".join(piece for piece, _ in snippet(text, hits)).removeprefix("… ").removesuffix(" …")
-    assert told.strip() in " ".join(text.split())
+    shown = "".join(piece for piece, _ in snippet(text, hits)).removeprefix("… ").removesuffix(" …")
+    assert shown.strip() in " ".join(text.split())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.stopping import ENOUGH, lead_probability, votes_to_stop
+from pnyx.core.stopping import STOP_POSTERIOR, lead_probability, votes_to_stop
 
 votes = st.integers(0, 40)
 
@@ -56,5 +56,5 @@ def test_four_to_nil_stops_and_three_to_nil_does_not(first: int, second: int, mo
 @given(votes, votes)
 def test_no_fewer_votes_would_stop_it(first: int, second: int) -> None:
     more = votes_to_stop(first, second)
-    assert lead_probability(first + more, second) >= ENOUGH
-    assert more == 0 or lead_probability(first + more - 1, second) < ENOUGH
+    assert lead_probability(first + more, second) >= STOP_POSTERIOR
+    assert more == 0 or lead_probability(first + more - 1, second) < STOP_POSTERIOR

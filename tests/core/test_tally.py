@@ -228,7 +228,7 @@ def test_a_label_without_points_ranks_below_those_that_have_some() -> None:
 
 @pytest.mark.parametrize(
     ("leaders", "order", "message"),
-    [((), ("A",), "nobody to choose from"), (("A", "B"), ("C",), "the order names no leader")],
+    [((), ("A",), "leaders is empty"), (("A", "B"), ("C",), "order names none")],
 )
 def test_a_tie_that_nothing_breaks_is_an_error(
     leaders: tuple[str, ...], order: tuple[str, ...], message: str

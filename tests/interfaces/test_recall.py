@@ -84,7 +84,7 @@ def test_nothing_found_says_so(run: Any) -> None:
 def test_a_text_without_a_word_is_usage(lab: ScriptedHost, text: str) -> None:
     done = pnyx("recall", text)
     assert (done.code, done.out) == (2, "")
-    assert done.err == "pnyx: there is no word in that to look for\n"
+    assert done.err == "pnyx: the search text has no word; enter at least one word of letters or digits\n"
 
 
 def test_as_many_are_told_as_were_asked_for(run: Any, lab: ScriptedHost) -> None:

@@ -257,7 +257,7 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({})) == (4, 4)
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({"aggregators": "each"})) == (6, 8)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({})) == (4, 4)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({"aggregators": "each"})) == (6, 8)
     with pytest.raises(UsageError, match="one of one, each"):
-        PROTOCOL.settle({"aggregators": "two"})
+        PROTOCOL.resolve_options({"aggregators": "two"})

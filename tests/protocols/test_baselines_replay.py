@@ -53,7 +53,7 @@ async def attempt(name: str, options: dict[str, Any], database: Database, host: 
     def resolve(inner: str, brief: Brief) -> tuple[Protocol, Brief]:
         raise AssertionError(f"{name} runs no {inner}")
 
-    brief = Brief("How many?", "2026-01-02", page.settle(options))
+    brief = Brief("How many?", "2026-01-02", page.resolve_options(options))
     decision = await drive(page, brief, Panel(SEATS, seed=3, salt="s"), made, resolve)
     await made.context.journal.append()
     return decision
@@ -105,7 +105,12 @@ async def finish(
     database = await fresh(folder)
     page = get(name)
     spec = Spec(
-        question="How many?", protocol=name, seats=panel, limits=LIMITS, options=page.settle(options), seed=3
+        question="How many?",
+        protocol=name,
+        seats=panel,
+        limits=LIMITS,
+        options=page.resolve_options(options),
+        seed=3,
     )
     node = Node(database, host)
     result = await (await node.runner.start(spec)).result()
@@ -120,7 +125,7 @@ async def test_a_run_costs_the_calls_that_were_foretold(
     page, host = get(name), Host(rule)
     result = await finish(name, options, tmp_path, host)
     assert page.calls is not None
-    least, most = reckon(page, SEATS, page.settle(options))
+    least, most = reckon(page, SEATS, page.resolve_options(options))
     assert least <= result.usage["calls"] == len(host.sent) <= most
     assert result.final_answer in ("0", "1")
     assert json.loads(json.dumps(result.to_json()))["detail"] == result.detail

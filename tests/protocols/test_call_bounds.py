@@ -47,4 +47,4 @@ def test_the_most_is_what_a_run_takes_whose_every_verdict_is_asked_for_twice(
     run = Driven(page, mumbling, seats=SEATS, **options)
     run.decide()
     assert run.of("repair")
-    assert len(run.asked) == reckon(page, SEATS, page.settle(options))[1]
+    assert len(run.asked) == reckon(page, SEATS, page.resolve_options(options))[1]

@@ -49,7 +49,7 @@ class Driven:
         self.asked: list[Ask] = []
         self.standing: list[str | None] = []
         self.panel = Panel(seats, seed=1, salt="s")
-        self.brief = Brief(question, "2026-01-02", PROTOCOL.settle(options))
+        self.brief = Brief(question, "2026-01-02", PROTOCOL.resolve_options(options))
         self.phase = START
 
     def answer(self, ask: Ask) -> Reply:
@@ -381,17 +381,17 @@ def test_any_phase_that_is_not_terminal_may_fail(source: str) -> None:
 
 
 def test_by_default_three_rounds_two_challengers_and_a_threshold_of_seven_tenths() -> None:
-    assert PROTOCOL.settle({}) == {"rounds": 3, "challengers": 2, "threshold": 0.7, "kind": ""}
+    assert PROTOCOL.resolve_options({}) == {"rounds": 3, "challengers": 2, "threshold": 0.7, "kind": ""}
 
 
 def test_options_out_of_bounds_are_refused_with_their_bounds() -> None:
     with pytest.raises(UsageError, match=r"consensus.rounds must be between 1 and 20, not 0"):
-        PROTOCOL.settle({"rounds": 0})
+        PROTOCOL.resolve_options({"rounds": 0})
     with pytest.raises(UsageError, match="has no option 'rounds_'; it has: challengers"):
-        PROTOCOL.settle({"rounds_": 1})
+        PROTOCOL.resolve_options({"rounds_": 1})
 
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({})) == (8, 12)
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({"rounds": 1})) == (4, 4)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({})) == (8, 12)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({"rounds": 1})) == (4, 4)

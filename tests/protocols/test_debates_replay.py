@@ -85,7 +85,7 @@ def spec(name: str, options: dict[str, Any], given: tuple[Given, ...]) -> Spec:
         protocol=name,
         seats=SEATS,
         limits=LIMITS,
-        options=get(name).settle(known),
+        options=get(name).resolve_options(known),
         tables={"consensus": {"rounds": 1}, "deliberate": {"rounds": 1}, "decompose": {"inner": "single"}},
         today="2026-01-02",
         seed=3,

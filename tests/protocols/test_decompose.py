@@ -302,14 +302,17 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({"inner": "single", "max_subtasks": 3})) == (2, 6)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({"inner": "single", "max_subtasks": 3})) == (
+        2,
+        6,
+    )
 
 
 def test_options_out_of_bounds_are_refused() -> None:
     with pytest.raises(UsageError, match="between 2 and 7"):
-        PROTOCOL.settle({"max_subtasks": 8})
+        PROTOCOL.resolve_options({"max_subtasks": 8})
     with pytest.raises(UsageError, match="one of aggregate, consensus"):
-        PROTOCOL.settle({"inner": "decompose"})
+        PROTOCOL.resolve_options({"inner": "decompose"})
 
 
 def test_a_plan_that_was_cut_off_is_asked_for_again_and_never_carried_out() -> None:

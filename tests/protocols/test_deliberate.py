@@ -372,9 +372,9 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.settle({})) == (3, 50)
+    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({})) == (3, 50)
     with pytest.raises(UsageError, match="between 1 and 20"):
-        PROTOCOL.settle({"rounds": 0})
+        PROTOCOL.resolve_options({"rounds": 0})
 
 
 def test_agreement_counts_a_live_seat_whose_position_could_not_be_read() -> None:

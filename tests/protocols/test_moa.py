@@ -185,13 +185,13 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_layers_out_of_bounds_are_refused() -> None:
     with pytest.raises(UsageError, match=r"moa.layers must be between 1 and 10, not 0"):
-        PROTOCOL.settle({"layers": 0})
+        PROTOCOL.resolve_options({"layers": 0})
 
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({})) == (10, 10)
-    assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({"layers": 1})) == (4, 4)
+    assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options({})) == (10, 10)
+    assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options({"layers": 1})) == (4, 4)
 
 
 @pytest.mark.parametrize(("layers", "asked"), [(1, ["close"]), (2, ["layer"] * 3 + ["close"])])
@@ -202,4 +202,7 @@ def test_given_answers_are_the_first_layer(layers: int, asked: list[str]) -> Non
     assert "Add them up.\n\nFinal answer: 4" in read(driven.asked[0])
     assert driven.asked[-1].seat == B
     assert decision.answer == "Word of closed.\nFinal answer: 4"
-    assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({"layers": layers}), given=4) == (len(asked), len(asked))
+    assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options({"layers": layers}), given=4) == (
+        len(asked),
+        len(asked),
+    )

@@ -11,8 +11,9 @@ import pytest
 import pnyx
 from pnyx import protocols
 from pnyx.core.decision import AGREEMENT_KNOWN, DECIDED, FINAL, STATUSES, UNDECIDED
-from pnyx.errors import ConfigError, UsageError
+from pnyx.errors import UsageError
 from pnyx.protocols import decompose
+from tests.support.packages import installing
 
 ROOT = Path(pnyx.__file__).parent
 OTHER_MEANINGS = {
@@ -76,7 +77,7 @@ def test_those_that_only_hand_questions_on_do_not_run_inside_another() -> None:
     assert protocols.get("voting").composable
     assert decompose.PROTOCOL.options["inner"].allowed == protocols.composable()
     with pytest.raises(UsageError, match=r"inner must be one of aggregate, consensus, .*, not 'auto'"):
-        decompose.PROTOCOL.settle({"inner": "auto"})
+        decompose.PROTOCOL.resolve_options({"inner": "auto"})
 
 
 def test_a_phase_is_called_after_what_is_contributed_in_it() -> None:
@@ -101,12 +102,10 @@ def test_a_protocol_that_is_not_installed_is_found_to_be_none() -> None:
     assert protocols.find("moa") is protocols.get("moa")
 
 
-def test_a_protocol_that_does_not_load_is_found_to_be_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(name: str) -> None:
-        raise ConfigError(f"{name} does not load")
-
-    monkeypatch.setattr(protocols, "get", broken)
-    assert protocols.find("moa") is None
+def test_a_protocol_that_does_not_load_is_found_to_be_none(tmp_path: Path) -> None:
+    with installing(tmp_path / "site") as install:
+        install("ailing", "pnyx.protocols", "ailing = ailing_module:PROTOCOL", "raise ImportError")
+        assert protocols.find("ailing") is None
 
 
 def test_every_status_is_final_or_not_and_decided_or_not() -> None:

@@ -194,14 +194,14 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_samples_out_of_bounds_are_refused() -> None:
     with pytest.raises(UsageError, match=r"sample.samples must be between 1 and 100, not 0"):
-        PROTOCOL.settle({"samples": 0})
+        PROTOCOL.resolve_options({"samples": 0})
 
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, (A,), PROTOCOL.settle({})) == (4, 16)
-    assert reckon(PROTOCOL, (A,), PROTOCOL.settle({"samples": 3})) == (3, 3)
-    assert reckon(PROTOCOL, (A, B), PROTOCOL.settle({"adaptive": False})) == (16, 16)
+    assert reckon(PROTOCOL, (A,), PROTOCOL.resolve_options({})) == (4, 16)
+    assert reckon(PROTOCOL, (A,), PROTOCOL.resolve_options({"samples": 3})) == (3, 3)
+    assert reckon(PROTOCOL, (A, B), PROTOCOL.resolve_options({"adaptive": False})) == (16, 16)
 
 
 def test_a_lead_by_heads_alone_is_not_clear_where_votes_have_learned_weights() -> None:

@@ -355,13 +355,13 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_an_unknown_aggregation_is_refused() -> None:
     with pytest.raises(UsageError, match=r"voting.aggregation must be one of majority, weighted"):
-        PROTOCOL.settle({"aggregation": "mean"})
+        PROTOCOL.resolve_options({"aggregation": "mean"})
 
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({})) == (4, 5)
-    assert reckon(PROTOCOL, SEATS, PROTOCOL.settle(PROTOCOL.presets["deep"])) == (5, 7)
+    assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options({})) == (4, 5)
+    assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options(PROTOCOL.presets["deep"])) == (5, 7)
 
 
 GIVEN = (Given("4", "Two and two."), Given("5"), Given("4"), Given("6", source="far:away"))
@@ -374,7 +374,7 @@ def test_given_answers_are_judged_by_the_strongest_seat_and_nobody_votes() -> No
     assert "far:away" not in driven.asked[0].prompt.text
     assert (decision.final_answer, decision.agreement) == ("4", 0.5)
     assert decision.detail["native"]["Participant 4"] == "6"
-    assert reckon(PROTOCOL, SEATS, PROTOCOL.settle({}), given=4) == (1, 2)
+    assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options({}), given=4) == (1, 2)
 
 
 def test_of_given_answers_without_a_judge_the_leading_one_stands() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from pnyx.core.decision import Given
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask
-from pnyx.core.stopping import ASK_ALL
+from pnyx.core.stopping import FULL_POLL_EVERY
 from pnyx.protocols.voting import PROTOCOL
 from tests.support.driven import Driven, kind, seat
 
@@ -144,7 +144,7 @@ def test_some_questions_are_asked_of_everybody_so_that_what_votes_are_worth_can_
     seats = weighed(3.0, 3.0, 2.0, 2.0)
     asked = [Driven(PROTOCOL, lambda ask: four(seats[0], ask), seats=seats, seed=n) for n in range(400)]
     whole = [decision for decision in map(Driven.decide, asked) if not decision.detail["not_asked"]]
-    assert 400 / ASK_ALL * 0.6 < len(whole) < 400 / ASK_ALL * 1.5
+    assert 400 / FULL_POLL_EVERY * 0.6 < len(whole) < 400 / FULL_POLL_EVERY * 1.5
     assert {decision.confidence_rule for decision in whole} == {"vote share"}
 
 

@@ -15,7 +15,6 @@ import pytest
 
 from pnyx.config.schema import ProviderSettings, Settings, StorageSettings
 from pnyx.errors import ConfigError, ProviderError
-from pnyx.providers import registry
 from pnyx.providers.base import Call, Completion, Message, Provider, opened
 from pnyx.providers.catalogue import Catalogue
 from pnyx.providers.registry import Providers
@@ -23,6 +22,7 @@ from tests.support.scripted import ScriptedHost
 
 CALL = Call("alpha", (Message("user", "hello"),), max_tokens=20)
 KEY = "planted-key-of-the-lab"
+OPEN = "pnyx.providers.embedded.provider.open_embedded"
 
 
 def lab(host: ScriptedHost, api_key_env: str | None = None) -> Settings:
@@ -82,10 +82,10 @@ class Slow:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.own, self.go, self.begun = Own(), threading.Event(), 0
-        monkeypatch.setattr(registry, "_open_embedded", self.open)
+        monkeypatch.setattr(OPEN, self.open)
         self.providers = Providers(Settings(), {})
 
-    def open(self, *_: object) -> Provider:
+    def open(self, *_: object, **__: object) -> Provider:
         self.begun += 1
         self.go.wait(10)
         return self.own
@@ -118,12 +118,12 @@ async def test_what_cannot_be_opened_is_tried_again_when_it_is_asked_again(
 ) -> None:
     found: list[OSError | Own] = [OSError("no such file"), Own()]
 
-    def open_next(*_: object) -> Provider:
+    def open_next(*_: object, **__: object) -> Provider:
         if isinstance(next_one := found.pop(0), OSError):
             raise next_one
         return next_one
 
-    monkeypatch.setattr(registry, "_open_embedded", open_next)
+    monkeypatch.setattr(OPEN, open_next)
     providers = Providers(Settings(), {})
     with pytest.raises(OSError, match="no such file"):
         await providers.get("embedded").complete(CALL)
@@ -229,7 +229,7 @@ async def test_a_callers_own_provider_is_known_to_the_settings() -> None:
     assert Catalogue(settings).describe("openai:gpt-5").price is None
     reply = await Providers(settings, {}, extra={"mine": Own()}).get("mine").complete(CALL)
     assert reply.text == "mine"
-    with pytest.raises(ConfigError, match="provider openai is brought along by a program"):
+    with pytest.raises(ConfigError, match="provider openai is supplied by a program"):
         Providers(settings, {"OPENAI_API_KEY": KEY}).get("openai")
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.reliability.accuracy import OPEN, Answered, counted, log_odds, one_coin, options_of
+from pnyx.reliability.accuracy import OPEN_OPTIONS, Answered, counted, log_odds, one_coin, options_of
 from pnyx.reliability.weights import Weights, choose
 from tests.reliability.tables import MODELS, table, tables
 
@@ -52,8 +52,8 @@ def test_counts_are_smoothed_and_leave_abstentions_and_unknown_truths_out() -> N
 
 
 def test_options_are_a_mean_and_open_questions_have_the_usual_number() -> None:
-    assert options_of([]) == OPEN
-    assert options_of([Answered({}, options=10), Answered({})]) == (10 + OPEN) / 2
+    assert options_of([]) == OPEN_OPTIONS
+    assert options_of([Answered({}, options=10), Answered({})]) == (10 + OPEN_OPTIONS) / 2
     assert options_of([Answered({}, options=1)]) == 2
 
 
@@ -64,10 +64,10 @@ def test_open_questions_have_as_many_options_as_wrong_answers_that_seldom_agree_
     apart = [wrong(*"vwxyz") for _ in range(100)]
     alike = [wrong(*"vvvvv") for _ in range(100)]
     assert options_of(apart) > 50
-    assert options_of(alike) == OPEN
-    assert OPEN < options_of(apart[:1]) < 6
+    assert options_of(alike) == OPEN_OPTIONS
+    assert OPEN_OPTIONS < options_of(apart[:1]) < 6
     assert options_of([replace(q, options=10) for q in apart]) == 10
-    assert options_of([replace(q, gold=None) for q in apart]) == OPEN
+    assert options_of([replace(q, gold=None) for q in apart]) == OPEN_OPTIONS
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{case['options']} options")

@@ -44,7 +44,7 @@ class Council(Host):
 def council() -> Spec:
     limits = Limits(call_deadline_s=30.0, max_output_tokens=200, retries=0)
     return replace(
-        spec(seed=3, salt="s"), protocol="council", options=get("council").settle({}), limits=limits
+        spec(seed=3, salt="s"), protocol="council", options=get("council").resolve_options({}), limits=limits
     )
 
 

@@ -49,7 +49,9 @@ async def asked(make: Callable[[Host], Node], host: Slow, **changes: object) -> 
     for _ in range(120):
         node.runner.resources.hedging.took("h:large", 0.02)
     limits = Limits(call_deadline_s=60.0, max_output_tokens=200, retries=0, hedge=True)
-    wanted = replace(spec(**changes), protocol="single", options=get("single").settle({}), limits=limits)
+    wanted = replace(
+        spec(**changes), protocol="single", options=get("single").resolve_options({}), limits=limits
+    )
     handle = await node.runner.start(wanted)
     await asyncio.wait_for(handle.result(), 10)
     return node, handle.run_id

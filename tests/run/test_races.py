@@ -227,7 +227,7 @@ async def test_a_quorum_that_was_lost_is_lost_on_a_replay_too(make: Make) -> Non
     asked = replace(
         spec(seats=seats),
         protocol="decompose",
-        options=page.settle({"inner": "single"}),
+        options=page.resolve_options({"inner": "single"}),
         limits=Limits(30, 200, 0),
     )
     whole = make(Parted(said))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pnyx.config.load import load
-from pnyx.run.resolve import build
+from pnyx.run.request import RunRequest
+from pnyx.run.resolve import resolve
 
 THREE_ROUNDS, ONE_ROUND, SIX_ROUNDS = 3, 1, 6
 
@@ -31,7 +32,7 @@ def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"preset": "deep"}, "4", SIX_ROUNDS),
         ({"preset": "deep"}, None, SIX_ROUNDS),
         ({"options": {"rounds": 2}}, "4", 2),
-        ({"panel": ["ollama:a*3"]}, None, THREE_ROUNDS),
+        ({"models": ["ollama:a*3"]}, None, THREE_ROUNDS),
     ],
 )
 def test_the_default_panels_quick_form_yields_to_what_is_configured_and_both_to_what_is_asked(
@@ -39,4 +40,4 @@ def test_the_default_panels_quick_form_yields_to_what_is_configured_and_both_to_
 ) -> None:
     if configured:
         monkeypatch.setenv("PNYX_CONSENSUS_ROUNDS", configured)
-    assert build(load(), "Why?", **asked).options["rounds"] == rounds
+    assert resolve(RunRequest(question="Why?", **asked), load()).options["rounds"] == rounds

@@ -45,7 +45,7 @@ class Driven:
     ) -> None:
         self.protocol, self.say = protocol, say
         self.panel = Panel(seats, seed=seed, salt="s")
-        self.brief = Brief(question, "2026-01-02", protocol.settle(options), context, responses)
+        self.brief = Brief(question, "2026-01-02", protocol.resolve_options(options), context, responses)
         self.phase = START
         self.asked: list[Ask] = []
         self.waves: list[int] = []

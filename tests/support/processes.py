@@ -64,7 +64,7 @@ async def die(node: Node, handle: RunHandle) -> None:
 
 def spec(**changes: Any) -> Spec:
     limits = Limits(changes.pop("call_deadline_s", 30.0), 200, changes.pop("retries", 0))
-    options = get(changes.get("protocol", "consensus")).settle(changes.pop("options", {}))
+    options = get(changes.get("protocol", "consensus")).resolve_options(changes.pop("options", {}))
     given: dict[str, Any] = {"question": "Should we?", "protocol": "consensus", "seats": PANEL, **changes}
     return Spec(limits=limits, options=options, **given)
 

@@ -22,7 +22,8 @@ from pnyx.providers.registry import Providers
 from pnyx.run.budget import OVERHEAD_TOKENS, SEARCH_TOKENS
 from pnyx.run.handle import RunHandle
 from pnyx.run.host_search import SEARCHES
-from pnyx.run.resolve import build
+from pnyx.run.request import RunRequest
+from pnyx.run.resolve import resolve
 from pnyx.run.runner import Runner
 from pnyx.store import ledger
 from pnyx.store import runs as store
@@ -33,7 +34,7 @@ CLAUDE, GEMINI, LAB = "claude:claude-haiku-4-5", "gem:gemini-3-pro", "lab:alpha"
 PRICE = Price(1.0, 4.0)
 FOUND = {"pnyx hill": ["https://a.example/pnyx"], "its steps": ["https://b.example/steps"]}
 PAGES = ("https://a.example/pnyx", "https://b.example/steps")
-SAMPLE: dict[str, Any] = {"protocol": "sample", "options": {"samples": 1}, "panel": [CLAUDE]}
+SAMPLE: dict[str, Any] = {"protocol": "sample", "options": {"samples": 1}, "models": [CLAUDE]}
 
 
 @pytest.fixture
@@ -87,7 +88,10 @@ async def finish(runner: Runner, handle: RunHandle) -> FinishedRun:
 async def ask(config: Settings, providers: Providers | None = None, **request: Any) -> FinishedRun:
     async with open_runner(config, providers) as runner:
         return await finish(
-            runner, await runner.start(build(config, "Where did they meet?", seed=1, **request))
+            runner,
+            await runner.start(
+                resolve(RunRequest(question="Where did they meet?", seed=1, **request), config)
+            ),
         )
 
 
@@ -104,7 +108,9 @@ def offered(document: Any) -> set[str]:
 async def test_hosts_that_can_search_do_so_and_other_seats_get_the_tool(host: ScriptedHost) -> None:
     host.on("*", text="On the Pnyx.")
     host.on("claude-haiku-4-5", text="On the Pnyx.", searches=FOUND)
-    done = await ask(settings(host), panel=[CLAUDE, GEMINI, LAB], protocol="consensus", options={"rounds": 1})
+    done = await ask(
+        settings(host), models=[CLAUDE, GEMINI, LAB], protocol="consensus", options={"rounds": 1}
+    )
     tools = {request.model: offered(request.body) for request in reversed(host.log)}
     searching = {"*", "read_page", "read_file"}
     assert tools["claude-haiku-4-5"] == tools["gemini-3-pro"] == searching
@@ -118,7 +124,7 @@ async def test_hosts_that_can_search_do_so_and_other_seats_get_the_tool(host: Sc
 
 async def test_a_phase_without_tools_has_no_search_either(host: ScriptedHost) -> None:
     host.on("*", text="On the Pnyx.")
-    done = await ask(settings(host), panel=[CLAUDE] * 3, protocol="consensus", options={"rounds": 1})
+    done = await ask(settings(host), models=[CLAUDE] * 3, protocol="consensus", options={"rounds": 1})
     allowed = {event.phase: event.searches for event in done.started}
     assert allowed["propose"] == allowed["challenge"] == SEARCHES
     assert allowed["revise"] == 0
@@ -128,7 +134,7 @@ async def test_a_phase_without_tools_has_no_search_either(host: ScriptedHost) ->
 @pytest.mark.parametrize("model", [CLAUDE, GEMINI])
 async def test_searches_and_citations_are_recorded_and_shown(host: ScriptedHost, model: str) -> None:
     host.on("*", text="On the Pnyx.", searches=FOUND)
-    done = await ask(settings(host), **SAMPLE | {"panel": [model]})
+    done = await ask(settings(host), **SAMPLE | {"models": [model]})
     (finished,) = done.finished
     assert (finished.searches, finished.sources) == (2, PAGES)
     transcript = Transcript()
@@ -196,7 +202,7 @@ class OwnHost:
 async def ask_own(host: ScriptedHost, completion: Completion, **search: Any) -> tuple[FinishedRun, OwnHost]:
     own = OwnHost(completion)
     config = settings(host, **search).with_own(["own"])
-    done = await ask(config, Providers(config, extra={"own": own}), **SAMPLE | {"panel": ["own:model"]})
+    done = await ask(config, Providers(config, extra={"own": own}), **SAMPLE | {"models": ["own:model"]})
     return done, own
 
 
@@ -264,7 +270,7 @@ async def test_without_any_search_the_run_says_so_and_continues(
     done = await ask(settings(host), **SAMPLE)
     assert not [note for note in done.handle.notes if "search" in note]  # nobody needs it
     assert offered(host.log[-1].body) == {"*", "read_page", "read_file"}
-    done = await ask(settings(host), **SAMPLE | {"panel": [LAB]})
+    done = await ask(settings(host), **SAMPLE | {"models": [LAB]})
     off, note = (line for line in done.handle.notes if "search" in line)
     assert off.startswith("web_search is off: ddgs is not installed")
     assert note.endswith(f"have no search: Participant A ({LAB})")
@@ -274,10 +280,10 @@ async def test_without_any_search_the_run_says_so_and_continues(
 
 async def test_a_resumed_run_keeps_its_search_settings(host: ScriptedHost) -> None:
     host.on("*", text="On the Pnyx.", searches=FOUND)
-    request: dict[str, Any] = {"panel": [CLAUDE], "protocol": "sample", "options": {"samples": 2}}
+    request: dict[str, Any] = {"models": [CLAUDE], "protocol": "sample", "options": {"samples": 2}}
     config = settings(host)
     async with open_runner(config) as runner:
-        spec = build(config, "Where?", seed=1, budget_usd=0.15, **request)
+        spec = resolve(RunRequest(question="Where?", seed=1, budget_usd=0.15, **request), config)
         paused = await finish(runner, await runner.start(spec))
     assert paused.result.stop_reason == "budget"
     assert len(paused.finished) == len(host.log) == 1

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -23,10 +22,12 @@ from pydantic import BaseModel, ValidationError
 
 from ..core.protocol import Protocol
 from ..errors import ConfigError, UsageError
+from ..plugins import PROTOCOLS, PROVIDERS
+from ..plugins import names as installed
 from .credentials import database_secrets
 from .layers import Given, Key, Layer, Tree, dotted, flatten, nested, origin, read, stack
 from .paths import config_dir, data_dir, expanded, models_dir
-from .schema import BUILT_IN, SECTIONS, TABLES, RunSettings, Settings, nearest
+from .schema import OWN, SECTIONS, TABLES, RunSettings, Settings, nearest
 from .trust import PROJECT_FILE, allows, restricted
 
 __all__ = [
@@ -88,7 +89,7 @@ def load(
     """
     cwd = cwd or Path.cwd()
     if protocol_names is None:
-        protocol_names = entry_points(group="pnyx.protocols").names
+        protocol_names = installed(PROTOCOLS)
     names = tuple(protocol_names)
     problems: list[str] = []
     layers = list(_files(env, cwd, problems))
@@ -123,7 +124,7 @@ def _sound(known: Mapping[str, Any], invalid: ValidationError) -> dict[str, Any]
     for section, *rest in (error["loc"] for error in invalid.errors(include_url=False)):
         if section == "providers" and rest:
             # Whoever names it is not mistaken: it is there, and told to be wrong.
-            left["providers"][rest[0]] = {"kind": "own"}
+            left["providers"][rest[0]] = {"kind": OWN}
         elif section in ("models", "protocols") and rest:
             left[str(section)].pop(rest[0], None)
         else:
@@ -283,8 +284,8 @@ def _strangers(tree: Tree, names: Collection[str], homes: Homes) -> Iterator[str
         where = f"{dotted(['models', ref])} in {origin(tree, ['models', ref])}"
         if not (provider and colon and model):
             yield f'{where}: a model is named "provider:model"'
-        elif provider not in configured and provider not in BUILT_IN:
-            yield f"{where}: no provider {dotted([provider])}{nearest(provider, (*configured, *BUILT_IN))}"
+        elif provider not in (known := (*configured, *installed(PROVIDERS))):
+            yield f"{where}: no provider {dotted([provider])}{nearest(provider, known)}"
     chosen = _chosen(tree)
     if chosen.origin != "default" and isinstance(chosen.value, str) and chosen.value not in names:
         hint = nearest(chosen.value, tuple(names))
@@ -339,7 +340,7 @@ def protocol_problems(settings: Settings, registry: Mapping[str, Protocol]) -> I
                 yield f"{where} must be a single value, not {_shown(value, (name,))}"
             else:
                 try:
-                    registry[name].settle({option: value})
+                    registry[name].resolve_options({option: value})
                 except UsageError as exc:
                     yield f"{exc} (in {settings.origin(name, option)})"
 

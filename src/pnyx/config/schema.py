@@ -1,13 +1,13 @@
 """The settings as one frozen value: what may be set, of what type, in what unit, and its default.
 
-Reads no file and no environment, but to see whose home a path's `~` is; `pnyx.config.load` does.
+Reads no file and no environment, except which kinds of providers are installed and whose home a path's `~`
+is; `pnyx.config.load` does.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -24,19 +24,19 @@ from pydantic import (
 
 from ..core.models import MOST
 from ..errors import ConfigError
+from ..plugins import PROVIDERS
+from ..plugins import names as installed
 from .database_url import parse_database_url
 from .paths import expanded
 
 __all__ = [
-    "BUILT_IN",
-    "KINDS",
+    "OWN",
     "RESTRICTED",
     "SECTIONS",
     "TABLES",
     "BudgetSettings",
     "CodeSettings",
     "FileSettings",
-    "Kind",
     "ModelSettings",
     "PanelSettings",
     "ProviderSettings",
@@ -51,29 +51,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of model host. keys: variables its key is looked for in. host: its maker's own address."""
-
-    keys: tuple[str, ...] = ()
-    host: str = ""
-
-
-KINDS: Mapping[str, Kind] = {
-    "openai": Kind(("OPENAI_API_KEY",), "api.openai.com"),
-    "anthropic": Kind(("ANTHROPIC_API_KEY",), "api.anthropic.com"),
-    "google": Kind(("GEMINI_API_KEY", "GOOGLE_API_KEY"), "generativelanguage.googleapis.com"),
-    "mistral": Kind(("MISTRAL_API_KEY",), "api.mistral.ai"),
-    "deepseek": Kind(("DEEPSEEK_API_KEY",), "api.deepseek.com"),
-    "openrouter": Kind(("OPENROUTER_API_KEY",), "openrouter.ai"),
-    "ollama": Kind(),
-    "embedded": Kind(),
-    "own": Kind(),
-}
-"""Own: a provider object that a program using the library brings along."""
-
-BUILT_IN = tuple(kind for kind in KINDS if kind != "own")
-"""Each is also a provider of that name, usable without configuration."""
+OWN = "own"
+"""The kind of a provider whose object a program supplies; every other kind is an installed plugin."""
 
 Tokens = Annotated[int, Field(gt=0, le=100_000_000)]
 Rate = Annotated[float, Field(ge=0, le=1e6)]
@@ -117,6 +96,7 @@ class _Table(BaseModel):
 class ProviderSettings(_Table):
     """One host of models. Keys are never written here: `api_key_env` names the variable that holds one.
 
+    kind: an installed one, or "own"; `pnyx.providers.installed` knows what each accepts and defaults to.
     concurrency: calls under way at once, to all its models. requests_per_minute: None is no limit.
     slots, context, threads: of the embedded runtime: parallel generations, tokens each, CPU threads.
     """
@@ -130,38 +110,13 @@ class ProviderSettings(_Table):
     context: Tokens | None = None
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
 
-    @property
-    def official(self) -> bool:
-        """Whether this is the kind's own host, where its key variables and its makers' prices hold."""
-        host = KINDS[self.kind].host
-        if self.base_url is None:
-            return bool(host)
-        url = urlsplit(self.base_url)
-        return (url.scheme, url.netloc) == ("https", host)
-
-    @property
-    def key_variables(self) -> tuple[str, ...]:
-        """Environment variables the key may be in, the first that is set counts; none: no key is sent."""
-        if self.api_key_env is not None:
-            return (self.api_key_env,)
-        return KINDS[self.kind].keys if self.official else ()
-
     @field_validator("kind")
     @classmethod
     def _known_kind(cls, kind: str) -> str:
-        if kind not in KINDS:
-            raise ValueError(f"must be one of {', '.join(KINDS)}, not {kind!r}{nearest(kind, KINDS)}")
+        kinds = (*installed(PROVIDERS), OWN)
+        if kind not in kinds:
+            raise ValueError(f"must be one of {', '.join(kinds)}, not {kind!r}{nearest(kind, kinds)}")
         return kind
-
-    @model_validator(mode="after")
-    def _own_keys(self) -> ProviderSettings:
-        runtime = {"slots", "context", "threads"}
-        hosted = {"base_url", "api_key_env"}
-        mine = {"embedded": runtime, "own": set[str]()}.get(self.kind, hosted)
-        foreign = self.model_fields_set & ((runtime | hosted) - mine)
-        if foreign:
-            raise ValueError(f"is of kind {self.kind}, which does not have: {', '.join(sorted(foreign))}")
-        return self
 
 
 class ModelSettings(_Table):
@@ -343,17 +298,21 @@ class Settings(_Table):
         return next((where for k, where in self._origins.items() if k[: len(key)] == key), "default")
 
     def provider(self, name: str) -> ProviderSettings:
-        """The provider called `name`, configured or built in. Raises `ConfigError` for any other."""
+        """The provider called `name`: a configured one, or an installed kind of that name.
+
+        Raises `ConfigError` if there is neither.
+        """
         if name in self.providers:
             return self.providers[name]
-        if name in BUILT_IN:
+        kinds = installed(PROVIDERS)
+        if name in kinds:
             return ProviderSettings(kind=name)
-        known = list(dict.fromkeys((*self.providers, *BUILT_IN)))
+        known = list(dict.fromkeys((*self.providers, *kinds)))
         raise ConfigError(f"no provider {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
 
     def with_own(self, names: Iterable[str]) -> Settings:
-        """These settings, with providers of these names that the caller brings along as objects."""
-        own = {name: ProviderSettings(kind="own") for name in names}
+        """These settings, with providers of these names whose objects the caller supplies."""
+        own = {name: ProviderSettings(kind=OWN) for name in names}
         return self.model_copy(update={"providers": own | dict(self.providers)})
 
 

@@ -1,1 +1,1 @@
-"""The pure part: values, steps, rules and arithmetic. Knows no I/O, clock, randomness or library."""
+"""Pure code: values, steps, rules and arithmetic. No I/O, clock, randomness or third-party library."""

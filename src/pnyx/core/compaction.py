@@ -1,9 +1,9 @@
-"""Making a request fit a model's window: what others said is shortened, never what is asked.
+"""Fit a request into a model's context window. Material is shortened, never the question.
 
-The longest pieces of material, of what tools gave and of what they were asked lose their middle first, until
-all of it fits; where that is not enough, the pieces in the middle of the prompt are left out, since what came
-first and what was said last matter most, and then the oldest turns with tools go. The same request and room
-give the same result, so a replay sends what was sent before.
+The longest pieces of material, tool results and tool arguments lose their middle first, until everything
+fits. If that is not enough, the pieces in the middle of the prompt are left out, since the first and the last
+matter most; then the oldest tool turns are dropped. The same request and room always produce the same result,
+so a replay sends the same text.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from .tool_calls import ToolSpec, Turn
 __all__ = ["fit", "texts", "tokens"]
 
 BYTES_PER_TOKEN = 3
-"""Fewer than tokenizers make of prose (four and more), about what they make of code and of CJK."""
-SHORTEST = 400
-"""Characters that are left of any piece that is not left out whole: less of it would mislead."""
+"""Fewer than the four or more of prose, about as many as in code and CJK."""
+MIN_CHARS = 400
+"""The least characters to which a piece is shortened: a shorter rest could mislead."""
 
 
 def tokens(text: str) -> int:
-    """About how many tokens `text` has. `estimate_tokens` is an upper bound; this is nearer the truth."""
+    """The approximate number of tokens of `text`; `text.estimate_tokens` is an upper bound."""
     return len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN + 1
 
 
 def texts(ask: Ask, tools: Sequence[ToolSpec] = ()) -> list[str]:
-    """All that a host reads of a request: what is said, asked of tools and given by them, the definitions of
-    `tools`, and the schema of the reply."""
-    told = [ask.prompt.text, *(text for turn in ask.turns for text in _turn_texts(turn))]
-    told += [_json([tool.name, tool.description, tool.parameters]) for tool in tools]
-    return told if ask.schema is None else [*told, ask.schema.json]
+    """Every text that a host reads of a request: the prompt, the turns with tool calls and results, the
+    definitions of `tools`, and the schema of the reply."""
+    parts = [ask.prompt.text, *(text for turn in ask.turns for text in _turn_texts(turn))]
+    parts += [_json([tool.name, tool.description, tool.parameters]) for tool in tools]
+    return parts if ask.schema is None else [*parts, ask.schema.json]
 
 
 def fit(ask: Ask, room: int, tools: Sequence[ToolSpec] = ()) -> tuple[Ask, int] | None:
-    """`ask` in at most `room` tokens, and the characters left out of it; None where it cannot be done.
+    """`ask` in at most `room` tokens, and how many characters were left out; None if it cannot fit.
 
-    tools: those it is sent with, whose definitions take room too.
+    tools: the tools that are sent with it; their definitions count too.
     """
-    # The newest turn stays: without it the model would ask the same of its tools again.
+    # The newest turn stays: without it the model would repeat its tool calls.
     for dropped in range(max(len(ask.turns), 1)):
         best = _shortened(replace(ask, turns=ask.turns[dropped:]), room, tools)
         if best is not None:
@@ -57,7 +57,7 @@ def _shortened(ask: Ask, room: int, tools: Sequence[ToolSpec]) -> Ask | None:
     longest = max((end - start for start, end in ask.prompt.material), default=0)
     # No text in arguments is longer than all of their JSON.
     high = max([longest, *(len(text) for turn in ask.turns for text in _turn_texts(turn))])
-    low = SHORTEST
+    low = MIN_CHARS
     best: Ask | None = None
     while low <= high:
         middle = (low + high) // 2
@@ -69,7 +69,7 @@ def _shortened(ask: Ask, room: int, tools: Sequence[ToolSpec]) -> Ask | None:
     if best is not None:
         return best
     pieces = len(ask.prompt.material)
-    fewer = (_cut(ask, SHORTEST, pieces - gone) for gone in range(1, pieces))
+    fewer = (_cut(ask, MIN_CHARS, pieces - gone) for gone in range(1, pieces))
     return next((cut for cut in fewer if _size(cut, tools) <= room), None)
 
 
@@ -87,7 +87,7 @@ def _cut_turn(turn: Turn, most: int) -> Turn:
 
 
 def _cut_argument(value: Any, most: int) -> Any:
-    """What a model wrote as arguments, with every text in it shortened."""
+    """An argument of a tool call, with every string in it shortened."""
     match value:
         case str():
             return shorten(value, most)
@@ -99,8 +99,8 @@ def _cut_argument(value: Any, most: int) -> Any:
 
 
 def _cut_prompt(prompt: Prompt, most: int, pieces: int) -> Prompt:
-    """The first half of so many `pieces` of its material, and the second half from the end, each with at most
-    `most` characters; of the others no more than how long they were."""
+    """`prompt` with `pieces` pieces of its material, half from the start and half from the end, each cut to
+    `most` characters; of the others only their lengths remain."""
     out, done = [], 0
     first, last = (pieces + 1) // 2, len(prompt.material) - pieces // 2
     for n, (start, end) in enumerate(prompt.material):
@@ -113,8 +113,8 @@ def _cut_prompt(prompt: Prompt, most: int, pieces: int) -> Prompt:
 
 
 def _turn_texts(turn: Turn) -> list[str]:
-    asked = (text for call in turn.calls for text in (call.name, _json(call.arguments)))
-    return [turn.text, *asked, *turn.results]
+    calls = (text for call in turn.calls for text in (call.name, _json(call.arguments)))
+    return [turn.text, *calls, *turn.results]
 
 
 def _json(document: Any) -> str:

@@ -1,4 +1,4 @@
-"""How much one round of challenges repeats the last: word overlap, never meaning."""
+"""How much a round of challenges repeats the one before, by the words in common; meaning is not compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .regex import regex
 __all__ = ["jaccard", "overlap"]
 
 _MARKUP = regex(r"(?<=\])\([^()\s]*\)|<[^<>\s][^<>]*>|^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+", re.MULTILINE)
-"""Link targets, tags and list markers: everything of Markdown whose letters or digits are not words."""
+"""Link targets, tags and list markers: the parts of Markdown whose letters or digits are not words."""
 
 _WORD = regex(
     r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"  # Scripts without spaces: each character is a word.
@@ -22,19 +22,19 @@ _WORD = regex(
 
 
 def jaccard(a: str, b: str) -> float:
-    """Words in both over words in either, 0 to 1. Two texts without a word are alike: 1."""
+    """The words in both texts divided by the words in either, 0 to 1; 1 if neither text has a word."""
     return _similarity(_words(a), _words(b))
 
 
 def overlap(now: Sequence[str], before: Sequence[str]) -> float:
-    """The mean over `now` of the highest `jaccard` with any text of `before`; 0 when either is empty."""
+    """The mean over `now` of the highest `jaccard` with any text of `before`; 0 if either is empty."""
     if not now or not before:
         return 0.0
     earlier = [_words(text) for text in before]
     return sum(max(_similarity(words, other) for other in earlier) for words in map(_words, now)) / len(now)
 
 
-@functools.lru_cache(maxsize=64)  # this round's texts are the next one's earlier ones
+@functools.lru_cache(maxsize=64)  # the texts of this round are `before` in the next
 def _words(text: str) -> frozenset[str]:
     plain = _MARKUP.sub(" ", unicodedata.normalize("NFKC", text)).replace("\u2019", "'")
     return frozenset(_WORD.findall(plain.casefold()))

@@ -14,8 +14,8 @@ V = TypeVar("V")
 class LRU(Generic[K, V]):
     """At most `size` entries; a new one evicts the least recently used.
 
-    make: the value of a key that has none yet; without it, reading such a key raises `KeyError`.
-    keep: entries that are evicted only when every other entry is kept too.
+    make: returns the value of a missing key; without it, reading a missing key raises `KeyError`.
+    keep: whether an entry is protected; protected entries are evicted only if all entries are.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class LRU(Generic[K, V]):
         self._entries[key] = value
 
     def get(self, key: K) -> V | None:
-        """The value of `key`, or None; nothing is made."""
+        """The value of `key`, or None; a missing value is not made."""
         return self[key] if key in self._entries else None
 
     def __contains__(self, key: object) -> bool:

@@ -1,4 +1,4 @@
-"""What is known of models: seats, tokens and prices. Knows no catalogue and no provider."""
+"""Seats, token usage and prices. Does not know the catalogue or any provider."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 __all__ = ["MOST", "NUSD", "Price", "Seat", "Usage", "cheapest", "strengths", "strongest"]
 
 NUSD = 1_000_000_000
-"""Ledgers count whole nano-USD, so that sums are exact in every process; 1 USD = 10^9 nUSD."""
+"""Nano-USD per USD. Ledgers count whole nano-USD, so that sums are exact in every process."""
 MOST = 1e9
-"""The largest cap in USD: as nano-USD it fits the 64 bits of a database, with room for what is added to it.
-No wait in seconds is longer either."""
+"""The largest cap in USD: in nano-USD it fits the 64 bits of a database, with room for additions. Also the
+longest wait in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call; cached ones are part of `input_tokens`, reasoning ones of `output_tokens`."""
+    """The tokens of one call. `input_tokens` includes cached tokens, `output_tokens` reasoning tokens."""
 
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -37,7 +37,7 @@ class Usage:
 class Price:
     """USD per million tokens on a date (`as_of`, ISO 8601).
 
-    Where `cached` or `reasoning` is None, such tokens cost what other input or output costs.
+    If `cached` or `reasoning` is None, such tokens cost as much as other input or output.
     """
 
     input: float
@@ -48,7 +48,7 @@ class Price:
     source: str = ""
 
     def cost(self, usage: Usage) -> int:
-        """What the call cost, in nUSD, rounded up."""
+        """The cost of the call in nano-USD, rounded up."""
         cached = self.input if self.cached is None else self.cached
         reasoning = self.output if self.reasoning is None else self.reasoning
         micro_usd = (
@@ -57,27 +57,27 @@ class Price:
             + (usage.output_tokens - usage.reasoning_tokens) * self.output
             + usage.reasoning_tokens * reasoning
         )
-        # Binary fractions of prices such as 0.1 leave dust in the last digits; it must not round up.
+        # Prices such as 0.1 are not exact in binary; the error in the last digits must not round up.
         return math.ceil(round(micro_usd * 1000, 3))
 
     def ceiling(self, input_tokens: int, output_tokens: int) -> int:
-        """The most that a call of this size can cost, in nUSD: nothing cached, the dearer output rate."""
-        dear_in = max(self.input, self.cached or 0.0)
-        dear_out = max(self.output, self.reasoning or 0.0)
-        return Price(dear_in, dear_out).cost(Usage(input_tokens, 0, output_tokens, 0))
+        """The most that a call of this size can cost, in nano-USD: all tokens at the higher rate."""
+        input_rate = max(self.input, self.cached or 0.0)
+        output_rate = max(self.output, self.reasoning or 0.0)
+        return Price(input_rate, output_rate).cost(Usage(input_tokens, 0, output_tokens, 0))
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
     """One place on the panel, as a protocol sees it.
 
-    label: what other seats see ("Participant B").
-    model: the reference "provider:model"; never put into a prompt.
-    price: None when unknown. parameters: billions, None when unknown.
-    proposer_eligible: False for models that search the web by themselves.
-    short_prompts: the model answers better to a prompt's short variant.
-    context, max_output: tokens; None when unknown.
-    weight: what its vote counts, learned from judged runs; None where nothing was learned.
+    label: the name that other seats see ("Participant B").
+    model: the reference "provider:model"; never part of a prompt.
+    price: None if unknown. parameters: in billions, None if unknown.
+    proposer_eligible: False for models that always search the web.
+    short_prompts: whether the model answers better to the short variant of a prompt.
+    context, max_output: in tokens; None if unknown.
+    weight: the weight of its vote, learned from outcomes; None if nothing was learned.
     """
 
     label: str
@@ -103,10 +103,7 @@ class Seat:
 
 
 def strongest(seats: tuple[Seat, ...]) -> tuple[Seat, ...]:
-    """Seats by strength: what their votes are known to be worth, where that is known; then proxies for it.
-
-    Those are the output price, then the parameters, then the order given.
-    """
+    """The seats, strongest first: by learned weight, then output price, then parameters, then their order."""
     return tuple(
         sorted(
             seats,
@@ -116,19 +113,20 @@ def strongest(seats: tuple[Seat, ...]) -> tuple[Seat, ...]:
 
 
 def cheapest(seats: tuple[Seat, ...]) -> tuple[Seat, ...]:
-    """Seats by input price, unknown prices last, then the order given."""
+    """The seats, lowest input price first, unknown prices last, then in their order."""
     return tuple(sorted(seats, key=lambda s: s.price.input if s.price else math.inf))
 
 
 def strengths(seats: Sequence[Seat]) -> dict[str, float]:
-    """label -> weight, together 1: what votes are worth, where that is known of all, or else proxies for it.
+    """label -> vote weight; the weights sum to 1.
 
-    Those are ln(1 + output price), then ln(1 + parameters), then all the same.
+    Learned weights if every seat has one; else ln(1 + output price) if all prices are known and positive;
+    else ln(1 + parameters) if all are known; else equal weights.
     """
-    worth = [seat.weight for seat in seats if seat.weight is not None]
-    if len(worth) < len(seats) or not any(worth):
+    weights = [seat.weight for seat in seats if seat.weight is not None]
+    if len(weights) < len(seats) or not any(weights):
         prices = [seat.price.output if seat.price else 0.0 for seat in seats]
         sizes = [seat.parameters or 0.0 for seat in seats]
         known = next((xs for xs in (prices, sizes) if all(x > 0 for x in xs)), [1.0] * len(seats))
-        worth = [math.log1p(x) for x in known]
-    return {seat.label: one / sum(worth) for seat, one in zip(seats, worth, strict=True)}
+        weights = [math.log1p(x) for x in known]
+    return {seat.label: weight / sum(weights) for seat, weight in zip(seats, weights, strict=True)}

@@ -1,4 +1,4 @@
-"""The phases of a protocol: one table of guarded transitions, and the diagram drawn from it."""
+"""The phases of a protocol: a table of guarded transitions, and its diagram."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _always(_: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """`source` -> `target`, allowed when `guard` holds of the facts; `requires` says so in words."""
+    """The transition `source` -> `target`, allowed if `guard(facts)` holds. requires: the guard in words."""
 
     source: str
     target: str
@@ -31,13 +31,13 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """A protocol's transitions, from `idle`. Any phase that is not terminal may also fail."""
+    """The transitions of a protocol, which starts at `idle`. Any phase that is not terminal may also fail."""
 
     transitions: tuple[Transition, ...]
     terminal: tuple[str, ...] = ("complete", "failed")
 
     def check(self, source: str, target: str, facts: Mapping[str, Any]) -> None:
-        """Raise `IllegalPhase`, saying which condition is missing, unless the table allows the step."""
+        """Raise `IllegalPhase`, with the missing condition, unless the table allows the transition."""
         if source in self.terminal:
             raise IllegalPhase(f"{source} is terminal; {target} cannot follow it")
         if target == "failed":

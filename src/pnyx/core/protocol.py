@@ -1,4 +1,4 @@
-"""A protocol as the registry knows it: its script, its options, and what others need to know of it."""
+"""The description of a protocol: its script, its options, and what other modules read of it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Script: TypeAlias = Callable[[Brief, Panel], Coroutine[Step[Any], Any, Decision]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One setting of a protocol: `[protocol] key = …`, `--option KEY=VALUE`. Bounds are inclusive.
+    """One option of a protocol: `[protocol] key = …`, `--option KEY=VALUE`. Bounds are inclusive.
 
-    choices: the values it may have; a function where they are known only once everything is loaded, such as
-    the names of the installed protocols.
+    choices: the allowed values, or a function that returns them if they are known only after everything is
+    loaded, such as the names of the installed protocols. Empty allows any value of the type.
     """
 
     default: Any
@@ -33,11 +33,15 @@ class Option:
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """The values it may have; none where any value of its type is allowed."""
+        """The allowed values; empty if any value of the type is allowed."""
         return self.choices() if callable(self.choices) else self.choices
 
     def check(self, name: str, value: Any) -> Any:
-        """`value` as the type of the default, from TOML or from text. Raises `UsageError`."""
+        """Return `value` (from TOML or text) in the type of the default.
+
+        Raises `UsageError` if it has another type, is not a choice, or is out of bounds. name: the option's,
+        for the message.
+        """
         kind: type = str if self.default is None else type(self.default)
         try:
             if kind is bool:
@@ -68,26 +72,28 @@ _KINDS: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the calls of a run are reckoned from.
+    """What the number of calls of a run depends on.
 
-    given: answers that exist already. inner: (least, most) calls of another protocol on the same seats.
+    responses: how many answers the request supplies. inner: protocol name -> (least, most) calls of that
+    protocol on the same seats.
     """
 
     seats: tuple[Seat, ...]
     options: Mapping[str, Any]
-    given: int
+    responses: int
     inner: Callable[[str], tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """A protocol as the registry knows it; found by entry point in the group `pnyx.protocols`.
+    """A protocol in the registry. Packages add one by an entry point in the group `pnyx.protocols`.
 
-    quorum: live seats it needs; quorum_given: when the answers are given, None where it takes none.
-    calls: the least and the most calls when no seat fails, the most with all that `ask_verdict` may ask
-    again. presets: options that `--quick` and
-    `--deep` stand for. composable: whether another protocol may have it answer a part of a question.
-    nouns: phase -> what a seat contributes in it, as views call it, where the phase has another name.
+    quorum: live seats it needs. quorum_given: the same if the request supplies the answers; None if the
+    protocol accepts none.
+    calls: the least and the most calls if no seat fails; the most includes every repair by `ask_verdict`.
+    presets: the options that `--quick` and `--deep` set.
+    composable: whether another protocol may run it on a part of a question.
+    nouns: phase -> the word by which views call a seat's contribution, if it differs from the phase.
     closing: phases that come once, after all rounds.
     """
 
@@ -105,20 +111,23 @@ class Protocol:
     closing: tuple[str, ...] = ()
 
     def noun(self, phase: str) -> str:
-        """What a seat contributes in `phase`."""
+        """The word for a seat's contribution in `phase`."""
         return self.nouns.get(phase, phase)
 
-    def known(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of the given options that are this protocol's."""
-        return {name: value for name, value in given.items() if name in self.options}
+    def select_options(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The entries of `values` that are options of this protocol."""
+        return {name: value for name, value in values.items() if name in self.options}
 
-    def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Every option with its value: `given` where set, else the default. Raises `UsageError`."""
-        for name in given:
+    def resolve_options(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Every option with its value: from `values` if set, else the default.
+
+        Raises `UsageError` for an unknown option or a value that `Option.check` rejects.
+        """
+        for name in values:
             if name not in self.options:
                 known = ", ".join(sorted(self.options)) or "none"
                 raise UsageError(f"{self.name} has no option {name!r}; it has: {known}")
         return {
-            name: option.check(f"{self.name}.{name}", given[name]) if name in given else option.default
+            name: option.check(f"{self.name}.{name}", values[name]) if name in values else option.default
             for name, option in self.options.items()
         }

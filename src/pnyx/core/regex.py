@@ -1,6 +1,6 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled on first use.
 
-Most texts need few of pnyx's, and compiling them all was a tenth of a second of every start.
+Most texts need few of them, and compiling all of them took a tenth of a second at every start.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from typing import Any, AnyStr, cast
 
 __all__ = ["regex"]
 
-_OFFERED = tuple(name for name in dir(re.Pattern) if not name.startswith("_"))
+_ATTRIBUTES = tuple(name for name in dir(re.Pattern) if not name.startswith("_"))
 
 
 def regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """`re.compile`, later: what is wrong with `pattern` is told by its first use."""
-    return cast("re.Pattern[AnyStr]", _Later(pattern, flags))
+    """`re.compile(pattern, flags)`, deferred to the first use, which raises `re.error` if it is invalid."""
+    return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
 
 
-class _Later:
+class _LazyPattern:
     def __init__(self, pattern: str | bytes, flags: int) -> None:
         self._arguments = (pattern, flags)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _OFFERED:
+        if name not in _ATTRIBUTES:
             raise AttributeError(name)
         compiled: re.Pattern[Any] = re.compile(*self._arguments)
-        # From now on these are found without coming here, as fast as on the pattern itself.
-        self.__dict__.update({offered: getattr(compiled, offered) for offered in _OFFERED})
+        # Later look-ups find these in __dict__ without __getattr__, as fast as on the pattern itself.
+        self.__dict__.update({attribute: getattr(compiled, attribute) for attribute in _ATTRIBUTES})
         return self.__dict__[name]

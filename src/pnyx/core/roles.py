@@ -1,4 +1,4 @@
-"""Parts that seats play: `--roles NAME` gives every seat one."""
+"""The roles of seats: `--roles NAME` assigns one to every seat."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ NAMES = tuple(_CASTS)
 
 
 def assign(name: str, seats: Sized) -> tuple[str, ...]:
-    """A role's text for each of `seats`, in their order.
+    """The role text for each of `seats`, in order.
 
-    "diverse" is skeptic, advocate, pragmatist in turn; in "redteam" the first seat is the one advocate and
-    the rest are skeptics. Raises `UsageError` for another name.
+    "diverse" assigns skeptic, advocate and pragmatist in turn; "redteam" makes the first seat the only
+    advocate and the rest skeptics. Raises `UsageError` for another name.
     """
     if name not in _CASTS:
-        raise UsageError(f"no roles {name!r}; there are: {', '.join(NAMES)}")
+        raise UsageError(f"unknown roles {name!r}; choose one of: {', '.join(NAMES)}")
     return tuple(map(_CASTS[name], range(len(seats))))

@@ -1,8 +1,8 @@
-"""The one interface: a protocol is an `async def` that awaits only its panel.
+"""The steps of a protocol. A protocol is an `async def` that awaits only the steps of its panel.
 
-Awaiting anything here yields a `Step` to whoever drives the coroutine and returns the driver's
-answer. This side of the line knows no event loop, clock, randomness, network or storage, so a
-unit test can drive a protocol with `.send()` and a killed run resumes by replaying replies.
+Awaiting a step yields it to the driver of the coroutine and returns the driver's result. Protocols use no
+event loop, clock, randomness, network or storage, so a unit test can drive one with `.send()`, and a killed
+run resumes by replaying replies.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A JSON schema that a reply must satisfy; `json` is its text, so that it can be hashed."""
+    """A JSON schema that a reply must satisfy. json: its text, which is hashed."""
 
     name: str
     json: str
 
     @classmethod
     def of(cls, name: str, document: Mapping[str, Any]) -> Schema:
-        # Keys keep their order: models held to a schema write its fields in that order.
+        # Keys keep their order: models with structured output write the fields in that order.
         return cls(name, json.dumps(document, ensure_ascii=False))
 
     @property
@@ -61,7 +61,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[T]):
-    """Something a protocol wants done; awaiting it gives what the driver answers."""
+    """An instruction to the driver; awaiting it returns the driver's result."""
 
     def __await__(self) -> Generator[Step[T], T, T]:
         return (yield self)
@@ -72,10 +72,10 @@ Branch: TypeAlias = "Step[T] | Coroutine[Step[Any], Any, T]"
 
 @dataclass(frozen=True, slots=True)
 class Ask(Step["Reply"]):
-    """Ask one seat. Raises `SeatAbsent` when it cannot answer, refuses, or says nothing.
+    """Ask one seat. Raises `SeatAbsent` if it cannot answer, refuses, or returns an empty reply.
 
-    tools: names of tools it may call; `Reply.calls` holds what it wants. turns: what it asked of
-    tools so far, and got.
+    tools: names of the tools that it may call; its calls are in `Reply.calls`. turns: its earlier tool calls
+    with their results.
     """
 
     seat: Seat
@@ -86,7 +86,7 @@ class Ask(Step["Reply"]):
 
     @property
     def fingerprint(self) -> str:
-        """sha256 over all that decides what is asked of whom: equal fingerprints are the same call."""
+        """The SHA-256 of the seat, the prompt and the options: equal fingerprints are the same call."""
         parts = (
             "ask",
             self.seat.label,
@@ -103,7 +103,7 @@ class Ask(Step["Reply"]):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a seat said. data: the JSON object in it, where the ask had a schema. calls: tools it wants."""
+    """A seat's reply. data: its JSON object if the ask has a schema. calls: the tool calls it requests."""
 
     ask: Ask
     text: str
@@ -118,7 +118,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """Recorded silence: why a seat gave no reply. Never counted as support."""
+    """A seat without a reply, and the reason. Never counted as support."""
 
     seat: Seat
     reason: str
@@ -126,10 +126,10 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class All(Step[list[T]]):
-    """Run branches (steps or child scripts) in parallel; absentees are dropped, order is kept.
+    """Run branches (steps or child scripts) in parallel. Returns the results in order, without absent seats.
 
-    enough: whether these results make the outcome certain, so that stragglers, given as long again,
-    count as absent. Raises `NoQuorum` when fewer than `quorum` branches gave a result.
+    enough: whether the results so far make the outcome certain; the other branches then get as much time
+    again and count as absent after it. Raises `NoQuorum` if fewer than `quorum` branches return a result.
     """
 
     branches: tuple[Branch[T], ...]
@@ -139,9 +139,10 @@ class All(Step[list[T]]):
 
 @dataclass(frozen=True, slots=True)
 class Graph(Step[dict[str, T]]):
-    """label -> (needs, script): a node starts as soon as its own needs are done, given their results.
+    """Run scripts that need each other's results. Returns label -> result.
 
-    A node whose script fails is left out of the result, and so are the nodes that need it.
+    nodes: label -> (needs, script). A node starts as soon as its needs are done, with their results. A node
+    whose script fails is left out of the result, and so are the nodes that need it.
     """
 
     nodes: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, T]], Branch[T]]]]
@@ -150,7 +151,7 @@ class Graph(Step[dict[str, T]]):
 
 @dataclass(frozen=True, slots=True)
 class Use(Step[ToolResult]):
-    """Run a tool for a seat, or for all (None). What goes wrong is in the result, to be read."""
+    """Run a tool for a seat, or for the panel (None). An error is part of the result and is not raised."""
 
     seat: Seat | None
     tool: str
@@ -164,7 +165,7 @@ class Use(Step[ToolResult]):
 
 @dataclass(frozen=True, slots=True)
 class Tally(Step[None]):
-    """Put a count of votes into the record. tally: label or answer -> votes or points."""
+    """Record a count of votes. tally: label or answer -> votes or points."""
 
     rule: str
     tally: Mapping[str, float]
@@ -182,9 +183,9 @@ class Run(Step[Decision]):
 
 @dataclass(frozen=True, slots=True)
 class Enter(Step[None]):
-    """Enter a phase. The guard table of the protocol is asked with `facts`; a refusal is `IllegalPhase`.
+    """Enter a phase. Raises `IllegalPhase` unless the protocol's transitions allow it with these `facts`.
 
-    answer: the best answer so far, shown while the run goes on and kept if it stops here.
+    answer: the best answer so far, which is shown during the run and returned if the run stops here.
     """
 
     phase: str
@@ -195,12 +196,13 @@ class Enter(Step[None]):
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The seats, in the order given, and all that a protocol may await.
+    """The seats in the order of the request, and every step that a protocol may await.
 
-    seed: the run's seed, the only source of order. salt: the run's secret, from which fence nonces
-    come. frame: makes what a seat's role adds to the end of its prompts. tools: offered to seats in
-    phases that allow them. tool_turns: of the model, at most, for one such call; the last has no tools.
-    authors: the models that given answers are of; what they are called is masked as the seats' names are.
+    seed: the run's seed, which determines every order. salt: the run's secret, from which fence nonces are
+    derived. frame: the draft that a seat's role adds to the end of its prompts. tools: the tools that seats
+    may call in phases that allow them. tool_turns: the most turns of a model in one such call; the last turn
+    has no tools. authors: the models that wrote the answers in the request; their names are masked like the
+    seats' names.
     """
 
     seats: tuple[Seat, ...]
@@ -220,20 +222,23 @@ class Panel:
         return cheapest(self.seats)[0]
 
     def shuffle(self, items: Sequence[T], *reader: object) -> list[T]:
-        """`items` in an order fixed by the seed and by who reads them: the same on every replay."""
+        """`items` in an order that depends only on the seed and on `reader`: the same on every replay."""
         out = list(items)
         random.Random("/".join(map(str, (self.seed, *reader)))).shuffle(out)
         return out
 
     def ask(self, seat: Seat, draft: Draft, schema: Schema | None = None) -> Ask:
-        """The ask of a seat, in the variant and with the role that are the seat's."""
+        """The step that asks `seat`, with the prompt variant and the role of the seat."""
         if seat.role and self.frame is not None:
             draft = Draft("", "", (draft, "\n", self.frame(seat.role)))
         names = (*(s.model for s in self.seats), *self.authors)
         return Ask(seat, draft.render(salt=self.salt, short=seat.short_prompts, names=names), schema)
 
     async def work(self, seat: Seat, draft: Draft) -> Reply:
-        """Ask with the panel's tools in hand; in its last turn, the seat answers with what it has."""
+        """Ask a seat that may call the panel's tools; in its last turn it must answer without them.
+
+        Raises `SeatAbsent` as `Ask` does, and if the last turn only calls tools.
+        """
         ask = replace(self.ask(seat, draft), tools=self.tools)
         for _ in range(self.tool_turns - 1 if self.tools else 0):
             reply = await ask
@@ -247,7 +252,9 @@ class Panel:
             ask = replace(ask, turns=(*ask.turns, Turn(reply.text, reply.calls, shown)))
         reply = await replace(ask, tools=())
         if reply.calls and not reply.text.strip():
-            raise SeatAbsent(f"{seat.label} asked for tools where there were none, and said nothing")
+            raise SeatAbsent(
+                f"{seat.label} called tools in its last turn, which has none, and gave no answer"
+            )
         return reply
 
     def all(
@@ -271,7 +278,7 @@ class Panel:
     def enter(self, phase: str, round: int = 1, answer: str | None = None, **facts: Any) -> Enter:
         return Enter(phase, round, answer, facts)
 
-    def tell(self, rule: str, tally: Mapping[str, float], winner: str | None = None, **detail: Any) -> Tally:
+    def tally(self, rule: str, tally: Mapping[str, float], winner: str | None = None, **detail: Any) -> Tally:
         return Tally(rule, tally, winner, detail)
 
     async def first(
@@ -281,16 +288,16 @@ class Panel:
         tools: bool = False,
         whole: bool = False,
     ) -> Reply:
-        """The reply of the first of `seats` that answers; raises the last `SeatAbsent` when none does.
+        """The reply of the first of `seats` that answers. Raises the last `SeatAbsent` if none does.
 
-        draft: the same for all, or made for each seat. whole: ask on past a reply that was cut off; it is
-        returned only when no later one is whole, with `truncated` set.
+        draft: the same for all, or a function that makes one for a seat. whole: ask the next seat if a reply
+        is cut off; a cut-off reply (`truncated`) is returned only if no later one is complete.
         """
-        absent, cut = SeatAbsent("no seat was there to ask"), None
+        absent, cut = SeatAbsent("there is no seat to ask"), None
         for seat in seats:
-            words = draft if isinstance(draft, Draft) else draft(seat)
+            prompt = draft if isinstance(draft, Draft) else draft(seat)
             try:
-                reply = await (self.work(seat, words) if tools else self.ask(seat, words))
+                reply = await (self.work(seat, prompt) if tools else self.ask(seat, prompt))
             except SeatAbsent as exc:
                 absent = exc
                 continue

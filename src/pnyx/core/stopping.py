@@ -1,7 +1,7 @@
-"""When further answers would hardly change which one leads.
+"""When further answers are unlikely to change which answer leads.
 
-For samples of models that nothing is known of: Aggarwal et al. 2023, "Let's Sample Step by Step", with the
-Beta approximation for two answers. For votes of known weight, in log-odds: their posterior.
+For samples of models without learned weights: Aggarwal et al. 2023, "Let's Sample Step by Step", with the
+Beta approximation for two answers. For votes with weights, in log-odds: their posterior.
 """
 
 from __future__ import annotations
@@ -10,56 +10,56 @@ from collections.abc import Collection, Mapping
 from math import comb, exp, fsum, inf
 
 __all__ = [
-    "ASK_ALL",
-    "AT_LEAST",
-    "ENOUGH",
-    "OPEN",
+    "FULL_POLL_EVERY",
+    "MIN_ANSWERS",
+    "OPEN_OPTIONS",
+    "STOP_POSTERIOR",
     "STRONGEST_FIRST",
+    "is_settled",
     "lead_probability",
+    "pending_weights",
     "posterior",
-    "settled",
     "votes_to_stop",
-    "worth",
 ]
 
-ENOUGH = 0.95
-"""Posterior of the leading answer, from which on asking further is not worth it."""
-AT_LEAST = 2
-"""Models whose answers are counted before anything is settled: one alone has nobody to contradict it."""
-ASK_ALL = 8
-"""One vote in so many hears everybody, settled or not: of the others nobody can tell how often those are
-right who are asked only where the strongest differ."""
+STOP_POSTERIOR = 0.95
+"""The posterior of the leading answer from which on no further model is asked."""
+MIN_ANSWERS = 2
+"""The least number of models that answer before a vote can be settled: one model has no contradiction."""
+FULL_POLL_EVERY = 8
+"""One vote in this many asks every seat, settled or not. Without it, the weaker models would be asked only
+where the strongest disagree, which does not show how often they are right."""
 STRONGEST_FIRST = "strongest first"
-"""How the name of a confidence ends whose votes were asked for in that order, until they were settled."""
-OPEN = 4.0
-"""Options that an open question is taken to have. Two wrong answers to GSM8K agree with probability 0.38
-(38 recorded models, none of them in the panels reported in design/reliability.md): as if there were
-2.6 wrong ones to choose from."""
+"""The suffix of a confidence's name if seats were asked in this order until the vote was settled."""
+OPEN_OPTIONS = 4.0
+"""The number of options that an open question is assumed to have. Two wrong answers to GSM8K agree with
+probability 0.38 (38 recorded models, none of them in the panels reported in design/reliability.md), as if
+there were 2.6 wrong options."""
 
 
 def lead_probability(first: int, second: int) -> float:
-    """1 - I_0.5(first + 1, second + 1): that an answer with `first` votes beats one with `second`, in [0, 1].
+    """The probability that an answer with `first` votes beats one with `second`.
 
-    Starting from no preference, Beta(1, 1), the votes on the two make it Beta(first + 1, second + 1). For
-    whole numbers the incomplete beta function is the tail of a binomial distribution, which is exact.
+    It is 1 - I_0.5(first + 1, second + 1), with I the regularized incomplete beta function. The prior is
+    Beta(1, 1), so the posterior is Beta(first + 1, second + 1). For whole numbers the incomplete beta
+    function is the tail of a binomial distribution, which is computed exactly.
     """
     tosses = first + second + 1
     return sum(comb(tosses, heads) for heads in range(first + 1)) / (1 << tosses)
 
 
 def votes_to_stop(first: int, second: int) -> int:
-    """The fewest further votes after which asking may stop: all of them for the leader; 0 when it may now."""
-    more = 0
-    while lead_probability(first + more, second) < ENOUGH:
-        more += 1
-    return more
+    """The fewest further votes, all for the leader, after which sampling may stop; 0 if it may stop now."""
+    further = 0
+    while lead_probability(first + further, second) < STOP_POSTERIOR:
+        further += 1
+    return further
 
 
-def posterior(scores: Mapping[str, float], options: float = OPEN) -> dict[str, float]:
-    """The probability of each answer; what is missing to 1 is that of the options that nobody gave.
+def posterior(scores: Mapping[str, float], options: float = OPEN_OPTIONS) -> dict[str, float]:
+    """The probability of each answer; the rest to 1 belongs to the options that no model answered.
 
-    scores: answer -> sum of the log-odds of those who gave it, in nats. options: answers there are to
-    choose from.
+    scores: answer -> sum of its voters' log-odds, in nats. options: how many answers are possible.
     """
     top = max(scores.values(), default=0.0)
     odds = {answer: exp(score - top) for answer, score in scores.items()}
@@ -67,33 +67,35 @@ def posterior(scores: Mapping[str, float], options: float = OPEN) -> dict[str, f
     return {answer: o / whole for answer, o in odds.items()}
 
 
-def worth(heard: Collection[float], waiting: Collection[float]) -> list[float]:
-    """What the votes of those who wait count beside those heard, both by weight.
+def pending_weights(answered: Collection[float], pending: Collection[float]) -> list[float]:
+    """What each pending vote would count beside the answered ones. Both arguments are weights.
 
-    Where no vote heard has weight each counts one (`core.tally.by_seat`), and so would those to come; but one
-    of them that has weight would decide alone: infinity.
+    If no answered vote has weight, each counts one (`core.tally.by_seat`), and so do pending votes without
+    weight; a pending vote with weight would decide alone, so it counts infinity.
     """
-    if any(heard):
-        return list(waiting)
-    return [inf if weight else 1.0 for weight in waiting]
+    if any(answered):
+        return list(pending)
+    return [inf if weight else 1.0 for weight in pending]
 
 
-def settled(
+def is_settled(
     scores: Mapping[str, float],
-    heard: int,
-    waiting: Collection[float],
-    options: float = OPEN,
-    apart: Mapping[str, float] | None = None,
+    answered: int,
+    pending: Collection[float],
+    options: float = OPEN_OPTIONS,
+    by_model: Mapping[str, float] | None = None,
 ) -> bool:
-    """Whether those who wait need not be asked, when the strongest are asked first.
+    """Whether the pending models need not be asked, if the strongest are asked first.
 
-    heard: how many models gave an answer that counts. waiting: what the votes of those who were not asked
-    are `worth`. apart: `scores` with each model's weight counted once, where some hold several seats: a model
-    that repeats itself is no further evidence. True with nobody waiting; else after `AT_LEAST`, when those
-    who wait could not outvote the leader together, or its posterior is `ENOUGH`.
+    scores: answer -> votes. answered: the number of models with an answer that counts. pending: the
+    `pending_weights` of the others. by_model: `scores` with each model's weight counted once, if a model
+    holds several seats: a model that repeats itself is no further evidence.
+
+    True if no model is pending; else, from `MIN_ANSWERS` on, if all pending votes together could not outvote
+    the leader, or if its posterior reaches `STOP_POSTERIOR`.
     """
-    if not waiting or heard < AT_LEAST or inf in waiting:
-        return not waiting
+    if not pending or answered < MIN_ANSWERS or inf in pending:
+        return not pending
     first, second, *_ = [*sorted(scores.values(), reverse=True), 0.0, 0.0]
-    believed = posterior(scores if apart is None else apart, options)
-    return first - second > fsum(waiting) or max(believed.values(), default=0.0) >= ENOUGH
+    probabilities = posterior(scores if by_model is None else by_model, options)
+    return first - second > fsum(pending) or max(probabilities.values(), default=0.0) >= STOP_POSTERIOR

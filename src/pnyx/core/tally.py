@@ -1,7 +1,7 @@
-"""Counting votes: plurality, weighted plurality, Borda, and how ties are broken.
+"""Vote counts: plurality, weighted plurality, Borda, and how ties are broken.
 
-Candidates are labels. A vote that is None is an abstention: nobody's support. Sums are exact, so no
-result depends on the order in which votes arrive, and weights that are equal on paper tie.
+Candidates are labels. A vote that is None is an abstention and supports no candidate. Sums are exact, so no
+result depends on the order of votes, and equal decimal weights tie.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["VoteCount", "borda", "break_tie", "by_seat", "majority_of", "plurali
 
 @dataclass(frozen=True, slots=True)
 class VoteCount:
-    """What the votes came to.
+    """The result of a vote.
 
-    counts: label -> support, most first. leaders: the labels with the most, in the order of their names.
-    margin: the leader's support less the runner-up's, 0 on a tie. share: each leader's part of the whole.
+    counts: label -> support, highest first. leaders: the labels with the most support, in alphabetical order.
+    margin: the leader's support minus the runner-up's, 0 on a tie. share: each leader's share of the whole.
     """
 
     counts: Mapping[str, float]
@@ -31,14 +31,14 @@ class VoteCount:
 
     @property
     def winner(self) -> str | None:
-        """The only leader; None on a tie, and when nobody voted."""
+        """The only leader; None on a tie and without votes."""
         return self.leaders[0] if len(self.leaders) == 1 else None
 
 
 def plurality(votes: Sequence[str | None], *, live: int | None = None) -> VoteCount:
-    """One vote each. `share` is of the votes cast, or of `live` seats where that is given.
+    """The count with one vote per seat. `share` is of the votes cast, or of `live` seats if set.
 
-    Raises `ValueError` when there are more votes than `live`.
+    Raises `ValueError` if there are more votes than `live`.
     """
     return _tally(((vote, Fraction(1)) for vote in votes), live)
 
@@ -46,10 +46,10 @@ def plurality(votes: Sequence[str | None], *, live: int | None = None) -> VoteCo
 def weighted(
     votes: Sequence[str | None], weights: Sequence[float], *, live: float | None = None
 ) -> VoteCount:
-    """Votes that count as much as their weights. `share` is of the weight cast, or of `live` where given.
+    """The count with weighted votes. `share` is of the weight cast, or of `live` if set.
 
-    Raises `ValueError` when there is not one weight a vote, when one is negative or not finite, or when
-    more than `live` was cast.
+    Raises `ValueError` if there is not exactly one weight per vote, if a weight is negative or not finite, or
+    if more than `live` is cast.
     """
     if bad := [w for w in weights if not (math.isfinite(w) and w >= 0)]:
         raise ValueError(f"a weight must be a number from 0 up, not {bad[0]!r}")
@@ -57,28 +57,28 @@ def weighted(
 
 
 def by_seat(votes: Sequence[str | None], seats: Sequence[Seat]) -> VoteCount:
-    """Votes that count what their seats' are known to be worth; else one each.
+    """The count with votes weighted by `Seat.weight`; one each if a weight is unknown.
 
-    Where one's worth is not known, and where nobody who voted is worth anything, each counts one: weights are
-    comparable with each other only, and a silent winner leaves no vacuum.
+    Weights compare only with each other, so one unknown weight makes all count one. The same holds if no
+    voter has weight: without it, such a vote would have no winner.
     """
-    worth = [seat.weight for seat in seats if seat.weight is not None]
-    known = len(worth) == len(seats)
-    if not (known and any(w for w, vote in zip(worth, votes, strict=True) if vote is not None)):
-        worth = [1.0] * len(votes)
-    return weighted(votes, worth)
+    weights = [seat.weight for seat in seats if seat.weight is not None]
+    known = len(weights) == len(seats)
+    if not (known and any(w for w, vote in zip(weights, votes, strict=True) if vote is not None)):
+        weights = [1.0] * len(votes)
+    return weighted(votes, weights)
 
 
 def majority_of(live: int) -> int:
-    """The fewest of `live` seats that are more than half of them."""
+    """The least number of seats that is more than half of `live`."""
     return live // 2 + 1
 
 
 def borda(rankings: Sequence[Sequence[str]], candidates: Sequence[str]) -> dict[str, float]:
-    """Borda points of each candidate, in the order given: of n, the k-th place earns n - k.
+    """The Borda points of each candidate, in the order of `candidates`: place k of n earns n - k points.
 
-    Candidates that a ranking leaves out share the points it leaves: each gets their mean, so an empty
-    ranking favours nobody. Labels that are no candidate's, and a label's second place, are passed over.
+    The candidates that a ranking leaves out each get the mean of the remaining points, so an empty ranking
+    favours no one. Unknown labels and repeated labels in a ranking are ignored.
     """
     points = dict.fromkeys(candidates, 0.0)
     for ranking in rankings:
@@ -94,10 +94,10 @@ def borda(rankings: Sequence[Sequence[str]], candidates: Sequence[str]) -> dict[
 def break_tie(
     leaders: Sequence[str], by: Sequence[Mapping[str, float]] = (), order: Sequence[str] = ()
 ) -> str:
-    """The one of `leaders` with the most by the first of `by` that tells them apart, else first in `order`.
+    """The one of `leaders` with the most points in `by`, mapping by mapping, else the first in `order`.
 
-    A label that a mapping lacks has less there than any other. Raises `ValueError` when `leaders` is
-    empty, or when `order` is needed and holds none of those still tied.
+    A label that is missing from a mapping ranks below all others there. Raises `ValueError` if `leaders` is
+    empty, or if `order` is needed and holds none of the labels that are still tied.
     """
     tied = list(dict.fromkeys(leaders))
     for points in by:
@@ -106,7 +106,7 @@ def break_tie(
     if len(tied) != 1:
         tied = [label for label in order if label in tied]
     if not tied:
-        raise ValueError("there is nobody to choose from" if not leaders else "the order names no leader")
+        raise ValueError("leaders is empty" if not leaders else "order names none of the tied leaders")
     return tied[0]
 
 
@@ -130,5 +130,5 @@ def _tally(votes: Iterable[tuple[str | None, Fraction]], live: float | None) -> 
 
 
 def _exact(number: float) -> Fraction:
-    """The number as it is written: 0.1 is one tenth, not the binary fraction next to it."""
+    """The decimal value of `number`: 0.1 is one tenth, not the nearest binary fraction."""
     return Fraction(str(number))

@@ -1,4 +1,4 @@
-"""Tools as a conversation with a model sees them: what is offered, asked for, and came back."""
+"""Tools in a conversation with a model: their definitions, calls and results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ToolCall", "ToolResult", "ToolSpec", "Turn"]
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool the model may call; `parameters` is a JSON schema of its arguments."""
+    """A tool that the model may call. parameters: the JSON schema of its arguments."""
 
     name: str
     description: str
@@ -21,9 +21,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What the model asked of a tool. `arguments` is as the model wrote it, parsed when it was an object.
+    """A model's call of a tool. arguments: the JSON object that the model wrote, parsed.
 
-    Raises `ValueError` where they are no JSON of finite numbers: no record could hold them.
+    Raises `ValueError` if the arguments are not JSON with finite numbers, since the journal could not store
+    them.
     """
 
     id: str
@@ -34,12 +35,12 @@ class ToolCall:
         try:
             json.dumps(dict(self.arguments), allow_nan=False)
         except (TypeError, ValueError) as exc:
-            raise ValueError(f"the arguments that {self.name} is called with are not JSON: {exc}") from exc
+            raise ValueError(f"the arguments of the call to {self.name} are not JSON: {exc}") from exc
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gave, or why it gave nothing (`ok` False); untrusted text, cut at the tool's limit."""
+    """A tool's result, or its error (`ok` is False). text: untrusted, cut at the tool's limit."""
 
     text: str
     ok: bool = True
@@ -47,7 +48,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a model that asked for tools, with what came back for each call, fenced."""
+    """One turn of a model with tool calls. results: one fenced text for each call."""
 
     text: str
     calls: tuple[ToolCall, ...]

@@ -15,7 +15,6 @@ from collections.abc import (
 )
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from inspect import signature
 from types import UnionType
 from typing import Any
 
@@ -26,22 +25,22 @@ from ..config.schema import Settings, nearest
 from ..core.events import Event
 from ..core.text import Material
 from ..errors import UsageError
-from ..providers.adapter import Brought
+from ..providers.adapter import AnyProvider
 from ..providers.registry import Providers
 from ..run.handle import RunHandle
-from ..run.resolve import Amount, build, checked
+from ..run.request import OPTIONS, RunRequest
+from ..run.resolve import Amount, checked, resolve
 from ..run.responses import Response
 from ..run.result import Result
 from ..run.runner import Runner
-from ..run.spec import Spec
 from .open_settings import open_settings
 from .run_records import RunRecords
 from .service import RunService
 
 __all__ = ["aggregate", "ask", "ask_sync", "deliberate", "feedback", "open_runner", "resume", "stream"]
 
-REQUEST = frozenset(signature(build).parameters) - {"settings", "question"}
-"""What a run may be told by name; any other name is an option of its protocol."""
+KEYWORDS = {option.keyword: name for name, option in OPTIONS.items() if option.keyword is not None}
+"""Keyword argument -> option of `RunRequest`; any other keyword is an option of the protocol."""
 
 
 async def ask(
@@ -50,7 +49,7 @@ async def ask(
     panel: Sequence[str] = (),
     protocol: str | None = None,
     options: Mapping[str, Any] | None = None,
-    providers: Mapping[str, Brought] | None = None,
+    providers: Mapping[str, AnyProvider] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
     context: Sequence[Material | str] = (),
@@ -59,6 +58,7 @@ async def ask(
     cast: str | None = None,
     responses: Iterable[Response] = (),
     ground: bool = False,
+    rounds: int | None = None,
     tools: bool | None = None,
     budget_usd: float | None = None,
     deadline_s: float | None = None,
@@ -66,42 +66,22 @@ async def ask(
     allow_unknown_price: bool = False,
     **more: Any,
 ) -> Result:
-    """Put one question to a panel and return the decision with its record.
+    """Ask a panel one question, and return the decision with its record.
 
-    panel: model references, "provider:model" or "provider:model*N", or one; default: the configured ones.
-    options: those of the protocol; `rounds=2` says the same as `options={"rounds": 2}`, and counts where
-    both do. providers: objects of one's own by name, beside the configured ones; each needs no more than
-    `async def complete(self, call) -> str`, see `pnyx.Provider` for all it can do. settings: default is
-    what the command line would use. runner: one to share between calls, with its own settings and
-    providers; else one is opened and closed. context: what the panel should know, texts or `Material`.
-    preset: "quick" or "deep". cast: "diverse" or "redteam", a role for every seat. responses: answers that
-    exist already, for the protocols that take such. ground: search the web first. budget_usd in USD,
-    deadline_s in seconds, anew from each `resume`. allow_unknown_price: with a budget, also unknown prices.
+    docs/requests.md describes the options; what is left out comes from the settings. panel: one reference may
+    stand alone. options: of the protocol, which may also be keyword arguments of their own (`threshold=0.8`).
+    context: texts, or `Material` with a label. responses: of `Response`. providers: your own by name, beside
+    the configured ones; each needs only `async def complete(self, call) -> str`, see `pnyx.Provider`.
+    settings: default is what the command line uses. runner: one to share between calls, which has settings
+    and providers of its own; without it one is opened and closed.
 
-    A run that fails, pauses or is cancelled says so in `status` and `stop_reason`; what stops it from being
-    recorded, or makes no sense, raises `PnyxError`. To cancel `ask` interrupts the run, to be resumed.
+    A run that fails, pauses or is cancelled says so in `status` and `stop_reason`. Raises `PnyxError` for a
+    request that is wrong, or if the run cannot be recorded. Cancelling `ask` interrupts the run; it can be
+    resumed.
     """
-    async with _begun(
-        question,
-        panel=panel,
-        protocol=protocol,
-        options=options,
-        providers=providers,
-        settings=settings,
-        runner=runner,
-        context=context,
-        preset=preset,
-        roles=roles,
-        cast=cast,
-        responses=responses,
-        ground=ground,
-        tools=tools,
-        budget_usd=budget_usd,
-        deadline_s=deadline_s,
-        seed=seed,
-        allow_unknown_price=allow_unknown_price,
-        **more,
-    ) as handle:
+    request = dict(locals())  # every argument by its name
+    request |= request.pop("more")
+    async with _begun(**request) as handle:
         return await handle.result()
 
 
@@ -148,7 +128,7 @@ async def resume(
     budget_usd: float | None = None,
     deadline_s: float | None = None,
     fork: bool = False,
-    providers: Mapping[str, Brought] | None = None,
+    providers: Mapping[str, AnyProvider] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
 ) -> Result:
@@ -186,7 +166,7 @@ async def feedback(
 
 @asynccontextmanager
 async def open_runner(
-    settings: Settings | None = None, *, providers: Mapping[str, Brought] | None = None
+    settings: Settings | None = None, *, providers: Mapping[str, AnyProvider] | None = None
 ) -> AsyncIterator[Runner]:
     """What many runs share: settings, database, connections to hosts. For `runner=` of everything here.
 
@@ -210,7 +190,7 @@ def _held(name: str, value: object, kind: type | UnionType, need: str) -> None:
 @asynccontextmanager
 async def _opened(
     *,
-    providers: Mapping[str, Brought] | None = None,
+    providers: Mapping[str, AnyProvider] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
 ) -> AsyncIterator[RunService]:
@@ -229,14 +209,16 @@ async def _opened(
 async def _begun(
     question: str,
     *,
-    providers: Mapping[str, Brought] | None = None,
+    providers: Mapping[str, AnyProvider] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
     **request: Any,
 ) -> AsyncIterator[RunHandle]:
     """The run, by `runner` or one that is closed behind it; the request as in `ask`."""
     async with _opened(providers=providers, settings=settings, runner=runner) as chosen:
-        handle = await chosen.start(_spec(chosen.settings, question, **request))
+        options = request.pop("options", None)
+        asked = _request(chosen.settings, options, question=question, **request)
+        handle = await chosen.start(resolve(asked, chosen.settings))
         with _waited_for(handle):
             yield handle
 
@@ -251,24 +233,21 @@ def _waited_for(handle: RunHandle) -> Iterator[None]:
 
 
 @checked
-def _spec(
-    settings: SkipValidation[Settings],
-    question: str,
-    *,
-    protocol: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    **request: Any,
-) -> Spec:
-    """The run that is asked for. Raises `UsageError` for a name that is neither known nor an option."""
-    told = {name: value for name, value in request.items() if name in REQUEST}
-    own = {name: value for name, value in request.items() if name not in REQUEST}
-    page = protocols.get(protocol or settings.run.protocol)
-    for name in {**(options or {}), **own}:
-        if name not in page.options:
-            known = ", ".join(sorted(page.options)) or "none"
-            hint = nearest(name, (*page.options, *REQUEST) if name in own else page.options)
-            raise UsageError(f"{page.name} has no option {name!r}{hint}; it has: {known}")
-    return build(settings, question, protocol=page.name, options={**(options or {}), **own}, **told)
+def _request(
+    settings: SkipValidation[Settings], options: Mapping[str, Any] | None, **request: Any
+) -> RunRequest:
+    """The request of keyword arguments. Raises `UsageError` for an unknown name."""
+    values = {KEYWORDS[name]: value for name, value in request.items() if name in KEYWORDS}
+    own = {name: value for name, value in request.items() if name not in KEYWORDS}
+    protocol = values.get("protocol")
+    if protocol is None or isinstance(protocol, str):
+        known = protocols.get(protocol or settings.run.protocol)
+        for name in {**(options or {}), **own}:
+            if name not in known.options:
+                names = ", ".join(sorted(known.options)) or "none"
+                hint = nearest(name, (*known.options, *KEYWORDS) if name in own else known.options)
+                raise UsageError(f"{known.name} has no option {name!r}{hint}; it has: {names}")
+    return RunRequest(options={**(options or {}), **own}, **values)
 
 
 @checked

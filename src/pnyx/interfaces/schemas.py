@@ -1,14 +1,97 @@
-"""Shapes that HTTP and MCP share: results of runs, protocols, and how a run is resumed."""
+"""Shapes that HTTP, MCP and batch lines share: requests, results of runs, protocols."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, replace
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, create_model
 
-from ..run.request import Amount, Body
+from ..run.request import OPTIONS, Kind, RequestOption, RunRequest
+from .json_body import Amount, Body, Whole
 
-__all__ = ["Listed", "ProtocolBody", "Recalled", "ResultBody", "ResumeOptions"]
+__all__ = ["Listed", "ProtocolBody", "Recalled", "ResultBody", "ResumeOptions", "RunBody", "with_options"]
+
+B = TypeVar("B", bound="RunBody")
+MOST = 100
+"""Entries of a list or an object: a panel holds no more, and answers are compared with each other."""
+LONGEST = 1 << 20
+"""Characters of material beside the question."""
+DEFAULTS = {f.name: f.default for f in fields(RunRequest)}
+Scalar = str | int | float | bool | None
+_EMPTY: Mapping[Kind, Callable[[], Any]] = {
+    Kind.TEXTS: tuple,
+    Kind.TEXT_BY_NAME: dict,
+    Kind.VALUE_BY_NAME: dict,
+    Kind.RESPONSES: tuple,
+}
+
+
+def with_options(has: Callable[[RequestOption], bool]) -> Callable[[type[B]], type[B]]:
+    """Give a model a field for each option of `RunRequest` that the interface has."""
+
+    def build(model: type[B]) -> type[B]:
+        options = {name: option for name, option in OPTIONS.items() if has(option)}
+        added: dict[str, Any] = {name: _field(name, option) for name, option in options.items()}
+        return create_model(
+            model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__, **added
+        )
+
+    return build
+
+
+def _field(name: str, option: RequestOption) -> tuple[Any, Any]:
+    """The type of an option in JSON, strict, and its default and description."""
+    kind: Any
+    match option.kind:
+        case Kind.TEXT if option.choices:
+            kind = Literal[*option.choices] | None
+        case Kind.TEXT:
+            kind = Annotated[str, Field(min_length=1)] if DEFAULTS[name] is MISSING else str | None
+        case Kind.TEXTS:
+            kind = Annotated[tuple[str, ...], Field(strict=False, max_length=MOST, fail_fast=True)]
+        case Kind.WHOLE:
+            kind = Annotated[Whole, Field(ge=option.low, le=option.high)] | None
+        case Kind.AMOUNT:
+            kind = Amount | None
+        case Kind.FLAG:
+            kind = bool
+        case Kind.SWITCH:
+            kind = bool | None
+        case Kind.TEXT_BY_NAME:
+            kind = Annotated[Mapping[str, str], Field(max_length=MOST)]
+        case Kind.VALUE_BY_NAME:
+            kind = Annotated[Mapping[str, Scalar | list[Scalar]], Field(max_length=MOST)]
+        case Kind.RESPONSES:
+            one = str | Mapping[str, Scalar]
+            kind = Annotated[tuple[one, ...], Field(strict=False, max_length=MOST, fail_fast=True)]
+        case Kind.MATERIAL:
+            return Annotated[str, Field(max_length=LONGEST)] | None, Field(None, description=option.help)
+    if option.kind in _EMPTY:
+        return kind, Field(default_factory=_EMPTY[option.kind], description=option.help)
+    if DEFAULTS[name] is MISSING:
+        return kind, Field(description=option.help)
+    return kind, Field(DEFAULTS[name], description=option.help)
+
+
+@with_options(lambda option: option.http)
+class RunBody(Body):
+    """A question, and how it is decided; what is left out comes from the settings."""
+
+    def to_request(self, base: RunRequest | None = None) -> RunRequest:
+        """The request. base: what holds where this says nothing; protocol options are merged by name."""
+        values = {
+            name: value
+            for name in self.model_fields_set & OPTIONS.keys()
+            if (value := getattr(self, name)) is not None
+        }
+        if not values.get("models", True):
+            del values["models"]
+        if base is None:
+            return RunRequest(**values)
+        own = RunRequest(**values).protocol_options
+        return replace(base, **{**values, "options": {**base.protocol_options, **own}, "rounds": None})
 
 
 class ResumeOptions(Body):

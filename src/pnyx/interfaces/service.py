@@ -18,7 +18,8 @@ from ..providers.registry import Providers
 from ..run.batch import Batch
 from ..run.handle import RunHandle
 from ..run.lease import alive
-from ..run.request import Asked
+from ..run.request import RunRequest
+from ..run.resolve import resolve
 from ..run.runner import Runner
 from ..run.spec import Spec
 from ..run.worker import Worker
@@ -84,20 +85,20 @@ class RunService(RunRecords):
         """Pause every run, and all that start later; calls in flight have `grace_s` seconds."""
         self.runner.drain(grace_s)
 
-    def spec(self, asked: Asked, owner: str, **more: Any) -> Spec:
+    def resolve(self, request: RunRequest, owner: str) -> Spec:
         """The run that a request from outside describes, within what the settings allow such requests.
 
-        more: as for `Asked.spec`. Raises `UsageError`, `NotFound`, `ConfigError`.
+        Raises `UsageError`, `NotFound`, `ConfigError`.
         """
-        self.check_budget(asked.budget_usd)
-        for ref in asked.models:
+        self.check_budget(request.budget_usd)
+        for ref in request.models:
             provider, _, model = ref.partition(":")
             # A file's path would show which files this machine has, and load any of them.
             if "/" in model and self.settings.provider(provider).kind == "embedded":
                 raise UsageError(f"{ref[:80]!r}: models of this server go by name, not by path")
-        if asked.tools and not self.settings.tools.enabled:
+        if request.tools and not self.settings.tools.enabled:
             raise UsageError("tools are off on this server; [tools] enabled turns them on")
-        return asked.spec(self.settings, owner=owner, **more)
+        return resolve(request, self.settings, owner=owner)
 
     def check_budget(self, budget_usd: float | None) -> None:
         """Raise `UsageError` for a budget above the configured cap of a run."""

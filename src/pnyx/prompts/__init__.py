@@ -1,7 +1,7 @@
-"""Prompts: text files with `{{slots}}` and no logic, loaded, filled and hashed here.
+"""Load, fill and hash prompt files: texts with `{{slots}}` and no logic.
 
-`prompts/<protocol>/<phase>.md` is the prompt; `<phase>.short.md` beside it, where there is one, is
-the variant for models that do better with fewer words (`Seat.short_prompts`). Both have the same slots.
+`prompts/<protocol>/<phase>.md` is a prompt; `<phase>.short.md` beside it, if there is one, is the variant
+for models that answer better to fewer words (`Seat.short_prompts`). Both have the same slots.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..core.regex import regex
-from ..core.text import NONCE, Draft, Material, Piece, combined
+from ..core.text import NONCE, Draft, Material, Piece, combine_digests
 from ..errors import PromptError
 
 __all__ = ["Template", "digest", "load"]
@@ -27,9 +27,10 @@ Fill: TypeAlias = "str | Draft | Material | Sequence[Material]"
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A prompt file. Calling it with its slots gives a `Draft`.
+    """A prompt file. Calling it with a value for each slot returns a `Draft`.
 
-    Text in slots is trusted and stands as it is; `Material` is fenced; a `Draft` is spliced in.
+    A string is trusted and inserted unchanged, `Material` is fenced, and a `Draft` is inserted with its
+    pieces.
     """
 
     id: str
@@ -43,7 +44,7 @@ class Template:
 
     def __call__(self, **fill: Fill) -> Draft:
         if self.slots != fill.keys():
-            raise PromptError(f"prompt {self.id!r} needs {sorted(self.slots)}, was given {sorted(fill)}")
+            raise PromptError(f"prompt {self.id!r} has the slots {sorted(self.slots)}, not {sorted(fill)}")
         values: dict[str, Piece] = {name: _piece(value) for name, value in fill.items()}
         values["nonce"] = NONCE
         pieces = tuple(values[p] if i % 2 else p for i, p in enumerate(self.parts))
@@ -58,7 +59,7 @@ def _piece(value: Fill) -> Piece:
 
 @cache
 def load(id: str, root: Path = ROOT) -> Template:
-    """The template `<root>/<id>.md` with its short variant. Raises `PromptError` when it is missing."""
+    """The template `<root>/<id>.md` with its short variant. Raises `PromptError` if it cannot be read."""
     template = _read(id, root)
     if (root / f"{id}.short.md").exists():
         short = _read(f"{id}.short", root)
@@ -70,9 +71,9 @@ def load(id: str, root: Path = ROOT) -> Template:
 
 @cache
 def digest(prompt_id: str) -> str | None:
-    """What `Prompt.sha256` is now for this id; None where one of its templates is none of these."""
+    """The current `Prompt.sha256` of `prompt_id`; None if one of its templates does not exist."""
     try:
-        return combined([_read(id, ROOT).sha256 for id in prompt_id.split("+")])
+        return combine_digests([_read(id, ROOT).sha256 for id in prompt_id.split("+")])
     except PromptError:
         return None
 

@@ -2,12 +2,11 @@
 
 Source of the shape: "Consistently Not Stupid". Where PROTOCOLS.md is silent:
 - `one`: an aggregator that is silent or cut off is replaced by the next strongest seat; without any, the
-  leading native answer is the decision, verbatim. Agreement is the share of native answers with its answer.
-- `each`: the plurality of the aggregated answers decides, ties by native plurality, then by strength. Where
-  answers are not short, the cheapest model sorts all of them, native and aggregated, in one call. As reading
-  each other's answers makes seats agree, confidence is the share of native answers and, at a quarter weight,
-  of aggregated ones.
-- Aggregators are not told their own label. A reply without the line `ANSWER:` is all answer.
+  leading first answer is the decision, verbatim. Agreement is the share of first answers with its answer.
+- `each`: the plurality of the aggregated answers decides, ties by first plurality, then by strength. Where
+  answers are not short, the cheapest model sorts all of them in one call. As reading each other makes seats
+  agree, confidence is the share of first answers and, at a quarter weight, of aggregated ones.
+- Aggregators do not see their own label. A reply without the line `ANSWER:` is all answer.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ async def _majority(
     ballots = debate.rounds[-1]
     winner = leader(ballots, [debate.native.counts])
     decided, counts = voice(ballots, winner), plurality([one.camp for one in ballots]).counts
-    await panel.tell("plurality", counts, winner, ties=["native plurality", "strength"])
+    await panel.tally("plurality", counts, winner, ties=["native plurality", "strength"])
     return Decision(
         answer=decided.text,
         final_answer=decided.short,
@@ -128,7 +127,7 @@ def _before_and_after(debate: Debate, aggregated: bool) -> list[dict[str, Any]]:
 
 def _calls(scope: Scope) -> tuple[int, int]:
     each = scope.options["aggregators"] == "each"
-    calls = (0 if scope.given else len(scope.seats)) + (len(scope.seats) if each else 1)
+    calls = (0 if scope.responses else len(scope.seats)) + (len(scope.seats) if each else 1)
     return calls, calls + 2 * each  # to sort answers that are not short
 
 

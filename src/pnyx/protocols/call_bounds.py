@@ -28,7 +28,7 @@ def reckon(
 
     def inner(name: str) -> tuple[int, int]:
         other = get(name)
-        return reckon(other, seats, other.settle(other.known(tables.get(name, {}))), tables)
+        return reckon(other, seats, other.resolve_options(other.select_options(tables.get(name, {}))), tables)
 
     if page.calls is None:
         raise ConfigError(f"{page.name} does not tell how many calls it takes")

@@ -9,8 +9,7 @@ Source of the shape: "Consistently Not Stupid". Where PROTOCOLS.md is silent:
   When nobody casts a final vote, the last positions are counted.
 - As debates lose right minorities, native answers stay a prior: confidence is the decision's share of them
   and, at a quarter weight, of later positions; `detail.vote_only` is what native plurality alone would say.
-- Given answers beyond the seats are native answers that nobody speaks for; a seat that none was given for
-  takes its first position in round 1.
+- Responses beyond the seats are first answers without a speaker; a seat without one takes its position later.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
     replies = await native_answers(brief, panel, ANSWER(question=asked, today=brief.today))
     camps = Camps(panel, asked)
     debate = Debate([await camps.place([Stated.of(reply) for reply in replies])])
-    await panel.tell("native plurality", debate.native.counts, leader(debate.natives))
+    await panel.tally("native plurality", debate.native.counts, leader(debate.natives))
     ballots, held = debate.natives, list[Stated]()
     stop = "unanimous" if len(debate.native.counts) == 1 else ""
     while not stop:
@@ -74,7 +73,7 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
     winner = leader(ballots, [debate.native.counts])
     decided, counts = voice(ballots, winner), plurality([one.camp for one in (*ballots, *held)]).counts
     if debate.number:
-        await panel.tell("plurality", counts, winner, ties=["native plurality", "strength"])
+        await panel.tally("plurality", counts, winner, ties=["native plurality", "strength"])
     await panel.enter("complete", debate.number or 1, decided.text, stop=stop, ballots=ballots)
     return Decision(
         answer=decided.text,
@@ -133,7 +132,7 @@ async def _vote(panel: Panel, asked: str | Draft, debate: Debate, camps: Camps) 
 
 
 def _calls(scope: Scope) -> tuple[int, int]:
-    seats, native = len(scope.seats), 0 if scope.given else len(scope.seats)
+    seats, native = len(scope.seats), 0 if scope.responses else len(scope.seats)
     # With free-form answers a comparison comes after each; it and a turn may be asked for again, a vote not.
     return native, native + 2 + scope.options["rounds"] * 2 * (seats + 1) + seats + 2
 

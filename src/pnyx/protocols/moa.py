@@ -93,7 +93,7 @@ def _shown(panel: Panel, answers: Sequence[Reply], *reader: object) -> list[Mate
 
 
 def _calls(scope: Scope) -> tuple[int, int]:
-    calls = (scope.options["layers"] - bool(scope.given)) * len(scope.seats) + 1
+    calls = (scope.options["layers"] - bool(scope.responses)) * len(scope.seats) + 1
     return calls, calls
 
 

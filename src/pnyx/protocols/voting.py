@@ -28,7 +28,7 @@ from ..core.models import strengths
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Dissent, Panel, Reply
-from ..core.stopping import AT_LEAST, STRONGEST_FIRST
+from ..core.stopping import MIN_ANSWERS, STRONGEST_FIRST
 from ..core.text import Draft, Material
 from ..prompts import load
 from .shared.first_answers import judges
@@ -115,10 +115,10 @@ def _dissent(poll: Poll, ruling: Ruling) -> tuple[Dissent, ...]:
 
 def _calls(scope: Scope) -> tuple[int, int]:
     seats, judged = len(scope.seats), 1 + scope.options["swap"]
-    if scope.given:
+    if scope.responses:
         return judged, 2 * judged
     known = scope.options["early"] and all(seat.weight is not None for seat in scope.seats)
-    return (min(seats, AT_LEAST) if known else seats) + judged, seats + 2 * judged
+    return (min(seats, MIN_ANSWERS) if known else seats) + judged, seats + 2 * judged
 
 
 PROTOCOL = Protocol(

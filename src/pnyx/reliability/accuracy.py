@@ -9,12 +9,21 @@ from itertools import chain
 from math import comb, exp, log
 from typing import TypeAlias
 
-from ..core.stopping import OPEN
+from ..core.stopping import OPEN_OPTIONS
 
-__all__ = ["OPEN", "Answered", "answered", "camps_of", "counted", "log_odds", "one_coin", "options_of"]
+__all__ = [
+    "OPEN_OPTIONS",
+    "Answered",
+    "answered",
+    "camps_of",
+    "counted",
+    "log_odds",
+    "one_coin",
+    "options_of",
+]
 
 PAIRS = 30.0
-"""Pairs of wrong answers as firm as which it is held that two agree as those to `OPEN` options do."""
+"""Pairs of wrong answers as firm as which it is held that two agree as those to `OPEN_OPTIONS` options do."""
 SETTLED = 1e-4
 ROUNDS = 200
 
@@ -38,20 +47,20 @@ class Answered:
 
 
 def options_of(questions: Sequence[Answered]) -> float:
-    """Their mean number of options, at least 2; `OPEN` for no questions.
+    """Their mean number of options, at least 2; `OPEN_OPTIONS` for no questions.
 
     An open question counts for as many as would make wrong answers agree as often as they do, where the truth
-    is known, and for `OPEN` at least: `PAIRS` pairs that agree so often are there from the start.
+    is known, and for `OPEN_OPTIONS` at least: `PAIRS` pairs that agree so often are there from the start.
     """
     if not questions:
-        return OPEN
-    pairs, alike = PAIRS, PAIRS / (OPEN - 1)
+        return OPEN_OPTIONS
+    pairs, alike = PAIRS, PAIRS / (OPEN_OPTIONS - 1)
     for q in questions:
         if q.options is None and q.gold is not None:
             wrong = Counter(answer for answer in q.answers.values() if answer not in (None, q.gold))
             pairs += comb(wrong.total(), 2)
             alike += sum(comb(n, 2) for n in wrong.values())
-    free = max(OPEN, 1 + pairs / alike)
+    free = max(OPEN_OPTIONS, 1 + pairs / alike)
     return max(sum(q.options or free for q in questions) / len(questions), 2.0)
 
 

@@ -14,9 +14,9 @@ __all__ = ["settled"]
 def settled(weights: Weights, question: Answered, waiting: Collection[str]) -> bool:
     """Whether the models in `waiting` need not be asked after the answers so far.
 
-    Strongest are asked first; see `core.stopping.settled`.
+    Strongest are asked first; see `core.stopping.is_settled`.
     """
     votes = weights.of(question.category)
     answered = [model for model, answer in question.answers.items() if answer is not None]
-    left = stopping.worth([votes[model] for model in answered], [votes[model] for model in waiting])
-    return stopping.settled(scores(weights, question), len(answered), left, weights.options)
+    left = stopping.pending_weights([votes[model] for model in answered], [votes[model] for model in waiting])
+    return stopping.is_settled(scores(weights, question), len(answered), left, weights.options)

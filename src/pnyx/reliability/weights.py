@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum, sqrt
 
 from ..core import stopping
-from .accuracy import OPEN, Answered, answered, camps_of, counted, log_odds, one_coin, options_of
+from .accuracy import OPEN_OPTIONS, Answered, answered, camps_of, counted, log_odds, one_coin, options_of
 from .scorer import fit
 
 __all__ = ["Weights", "accuracy", "choose", "equal", "gated", "learn", "pool", "posterior", "scores"]
@@ -46,7 +46,7 @@ class Weights:
     models: Mapping[str, float]
     accuracies: Mapping[str, float] = field(default_factory=dict)
     categories: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    options: float = OPEN
+    options: float = OPEN_OPTIONS
 
     def of(self, category: str | None = None) -> Mapping[str, float]:
         """The weights for a category; those for all questions where it has none."""

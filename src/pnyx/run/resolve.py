@@ -1,14 +1,22 @@
-"""From what a person or program asks to a `Spec`: every door builds its runs here."""
+"""From a request to a `Spec`: the only way to one, for every interface."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from inspect import signature
 from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar
 
-from pydantic import BeforeValidator, ConfigDict, SkipValidation, ValidationError, validate_call
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    SkipValidation,
+    ValidationError,
+    create_model,
+    validate_call,
+)
 
 from .. import protocols
 from ..config.load import NEEDS
@@ -23,10 +31,11 @@ from ..providers.catalogue import seats as deal
 from ..tools.open import enabled_tools
 from .host_search import SEARCHES, TOOL
 from .limits import Limits
+from .request import OPTIONS, Kind, RunRequest
 from .responses import given
 from .spec import Spec
 
-__all__ = ["Amount", "build", "checked", "shared_caps"]
+__all__ = ["Amount", "checked", "resolve", "shared_caps"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,12 +60,16 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
         except ValidationError as exc:
             error = exc.errors(include_url=False)[0]
         first, *place = error["loc"]
-        where = names[first] if isinstance(first, int) else str(first)
-        where = f"a key of {where}" if "[key]" in place else ".".join((where, *map(str, place)))
-        need = _NEEDS.get(error["type"], error["msg"]).format_map(error.get("ctx", {}))
-        raise UsageError(f"{where} must be {need}, not {error['input']!r:.80}")
+        raise UsageError(_wrong(names[first] if isinstance(first, int) else str(first), place, error))
 
     return call
+
+
+def _wrong(where: str, place: Sequence[int | str], error: Any) -> str:
+    """A message for an error of Pydantic's in the argument `where`. place: where in it."""
+    where = f"a key of {where}" if "[key]" in place else ".".join((where, *map(str, place)))
+    need = _NEEDS.get(error["type"], error["msg"]).format_map(error.get("ctx", {}))
+    return f"{where} must be {need}, not {error['input']!r:.80}"
 
 
 def _listed(value: object) -> object:
@@ -79,62 +92,81 @@ Amount: TypeAlias = Annotated[float | None, SkipValidation]
 """`Spec.check` tells what it must be, of a resumed run too."""
 
 
-@checked
-def build(
-    settings: SkipValidation[Settings],
-    question: str,
+def resolve(
+    request: RunRequest,
+    settings: Settings,
     *,
-    protocol: str | None = None,
-    panel: References = (),
-    options: Mapping[str, Any] | None = None,
-    preset: str | None = None,
-    roles: Mapping[str, str] | None = None,
-    budget_usd: Amount = None,
-    deadline_s: Amount = None,
-    seed: Annotated[int | None, SkipValidation] = None,
-    context: Context = (),
     owner: str = "local",
     batch: str | None = None,
-    allow_unknown_price: bool = False,
-    tools: bool | None = None,
-    cast: str | None = None,
-    responses: Responses = (),
-    ground: bool = False,
     conversation: str | None = None,
 ) -> Spec:
-    """What to run, with every choice settled: arguments first, then the settings, then defaults.
+    """The run that a request describes, with every choice settled: request, then settings, then defaults.
 
-    panel: model references, "provider:model" or "provider:model*N". preset: "quick" or "deep". roles:
-    seat label or number -> text, over those that `cast` ("diverse", "redteam") gives. tools: whether
-    seats may use them; None: as configured. responses: answers that exist already, for protocols that
-    take such. ground: search the web for the question first. conversation: the one that the run is a
-    turn of. batch: what `budget.batch_usd` is for. Raises `UsageError`, `ConfigError`, `NotFound`.
+    owner: whose run it is. batch: its batch, which `budget.batch_usd` caps. conversation: of which it is a
+    turn. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
-    page = protocols.get(protocol or settings.run.protocol)
-    found = _panel(settings, panel)
-    refs = found.refs
-    told = seed if seed is not None else settings.run.seed
-    drawn = secrets.randbits(32) if told is None else told
-    return Spec(
-        question=question,
-        protocol=page.name,
-        seats=deal(Catalogue(settings), refs, roles or {}, drawn, assign(cast, refs) if cast else ()),
+    values = _values(request)
+    protocol = protocols.get(values.protocol or settings.run.protocol)
+    panel = _panel(settings, values.models)
+    seed = values.seed if values.seed is not None else settings.run.seed
+    drawn = secrets.randbits(32) if seed is None else seed
+    cast = assign(values.cast, panel.refs) if values.cast else ()
+    options = {**_options(settings, protocol, values.preset, panel.preset), **request.protocol_options}
+    spec = Spec(
+        question=values.question,
+        protocol=protocol.name,
+        seats=deal(Catalogue(settings), panel.refs, values.roles, drawn, cast),
         seed=drawn,
-        options=page.settle({**_options(settings, page, preset, found.preset), **(options or {})}),
+        options=protocol.resolve_options(options),
         tables=settings.protocols,
-        context=tuple(context),
-        responses=given(responses),
-        ground=ground,
-        limits=_limits(settings.run, told),
-        budget_usd=budget_usd if budget_usd is not None else settings.budget.run_usd,
+        context=tuple(values.context),
+        responses=given(values.responses),
+        ground=values.ground,
+        limits=_limits(settings.run, values.call_deadline_s, seed),
+        budget_usd=values.budget_usd if values.budget_usd is not None else settings.budget.run_usd,
         **shared_caps(settings),
         batch=batch,
-        deadline_s=deadline_s if deadline_s is not None else settings.run.deadline_s,
-        allow_unknown_price=allow_unknown_price or settings.budget.allow_unknown_price,
+        deadline_s=values.deadline_s if values.deadline_s is not None else settings.run.deadline_s,
+        allow_unknown_price=values.allow_unknown_price or settings.budget.allow_unknown_price,
         owner=owner,
         conversation=conversation,
-        **_tools(settings.tools, settings.tools.enabled if tools is None else tools),
+        **_tools(settings.tools, settings.tools.enabled if values.tools is None else values.tools),
     )
+    spec.check()
+    return spec
+
+
+_TYPES: Mapping[Kind, Any] = {
+    Kind.TEXT: str | None,
+    Kind.TEXTS: References,
+    Kind.WHOLE: Amount,
+    Kind.AMOUNT: Amount,
+    Kind.FLAG: bool,
+    Kind.SWITCH: bool | None,
+    Kind.TEXT_BY_NAME: Mapping[str, str] | None,
+    Kind.VALUE_BY_NAME: Mapping[str, Any] | None,
+    Kind.RESPONSES: Responses,
+    Kind.MATERIAL: Context,
+}
+"""What a value may be where it comes from Python; numbers are checked by `Spec.check`."""
+
+
+@cache
+def _model() -> type[BaseModel]:
+    types = {name: _TYPES[option.kind] for name, option in OPTIONS.items()} | {"question": str}
+    definitions: dict[str, Any] = {name: (kind, ...) for name, kind in types.items()}
+    return create_model("RunRequest", __config__=_HELD, **definitions)
+
+
+def _values(request: RunRequest) -> Any:
+    """The values of a request by name, each of its kind. Raises `UsageError`."""
+    values = {name: getattr(request, name) for name in OPTIONS}
+    try:
+        return _model()(**values)
+    except ValidationError as exc:
+        error = exc.errors(include_url=False)[0]
+    name, *place = error["loc"]
+    raise UsageError(_wrong(OPTIONS[str(name)].keyword or str(name), place, error))
 
 
 def shared_caps(settings: Settings) -> dict[str, Any]:
@@ -159,9 +191,9 @@ def _tools(tools: ToolsSettings, on: bool) -> dict[str, Any]:
     }
 
 
-def _limits(run: RunSettings, seed: int | None) -> Limits:
+def _limits(run: RunSettings, call_deadline_s: float | None, seed: int | None) -> Limits:
     return Limits(
-        call_deadline_s=run.call_deadline_s,
+        call_deadline_s=run.call_deadline_s if call_deadline_s is None else call_deadline_s,
         max_output_tokens=run.max_output_tokens,
         retries=run.retries,
         temperature=run.temperature,
@@ -171,7 +203,7 @@ def _limits(run: RunSettings, seed: int | None) -> Limits:
 
 
 def _panel(settings: Settings, panel: Sequence[str]) -> DefaultPanel:
-    """A reference for each seat: as told, as configured, or the default panel."""
+    """A reference for each seat: as requested, as configured, or the default panel."""
     refs = parse_seats(panel or settings.panel.seats)
     return DefaultPanel(refs) if refs else default_panel(settings)
 

@@ -183,7 +183,7 @@ class Spec:
         """A protocol to run inside this one, with the options configured for it."""
         page = protocols.get(name)
         given = {**self.tables.get(name, {}), **brief.options}
-        return page, replace(brief, options=page.settle(page.known(given)))
+        return page, replace(brief, options=page.resolve_options(page.select_options(given)))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
-from ..core.text import legible
+from ..core.text import replace_invalid
 from .schema import outcomes, runs
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def record(connection: Connection, run_id: str, owner: str, time: str, judged: J
     """Store the outcome of a run; a later one replaces an earlier one."""
     connection.execute(delete(outcomes).where(outcomes.c.run_id == run_id))
     # An answer may hold characters that no database stores. Cleaned alike, it still equals the gold answer.
-    answers = [(model, None if answer is None else legible(answer)) for model, answer in judged.answers]
+    answers = [
+        (model, None if answer is None else replace_invalid(answer)) for model, answer in judged.answers
+    ]
     values = {
         "run_id": run_id,
         "owner": owner,
@@ -33,7 +35,7 @@ def record(connection: Connection, run_id: str, owner: str, time: str, judged: J
         "result": judged.result,
         "raw": judged.raw,
         "answers": json.dumps(answers),
-        "gold": None if judged.gold is None else legible(judged.gold),
+        "gold": None if judged.gold is None else replace_invalid(judged.gold),
     }
     connection.execute(insert(outcomes), values)
 

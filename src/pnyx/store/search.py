@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, TextClause, select, text
 
-from ..core.search_terms import Snippet, indexed, snippet, terms
+from ..core.search_terms import Snippet, fold_words, query_terms, snippet
 from .prepared import Prepared
 from .schema import runs
 
@@ -33,7 +33,7 @@ class Hit(NamedTuple):
 def add(connection: Connection, *entries: tuple[str, str, Mapping[str, Any] | None]) -> None:
     """Index new runs. entries: (id, question, result)."""
     rows = [
-        {"run": id, "question": indexed(question), "answer": indexed(_outcome(result))}
+        {"run": id, "question": fold_words(question), "answer": fold_words(_outcome(result))}
         for id, question, result in entries
     ]
     _ADD(connection, *rows)
@@ -41,7 +41,7 @@ def add(connection: Connection, *entries: tuple[str, str, Mapping[str, Any] | No
 
 def update(connection: Connection, run_id: str, result: Mapping[str, Any] | None) -> None:
     """Index the new result of a run."""
-    values = {"run": run_id, "answer": indexed(_outcome(result)), "term": f'run : "{run_id}"'}
+    values = {"run": run_id, "answer": fold_words(_outcome(result)), "term": f'run : "{run_id}"'}
     _UPDATE[connection.dialect.name](connection, values)
 
 
@@ -65,7 +65,7 @@ def search(
     owner: only this owner's runs. except_owner: not this owner's runs. Raises `UsageError` if `query` has no
     words.
     """
-    words, values = terms(query), {"limit": limit, "owner": owner, "except_owner": except_owner}
+    words, values = query_terms(query), {"limit": limit, "owner": owner, "except_owner": except_owner}
     for every in (True, False):
         if found := connection.execute(*_statement(connection.dialect.name, words, every, values)).all():
             return [_hit(*row) for row in found], every

@@ -88,8 +88,8 @@ def test_a_model_naming_itself_is_masked(text: str) -> None:
 
 @pytest.mark.parametrize("text", SELF_NAMINGS)
 def test_a_model_naming_itself_is_masked_even_where_the_question_holds_the_name(text: str) -> None:
-    told = "Is GPT-5, Claude, Gemini, Grok, Kimi, Bard, ChatGPT, alpha, OpenAI or Google best?"
-    masked = mask(text, PANEL, told=told)
+    trusted = "Is GPT-5, Claude, Gemini, Grok, Kimi, Bard, ChatGPT, alpha, OpenAI or Google best?"
+    masked = mask(text, PANEL, trusted=trusted)
     assert "this participant" in masked.lower()
     assert not re.search(r"GPT|Claude|Gemini|Grok|Bard|Kimi|alpha", masked)
 
@@ -105,14 +105,14 @@ def test_other_text_is_left_alone(text: str) -> None:
 
 
 def test_what_the_trusted_text_names_is_subject_matter() -> None:
-    told = "Should we move from GPT 4o to Claude?"
+    trusted = "Should we move from GPT 4o to Claude?"
     text = "Claude is dearer than gpt-4o; Claude Sonnet 4.5 is dearer still, and alpha is free."
     kept = "Claude is dearer than gpt-4o; a participant is dearer still, and a participant is free."
-    assert mask(text, PANEL, told=told) == kept
+    assert mask(text, PANEL, trusted=trusted) == kept
 
 
 def test_a_maker_beside_a_name_that_is_told_is_masked_alone() -> None:
-    assert mask("OpenAI GPT-4o won", PANEL, told="Is GPT-4o good?") == "A participant GPT-4o won"
+    assert mask("OpenAI GPT-4o won", PANEL, trusted="Is GPT-4o good?") == "A participant GPT-4o won"
 
 
 @pytest.mark.parametrize("name", ["x", "7", "a", "this", "participant"])
@@ -207,10 +207,10 @@ FEW = settings(max_examples=30)
 
 @given(st.lists(BITS, max_size=30), st.sampled_from(["", " "]), st.sampled_from(PANELS), st.lists(BITS))
 def test_masking_again_changes_nothing(
-    bits: list[str], space: str, models: tuple[str, ...], told: list[str]
+    bits: list[str], space: str, models: tuple[str, ...], trusted: list[str]
 ) -> None:
-    once = mask(space.join(bits), models, told=" ".join(told))
-    assert mask(once, models, told=" ".join(told)) == once
+    once = mask(space.join(bits), models, trusted=" ".join(trusted))
+    assert mask(once, models, trusted=" ".join(trusted)) == once
 
 
 @FEW
@@ -238,7 +238,7 @@ def test_no_name_of_a_panel_model_remains_as_a_word(
 @given(REFS, st.lists(st.sampled_from(KEPT), max_size=3))
 def test_names_held_by_the_trusted_text_stay(refs: list[str], bits: list[str]) -> None:
     text = " so ".join([*bits, *refs])
-    assert mask(text, tuple(refs), told=text) == text
+    assert mask(text, tuple(refs), trusted=text) == text
 
 
 @given(st.text(alphabet=st.characters(categories=["Lo", "Po", "Zs", "Nd", "Cf"]), max_size=200))

@@ -22,26 +22,26 @@ CORPUS = [
 ]
 
 
-def of(key: str) -> Any:
+def cases_with(key: str) -> Any:
     cases = [case for case in CORPUS if key in case]
     return pytest.mark.parametrize("case", cases, ids=[case["id"] for case in cases])
 
 
-@of("text")
-def test_a_reply_gives_its_short_answer(case: dict[str, Any]) -> None:
+@cases_with("text")
+def test_the_short_answer_of_a_reply_is_extracted(case: dict[str, Any]) -> None:
     found = final_answer(case["text"], case.get("choices", ()))
     assert found == case["answer"]
     assert found is None or normalise(found) == case["normal"]
 
 
-@of("value")
+@cases_with("value")
 def test_a_value_has_its_canonical_text(case: dict[str, Any]) -> None:
     assert normalise(case["value"]) == case["normal"]
     assert normalise(case["normal"]) == case["normal"]
 
 
-@of("a")
-def test_a_pair_says_the_same_or_does_not(case: dict[str, Any]) -> None:
+@cases_with("a")
+def test_pairs_are_the_same_or_not(case: dict[str, Any]) -> None:
     assert same(case["a"], case["b"]) is case["same"]
     assert same(case["b"], case["a"]) is case["same"]
 
@@ -93,19 +93,19 @@ def test_what_is_extracted_is_text_on_one_line(value: str, reply: str) -> None:
         assert found is None or (found.strip() and len(found.splitlines()) == 1)
 
 
-def grouped(separator: str) -> Callable[[int], str]:
+def thousands(separator: str) -> Callable[[int], str]:
     return lambda n: f"{n:,}".replace(",", separator)
 
 
 NOTATIONS: dict[str, Callable[[int], str]] = {
     "plain": str,
-    "commas": grouped(","),
-    "no-break spaces": grouped("\u00a0"),
-    "thin spaces": grouped("\u2009"),
-    "apostrophes": grouped("'"),
-    "underscores": grouped("_"),
-    "latex commas": grouped("{,}"),
-    "latex thin spaces": grouped("\\,"),
+    "commas": thousands(","),
+    "no-break spaces": thousands("\u00a0"),
+    "thin spaces": thousands("\u2009"),
+    "apostrophes": thousands("'"),
+    "underscores": thousands("_"),
+    "latex commas": thousands("{,}"),
+    "latex thin spaces": thousands("\\,"),
     "decimals": "{:d}.00".format,
     "fraction": lambda n: f"{3 * n}/3",
     "latex fraction": lambda n: f"\\frac{{{2 * n}}}{{2}}",
@@ -187,7 +187,7 @@ def test_an_option_is_its_letter_however_it_is_written(n: int, form: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "said",
+    "value",
     [
         "(A) or (B)",
         "Both (A) and (B)",
@@ -201,21 +201,22 @@ def test_an_option_is_its_letter_however_it_is_written(n: int, form: str) -> Non
         "either [A] or [B]",
     ],
 )
-def test_a_letter_behind_a_hedge_is_not_the_answer(said: str) -> None:
-    assert final_answer(f"Final answer: {said}", ("21", "23", "25")) not in ("A", "B", "C")
+def test_a_letter_after_a_hedge_is_not_the_answer(value: str) -> None:
+    assert final_answer(f"Final answer: {value}", ("21", "23", "25")) not in ("A", "B", "C")
 
 
 @pytest.mark.parametrize(
-    "said", ["salt and pepper (B)", "**salt and pepper** (B)", "option (B)", "The answer is (B)", "It is (B)"]
+    "text",
+    ["salt and pepper (B)", "**salt and pepper** (B)", "option (B)", "The answer is (B)", "It is (B)"],
 )
-def test_a_letter_behind_its_own_text_is_the_answer(said: str) -> None:
-    assert final_answer(f"Final answer: {said}", ("sugar", "salt and pepper", "neither")) == "B"
+def test_a_letter_after_its_own_text_is_the_answer(text: str) -> None:
+    assert final_answer(f"Final answer: {text}", ("sugar", "salt and pepper", "neither")) == "B"
 
 
 @given(
     st.lists(st.text("abcdefg ", min_size=2).filter(str.strip), min_size=2, max_size=5, unique_by=normalise)
 )
-def test_the_text_of_an_option_gives_its_letter(choices: list[str]) -> None:
+def test_the_text_of_an_option_is_read_as_its_letter(choices: list[str]) -> None:
     for n, choice in enumerate(choices):
         if read(choice).kind == "text":
             assert final_answer(f"Final answer: {choice}", choices) == "ABCDE"[n]

@@ -16,7 +16,15 @@ from tests.interfaces.shell import pnyx
 
 NAMES = [name for section in COMMANDS.values() for name in section]
 LIBRARIES = "pydantic", "pydantic_ai", "sqlalchemy", "alembic", "rich", "httpx", "openai", "genai_prices"
-HEAVY = (*LIBRARIES, "pnyx.run", "pnyx.providers", "pnyx.store", "pnyx.config.load")
+HEAVY = (
+    *LIBRARIES,
+    "pnyx.run.resolve",
+    "pnyx.run.spec",
+    "pnyx.run.runner",
+    "pnyx.providers",
+    "pnyx.store",
+    "pnyx.config.load",
+)
 PROBE = f"""
 import sys
 from pnyx.interfaces.cli import main

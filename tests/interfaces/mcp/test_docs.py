@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from pnyx.interfaces.mcp.catalogue import TOOLS
-from pnyx.run.request import Asked
+from pnyx.interfaces.schemas import RunBody
 from tests.interfaces.shell import spawn
 from tests.support.scripted import ScriptedHost
 
@@ -40,7 +40,7 @@ def test_the_table_tells_every_tool_with_what_it_takes() -> None:
     assert [name for name, _ in rows] == list(TOOLS)
     for name, takes in rows:
         told = re.findall(r"`(\w+)`", takes)
-        shared = set(Asked.model_fields) if name == "ask" else set()
+        shared = set(RunBody.model_fields) if name == "ask" else set()
         assert sorted(told) == sorted(set(TOOLS[name].arguments.model_fields) - shared), name
 
 

@@ -114,7 +114,7 @@ async def test_what_comes_out_is_what_the_output_schema_says(door: Door, lab: Sc
         ("resume", {"run_id": "nothing"}, "nothing"),
         ("cancel", {}, "there is no run_id"),
         ("runs", {"limit": 0}, "limit must be"),
-        ("recall", {"text": "?!"}, "there is no word in that"),
+        ("recall", {"text": "?!"}, "the search text has no word"),
     ],
 )
 async def test_what_cannot_be_is_told_as_the_tool_s_error_and_nothing_is_sent(

@@ -267,7 +267,7 @@ def test_the_fuse_ends_a_council_that_keeps_changing_its_votes() -> None:
     turn = [CYCLE, {"A": "C", "B": "A", "C": "B"}]
     decision = decided(*turn * 3, rounds=5)
     assert (decision.rounds, decision.stop_reason, decision.status) == (5, "max_rounds", "plurality")
-    assert PROTOCOL.settle({})["rounds"] == 50
+    assert PROTOCOL.resolve_options({})["rounds"] == 50
 
 
 def test_quick_is_one_round() -> None:
@@ -360,14 +360,16 @@ def test_the_number_of_calls_is_told_beforehand() -> None:
     for n in (2, 3, 5):
         at_once = sit(Members(dict.fromkeys("ABCDE", "B")), n)
         at_once.decide()
-        assert len(at_once.asked) == reckon(PROTOCOL, seats(n), PROTOCOL.settle({}))[0] == 5 * n + 1
+        assert len(at_once.asked) == reckon(PROTOCOL, seats(n), PROTOCOL.resolve_options({}))[0] == 5 * n + 1
     turn = [CYCLE, {"A": "C", "B": "A", "C": "B"}]
     late = sit(Members(*turn, CYCLE, dict.fromkeys("ABC", "B")), rounds=4)
     late.decide()
     assert (
-        len(late.asked) == reckon(PROTOCOL, seats(3), PROTOCOL.settle({"rounds": 4}))[1] - (4 * 3 + 3) == 52
+        len(late.asked)
+        == reckon(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 4}))[1] - (4 * 3 + 3)
+        == 52
     )
-    assert reckon(PROTOCOL, seats(3), PROTOCOL.settle({"rounds": 1})) == (12, 22)
+    assert reckon(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 1})) == (12, 22)
 
 
 def test_no_more_calls_than_told_though_every_verdict_is_asked_for_twice() -> None:
@@ -383,4 +385,4 @@ def test_no_more_calls_than_told_though_every_verdict_is_asked_for_twice() -> No
     run = Driven(PROTOCOL, mumbling, seats=seats(3), rounds=4)
     assert run.decide().stop_reason == "majority"
     assert len(run.of("repair")) == 4 * 3 + 3
-    assert len(run.asked) == reckon(PROTOCOL, seats(3), PROTOCOL.settle({"rounds": 4}))[1]
+    assert len(run.asked) == reckon(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 4}))[1]

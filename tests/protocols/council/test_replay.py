@@ -53,7 +53,7 @@ async def attempt(database: Database, host: Host, rounds: int) -> Decision:
     def resolve(inner: str, brief: Brief) -> tuple[Protocol, Brief]:
         raise AssertionError(f"council runs no {inner}")
 
-    brief = Brief("How many?", "2026-01-02", PROTOCOL.settle({"rounds": rounds}))
+    brief = Brief("How many?", "2026-01-02", PROTOCOL.resolve_options({"rounds": rounds}))
     decision = await drive(PROTOCOL, brief, Panel(SEATS, seed=3, salt="s"), made, resolve)
     await made.context.journal.append()
     return decision
@@ -106,7 +106,7 @@ async def finish(folder: Path, host: Host, **options: Any) -> Result:
         protocol="council",
         seats=SEATS,
         limits=LIMITS,
-        options=PROTOCOL.settle(options),
+        options=PROTOCOL.resolve_options(options),
         seed=3,
     )
     node = Node(database, host)

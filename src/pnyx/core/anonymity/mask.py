@@ -61,7 +61,7 @@ _DETERMINED = _compile(
 _OPENING = MARKUP + " \t-+"
 
 
-def mask(text: str, models: tuple[str, ...], *, told: str = "") -> str:
+def mask(text: str, models: tuple[str, ...], *, trusted: str = "") -> str:
     """`text` without the names that would tell who on the panel wrote it.
 
     models: panel references "provider:model". told: the trusted part of the prompt; what it names is
@@ -81,7 +81,7 @@ def mask(text: str, models: tuple[str, ...], *, told: str = "") -> str:
         stop = row[-1].end()
         itself = names_itself(before + article, text, stop)
         if not itself:
-            stop = _hidden(row, told)
+            stop = _hidden(row, trusted)
         if stop > start:
             piece = _worded("this participant" if itself else "a participant", before)
             done = stop if stop < row[-1].end() else _end(_KIND, text, stop)
@@ -114,14 +114,14 @@ def _row(names: re.Pattern[str], text: str, found: re.Match[str]) -> list[re.Mat
     return row
 
 
-def _hidden(row: list[re.Match[str]], told: str) -> int:
-    """Where the names of `row` stop that are the panel's and not held by `told`; its start if none is."""
+def _hidden(row: list[re.Match[str]], trusted: str) -> int:
+    """Where the names of `row` stop that are the panel's and not held by `trusted`; its start if none is."""
     start, stop = row[0].start("name"), row[-1].end()
-    held = [_held(name["name"], told) for name in row]
-    ours = [name["panel"] is not None and not known for name, known in zip(row, held, strict=True)]
-    if not any(ours) or _held(row[0].string[start:stop], told):
+    trusted_names = [_contains(name["name"], trusted) for name in row]
+    ours = [name["panel"] is not None and not known for name, known in zip(row, trusted_names, strict=True)]
+    if not any(ours) or _contains(row[0].string[start:stop], trusted):
         return start
-    if not any(held):
+    if not any(trusted_names):
         return stop
     return row[0].end() if ours[0] else start
 
@@ -239,9 +239,9 @@ def _pattern(name: str) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _held(name: str, told: str) -> bool:
-    """Whether `told` has the words and numbers of `name` in a row."""
-    return f" {_flat(name)} " in f" {_flat(told)} "
+def _contains(name: str, trusted: str) -> bool:
+    """Whether `trusted` has the words and numbers of `name` in a row."""
+    return f" {_flat(name)} " in f" {_flat(trusted)} "
 
 
 @functools.lru_cache(maxsize=16)

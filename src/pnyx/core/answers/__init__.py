@@ -1,1 +1,1 @@
-"""Short answers: extracting them from text, their values, and which of them are the same."""
+"""Short answers: extracting them from text, their canonical values, and which of them are the same."""

@@ -1,4 +1,4 @@
-"""What the last lines of a reply state as the answer, where no line is labelled as the final one."""
+"""The answer in the last lines of a reply that has no `Final answer:` line."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 
 from ..regex import regex
-from .values import LONGEST, SIGNS, boxed, credible, definite, value_of
+from .values import MAX_CHARS, SIGNS, boxed_value, is_credible, is_definite, value_of
 
-__all__ = ["concluded", "stated"]
+__all__ = ["conclusion", "stated_value"]
 
 _TAIL = 4
-"""Lines from the end that may state the answer."""
+"""The number of last lines that may state the answer."""
 _STATEMENT = 250
-"""Characters of the longest line or sentence that only says one value."""
+"""The most characters of a line or sentence that states only one value."""
 
 _FOOTNOTE = regex(
     r"\W*(?:note|n\.?b\.|caveat|assum|disclaimer|p\.s\.|confidence|however,?\s+(?!the\s|i\s)"
@@ -26,14 +26,14 @@ _LABELS_NEXT = regex(r"\banswer\b[^:]{0,20}:[*_\s]*$", re.IGNORECASE)
 _SENTENCES = regex(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[\"(*_$\\]*[A-Z])")
 
 
-def concluded(own: Sequence[str], plausible: Callable[[str], bool]) -> str | None:
-    """The answer that `own`, the writer's own lines, end on, or None.
+def conclusion(author_lines: Sequence[str], is_plausible: Callable[[str], bool]) -> str | None:
+    """The answer at the end of `author_lines`, the lines of a reply without quotations, or None.
 
-    A sentence that says "the answer is" counts in any of the last lines. One that only concludes counts
-    at the very end, with a name or a `plausible` value: a number, a date, a letter, an option, yes or no.
+    A sentence with "the answer is" counts in any of the last lines. A sentence that only concludes counts at
+    the very end, with a name or a plausible value: a number, a date, a letter, an option, yes or no.
     """
     found = list[str]()
-    for line in (line[-LONGEST:].strip() for line in own[-3 * _TAIL :]):
+    for line in (line[-MAX_CHARS:].strip() for line in author_lines[-3 * _TAIL :]):
         if found and _LABELS_NEXT.search(found[-1]) and not line.startswith("#"):
             found[-1] += f" {line}"
         else:
@@ -42,11 +42,11 @@ def concluded(own: Sequence[str], plausible: Callable[[str], bool]) -> str | Non
         found.pop()
     sentences = [[s for s in _SENTENCES.split(line) if s and not s.endswith("?")] for line in found[-_TAIL:]]
     for sentence in (s for line in reversed(sentences) for s in reversed(line)):
-        if value := stated(sentence, plausible):
+        if value := stated_value(sentence, is_plausible):
             return value
     if not sentences or not sentences[-1]:
         return None
-    return _closing(found[-1], sentences[-1][-1], len(found) == 1, plausible) or None
+    return _closing(found[-1], sentences[-1][-1], len(found) == 1, is_plausible) or None
 
 
 _SO = (
@@ -86,9 +86,9 @@ _SOMEONES = regex(
 )
 
 
-def stated(sentence: str, plausible: Callable[[str], bool]) -> str:
-    """The value of a sentence that says what the answer is; empty when it supposes or reports that."""
-    if inner := boxed(sentence):
+def stated_value(sentence: str, is_plausible: Callable[[str], bool]) -> str:
+    """The value of a sentence that states the answer; empty if it only supposes or reports one."""
+    if inner := boxed_value(sentence):
         return value_of(inner)
     sentence = sentence.lstrip(" #*_|>-•" + SIGNS)
     for form in (_ANSWER_IS, *_CHOSEN):
@@ -98,7 +98,7 @@ def stated(sentence: str, plausible: Callable[[str], bool]) -> str:
         if not match["turn"] and _SUPPOSED.match(match["before"]):
             continue
         value = value_of(match["value"])
-        if plausible(value) or (form is _ANSWER_IS and credible(value)):
+        if is_plausible(value) or (form is _ANSWER_IS and is_credible(value)):
             return value
     return ""
 
@@ -113,28 +113,28 @@ _PREDICATE = regex(
 )
 
 
-def _closing(line: str, sentence: str, alone: bool, plausible: Callable[[str], bool]) -> str:
-    """The one value that the last line is, or its last sentence comes to. alone: there is no other line."""
+def _closing(line: str, sentence: str, only_line: bool, is_plausible: Callable[[str], bool]) -> str:
+    """The only value of the last line, or of its last sentence. only_line: whether it is the only line."""
 
-    def only(said: str) -> str:
-        if len(said) > _STATEMENT:
-            return ""  # an argument; to read it for a value takes milliseconds
-        value = value_of(said)
-        return "" if _DIGIT.search(said.replace(value, "", 1)) else value
+    def only(text: str) -> str:
+        if len(text) > _STATEMENT:
+            return ""  # an argument; parsing it takes milliseconds
+        value = value_of(text)
+        return "" if _DIGIT.search(text.replace(value, "", 1)) else value
 
     if _SOMEONES.search(sentence):
         return ""
     concludes = _CONCLUDES.match(sentence)
     claim = sentence[concludes.end() :] if concludes else sentence
-    value = only(line if alone or not _BULLET.match(line) else "")
-    if plausible(value) or (alone and not concludes and _NAME.fullmatch(value)):
+    value = only(line if only_line or not _BULLET.match(line) else "")
+    if is_plausible(value) or (only_line and not concludes and _NAME.fullmatch(value)):
         return value
     value = only(claim)
-    if concludes and (plausible(value) or _NAME.fullmatch(value)):
+    if concludes and (is_plausible(value) or _NAME.fullmatch(value)):
         return value
     if (match := _PREDICATE.fullmatch(claim)) and not _SUPPOSED.match(match["before"]):
         value = only(match["value"])
-        worked_out = match["equals"] and definite(match["value"])
-        if (concludes or worked_out or (alone and sentence == line)) and plausible(value):
+        worked_out = match["equals"] and is_definite(match["value"])
+        if (concludes or worked_out or (only_line and sentence == line)) and is_plausible(value):
             return value
     return ""

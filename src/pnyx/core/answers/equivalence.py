@@ -1,4 +1,4 @@
-"""Canonical forms of short answers, for comparing them: numbers, dates, times, options, yes and no, text."""
+"""Canonical forms of short answers for comparison: numbers, dates, times, options, yes and no, text."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .quantities import Quantity, read_quantity
 
 __all__ = ["Answer", "normalise", "read", "same"]
 
-LONGEST = 200
-"""Characters: what is longer is no short answer, and is compared as it stands but for case and spaces."""
+MAX_CHARS = 200
+"""Characters of a short answer; a longer one is compared as text, without case and repeated spaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an answer says. text: canonical, and reads as itself. quantity: set where it is a number.
+    """A parsed answer. text: its canonical text, which parses to itself. quantity: set for a number.
 
-    label: the letter of an option whose text was given with it, as in `B. Paris`.
+    label: the letter of an option that is followed by its text, as in `B. Paris`.
     """
 
     kind: Literal["date", "time", "number", "truth", "option", "text"]
@@ -32,50 +32,50 @@ class Answer:
 
 
 def normalise(value: str) -> str:
-    """The canonical text of an answer, equal for answers that say the same in another notation.
+    """The canonical text of an answer: equal for equal answers in different notations.
 
-    Numbers become exact rationals (`1,000` and `1e3`; `50%` and `1/2`, but not `50`) with the symbol of
-    their unit, which is not converted; dates ISO 8601 as far as they go (`2024-03-05`, `2024-03`,
-    `--03-05`), while `03/05/2024` stays text; times of 24 hours (`9:05` and `9:05 am` are `09:05`, `9 pm` is
-    `21:00`); options capital letters. Other text loses its case, articles,
-    and the punctuation that carries no meaning.
+    Numbers become exact rationals (`1,000` equals `1e3`; `50%` equals `1/2`, but not `50`) with the symbol of
+    their unit, which is not converted. Dates become ISO 8601, complete or not (`2024-03-05`, `2024-03`,
+    `--03-05`); `03/05/2024` stays text. Times become 24-hour times (`9:05` and `9:05 am` are `09:05`, `9 pm`
+    is `21:00`), and options capital letters. Other text loses its case, its articles and the punctuation
+    without meaning.
     """
     return read(value).text
 
 
 def same(a: str, b: str) -> bool:
-    """Whether two answers say the same: equal canonical texts, or quantities that convert to each other.
+    """Whether two answers are equal: the same canonical text, or quantities that convert to each other.
 
-    What only one of them says is no difference: a unit (`12`, `12 km`), an option's text (`B`, `B. Paris`).
-    So this is reflexive and symmetric but not transitive: `12 km` and `12 kg` both match `12`.
+    A part that only one of them has is no difference: a unit (`12`, `12 km`), or the text of an option (`B`,
+    `B. Paris`). The relation is reflexive and symmetric but not transitive: `12` equals `12 km` and `12 kg`.
     """
     one, two = read(a), read(b)
     if one.quantity and two.quantity:
         return one.quantity.matches(two.quantity)
-    return _spelt(one) == _spelt(two) or _labels(one, two) or _labels(two, one)
+    return _spell_out(one) == _spell_out(two) or _label_matches(one, two) or _label_matches(two, one)
 
 
-def _spelt(answer: Answer) -> str:
-    # Not in the canonical text, where the sun would become a day.
+def _spell_out(answer: Answer) -> str:
+    # Not part of the canonical text, where "sun" would become a day.
     return _WEEKDAYS.get(answer.text, answer.text)
 
 
-def _labels(one: Answer, two: Answer) -> bool:
+def _label_matches(one: Answer, two: Answer) -> bool:
     return two.kind == "option" and one.label == two.text
 
 
 @functools.lru_cache(maxsize=1024)
 def read(value: str) -> Answer:
-    """What `value` says, by the first reading that fits all of it, in the order of the kinds."""
+    """Parse `value` as the first kind that fits all of it, in the order of `Answer.kind`."""
     flat = " ".join(value.casefold().split())
-    if len(flat) > LONGEST:
+    if len(flat) > MAX_CHARS:
         return Answer("text", flat)
-    text = _settled(value)
+    text = _strip_edges(value)
     label = match[1].upper() if (match := _LABELLED.match(text)) else ""
     while True:
         if found := _date(text) or _time(text) or _number(text) or _truth(text) or _option(text):
             return found
-        shorter = _settled(_words(text))
+        shorter = _strip_edges(_fold_words(text))
         if shorter == text:
             return Answer("text", text, label=label)
         text = shorter
@@ -91,8 +91,8 @@ _EDGES = regex(r"""^[\s"'.,;:!?]+(?<![.,](?=\d))|[\s"'.,;:!?]+$""")
 _WRAPPED = regex(r"\(([^(),]*)\)|\[([^\[\],]*)\]|\{([^{},]*)\}|<([^<>,]*)>")
 
 
-def _settled(text: str) -> str:
-    """`text` in plain notation, without the punctuation and brackets around it."""
+def _strip_edges(text: str) -> str:
+    """`text` in plain notation, without surrounding punctuation and brackets."""
     while True:
         before, text = text, plain(text)
         if wrapped := _WRAPPED.fullmatch(text):
@@ -140,7 +140,7 @@ def _date(text: str) -> Answer | None:
     parts = match.groupdict()
     year = parts.get("y")
     if one := parts.get("one"):
-        # Whether 03/05 is in March or May depends on who writes; where only one of them exists, it is that.
+        # 03/05 is in March or in May, depending on the writer; it is a date only if one of them exists.
         orders = {(one, parts["two"]), (parts["two"], one)}
         found = {d for month, day in orders if (d := _calendar(year, month, day))}
         return Answer("date", found.pop()) if len(found) == 1 else None
@@ -149,7 +149,7 @@ def _date(text: str) -> Answer | None:
 
 
 def _calendar(year: str | None, month: str, day: str | None) -> str:
-    """ISO 8601 text, or nothing where there is no such day."""
+    """The date in ISO 8601; empty if it does not exist."""
     number = _MONTHS.get(month.lower()) or int(month)
     try:
         iso = date(int(year or _LEAP_YEAR), number, int(day or 1)).isoformat()
@@ -166,7 +166,7 @@ _TIME = regex(
 
 
 def _time(text: str) -> Answer | None:
-    """A time of day, or a duration that is written like one."""
+    """`text` as a time of day, or as a duration in the same notation."""
     match = _TIME.fullmatch(text)
     if match is None:
         return None
@@ -184,8 +184,8 @@ _ORDINAL = regex(r"^(?:option|choice|number|no\.|#)\s*(?=\d)", re.IGNORECASE)
 def _number(text: str) -> Answer | None:
     quantity = read_quantity(_MINUS.sub("-", _ORDINAL.sub("", text)))
     canonical = str(quantity)
-    # What would not read as itself is no number: a dozen May is a date, and a long text is compared as text.
-    if quantity is None or len(canonical) > LONGEST or _date(canonical):
+    # A canonical text must parse to itself: "a dozen May" is a date, and a long text is compared as text.
+    if quantity is None or len(canonical) > MAX_CHARS or _date(canonical):
         return None
     return Answer("number", canonical, quantity)
 
@@ -225,7 +225,7 @@ _INITIALS = regex(r"\b(?:[^\W\d_]\.\s?)+[^\W\d_]\b\.?")
 _REWRITES = tuple(
     (regex(pattern), new)
     for pattern, new in (
-        # Lists: of three or more a bracket says nothing, of two it may be an interval.
+        # Lists: brackets around three or more items have no meaning; around two they may be an interval.
         (r"^(?:\{([^{}]*,[^{}]*)\}|\[([^\[\]]*,[^\[\]]*,[^\[\]]*)\]|\(([^()]*,[^()]*,[^()]*)\))$", r"\1\2\3"),
         (r"(?<=\d)\s+(?:and|&)\s+(?=[+-]?\d)", ", "),
         (r"(,[^,]*[^\s,])(?:\s*,)?\s+(?:and|&)\s+(?=[^,]+$)", r"\1, "),
@@ -235,7 +235,7 @@ _REWRITES = tuple(
         (r"(?<=\d)\s*:\s*(?=\d)", ":"),
         (r"\bpi\b|(?<=\d)pi\b", "π"),
         (r"(?<=\d)[\s×]*(?=π)", ""),
-        # A dash is a minus beside a digit or bracket or between two letters, and punctuation between words.
+        # A dash next to a digit or bracket or between two letters is a minus; between words, punctuation.
         (r"(?<=[\d)])\s+-\s+(?=[\w(])|(?<=[\w)])\s+-\s+(?=[\d(])", "-"),
         (r"(?<=\b[^\W\d_])\s+-\s+(?=[^\W\d_]\b)", "-"),
         (r"(?<=[^\W\d_]{2})-(?=[^\W\d_])|(?<=[^\W\d_])-(?=[^\W\d_]{2})|\s-+(?=\s)", " "),
@@ -248,8 +248,8 @@ _REWRITES = tuple(
 )
 
 
-def _words(text: str) -> str:
-    """Text without case, articles and the punctuation that only separates words."""
+def _fold_words(text: str) -> str:
+    """`text` without case, articles and punctuation that only separates words."""
     words = _INITIALS.sub(lambda m: re.sub(r"[.\s]", "", m[0]), text.casefold())
     for pattern, new in _REWRITES:
         words = pattern.sub(new, words)

@@ -9,43 +9,43 @@ from itertools import islice
 
 from ..markup.quoting import Line, lines
 from ..regex import regex
-from .conclusions import concluded, stated
+from .conclusions import conclusion, stated_value
 from .equivalence import normalise, read, same
-from .values import LONGEST, SIGNS, credible, definite, missing, value_of
+from .values import MAX_CHARS, SIGNS, is_credible, is_definite, is_missing, value_of
 
 __all__ = ["final_answer", "final_line", "normalise", "same"]
 
 
 def final_answer(text: str, choices: Sequence[str] = ()) -> str | None:
-    """The short answer that `text` ends on, without markup and caveats, or None.
+    """The final answer of `text`, without markup and caveats, or None.
 
-    The last `Final answer:` line counts, then what the concluding lines state as the answer, then the last
-    line `Answer:`; what the reply quotes or thinks aloud does not. choices: the texts of the options, in
-    order; an answer that is one of them, or its letter, is given as the letter (A for the first). Any other
-    that says there is none, as `N/A` does, is None.
+    The last `Final answer:` line has precedence, then an answer stated in the concluding lines, then the last
+    `Answer:` line. Quotations and thinking aloud are ignored. choices: the texts of the options, in order; an
+    answer that is an option's text or letter is returned as the letter (A for the first). An answer such as
+    `N/A` is None.
     """
 
-    def plausible(value: str) -> bool:
-        return definite(value) or _letter(value, choices) is not None
+    def is_plausible(value: str) -> bool:
+        return is_definite(value) or _letter(value, choices) is not None
 
-    said = lines(_MARKUP.sub(_inner, text))
-    own = [line for line, quoted in said if not quoted and line.strip()]
+    all_lines = lines(_MARKUP.sub(_inner, text))
+    author_lines = [line for line, quoted in all_lines if not quoted and line.strip()]
     value = (
-        _labelled(said, _FINAL_ANSWER, plausible)
-        or concluded(own, plausible)
-        or _labelled(said, _ANSWER, plausible)
+        _labelled_value(all_lines, _FINAL_ANSWER, is_plausible)
+        or conclusion(author_lines, is_plausible)
+        or _labelled_value(all_lines, _ANSWER, is_plausible)
     )
-    return value and (_letter(value, choices) or _present(value))
+    return value and (_letter(value, choices) or _unless_missing(value))
 
 
 def final_line(text: str) -> str | None:
-    """The value of the last `Final answer:` line that `text` itself says, or None: no conclusion is read."""
-    value = _labelled(lines(_MARKUP.sub(_inner, text)), _FINAL_ANSWER, definite)
-    return value and _present(value)
+    """The value of the last `Final answer:` line of `text` outside quotations, or None."""
+    value = _labelled_value(lines(_MARKUP.sub(_inner, text)), _FINAL_ANSWER, is_definite)
+    return value and _unless_missing(value)
 
 
-def _present(value: str) -> str | None:
-    return None if missing(value) else value
+def _unless_missing(value: str) -> str | None:
+    return None if is_missing(value) else value
 
 
 _MARKUP = regex(
@@ -64,7 +64,7 @@ _FINAL_ANSWER = regex(
 )
 _ANSWER = regex(_MARKS + r"answer[*_`\s]*(?P<weak>:)[\s*_`]*(?P<value>.*)", re.IGNORECASE)
 _LABELS = 20
-"""Label lines, from the end, that are looked at before giving up; most replies have one."""
+"""Label lines that are tried, from the end; most replies have one."""
 
 _BULLET = regex(r"\s*(?:[-*+•]|\d+[.)])\s+")
 _DELIMITER = regex(r"\s*(?:\$\$|\\\[|\\\]|[-=_*|: ]*)\s*")
@@ -74,30 +74,32 @@ def _inner(markup: re.Match[str]) -> str:
     return markup[1] or ""
 
 
-def _labelled(said: Sequence[Line], label: re.Pattern[str], plausible: Callable[[str], bool]) -> str | None:
-    """The value behind the last `label` that has one; a weak label wants a short one."""
+def _labelled_value(
+    all_lines: Sequence[Line], label: re.Pattern[str], is_plausible: Callable[[str], bool]
+) -> str | None:
+    """The value after the last `label` that has one; after a weak label it must be credible."""
     labels = (
         (at, match)
-        for at in range(len(said) - 1, -1, -1)
-        if not said[at].quoted
-        and "answer" in said[at].text.lower()
-        and (match := label.match(said[at].text[:LONGEST]))
+        for at in range(len(all_lines) - 1, -1, -1)
+        if not all_lines[at].quoted
+        and "answer" in all_lines[at].text.lower()
+        and (match := label.match(all_lines[at].text[:MAX_CHARS]))
     )
     for at, match in islice(labels, _LABELS):
-        written = said[at].text[match.start("value") :]
-        value = value_of(written) or value_of(_following(islice(said, at + 1, None)))
-        if plausible(value):
+        written = all_lines[at].text[match.start("value") :]
+        value = value_of(written) or value_of(_value_below(islice(all_lines, at + 1, None)))
+        if is_plausible(value):
             return value
-        if value and (credible(value) or not match["weak"]):
-            return stated(value[:LONGEST], plausible) or value
+        if value and (is_credible(value) or not match["weak"]):
+            return stated_value(value[:MAX_CHARS], is_plausible) or value
     return None
 
 
-def _following(below: Iterator[Line]) -> str:
-    """What stands below a label: the next line, or the one line of a code fence."""
+def _value_below(below: Iterator[Line]) -> str:
+    """The text below a label: the next line, or the only line of a code fence."""
     match list(islice((line for line in below if not _DELIMITER.fullmatch(line.text)), 3)):
         case [Line(text, quoted=False), *_] if (
-            not _FINAL_ANSWER.match(text[:LONGEST]) and text.lstrip()[0] != "#"
+            not _FINAL_ANSWER.match(text[:MAX_CHARS]) and text.lstrip()[0] != "#"
         ):
             return _BULLET.sub("", text, count=1)
         case [Line(opens, True), Line(text, True), Line(closes, True)] if _fences(opens) and _fences(closes):
@@ -117,17 +119,17 @@ _HEDGED = regex(
     r"|anything|everything|none|wrong|incorrect|false|instead|rather|than|besides)\b|[(\[][A-Z][)\]]|[/&]",
     re.IGNORECASE,
 )
-"""What before a letter names another one too, or makes this one what the answer is not."""
+"""Words before a letter that name another letter too, or deny this one."""
 
 
 def _letter(value: str, choices: Sequence[str]) -> str | None:
-    """The letter of the one option that `value` names: by its text, by its letter, or by a like text.
+    """The letter of the only option that `value` names: by its text, its letter, or an equivalent text.
 
-    A lone letter is a letter first: options may be variables.
+    A lone letter counts as a letter first, since the texts of options may be variables.
     """
     letters = string.ascii_uppercase[: len(choices)]
     answer, behind = read(value), _LETTER_BEHIND.fullmatch(value)
-    texts = {letter: _text(letter, choice) for letter, choice in zip(letters, choices, strict=False)}
+    texts = {letter: _option_text(letter, choice) for letter, choice in zip(letters, choices, strict=False)}
     equal = [
         letter
         for letter, choice in zip(letters, choices, strict=False)
@@ -135,9 +137,9 @@ def _letter(value: str, choices: Sequence[str]) -> str | None:
     ]
     if answer.kind != "option" and len(equal) == 1:
         return equal[0]
-    said = answer.text if answer.kind == "option" else answer.label
-    if said and said in letters:
-        return said
+    named = answer.text if answer.kind == "option" else answer.label
+    if named and named in letters:
+        return named
     if (before := _LETTER_BEFORE.fullmatch(value)) and same(texts.get(before[1], ""), before[2]):
         return before[1]
     if behind and behind[2] in letters and _leads_to(behind[1], texts[behind[2]]):
@@ -147,11 +149,11 @@ def _letter(value: str, choices: Sequence[str]) -> str | None:
 
 
 def _leads_to(before: str, choice: str) -> bool:
-    """Whether `before` is the text of the option whose letter follows, or hedges nothing."""
+    """Whether `before` is the text of the option whose letter follows, or has no hedge."""
     return same(before, choice) or not _HEDGED.search(before)
 
 
-def _text(letter: str, choice: str) -> str:
-    """An option's text without the letter that it may carry already."""
+def _option_text(letter: str, choice: str) -> str:
+    """The text of an option without its letter, if it begins with it."""
     label = _OWN_LETTER.match(choice)
     return choice[label.end() :] if label and label[1] == letter else choice

@@ -1,4 +1,4 @@
-"""Which short answers are one answer, so that they can be counted."""
+"""Answer groups: which short answers count as the same answer."""
 
 from __future__ import annotations
 
@@ -7,35 +7,37 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from .equivalence import normalise, read, same
-from .statements import lone
+from .statements import only_value
 
-__all__ = ["LONGEST", "find", "grouped"]
+__all__ = ["MAX_CHARS", "find_group", "group_answers"]
 
-LONGEST = 80
-"""Characters: what is longer is prose, of which no code can tell whether it says the same."""
+MAX_CHARS = 80
+"""Characters of an answer that can be grouped; a longer one is prose, which code cannot compare."""
 
 
-def grouped(answers: Sequence[str | None]) -> dict[str, tuple[str, ...]]:
-    """The answers that can be counted: name of a group -> its wordings.
+def group_answers(answers: Sequence[str | None]) -> dict[str, tuple[str, ...]]:
+    """The groups of the answers that can be counted: name -> its distinct wordings.
 
-    `same` is not transitive (`12 km` and `12 kg` both match `12`), so fuller answers form groups first,
-    and what matches two groups joins neither. A sentence joins the group whose value is the one that it
-    states: `Each friend gets 10 cards` is `10` where somebody has said `10`. A name is the most frequent
-    wording that is no such sentence, where there is one. The groups do not depend on the order of the
-    answers; their names do where wordings are equally frequent, and there the first one counts.
+    `same` is not transitive (`12` equals `12 km` and `12 kg`), so longer answers form groups first, and an
+    answer that matches two groups joins neither. A sentence joins the group of the value that it states:
+    `Each friend gets 10 cards` joins `10` if another answer is `10`. The name of a group is its most frequent
+    wording, other than such a sentence if possible. The groups do not depend on the order of the answers. Of
+    equally frequent wordings, the first is the name.
     """
-    said = [answer for answer in answers if _countable(answer)]
+    countable = [answer for answer in answers if _countable(answer)]
     groups: dict[str, list[str]] = {}
-    for answer in sorted(set(said), key=lambda a: (bool(_stated(a)), -len(normalise(a)), a)):
-        groups.setdefault(find(answer, groups) or answer, []).append(answer)
+    for answer in sorted(set(countable), key=lambda a: (bool(_stated(a)), -len(normalise(a)), a)):
+        groups.setdefault(find_group(answer, groups) or answer, []).append(answer)
     return {
-        max((a for a in said if a in group), key=lambda a: (not _stated(a), said.count(a))): tuple(group)
+        max((a for a in countable if a in group), key=lambda a: (not _stated(a), countable.count(a))): tuple(
+            group
+        )
         for group in groups.values()
     }
 
 
-def find(answer: str | None, groups: Mapping[str, Sequence[str]]) -> str | None:
-    """The name of the one group that `answer` belongs to; None without one, and where it fits several."""
+def find_group(answer: str | None, groups: Mapping[str, Sequence[str]]) -> str | None:
+    """The name of the only group that `answer` belongs to; None if it fits none or several."""
     if not _countable(answer):
         return None
     equal = [name for name, group in groups.items() if any(read(a) == read(answer) for a in group)]
@@ -51,11 +53,12 @@ def _states(sentence: str, answer: str) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _stated(answer: str) -> tuple[tuple[str, str], ...]:
-    """The number and the time that a sentence states, each with its kind; nothing of what is no sentence."""
+    """(kind, value) of the number and the time that a sentence states; empty if `answer` is not a
+    sentence."""
     if read(answer).kind != "text":
         return ()
-    return tuple((kind, value) for kind in ("number", "time") if (value := lone(kind, answer)))
+    return tuple((kind, value) for kind in ("number", "time") if (value := only_value(kind, answer)))
 
 
 def _countable(answer: str | None) -> TypeGuard[str]:
-    return bool(answer) and len(answer or "") <= LONGEST
+    return bool(answer) and len(answer or "") <= MAX_CHARS

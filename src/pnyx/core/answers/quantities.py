@@ -1,4 +1,4 @@
-"""Numbers as people write them, exactly: `1,000`, `3/4`, `50%`, `$1.2 million`, `twelve`, `1 h 30 min`."""
+"""Exact numbers from text: `1,000`, `3/4`, `50%`, `$1.2 million`, `twelve`, `1 h 30 min`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Quantity", "read_quantity"]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """An exact number with its unit, `units.NONE` where none was written.
+    """An exact number with its unit; `units.NONE` if it has none.
 
-    way: of two opposite ways the one that it is meant in, as in `3 hours later` and `$20 profit`.
+    way: the direction of a difference, as in `3 hours later` and `$20 profit`.
     """
 
     value: Fraction
@@ -29,7 +29,10 @@ class Quantity:
         return " ".join(filter(None, (str(self.value), self.unit.symbol, self.way)))
 
     def matches(self, other: Quantity) -> bool:
-        """Equal, in units that convert; a unit or a way that only one of them has is no difference."""
+        """Whether the quantities are equal in units that convert.
+
+        A unit or a way that only one of them has is no difference.
+        """
         if {self.way, other.way} == {"more", "less"}:
             return False
         if NONE in (self.unit, other.unit):
@@ -73,7 +76,7 @@ _FORMS = tuple(
 _EUROPEAN = regex(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})(?![\d.,])")
 _DECADE = regex(r"\d{3}0s\b")
 _MAX_DIGITS = 200
-"""Powers beyond this stay text: such numbers cost memory and time, and no question asks for one exactly."""
+"""Digits of the longest power; a longer one stays text, since it would cost memory and time."""
 
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12,
            "lakh": 10**5, "crore": 10**7, "dozen": 12, "k": 10**3, "bn": 10**9, "mn": 10**6}  # fmt: skip
@@ -85,14 +88,14 @@ _MONEY_SCALES = {"m": 10**6, "mm": 10**6, "b": 10**9, "t": 10**12}
 _MONEY_SCALE = regex(r"\s?(mm|m|b|t)\b", re.IGNORECASE)
 _CAPITAL_SCALES = {"M": 10**6, "MM": 10**6, "G": 10**9}
 _CAPITAL_SCALE = regex(r"(?:\s?(MM?)|(G))(?=$|\s)")
-"""In capitals only: `5m` are metres, and `5M` are none."""
+"""Capitals only: `5m` is five metres, and `5M` five million."""
 _PERCENT = regex(r"\s*(?:%|per\s?cent\b|pct\b\.?|(‰|per\s?mille\b))(?!\s*points?\b)", re.IGNORECASE)
 _WAY = regex(
     r"\b(?:(?P<more>more|later|after|profit|gain|surplus)|less|fewer|earlier|before|ago|loss|debt|deficit)\b",
     re.IGNORECASE,
 )
 _ONLY_APART = frozenset("tydbk")
-"""Symbols that count as units only after a space: `3t` is more often a product, `4K` and `7B` a size."""
+"""Symbols that are units only after a space: `3t` is usually a product, `4K` and `7B` a size."""
 
 _SMALL = {
     name: value
@@ -120,9 +123,9 @@ _AND_A_HALF = regex(r"\s+and\s+(?:a|one)[ -]half\b", re.IGNORECASE)
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """The number that all of `text` states, with its unit; None when it states anything else.
+    """The number in `text` with its unit; None if the whole text is not one number.
 
-    text: plain notation (see `notation.plain`), at most a few hundred characters. `5 ft 3 in` is 63 in.
+    text: in plain notation (see `notation.plain`), at most a few hundred characters. `5 ft 3 in` is 63 in.
     """
     return _single(text) or _compound(text)
 
@@ -132,7 +135,7 @@ _MINUTES = regex(r"(?<=h)(\s*\d+)\s*m(?=$|\s*\d)", re.IGNORECASE)
 
 
 def _compound(text: str) -> Quantity | None:
-    """Numbers of ever smaller units that convert, as one number of the smallest."""
+    """Numbers in successively smaller units that convert, as one number in the smallest."""
     lead, end, parts = _LEAD.match(text), 0, list[Quantity]()
     text = _MINUTES.sub(r"\1 min", text[lead.end() :] if lead else text)
     while match := _PIECE.match(text, end):
@@ -176,7 +179,7 @@ def _single(text: str) -> Quantity | None:
 
 
 def _magnitude(text: str) -> tuple[Fraction, str] | None:
-    """The unsigned number that `text` begins with, and what follows it."""
+    """The unsigned number at the start of `text`, and the rest."""
     if _DECADE.match(text):
         return None
     if european := _EUROPEAN.match(text):
@@ -195,7 +198,7 @@ def _magnitude(text: str) -> tuple[Fraction, str] | None:
 
 
 def _value(parts: dict[str, str | None]) -> Fraction | None:
-    """The number of one of `_FORMS`; None when it is too long. Raises `ZeroDivisionError`."""
+    """The number in the groups of one of `_FORMS`; None if it is too long. Raises `ZeroDivisionError`."""
     base, power, tens = parts.get("base"), int(parts.get("power") or 0), int(parts.get("tens") or 0)
     if base:
         return Fraction(int(base)) ** power if len(base) * abs(power) <= _MAX_DIGITS else None
@@ -214,7 +217,7 @@ def _spelled(text: str) -> tuple[Fraction, str] | None:
     while word := _SPELLED_WORD.match(text, end):
         name = word[1].lower()
         value = _SMALL.get(name)
-        if value is not None and (group is None or _takes(group, value)):
+        if value is not None and (group is None or _extends(group, value)):
             group = (group or 0) + value
         elif name == "hundred" and group and group < 100:
             group *= 100
@@ -230,14 +233,14 @@ def _spelled(text: str) -> tuple[Fraction, str] | None:
     return _parts(Fraction(total + (group or 0)), text[end:])
 
 
-def _takes(group: int, value: int) -> bool:
-    """Whether `value` goes on a number: five on a hundred and on twenty, but not on three."""
+def _extends(group: int, value: int) -> bool:
+    """Whether `value` extends a number in words: five extends a hundred and twenty, but not three."""
     tens, ones = divmod(group % 100, 10)
     return group > 0 and not ones and (not tens or (tens > 1 and value < 10))
 
 
 def _parts(value: Fraction, rest: str) -> tuple[Fraction, str]:
-    """Halves and other parts that follow a number in words: `two thirds`, `one and a half`."""
+    """The number with the fraction in words after it: `two thirds`, `one and a half`."""
     if match := _PART.match(rest):
         return value * _PARTS[match[1].lower()], rest[match.end() :]
     if match := _AND_A_HALF.match(rest):
@@ -246,7 +249,7 @@ def _parts(value: Fraction, rest: str) -> tuple[Fraction, str]:
 
 
 def _scaled(value: Fraction, rest: str, *, money: bool) -> tuple[Fraction, str]:
-    """The number with the `million` or the `%` behind it; a small `m` is a million only of money."""
+    """The number with the `million` or the `%` after it; a small `m` is a million only for money."""
     while match := _SCALE.match(rest):
         value, rest = value * _SCALES[match[match.lastindex or 0].lower()], rest[match.end() :]
     if money and (match := _MONEY_SCALE.match(rest)):
@@ -260,7 +263,7 @@ def _scaled(value: Fraction, rest: str, *, money: bool) -> tuple[Fraction, str]:
 
 def _way(rest: str, unit: Unit) -> Literal["", "more", "less"]:
     found = _WAY.search(rest)
-    # Of five losses the unit says it: they are no profits.
+    # In "5 losses" the unit says it already.
     if found is None or found[0].lower() in unit.symbol.split():
         return ""
     return "more" if found["more"] else "less"
@@ -274,5 +277,5 @@ def _unit(rest: str, currency: str) -> Unit | None:
     if currency and (rate := read_unit(currency + rest, counted=False)):
         return rate
     unit = read_unit(rest, counted=not attached)
-    # Of `$5 profit` the money is the unit; `$5 CAD` says which dollars.
+    # In `$5 profit` the unit is the currency; `$5 CAD` says which dollars.
     return read_unit(currency) if currency and unit and unit.symbol not in _CODES else unit

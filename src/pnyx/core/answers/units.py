@@ -1,4 +1,4 @@
-"""Units of measure and what they are called: `km/h` is `kilometres per hour` is a length over a time."""
+"""Units of measure and their names: `km/h` and `kilometres per hour` are a length over a time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["NONE", "Unit", "read_unit"]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """symbol: canonical text, which reads as the same unit. factor: its size in base units.
+    """A unit of measure. symbol: its canonical text, which parses to the same unit. factor: in base units.
 
-    dimensions: (dimension, power), sorted, no power 0. Units of equal dimensions convert.
+    dimensions: (dimension, power), sorted, without power 0. Units with equal dimensions convert.
     """
 
     symbol: str
@@ -25,7 +25,8 @@ class Unit:
 
     @property
     def meanings(self) -> tuple[Unit, ...]:
-        """What the unit can stand for: a pound is a weight or a currency, a degree an angle or a heat."""
+        """The units that this can mean: a pound is a weight or a currency, a degree an angle or a
+        temperature."""
         return (self, *(_SYMBOLS[s] for s in _AMBIGUOUS.get(self.symbol, ())))
 
 
@@ -114,20 +115,20 @@ def _load() -> None:
             for name in filter(None, names.split(", ")):
                 _NAMES[_singular(word + name)] = unit
     for symbol, unit in _SYMBOLS.items():
-        # Where case alone tells two symbols apart (mW, MW), the text with its case is looked up first.
+        # If two symbols differ only in case (mW, MW), the text with its case is looked up first.
         _NAMES.setdefault(_singular(symbol.casefold()), unit)
     _SYMBOLS.update({"Mb": _SYMBOLS["Mbit"], "Gb": _SYMBOLS["Gbit"]})
 
 
 def _singular(name: str) -> str:
-    """Every word of `name` without its plural s, whether or not it had one."""
+    """`name` without the plural s of each word."""
     return " ".join(word.removesuffix("s") if len(word) > 2 else word for word in name.split())
 
 
 _load()
 
 NONE = Unit("", Fraction(1), ())
-"""No unit was written."""
+"""The unit of a number without one."""
 
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _FACTOR = regex(
@@ -154,11 +155,13 @@ _NO_COUNT = regex(
     r"|thirteen|twenty|thirty|forty)\b",
     re.IGNORECASE,
 )
-"""Words after a number that make it another number, a choice or a sentence, and not a count of something."""
+"""Words after a number that make it another number, a choice or a sentence instead of a count of
+something."""
 
 
 def read_unit(text: str, *, counted: bool = True) -> Unit | None:
-    """The unit that `text` names or, if `counted`, what it counts (`red apples left`); None when neither."""
+    """The unit that `text` names or, if `counted`, the things it counts (`red apples left`); None if
+    neither."""
     text = text.strip()
     unit = _compound(text, counted=False) if text else NONE
     if unit or not counted or _NO_COUNT.search(text):

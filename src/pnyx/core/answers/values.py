@@ -1,4 +1,4 @@
-"""A short answer out of the words around it: its markup, its caveat, and what it says it is not."""
+"""The value of a short answer, without markup, caveats and the alternatives that it denies."""
 
 from __future__ import annotations
 
@@ -8,50 +8,50 @@ from ..markup.notation import plain, unmarked
 from ..regex import regex
 from .equivalence import read
 
-__all__ = ["LONGEST", "SIGNS", "boxed", "credible", "definite", "missing", "value_of"]
+__all__ = ["MAX_CHARS", "SIGNS", "boxed_value", "is_credible", "is_definite", "is_missing", "value_of"]
 
-LONGEST = 600
-"""Characters in which an answer and its caveat are looked for."""
+MAX_CHARS = 600
+"""Characters in which an answer and its caveat are searched."""
 
-WORDS = 8
-"""The most words of an answer that is not a number, a date, a letter, yes or no."""
+MAX_WORDS = 8
+"""The most words of a credible answer that is not a number, a date, a letter, yes or no."""
 
 SIGNS = "→➡✅✔☑👉🎯🎉\ufe0f"
-"""What is drawn beside an answer to point at it."""
+"""Symbols that point at an answer."""
 
 
 def value_of(written: str) -> str:
-    """The answer in what was written for it: `12` of `**12** (assuming a full tank)`, `7` of `not 5 but 7`.
+    """The answer in `written`: `12` of `**12** (assuming a full tank)`, `7` of `not 5 but 7`.
 
-    Empty when there is none, or only a placeholder such as `<value>`. What is longer than `LONGEST` and
-    does not begin with a short answer is given as it stands.
+    Empty if there is none, or only a placeholder such as `<value>`. A text longer than `MAX_CHARS` that does
+    not begin with a short answer is returned unchanged.
     """
-    start = _unwrapped(written[:LONGEST])
+    start = _unwrap(written[:MAX_CHARS])
     if not start or _PLACEHOLDER.fullmatch(start):
         return ""
-    value = _unwrapped(_spoken_of(_before_caveat(_contrasted(_HEDGE.sub("", start, count=1)))))
+    value = _unwrap(_subject(_before_caveat(_after_contrast(_HEDGE.sub("", start, count=1)))))
     if "=" in value and read(value).kind == "number":
-        value = _unwrapped(value.rpartition("=")[2])
-    return written.strip() if len(written) > LONGEST and value == start else value
+        value = _unwrap(value.rpartition("=")[2])
+    return written.strip() if len(written) > MAX_CHARS and value == start else value
 
 
-def definite(value: str) -> bool:
+def is_definite(value: str) -> bool:
     """Whether `value` is a number, a date, an option's letter, or yes or no."""
     return read(value).kind != "text"
 
 
-def credible(value: str) -> bool:
+def is_credible(value: str) -> bool:
     """Whether `value` is definite, or a few words that do not evade the question."""
-    return definite(value) or (0 < len(value.split()) <= WORDS and not _EVASIVE.match(value))
+    return is_definite(value) or (0 < len(value.split()) <= MAX_WORDS and not _EVASIVE.match(value))
 
 
-def missing(value: str) -> bool:
-    """Whether `value` says in an answer's place that there is none: `N/A`, `TBD`, `I don't know`."""
+def is_missing(value: str) -> bool:
+    """Whether `value` says that there is no answer: `N/A`, `TBD`, `I don't know`."""
     return bool(_MISSING.fullmatch(value))
 
 
-def boxed(text: str) -> str:
-    r"""What the last \boxed{} in `text` holds."""
+def boxed_value(text: str) -> str:
+    r"""The content of the last \boxed{} in `text`; empty without one."""
     start = text.rfind("\\boxed{")
     depth = 0
     for at in range(start + 6, len(text)) if start >= 0 else ():
@@ -76,7 +76,8 @@ _MISSING = regex(
     r"(?:\s*[(;:.!].*|,\s.*|\s+-+\s.*)?",
     re.IGNORECASE | re.DOTALL,
 )
-"""Not `none`, which counts things; `unknown` and `cannot be determined` may be what was found."""
+"""Without `none`, which is a count, and without `unknown` and `cannot be determined`, which may be the
+answer."""
 _WRAPPINGS = tuple(
     regex(form)
     for form in (
@@ -92,8 +93,8 @@ _WRAPPINGS = tuple(
 _ABBREVIATION = regex(r"\b\w\.\s?\w\.$")
 
 
-def _unwrapped(text: str) -> str:
-    text = boxed(text) or text
+def _unwrap(text: str) -> str:
+    text = boxed_value(text) or text
     while True:
         before, text = text, unmarked(text).strip(" \t|,;:`" + SIGNS)
         text = text if _ABBREVIATION.search(text) else text.rstrip(".")
@@ -117,7 +118,7 @@ _CONTRAST = regex(
 )
 
 
-def _contrasted(value: str) -> str:
+def _after_contrast(value: str) -> str:
     match = _CONTRAST.fullmatch(value)
     return match[1] if match else value
 
@@ -133,7 +134,7 @@ _MORE = regex(
     r"|which|making|not|no|never|neither|nor|wrong|incorrect|false|impossible|too|if|either|maybe|perhaps)\b|n't",
     re.IGNORECASE,
 )
-"""What makes more of a sentence than one value and what it is of."""
+"""Words that show that a sentence says more than one value and what it is the value of."""
 _CALLED = regex(r"(?:the|what|how|correct|right)\b", re.IGNORECASE)
 _COUNTED = regex(r"\d[\d.,]*\s+[a-z]{3,}", re.IGNORECASE)
 _SUPERLATIVE = regex(
@@ -146,11 +147,11 @@ _ONE_NAME = regex(
 )
 
 
-def _spoken_of(value: str) -> str:
-    """What a sentence is about: `13 people` of `There are 13 people in it`, `Ada` of `Ada is the oldest`.
+def _subject(value: str) -> str:
+    """The subject of a sentence: `13 people` of `There are 13 people in it`, `Ada` of `Ada is the oldest`.
 
-    Only a number that is called something or counts something, or a name that is called the first or most,
-    and only in a sentence that says no more than that.
+    Only a number that has a description or counts something, or a name with a superlative, and only in a
+    sentence that says nothing else; else `value` unchanged.
     """
     if read(value).kind != "text":
         return value
@@ -158,12 +159,12 @@ def _spoken_of(value: str) -> str:
         match = form.fullmatch(value)
         if match is None or _MORE.search(match["rest"]):
             continue
-        about, rest = match["value"], match["rest"]
-        told = form is _THERE_IS or _CALLED.match(rest) or _COUNTED.fullmatch(about)
-        if told and read(about).kind in ("number", "date"):
-            return about
-        if form is _SAID_OF and _ONE_NAME.fullmatch(about) and _SUPERLATIVE.fullmatch(rest):
-            return about
+        subject, rest = match["value"], match["rest"]
+        fits = form is _THERE_IS or _CALLED.match(rest) or _COUNTED.fullmatch(subject)
+        if fits and read(subject).kind in ("number", "date"):
+            return subject
+        if form is _SAID_OF and _ONE_NAME.fullmatch(subject) and _SUPERLATIVE.fullmatch(rest):
+            return subject
     return value
 
 
@@ -184,7 +185,7 @@ _CAVEAT = regex(
 _CAVEAT_ALONE = regex(
     r"(?:assuming|provided that|given that|unless|although|because|rather than|instead of)\b", re.IGNORECASE
 )
-"""Words that begin a caveat even without punctuation before them, and behind any answer."""
+"""Words that begin a caveat after any answer, even without punctuation before them."""
 
 _SENTENCE = regex(
     r"(?:it|this|that|these|those|there|the|note|i|we|you|all|here|let|please|my|in|as|to|for)\b"
@@ -199,39 +200,42 @@ _SYMBOLS = regex(
     r"(?=.*(?:[^\W\d_]|[√±∞]))"
     r"(?:[\d\s.+×/^=±√∞°()-]|(?<![^\W\d_])(?:sin|cos|tan|log|ln|exp|pi|[^\W\d_])(?![^\W\d_]))+"
 )
-"""An expression, in plain notation: no words but the names of variables, constants and functions."""
+"""An expression in plain notation: its only words are the names of variables, constants and functions."""
 _QUALIFIED = regex(r"mod(?:ulo)?\s|base[\s-](?:\d|two|eight|ten|sixteen)\b", re.IGNORECASE)
-"""What makes another number of the one before it."""
+"""Words that change the number before them."""
 _REMAINDER = regex(r"remainder\s+\d", re.IGNORECASE)
 _INITIAL = regex(r"[A-Z]\.")
 _CLOSE = regex(r"[)\]]")
 
 
 def _before_caveat(value: str) -> str:
-    """`12` of `12, since …`, `12 (if …)`, `12. This holds …`; all of a list, a date or a title."""
+    """`value` without its caveat: `12` of `12, since …`, `12 (if …)`, `12. This holds …`.
+
+    Lists, dates and titles stay whole.
+    """
     if read(value).kind in ("number", "date"):
         return value
     for found in _BREAK.finditer(value):
         head, tail, sign = value[: found.start()], value[found.end() :], found[0].strip()
-        if not head or not tail or (found[0] in ("(", "[") and _applied(head, tail)):
+        if not head or not tail or (found[0] in ("(", "[") and _is_argument(head, tail)):
             continue
-        if _CAVEAT_ALONE.match(tail) or (_CAVEAT.match(tail) and (sign or definite(head))):
+        if _CAVEAT_ALONE.match(tail) or (_CAVEAT.match(tail) and (sign or is_definite(head))):
             return head
-        if sign and definite(head) and not _goes_on(head, sign, tail):
+        if sign and is_definite(head) and not _continues(head, sign, tail):
             return head
-        if sign == "." and _REMARK.match(tail) and len(head.split()) <= WORDS:
+        if sign == "." and _REMARK.match(tail) and len(head.split()) <= MAX_WORDS:
             return head
     return value
 
 
-def _applied(head: str, tail: str) -> bool:
-    """Whether a bracket right behind `head` holds what it is applied to: `O(n)`, `2(n+1)`."""
+def _is_argument(head: str, tail: str) -> bool:
+    """Whether a bracket right after `head` holds its argument: `O(n)`, `2(n+1)`."""
     lone = len(head) == 1 and head.isalpha()
     return lone or (head[-1].isdigit() and bool(_SYMBOLS.fullmatch(plain(_CLOSE.split(tail)[0]))))
 
 
-def _goes_on(head: str, sign: str, tail: str) -> bool:
-    """Whether what follows a definite answer is part of it: the next item, or the rest of an expression."""
+def _continues(head: str, sign: str, tail: str) -> bool:
+    """Whether `tail` belongs to the definite answer before it: a next item, or the rest of an expression."""
     if _CONJUNCTION.match(tail):
         return True
     match sign:
@@ -247,6 +251,6 @@ def _goes_on(head: str, sign: str, tail: str) -> bool:
 
 
 def _is_item(text: str, head: str) -> bool:
-    """Whether `text` is one more answer after `head`. What follows an option's letter may be its text."""
+    """Whether `text` is one more answer after `head`. The text after an option's letter may be its own."""
     symbol = read(head).kind == "number" or (len(head) == 1 and head.islower())
-    return definite(text) or bool(_ROMAN.fullmatch(text) or (symbol and _SYMBOLS.fullmatch(plain(text))))
+    return is_definite(text) or bool(_ROMAN.fullmatch(text) or (symbol and _SYMBOLS.fullmatch(plain(text))))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..answers.extract import final_answer, same
-from ..answers.values import missing
+from ..answers.values import is_missing
 from ..regex import regex
 from .authorship import Heard, hear
 from .directives import Unreadable, said
@@ -84,7 +84,7 @@ def _in_object(document: Mapping[str, Any]) -> Position | None:
 def _named(written: str) -> str:
     """The answer in a field of its own, where the line's label is often written too; empty without one."""
     value = (final_answer(written) or "") if _FINAL.match(written) else written
-    return "" if missing(value) else value
+    return "" if is_missing(value) else value
 
 
 @dataclass(slots=True)

@@ -5,25 +5,27 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from ...core.models import MOST
+from ...run.request import OPTIONS, Kind, RequestOption, RunRequest
 from .terminal.output import streams
 
 __all__ = [
     "AMOUNT",
     "PAIR",
     "PROTOCOL",
+    "RUN_OPTIONS",
     "concurrency",
     "json_option",
     "output_options",
-    "panel_options",
-    "preset_options",
+    "request_options",
     "run_id",
-    "run_options",
+    "to_request",
 ]
 
 
@@ -86,102 +88,69 @@ concurrency = click.option(
     help="Questions at once.",
 )
 run_id = click.argument("run_id", metavar="ID")
-
-
-def panel_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """-p and -m: how to decide, and who."""
-    for option in (
-        click.option(
-            "-m",
-            "--model",
-            "models",
-            multiple=True,
-            metavar="REF[*N]",
-            help="A seat for provider:model, or N seats; repeat it for more.",
-        ),
-        click.option(
-            "-p", "--protocol", type=PROTOCOL, metavar="NAME", help="How to decide; see `pnyx protocols`."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def preset_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--quick or --deep, as `preset`."""
-    for name, told in (("deep", "a thorough"), ("quick", "a fast")):
-        command = click.option(
-            f"--{name}",
-            is_flag=True,
-            expose_value=False,
-            callback=_preset,
-            help=f"The protocol's options for {told} answer.",
-        )(command)
-    return command
-
-
-def _preset(context: click.Context, flag: click.Parameter, given: bool) -> None:
-    # Two flags for one name would leave it to the last of them.
-    if given and context.params.get("preset"):
-        raise click.UsageError("--quick and --deep are two ways to ask; give one of them")
-    context.params["preset"] = flag.name if given else context.params.get("preset")
-
-
-_RUN = (
-    click.option("--rounds", type=click.IntRange(min=1), metavar="N", help="At most N rounds."),
-    click.option(
-        "--option",
-        "options",
-        type=PAIR,
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="Any option of the protocol; repeat it for more.",
-    ),
-    preset_options,
-    click.option(
-        "--roles",
-        "cast",
-        metavar="NAME",
-        help="A role for every seat: diverse (skeptic, advocate, pragmatist in turn) or redteam.",
-    ),
-    click.option(
-        "--role",
-        "roles",
-        type=PAIR,
-        multiple=True,
-        metavar="SEAT=TEXT",
-        help="A role for a seat, by number or letter; repeat it for more.",
-    ),
-    click.option(
-        "--deadline",
-        type=AMOUNT,
-        metavar="SECONDS",
-        help="Pause after this long; counted anew when the run is resumed.",
-    ),
-    click.option(
-        "--stall-timeout", type=AMOUNT, metavar="SECONDS", help="Give up on a call after this long."
-    ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0, 2**32 - 1),
-        metavar="N",
-        help="Draw alike; models are told too.",
-    ),
-    click.option("--tools/--no-tools", default=None, help="Let seats use tools, or not; see docs/tools.md."),
-    click.option(
-        "--ground", is_flag=True, help="Search the web first; seats cite the same numbered sources."
-    ),
-    click.option(
-        "--allow-unknown-price", is_flag=True, help="With a budget, ask models without a known price."
-    ),
+RUN_OPTIONS = (
+    *("protocol", "models", "rounds", "options", "preset", "cast", "roles", "deadline_s", "call_deadline_s"),
+    *("seed", "tools", "ground", "allow_unknown_price"),
 )
+"""Options of `RunRequest` that are the same for one question and for many."""
 
 
-def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How a run is to go, whatever it asks: rounds, roles, deadlines, tools."""
-    for option in reversed(_RUN):
-        command = option(command)
-    return command
+def request_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Flags for these options of `RunRequest`; the command gets each by its name, see `to_request`."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(names):
+            command = _request_option(command, name, OPTIONS[name])
+        return command
+
+    return add
+
+
+def _request_option(command: Callable[..., Any], name: str, option: RequestOption) -> Callable[..., Any]:
+    values: dict[str, Any]
+    # The last decorator comes first in the help.
+    for flag, choice in reversed([*zip(option.flags, option.choices, strict=False)]):
+        callback = functools.partial(_choose, name=name, choice=choice, flags=option.flags)
+        values = {"is_flag": True, "expose_value": False, "callback": callback}
+        command = click.option(flag, help=option.choices[choice], **values)(command)
+    if option.choices:
+        return command
+    repeated = option.kind in (Kind.TEXTS, Kind.TEXT_BY_NAME, Kind.VALUE_BY_NAME)
+    values = {"metavar": option.metavar, "multiple": repeated}
+    match option.kind:
+        case Kind.FLAG:
+            values = {"is_flag": True}
+        case Kind.SWITCH:
+            values = {"default": None}
+        case Kind.WHOLE:
+            values["type"] = click.IntRange(option.low, option.high)
+        case Kind.AMOUNT:
+            values["type"] = AMOUNT
+        case Kind.TEXT_BY_NAME | Kind.VALUE_BY_NAME:
+            values["type"] = PAIR
+        case Kind.RESPONSES:
+            values["type"] = click.Path(path_type=Path)
+        case _ if name == "protocol":
+            values["type"] = PROTOCOL
+    help = (option.flag_help or option.help) + (" Repeatable." if repeated else "")
+    return click.option(*option.flags, name, help=help, **values)(command)
+
+
+def _choose(
+    context: click.Context, _: click.Parameter, given: bool, *, name: str, choice: str, flags: tuple[str, ...]
+) -> None:
+    # Two flags for one name would leave it to the last of them.
+    if given and context.params.get(name):
+        raise click.UsageError(f"{' and '.join(flags)} exclude each other; use one of them")
+    context.params[name] = choice if given else context.params.get(name)
+
+
+def to_request(question: str, **options: Any) -> RunRequest:
+    """The request that the flags of `request_options` describe."""
+    pairs = (Kind.TEXT_BY_NAME, Kind.VALUE_BY_NAME)
+    values: dict[str, Any]
+    values = {name: dict(value) if OPTIONS[name].kind in pairs else value for name, value in options.items()}
+    return RunRequest(question=question, **values)
 
 
 def output_options(command: Callable[..., int]) -> Callable[..., int]:

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from ..._version import __version__
 from ...errors import PnyxError, StoreError
-from ...run.request import explained, unread
+from ..json_body import explain, explain_json
 from ..service import RunService
 from .access import Access, Owner
 from .completions import ROUTER as COMPLETIONS
@@ -97,7 +97,7 @@ async def _error(request: Request, exc: Exception) -> Response:
 
 async def _invalid(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, RequestValidationError)
-    return refusal(422, explained(exc.errors(), FIELDS))
+    return refusal(422, explain(exc.errors(), FIELDS))
 
 
 async def _http(request: Request, exc: Exception) -> Response:
@@ -109,7 +109,7 @@ async def _http(request: Request, exc: Exception) -> Response:
         allowed = sorted(map(str.upper, known))
         return refusal(405, f"this takes {' and '.join(allowed)}", {"Allow": ", ".join(allowed)})
     if isinstance(why := exc.__cause__, ValueError | RecursionError):
-        return refusal(exc.status_code, f"the body is {unread(why)}")
+        return refusal(exc.status_code, f"the body is {explain_json(why)}")
     nothing = "there is nothing here; GET /openapi.json tells what there is"
     return refusal(exc.status_code, nothing if exc.status_code == 404 else str(exc.detail), exc.headers)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
@@ -16,9 +17,10 @@ from ...core.text import Material
 from ...errors import PnyxError, UsageError
 from ...evaluate.execution.arm_names import parse_arm
 from ...run.batch import failure
-from ...run.request import Asked
+from ...run.request import RunRequest
 from ...run.result import Result
 from ..follow import wait_for_result, wait_unless_left
+from ..schemas import RunBody
 from ..service import RunService
 from .errors import Exact, refusal
 from .state import CLIENT_LEFT, disconnected, owner_of, service_of
@@ -84,8 +86,8 @@ class Completion(BaseModel):
     tools: Annotated[list[Any], Field(max_length=0)] | None = None
     pnyx: Mapping[str, Any] = Field(default_factory=dict)
 
-    def asked(self) -> Asked:
-        """Raises `UsageError`, `NotFound`."""
+    def to_request(self) -> RunRequest:
+        """The last message as a question, after the others. Raises `UsageError`, `NotFound`."""
         last = self.messages[-1]
         if last.role != "user":
             raise UsageError("the last message must be the user's: it is the question")
@@ -97,10 +99,9 @@ class Completion(BaseModel):
         more = self.pnyx.get("options", {})
         # What is no object is told as such, with everything else that is wrong.
         told["options"] = {**options, **more} if isinstance(more, Mapping) else more
-        return Asked.parse({**told, "question": last.text()})
-
-    def earlier(self) -> tuple[Material, ...]:
-        return tuple(Material(f"Earlier, {one.role}", one.text()) for one in self.messages[:-1])
+        request = RunBody.parse({**told, "question": last.text()}).to_request()
+        earlier = tuple(Material(f"Earlier, {one.role}", one.text()) for one in self.messages[:-1])
+        return replace(request, context=earlier)
 
 
 @ROUTER.post("/chat/completions")
@@ -110,7 +111,7 @@ async def complete(request: Request, asked: Completion) -> Response:
     A client that leaves cancels the run: it has no name to come back by.
     """
     service = service_of(request)
-    spec = service.spec(asked.asked(), owner_of(request), context=asked.earlier())
+    spec = service.resolve(asked.to_request(), owner_of(request))
     run_id = await service.begin(spec)
     if asked.stream:
         return _streamed(service, run_id, asked)

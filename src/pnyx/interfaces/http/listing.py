@@ -12,8 +12,7 @@ from ... import protocols
 from ...errors import ConfigError
 from ...providers.catalogue import DefaultPanel, default_panel, parse_seats
 from ...providers.embedded.weights import installed
-from ...run.request import Asked
-from ..schemas import ProtocolBody, Recalled
+from ..schemas import ProtocolBody, Recalled, RunBody
 from ..views.catalogue import described, models_by_name
 from ..views.plan import as_json, plan
 from .errors import Exact
@@ -37,9 +36,9 @@ async def recall(
 
 
 @ROUTER.post("/plan", response_model=Planned, tags=["runs"])
-async def reckon(request: Request, asked: Asked) -> Response:
+async def reckon(request: Request, body: RunBody) -> Response:
     """What a run would take, as `pnyx ask --dry-run --json` tells it; nothing is sent, nothing is kept."""
-    spec = service_of(request).spec(asked, owner_of(request))
+    spec = service_of(request).resolve(body.to_request(), owner_of(request))
     return Exact(as_json(spec, plan(spec)))
 
 

@@ -42,7 +42,7 @@ async def begin(
     The same `Idempotency-Key` again gives the run that it began, and sends nothing twice.
     """
     service = service_of(request)
-    spec = service.spec(asked, owner_of(request))
+    spec = service.resolve(asked.to_request(), owner_of(request))
     run_id = await service.begin(spec, None if idempotency_key is None else f"http/{idempotency_key}")
     return await _reply(request, service, run_id, asked)
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from ...run.request import Asked, Body
-from ..schemas import ResultBody, ResumeOptions
+from ..json_body import Body
+from ..schemas import ResultBody, ResumeOptions, RunBody
 
 __all__ = [
     "Begin",
@@ -35,12 +35,12 @@ class Wait(Body):
     """What becomes of the run when the client leaves before its end."""
 
 
-class Begin(Wait, Asked):
-    """A run to begin."""
+class Begin(Wait, RunBody):
+    """A run to start, and how the client waits for it."""
 
 
 class Resume(Wait, ResumeOptions):
-    """How to go on with a run, and how to wait for it."""
+    """How to resume a run, and how the client waits for it."""
 
 
 class Feedback(Body):

@@ -12,7 +12,7 @@ from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel
 
 from ...errors import NotFound, PnyxError
-from ...run.request import Body
+from ..json_body import Body
 from ..schemas import ResultBody
 from . import tools
 from .schemas import Ask, Found, Listing, Named, Nothing, Protocols, Resume, Runs, Show, Sought

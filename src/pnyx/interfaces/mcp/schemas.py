@@ -7,13 +7,10 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from ...core.decision import Status
-from ...run.request import Asked, Body
-from ..schemas import ProtocolBody, Recalled, ResultBody, ResumeOptions
+from ..json_body import Body
+from ..schemas import ProtocolBody, Recalled, ResultBody, ResumeOptions, RunBody, with_options
 
 __all__ = ["Ask", "Found", "Listing", "Named", "Nothing", "Protocols", "Resume", "Runs", "Show", "Sought"]
-
-LONGEST = 1 << 20
-"""Characters of material beside the question."""
 
 
 class Waiting(Body):
@@ -23,11 +20,9 @@ class Waiting(Body):
     """Until there is a result. With false the run goes on by itself, and `show` tells how it stands."""
 
 
-class Ask(Asked, Waiting):
-    """A question, and how it is to be decided; what is absent comes from the user's settings."""
-
-    context: Annotated[str, Field(max_length=LONGEST)] | None = None
-    """Text that the question is about, such as a document or a diff; the panel reads it as material."""
+@with_options(lambda option: option.mcp and not option.http)
+class Ask(RunBody, Waiting):
+    """A question, and how it is decided; what is left out comes from the user's settings."""
 
 
 class Named(Body):

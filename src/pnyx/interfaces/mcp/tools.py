@@ -13,7 +13,6 @@ import anyio
 
 from ... import protocols as known
 from ...core.events import CallFailed, CallFinished, Event, PhaseEntered
-from ...core.text import Material
 from ...run.batch import failure
 from ..follow import follow
 from ..render.markdown import Markdown, as_markdown, as_summary
@@ -90,8 +89,7 @@ class Caller:
 
 async def ask(caller: Caller, asked: Ask) -> ToolResult:
     """Begin a run. Raises `UsageError`, `NotFound`, `ConfigError`, `Full`, `StoreError`."""
-    context = (Material("Context", asked.context),) if asked.context else ()
-    spec = caller.service.spec(asked, caller.owner, context=context)
+    spec = caller.service.resolve(asked.to_request(), caller.owner)
     return await caller.result(caller.service.begin(spec), asked.wait)
 
 

@@ -60,7 +60,7 @@ async def council(brief: Brief, panel: Panel) -> Decision:
         count = Count(table.candidates, ballots, len(live), panel.seats)
         outcome = count.outcome(before, table.n == rounds)
         figures = {**count.figures(), "outcome": outcome, "votes": dict(table.votes)}
-        await panel.tell("endorsements", count.counts, count.winner, **figures)
+        await panel.tally("endorsements", count.counts, count.winner, **figures)
         if outcome:
             break
         before = count
@@ -75,7 +75,7 @@ async def council(brief: Brief, panel: Panel) -> Decision:
             live |= {verdict.seat.label for verdict in verdicts}
             close = Close(len(live), merged, tuple(verdicts))
             ships = "synthesis" if close.shipped else "proposal"
-            await panel.tell("approvals", close.tally, ships, live=close.live)
+            await panel.tally("approvals", close.tally, ships, live=close.live)
     decided = decision(table, count, outcome, close)
     await panel.enter("complete", table.n, decided.answer, outcome=outcome, synthesis=close.merged)
     return decided

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...core.answers.grouping import LONGEST
+from ...core.answers.grouping import MAX_CHARS
 from ...core.decision import Given
 from ...core.models import Seat, strongest
 from ...core.steps import Brief, Panel, Reply
-from ...core.stopping import ASK_ALL, AT_LEAST, settled, worth
+from ...core.stopping import FULL_POLL_EVERY, MIN_ANSWERS, is_settled, pending_weights
 from ...core.text import Draft
 from ...errors import NoQuorum
 from .poll import Poll
@@ -43,21 +43,21 @@ async def votes(
 
     early: where it is known what votes of several models are worth, only of as many seats as could still
     change the answer: the two strongest models first, then one at a time; but all in one question of
-    `ASK_ALL`, drawn by the seed, to learn from. The second value is who was not asked, None where all were
-    asked together.
+    `FULL_POLL_EVERY`, drawn by the seed, to learn from. The second value is who was not asked, None where all
+    were asked together.
     """
     if brief.responses:
         return _given(brief, panel, draft), None
     ranked = _models_first(panel.seats)
-    everybody = panel.shuffle(range(ASK_ALL), "everybody", brief.question)[0] == 0
+    everybody = panel.shuffle(range(FULL_POLL_EVERY), "everybody", brief.question)[0] == 0
     known = all(seat.weight is not None for seat in ranked)
-    alone = len({seat.model for seat in ranked}) < AT_LEAST
+    alone = len({seat.model for seat in ranked}) < MIN_ANSWERS
     if not early or everybody or alone or not known:
         return await panel.all([panel.work(seat, draft) for seat in panel.seats]), None
     heard: list[Reply] = []
     asked = 0
     while not _settled(heard, ranked[asked:]):
-        turn = ranked[asked : max(asked + 1, AT_LEAST)]
+        turn = ranked[asked : max(asked + 1, MIN_ANSWERS)]
         asked += len(turn)
         heard += await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
     order = {seat.label: place for place, seat in enumerate(panel.seats)}
@@ -79,11 +79,11 @@ def _models_first(seats: tuple[Seat, ...]) -> list[Seat]:
 def _settled(heard: Sequence[Reply], waiting: Sequence[Seat]) -> bool:
     """Whether those who wait need not be asked."""
     poll, models = Poll.of(heard), {reply.seat.model: reply for reply in reversed(heard)}
-    apart = Poll.of(list(models.values()))
+    by_model = Poll.of(list(models.values()))
     counted = [reply.seat for reply, answer in zip(heard, poll.answers, strict=True) if answer is not None]
-    left = worth([seat.weight or 0.0 for seat in counted], [seat.weight or 0.0 for seat in waiting])
-    answers = sum(answer is not None for answer in apart.answers)
-    return settled(poll.tally.counts, answers, left, apart=apart.tally.counts)
+    left = pending_weights([seat.weight or 0.0 for seat in counted], [seat.weight or 0.0 for seat in waiting])
+    answers = sum(answer is not None for answer in by_model.answers)
+    return is_settled(poll.tally.counts, answers, left, by_model=by_model.tally.counts)
 
 
 def judges(brief: Brief, panel: Panel, poll: Poll) -> tuple[Seat, ...]:
@@ -103,7 +103,7 @@ def _author(panel: Panel, n: int, given: Given) -> Seat:
 
 def _text(given: Given) -> str:
     answer = given.answer.strip()
-    short = len(answer) <= LONGEST and "\n" not in answer
+    short = len(answer) <= MAX_CHARS and "\n" not in answer
     return "\n\n".join(
         filter(None, (given.reasoning.strip(), f"Final answer: {answer}" if short else answer))
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core.answers.extract import final_answer
-from ...core.answers.grouping import find, grouped
+from ...core.answers.grouping import find_group, group_answers
 from ...core.models import Seat, strongest
 from ...core.steps import Dissent, Reply, Tally
 from ...core.tally import VoteCount, break_tie, by_seat, majority_of
@@ -40,8 +40,8 @@ class Poll:
         cls, votes: Sequence[Reply], weights: Mapping[str, float] | None = None, rule: str = SHARE
     ) -> Poll:
         said = [None if vote.truncated else final_answer(vote.text) for vote in votes]
-        groups = grouped(said)
-        answers = tuple(find(answer, groups) for answer in said)
+        groups = group_answers(said)
+        answers = tuple(find_group(answer, groups) for answer in said)
         seats = [vote.seat for vote in votes]
         if weights is not None:
             seats = [replace(seat, weight=weights[seat.label]) for seat in seats]
@@ -71,7 +71,7 @@ class Poll:
 
     def find(self, short: str | None) -> str | None:
         """The counted answer that a short answer is; None where it is none of them."""
-        return find(short, self.groups)
+        return find_group(short, self.groups)
 
     def tell(self) -> Tally:
         """The count, for the record."""

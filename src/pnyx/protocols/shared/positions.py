@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core.answers.extract import final_answer
-from ...core.answers.grouping import find, grouped
+from ...core.answers.grouping import find_group, group_answers
 from ...core.models import Seat, cheapest, strongest
 from ...core.parsing.partitions import groups_schema, read_groups
 from ...core.steps import Panel, Reply
@@ -70,10 +70,10 @@ class Camps:
 
     async def place(self, said: Sequence[Stated]) -> list[Stated]:
         """`said`, each with its camp; takes one call of the cheapest model where an answer is not short."""
-        names = [find(one.short, self.wordings) for one in said]
-        fresh = grouped([one.short for one, name in zip(said, names, strict=True) if name is None])
+        names = [find_group(one.short, self.wordings) for one in said]
+        fresh = group_answers([one.short for one, name in zip(said, names, strict=True) if name is None])
         self.wordings |= fresh
-        names = [name or find(one.short, fresh) for one, name in zip(said, names, strict=True)]
+        names = [name or find_group(one.short, fresh) for one, name in zip(said, names, strict=True)]
         for one, name in zip(said, names, strict=True):
             if name is not None:
                 self.texts.setdefault(name, one.text)

@@ -100,7 +100,7 @@ def _node(
         results = tuple(Material(f"Result of subtask {one.number}", one.told) for one in known if one)
         names = tuple(seat.model for seat in panel.seats)
         # A question is trusted where it is asked; this one a model wrote.
-        asked = mask(" ".join(_FENCE.sub(" ", task.question).split()), names, told=brief.question)
+        asked = mask(" ".join(_FENCE.sub(" ", task.question).split()), names, trusted=brief.question)
         context = (*brief.context, *results)
         inner = replace(brief, question=asked, options={}, context=context, responses=())
         try:

@@ -82,5 +82,5 @@ async def ask_verdict(
     try:
         return Verdict(again, read(again.text))
     except Unreadable as exc:
-        await panel.tell(ABSTENTION, {seat.label: 0}, abstained=[seat.label], why=str(exc))
+        await panel.tally(ABSTENTION, {seat.label: 0}, abstained=[seat.label], why=str(exc))
         raise Unread(f"{seat.label}: its verdict could not be read: {exc}") from exc

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ....errors import UsageError
 from ....run.handle import RunHandle
-from ....run.resolve import build
+from ....run.resolve import resolve
 from ....run.responses import read
 from ...open_settings import open_settings
 from ...service import RunService
+from ..options import to_request
 from ..terminal.follow import follow
 from ..terminal.output import Output
 from .artifacts import kept
@@ -26,47 +26,16 @@ MOST_BYTES = 4 << 20
 def ask(
     output: Output,
     question: str | None,
-    protocol: str | None,
-    models: Sequence[str],
-    rounds: int | None,
-    options: Sequence[tuple[str, str]],
-    preset: str | None,
-    roles: Sequence[tuple[str, str]],
-    budget: float | None,
-    deadline: float | None,
-    stall_timeout: float | None,
-    seed: int | None,
-    tools: bool | None,
-    cast: str | None,
     artifacts: Path | None,
-    ground: bool,
     responses: Path | None,
-    allow_unknown_price: bool,
     require_consensus: bool,
     dry_run: bool,
+    **options: Any,
 ) -> int:
-    settings = open_settings({"run": {"call_deadline_s": stall_timeout}})
-    chosen: dict[str, Any] = dict(options)
-    if rounds is not None:
-        chosen["rounds"] = rounds
-    spec = build(
-        settings,
-        read_question(question, output),
-        protocol=protocol,
-        panel=models,
-        options=chosen,
-        preset=preset,
-        roles=dict(roles),
-        budget_usd=budget,
-        deadline_s=deadline,
-        seed=seed,
-        tools=tools,
-        cast=cast,
-        ground=ground,
-        responses=() if responses is None else read(responses),
-        allow_unknown_price=allow_unknown_price,
-    )
-    spec.check()
+    settings = open_settings()
+    existing = () if responses is None else read(responses)
+    request = to_request(read_question(question, output), responses=existing, **options)
+    spec = resolve(request, settings)
     if dry_run:
         # Only this needs it.
         from .dry_run import print_plan

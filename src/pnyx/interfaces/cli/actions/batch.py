@@ -18,11 +18,14 @@ from ....config.schema import Settings
 from ....core.models import NUSD
 from ....errors import Halted, Interrupted, PnyxError, UsageError
 from ....run.batch import Batch, failure
+from ....run.request import RunRequest
+from ....run.resolve import resolve
 from ....run.result import exit_code
 from ....run.spec import Spec
 from ...open_settings import open_settings
 from ...service import RunService
 from ...views.transcript import money, paid, quantity
+from ..options import to_request
 from ..terminal.follow import alone, obeyed, tell_halt
 from ..terminal.output import Output, Stream, streams
 from ..terminal.progress import Progress
@@ -41,16 +44,15 @@ def batch(
     concurrency: int,
     quiet: bool,
     budget: float | None,
-    stall_timeout: float | None,
     require_consensus: bool,
     dry_run: bool,
-    **given: Any,
+    **options: Any,
 ) -> int:
     output = streams(quiet=quiet)
-    settings = open_settings({"run": {"call_deadline_s": stall_timeout}, "budget": {"batch_usd": budget}})
+    settings = open_settings({"budget": {"batch_usd": budget}})
     with ExitStack() as open_files:
         questions, name = open_files.enter_context(_read(file))
-        asked = _Questions(settings, name, given)
+        asked = _Questions(settings, name, to_request("", **options))
         lines = read_lines(questions)
         if dry_run:
             return _dry_run(output, asked, lines)
@@ -62,36 +64,26 @@ def batch(
 
 @dataclass(frozen=True)
 class _Questions:
-    """From a line to its run; `flags` say what the line leaves out."""
+    """From a line to its run. base: the request as the flags have it, for what a line leaves out."""
 
     settings: Settings
     name: str
-    flags: Mapping[str, Any]
+    base: RunRequest
 
     def spec(self, line: Line) -> Spec:
-        if line.asked is None:
+        if line.body is None:
             raise UsageError(line.problem)
-        flags = dict(self.flags)
-        rounds, models, seed, deadline = (
-            flags.pop(name) for name in ("rounds", "models", "seed", "deadline")
-        )
-        options = dict(flags.pop("options")) | ({} if rounds is None else {"rounds": rounds})
-        flags["roles"] = dict(flags["roles"])
-        told = seed if seed is not None else self.settings.run.seed
-        drawn = sha256(f"{told or 0}/{line.mark}".encode()).digest()[:4]
-        spec = line.asked.spec(
-            self.settings,
-            panel=models,
-            options=options,
-            # The same at every try, or a batch that goes on would ask anew; and another one for each line.
-            seed=int.from_bytes(drawn),
-            deadline_s=deadline,
-            batch=self.name,
-            **flags,
-        )
-        if told is not None or line.asked.seed is not None:
+        request = line.body.to_request(replace(self.base, seed=None))
+        own = request.seed is not None
+        seed = self.base.seed if self.base.seed is not None else self.settings.run.seed
+        if not own:
+            # The same in each attempt, or a batch that continues would ask again; each line has another.
+            drawn = sha256(f"{seed or 0}/{line.mark}".encode()).digest()[:4]
+            request = replace(request, seed=int.from_bytes(drawn))
+        spec = resolve(request, self.settings, batch=self.name)
+        if seed is not None or own:
             return spec
-        # Hosts are only told a seed that somebody gave.
+        # Models are passed only a seed that somebody set.
         return replace(spec, limits=replace(spec.limits, seed=None))
 
 

@@ -10,7 +10,8 @@ from hashlib import sha256
 from typing import IO, Any, NoReturn
 
 from ....errors import UsageError
-from ....run.request import Asked, unread
+from ...json_body import explain_json
+from ...schemas import RunBody
 
 __all__ = ["Line", "count_lines", "read_lines"]
 
@@ -21,7 +22,7 @@ LONGEST_ID = 200
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """number: from 1. id: the question's own, else its line's number. asked: None where problem says why.
+    """number: from 1. id: the question's own, else its line's number. body: None where problem says why.
 
     mark: tells it from all others of its file, by its id, else by what it says and how often that was said.
     """
@@ -29,12 +30,12 @@ class Line:
     number: int
     id: str
     mark: str
-    asked: Asked | None = None
+    body: RunBody | None = None
     problem: str | None = None
 
 
 def read_lines(file: IO[bytes]) -> Iterator[Line]:
-    """Lines of JSON, each an object as in `Asked` and perhaps an `id`, or the text of a question.
+    """Lines of JSON, each an object as in `RunBody` and perhaps an `id`, or the text of a question.
 
     Empty lines are passed over. A bad line harms no other one.
     """
@@ -79,7 +80,7 @@ def _line(raw: bytes, number: int, ids: dict[str, int], seen: Counter[str]) -> L
         seen[mark] += 1
         if (other := ids.setdefault(id, number)) != number:
             raise UsageError(f"the id {id!r} is that of line {other}; give this one another")
-        return Line(number, id, f"{mark} {seen[mark]}", Asked.parse(document))
+        return Line(number, id, f"{mark} {seen[mark]}", RunBody.parse(document))
     except UsageError as exc:
         return Line(number, id, mark, problem=str(exc))
 
@@ -91,7 +92,7 @@ def _parsed(raw: bytes, number: int) -> Any:
         text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as exc:
-        raise UsageError(f"the line is {unread(exc)}") from None
+        raise UsageError(f"the line is {explain_json(exc)}") from None
 
 
 def _refuse(name: str) -> NoReturn:

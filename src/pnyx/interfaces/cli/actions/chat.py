@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ import click
 from .... import protocols
 from ....config.paths import data_dir
 from ....config.schema import Settings
-from ....core.text import Material
 from ....errors import Interrupted, NotFound, PnyxError, UsageError
 from ....run.handle import RunHandle
-from ....run.resolve import build
+from ....run.request import RunRequest
+from ....run.resolve import resolve
 from ....run.run_rows import new_id
 from ....run.spec import Spec
 from ...keys import LOCAL
@@ -29,7 +29,7 @@ from ...render.terminal import clip, columns
 from ...service import RunService
 from ...views.records import Record
 from ...views.transcript import money, quantity
-from ..options import AMOUNT
+from ..options import AMOUNT, to_request
 from ..terminal.follow import SIGNALS, attend, note_embedded
 from ..terminal.line_input import Lines
 from ..terminal.output import Output
@@ -41,56 +41,16 @@ RECALLED = 10
 """Turns that are listed when a conversation is gone on with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """How the next question is asked, as the flags say it; None and () are as configured.
-
-    budget: USD for one question.
-    """
-
-    protocol: str | None = None
-    models: tuple[str, ...] = ()
-    rounds: int | str | None = None
-    preset: str | None = None
-    budget: float | None = None
-    tools: bool | None = None
-
-    def spec(
-        self,
-        settings: Settings,
-        question: str = "?",
-        *,
-        context: Sequence[Material] = (),
-        conversation: str | None = None,
-    ) -> Spec:
-        """The run of a question; of any, to see what it will be. Raises `UsageError`, `ConfigError`."""
-        spec = build(
-            settings,
-            question,
-            protocol=self.protocol,
-            panel=self.models,
-            options={} if self.rounds is None else {"rounds": self.rounds},
-            preset=self.preset,
-            budget_usd=self.budget,
-            tools=self.tools,
-            context=context,
-            conversation=conversation,
-            owner=LOCAL,
-        )
-        spec.check()
-        return spec
-
-
 def chat(output: Output, *, resume: str | None, **flags: Any) -> int:
-    """Serve lines until there are no more; the exit code. flags: those of `Choices`."""
+    """Serve lines until there are no more; the exit code. flags: options of `RunRequest`."""
     try:
-        return asyncio.run(_chat(open_settings(), output, Choices(**flags), resume))
+        return asyncio.run(_chat(open_settings(), output, to_request("?", **flags), resume))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
 
 
-async def _chat(settings: Settings, output: Output, choices: Choices, resume: str | None) -> int:
-    spec = choices.spec(settings)
+async def _chat(settings: Settings, output: Output, choices: RunRequest, resume: str | None) -> int:
+    spec = resolve(choices, settings)
     async with RunService.open(settings) as service:
         turns: list[Record] = []
         if resume is not None:
@@ -102,13 +62,13 @@ async def _chat(settings: Settings, output: Output, choices: Choices, resume: st
 
 @dataclass
 class Session:
-    """One conversation at one terminal. spec: what `choices` come to. name: the conversation's id."""
+    """One conversation at one terminal. choices: how the next question is asked. name: its id."""
 
     settings: Settings
     output: Output
     service: RunService
     lines: Lines
-    choices: Choices
+    choices: RunRequest
     spec: Spec
     name: str
     turns: list[Record]
@@ -152,7 +112,8 @@ class Session:
     async def _ask(self, question: str) -> None:
         await self._refresh()
         told = earlier(self.turns, self.spec.seats)
-        spec = self.choices.spec(self.settings, question, context=told, conversation=self.name)
+        request = replace(self.choices, question=question, context=told)
+        spec = resolve(request, self.settings, conversation=self.name)
 
         async def begin(service: RunService) -> RunHandle:
             return await service.start(spec)
@@ -211,14 +172,14 @@ class Session:
         self.leaving, self.code = True, Interrupted.exit_code
         self.lines.stop()
 
-    def _choose(self, choices: Choices) -> None:
+    def _choose(self, choices: RunRequest) -> None:
         """Ask so from now on, if a run can be made of it. Raises `UsageError`, `ConfigError`, `NotFound`."""
-        self.spec = choices.spec(self.settings)
+        self.spec = resolve(choices, self.settings)
         self.choices = choices
         told = [self.spec.protocol]
         if choices.preset is not None:
             told.append(choices.preset)
-        if choices.rounds is not None:
+        if "rounds" in choices.protocol_options:
             told.append(quantity(self.spec.options["rounds"], "round"))
         if self.spec.budget_usd is not None:
             told.append(f"at most {money(self.spec.budget_usd)} a question")
@@ -226,24 +187,24 @@ class Session:
 
     async def protocol(self, given: str) -> None:
         if given:
-            return self._choose(replace(self.choices, protocol=given, rounds=None, preset=None))
+            return self._choose(replace(self.choices, protocol=given, rounds=None, options={}, preset=None))
         pages = protocols.loaded()
         rows = [("*" if p.name == self.spec.protocol else "", p.name, p.summary) for p in pages]
         err = self.output.err
         err.lines(clip_end(line, err.width) for line in columns(rows))
 
     async def rounds(self, given: str) -> None:
-        self._choose(replace(self.choices, rounds=given))
+        self._choose(replace(self.choices, rounds=None, options={"rounds": given}))
 
     async def quick(self, _: str) -> None:
-        self._choose(replace(self.choices, preset="quick", rounds=None))
+        self._choose(replace(self.choices, preset="quick", rounds=None, options={}))
 
     async def deep(self, _: str) -> None:
-        self._choose(replace(self.choices, preset="deep", rounds=None))
+        self._choose(replace(self.choices, preset="deep", rounds=None, options={}))
 
     async def budget(self, given: str) -> None:
         if given:
-            return self._choose(replace(self.choices, budget=AMOUNT(given)))
+            return self._choose(replace(self.choices, budget_usd=AMOUNT(given)))
         await self._refresh()
         cap = self.spec.budget_usd
         told = "no cap on the next question" if cap is None else f"at most {money(cap)} for the next question"

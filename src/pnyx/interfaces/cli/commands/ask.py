@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..options import AMOUNT, output_options, panel_options, run_id, run_options
+from ..options import AMOUNT, RUN_OPTIONS, output_options, request_options, run_id
 from ..terminal.output import Output
 
 __all__ = ["ask", "resume"]
@@ -29,16 +29,7 @@ artifacts = click.option(
 
 @click.command(help=HELP)
 @click.argument("question", required=False, metavar="[QUESTION|-]")
-@panel_options
-@run_options
-@click.option("--budget", type=AMOUNT, metavar="USD", help="Pause before the run costs more.")
-@click.option(
-    "--responses",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Answers that exist, for a protocol that accepts them (see `pnyx protocols`): JSON Lines of answer "
-    "and reasoning.",
-)
+@request_options(*RUN_OPTIONS, "budget_usd", "responses")
 @artifacts
 @click.option("--require-consensus", is_flag=True, help="Exit 3 unless the panel came to agree.")
 @click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost; send and store nothing.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..options import AMOUNT, concurrency, panel_options, run_options
+from ..options import AMOUNT, RUN_OPTIONS, concurrency, request_options
 
 __all__ = ["batch"]
 
@@ -18,8 +18,7 @@ PATH = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 @click.argument("file", type=PATH, metavar="FILE|-")
 @click.option("--out", type=PATH, metavar="FILE", help="Write results there and not to stdout.")
 @concurrency
-@panel_options
-@run_options
+@request_options(*RUN_OPTIONS)
 @click.option("--budget", type=AMOUNT, metavar="USD", help="Pause before the whole batch costs more.")
 @click.option("--require-consensus", is_flag=True, help="Exit 3 unless every panel came to agree.")
 @click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost; send and store nothing.")

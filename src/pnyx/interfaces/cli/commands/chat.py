@@ -6,18 +6,14 @@ from typing import Any
 
 import click
 
-from ..options import AMOUNT, panel_options, preset_options
+from ..options import request_options
 from ..terminal.output import streams
 
 __all__ = ["chat"]
 
 
 @click.command()
-@panel_options
-@click.option("--rounds", type=click.IntRange(min=1), metavar="N", help="At most N rounds a question.")
-@preset_options
-@click.option("--budget", type=AMOUNT, metavar="USD", help="Pause a question before it costs more.")
-@click.option("--tools/--no-tools", default=None, help="Let seats use tools, or not; see docs/tools.md.")
+@request_options("protocol", "models", "rounds", "preset", "budget_usd", "tools")
 @click.option("--resume", metavar="ID", help="Go on with a conversation, by its id or that of a run of it.")
 @click.option("--plain", is_flag=True, help="Lines without colour, and no live view.")
 @click.option("-q", "--quiet", is_flag=True, help="Only answers and errors.")

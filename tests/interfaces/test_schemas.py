@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pnyx.errors import UsageError
-from pnyx.run.request import Asked
+from pnyx.interfaces.schemas import RunBody
 
 
 @pytest.mark.parametrize(
@@ -27,5 +27,5 @@ from pnyx.run.request import Asked
 )
 def test_what_is_too_much_is_told_with_how_much_there_may_be(given: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError) as caught:
-        Asked.parse({"question": "Why?", **given})
+        RunBody.parse({"question": "Why?", **given})
     assert str(caught.value) == told

@@ -1,0 +1,118 @@
+"""Objects of JSON that come from outside: how they are checked, and what is said of one that is wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from ..config.load import NEEDS
+from ..config.schema import nearest
+from ..core.models import MOST
+from ..errors import UsageError
+
+__all__ = ["Amount", "Body", "Whole", "explain", "explain_json"]
+
+
+def _whole(value: object) -> object:
+    """JSON has one kind of number: 3.0 is 3."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Amount = Annotated[float, Field(gt=0, le=MOST)]
+
+
+class Body(BaseModel):
+    """An object from outside: exactly the fields that are declared, each of its own JSON type."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+    @classmethod
+    def parse(cls, document: object) -> Self:
+        """The object in `document`. Raises `UsageError` with its first fault."""
+        try:
+            return cls.model_validate(document)
+        except ValidationError as exc:
+            raise UsageError(explain(exc.errors(include_url=False), cls.model_fields)) from None
+
+
+_JSON = dict.fromkeys(("model_type", "dict_type", "mapping_type"), "an object") | {
+    "string_unicode": "text without half a character",
+    "string_pattern_mismatch": "of the form {pattern}",
+    "int_parsing": "a whole number",
+    "bool_parsing": "true or false",
+}
+"""What a value must be, where it has another name than in settings."""
+
+_LENGTHS = {"too_short": "at least", "too_long": "at most", "string_too_long": "at most"}
+"""Kinds of error that are of a length -> which bound of it is passed."""
+
+
+def explain(errors: Sequence[Any], fields: Iterable[str] = ()) -> str:
+    """A message for Pydantic's first error. fields: the known names, to suggest the nearest one."""
+    place = _place(errors[0])
+    # Where one of several types may stand, each says that it is not met; but a number is one, finite or not.
+    same = [error for error in errors if _place(error) == place]
+    error = next((error for error in same if error["type"] == "finite_number"), same[0])
+    where = ".".join(place)
+    if error["type"] == "json_invalid":
+        return f"the body is not JSON: {error['ctx']['error']}"
+    if not place:
+        return f'a request is an object such as {{"question": "…"}}, not {_kind(error["input"])}'
+    if error["type"] == "extra_forbidden":
+        return f"unknown key {where!r}{nearest(where, fields)}"
+    if error["type"] == "missing":
+        return f"there is no {where}"
+    if error["type"] in _LENGTHS:
+        return f"{where} must have {_length(error)}"
+    need = (NEEDS | _JSON).get(error["type"], error["msg"]).format_map(error.get("ctx", {}))
+    return f"{where} must be {need}, not {_kind(error['input'])}"
+
+
+def explain_json(exc: Exception) -> str:
+    """Why `json.loads` could not read a text."""
+    match exc:
+        case UnicodeDecodeError():
+            return f"not UTF-8 (byte {exc.start})"
+        case json.JSONDecodeError():
+            return f"not JSON: {exc}"
+        case RecursionError():
+            return "not JSON that can be read: it is nested too deep"
+        case _:
+            most = sys.get_int_max_str_digits()
+            return f"not JSON that can be read: a number has more than {most:,} digits"
+
+
+def _place(error: Any) -> list[str]:
+    """Deeper parts name the type that a value was tried as; the first may be where it was found."""
+    parts = [str(part)[:40] for part in error["loc"] if part not in ("body", "query", "header", "path")]
+    return parts[:2]
+
+
+def _length(error: Any) -> str:
+    told, text = error["ctx"], isinstance(error["input"], str)
+    bound = told["min_length"] if error["type"] == "too_short" else told["max_length"]
+    what = "characters" if text else "entry" if bound == 1 else "entries"
+    # Some are not counted to their end.
+    length = len(error["input"]) if text else told.get("actual_length")
+    return f"{_LENGTHS[error['type']]} {bound} {what}" + ("" if length is None else f", not {length}")
+
+
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool() | int() | float():
+            return str(value).lower()[:40]
+        case str():
+            return repr(value[:40])
+        case Mapping():
+            return "an object"
+        case _:
+            return "a list"
