@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.engine import URL
 
-from pnyx.config.database_url import PARAMETERS, SSL_MODES, Server, located
+from pnyx.config.database_url import PARAMETERS, SSL_MODES, Server, parse_database_url
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
 
 def parameters(url: str) -> dict[str, str]:
-    where = located(url)
+    where = parse_database_url(url)
     assert isinstance(where, Server)
     return dict(where.parameters)
 
@@ -84,22 +84,22 @@ def test_a_url_says_what_libpq_would_be_told(url: str, found: dict[str, str]) ->
 )
 def test_what_is_wrong_is_told_without_the_password(url: str, told: str) -> None:
     with pytest.raises(ValueError, match=r"^must ") as refused:
-        located(url)
+        parse_database_url(url)
     assert told in str(refused.value)
     assert "planted" not in str(refused.value)
 
 
 def test_parameters_that_are_not_known_are_named_with_those_that_are() -> None:
     with pytest.raises(ValueError, match="unknown") as refused:
-        located("postgresql://u@h/db?sslmode=require&channel_binding=planted&f%1bo")
+        parse_database_url("postgresql://u@h/db?sslmode=require&channel_binding=planted&f%1bo")
     known = ", ".join(PARAMETERS)
     assert str(refused.value) == rf'has unknown parameters: channel_binding, "f\u001bo"; there are: {known}'
 
 
 @pytest.mark.parametrize("url", ["sqlite", "sqlite+pysqlite", "sqlite+aiosqlite"])
 def test_an_sqlite_url_names_a_file(url: str) -> None:
-    assert located(f"{url}:///runs%20of.db") == Path("runs of.db")
-    assert located(f"{url}:////srv/runs.db") == Path("/srv/runs.db")
+    assert parse_database_url(f"{url}:///runs%20of.db") == Path("runs of.db")
+    assert parse_database_url(f"{url}:////srv/runs.db") == Path("/srv/runs.db")
 
 
 @pytest.mark.parametrize(
@@ -111,18 +111,18 @@ def test_an_sqlite_url_names_a_file(url: str) -> None:
 )
 def test_what_names_no_file_is_refused_with_what_to_write(url: str) -> None:
     with pytest.raises(ValueError, match=r"must name a file .*: sqlite:///runs\.db, or sqlite:////srv/"):
-        located(url)
+        parse_database_url(url)
 
 
 @pytest.mark.parametrize("url", ["a\0b", "sqlite:///a\0b", "sqlite:///a%00b"])
 def test_a_path_that_cannot_be_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="must be without NUL"):
-        located(url)
+        parse_database_url(url)
 
 
 def test_a_database_is_called_by_what_is_no_secret() -> None:
     def name(url: str) -> Any:
-        where = located(url)
+        where = parse_database_url(url)
         assert "planted" not in repr(where)
         return where.name
 

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, unquote
 from .layers import dotted
 from .paths import expanded
 
-__all__ = ["Server", "located"]
+__all__ = ["Server", "parse_database_url"]
 
 PARAMETERS = (
     *("host", "port", "user", "password", "dbname", "passfile", "service", "application_name", "options"),
@@ -52,7 +52,7 @@ class Server:
         return f"postgresql://{where}{host}{f':{port}' if port else ''}/{given.get('dbname', '')}"
 
 
-def located(url: str) -> Path | Server:
+def parse_database_url(url: str) -> Path | Server:
     """The SQLite file, or the PostgreSQL, that a URL or a path names.
 
     Raises `ValueError`, which goes on after the name of what holds the URL: "must begin with ...".

@@ -26,7 +26,7 @@ from ..core.models import MOST
 from ..errors import ConfigError
 from ..plugins import PROVIDERS
 from ..plugins import names as installed
-from .database_url import located
+from .database_url import parse_database_url
 from .paths import expanded
 
 __all__ = [
@@ -77,7 +77,7 @@ def _plain_url(base_url: str | None) -> str | None:
 
 
 def _known_database(url: str) -> str:
-    located(url)
+    parse_database_url(url)
     return url
 
 
