@@ -193,7 +193,7 @@ def test_a_missing_key_is_named_before_anything_is_opened(
 @pytest.mark.parametrize("key", ["planted\nkey", "planted\tkey", "planted key", "plänted", "planted\x00"])
 def test_the_variable_of_an_invalid_key_is_named_before_anything_is_opened(key: str) -> None:
     settings = Settings(providers={"work": ProviderSettings(kind="openai", api_key_env="WORK_KEY")})
-    with pytest.raises(ConfigError, match=r"^\$WORK_KEY, the key of provider work, holds") as caught:
+    with pytest.raises(ConfigError, match=r"^\$WORK_KEY, the key of provider work, contains") as caught:
         Providers(settings, {"WORK_KEY": key}).get("work")
     assert "ted" not in str(caught.value)
 
@@ -224,7 +224,7 @@ async def test_a_provider_object_of_the_program_comes_first_and_is_not_closed() 
 
 
 async def test_a_provider_object_of_the_program_is_known_to_the_settings() -> None:
-    settings = Settings().with_own(["mine", "openai"])
+    settings = Settings().with_provider_objects(["mine", "openai"])
     assert (settings.provider("mine").kind, settings.provider("openai").kind) == ("own", "own")
     assert Catalogue(settings).describe("openai:gpt-5").price is None
     reply = await Providers(settings, {}, extra={"mine": Supplied()}).get("mine").complete(CALL)
@@ -235,7 +235,7 @@ async def test_a_provider_object_of_the_program_is_known_to_the_settings() -> No
 
 def test_settings_of_a_provider_object_of_the_program_are_kept() -> None:
     configured = ProviderSettings(kind="own", concurrency=2)
-    settings = Settings(providers={"mine": configured}).with_own(["mine"])
+    settings = Settings(providers={"mine": configured}).with_provider_objects(["mine"])
     assert settings.provider("mine") == configured
 
 

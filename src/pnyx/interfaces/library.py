@@ -177,7 +177,7 @@ async def open_runner(
     _held("providers", providers, Mapping | None, "a mapping of names to objects")
     for name in providers or ():
         _held("a key of providers", name, str, "text")
-    chosen = (settings or open_settings()).with_own(providers or ())
+    chosen = (settings or open_settings()).with_provider_objects(providers or ())
     async with RunService.open(chosen, providers=Providers(chosen, extra=providers)) as service:
         yield service.runner
 

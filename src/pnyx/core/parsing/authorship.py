@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..markup.notation import plain
-from ..markup.quoting import Line, lines, unthought
+from ..markup.quoting import Line, lines, strip_thinking
 from ..regex import regex
 from .attribution import begins_with_other, introduces_author, is_reported
 from .json_objects import find_objects
@@ -86,11 +86,11 @@ def own_lines(text: str, form: re.Pattern[str]) -> list[int]:
     """
     written = text.splitlines()
     # Lines below cannot make a line a quotation, except the end of thinking aloud.
-    thought = text[: len(text) - len(unthought(text))].count("\n")
+    thinking_end = text[: len(text) - len(strip_thinking(text))].count("\n")
     return [
         place
         for place, line in enumerate(written)
-        if place >= thought
+        if place >= thinking_end
         and form.match(line)
         and own_words("\n".join(written[: place + 1]), form).lines[-1].strip()
     ]

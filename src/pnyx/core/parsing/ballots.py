@@ -111,12 +111,12 @@ def _in_object(document: Mapping[str, Any], names: Labels) -> Iterator[_Vote]:
     text = field(document, "text", "focus", "reason", "rationale", "why", "explanation", "justification")
     target = field(document, "label", "proposal", "target", "participant", "candidate", "winner", "for")
     for kind, values in _votes_of(document, target):
-        given = [value for value in values if isinstance(value, str) and value.strip()]
+        texts = [value for value in values if isinstance(value, str) and value.strip()]
         if kind != "finalize":
             # A label beside REVISE is its subject, not its focus.
-            yield _Vote(kind, text=strip_punctuation(text or next((v for v in given if v != target), "")))
+            yield _Vote(kind, text=strip_punctuation(text or next((v for v in texts if v != target), "")))
             continue
-        match = {one.label or one.problem: one for one in map(names.first, given) if one}
+        match = {one.label or one.problem: one for one in map(names.first, texts) if one}
         yield from (
             _Vote(kind, one.label, strip_punctuation(text or one.rest), one.problem) for one in match.values()
         )

@@ -26,7 +26,7 @@ def read_groups(text: str, count: int) -> list[list[int]]:
 
     Raises `Unreadable` if there are no groups, if a text is in two, or if a number is out of range.
     """
-    wanted = f'give one JSON object {{"groups": [[1, 2], [3]]}} with the numbers 1 to {count}, each once'
+    instruction = f'give one JSON object {{"groups": [[1, 2], [3]]}} with the numbers 1 to {count}, each once'
     for document in own_words(text, regex(r"(?!)")).objects:
         found = field(document, "groups", "group")
         if not isinstance(found, list):
@@ -38,9 +38,9 @@ def read_groups(text: str, count: int) -> list[list[int]]:
         groups = [group for n, group in enumerate(groups) if set(group) not in map(set, groups[:n])]
         numbers = [n for group in groups for n in group]
         if len(set(numbers)) < len(numbers) or any(not 1 <= n <= count for n in numbers):
-            raise Unreadable(f"a number is there twice, or is no text's: {wanted}")
+            raise Unreadable(f"a number is there twice, or is no text's: {instruction}")
         return groups
-    raise Unreadable(f"no groups were found: {wanted}")
+    raise Unreadable(f"no groups were found: {instruction}")
 
 
 def _number(item: Any) -> int:

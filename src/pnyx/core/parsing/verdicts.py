@@ -149,10 +149,10 @@ def read_pick(text: str, labels: Sequence[str]) -> str:
             firm += [match] if _WINS.match(match.rest) else []
             alone += [match] if not strip_punctuation(match.rest) else []
     counted = firm or alone
-    wanted = f"give exactly one line `BEST: <label>`, the label one of {names.listing}"
-    picked = _one([match.label or match.problem for match in counted], wanted)
+    instruction = f"give exactly one line `BEST: <label>`, the label one of {names.listing}"
+    picked = _one([match.label or match.problem for match in counted], instruction)
     if picked not in labels:
-        raise Unreadable(f"{picked}: {wanted}")
+        raise Unreadable(f"{picked}: {instruction}")
     return picked
 
 
@@ -188,8 +188,8 @@ def read_class(text: str) -> QuestionClass:
             strong.append(found.kind)
         elif explains and strip_punctuation(found.rest):
             weak.append(found.kind)
-    wanted = "answer with one word: reasoning, judgment or compound"
-    return cast(QuestionClass, _one(strong or weak, wanted))
+    instruction = "answer with one word: reasoning, judgment or compound"
+    return cast(QuestionClass, _one(strong or weak, instruction))
 
 
 SAMENESS = object_schema("sameness", {"verdict": {"type": "string", "enum": ["SAME", "DIFFERENT"]}})
@@ -222,16 +222,16 @@ def _sole(weak: list[str], words: DirectiveWords, reply: OwnWords) -> list[str]:
     return weak if len(kinds) == 1 else []
 
 
-def _one(found: Iterable[str], wanted: str) -> str:
-    """The only distinct item of `found`. Raises `Unreadable`, with `wanted` in the message, if there is
+def _one(found: Iterable[str], instruction: str) -> str:
+    """The only distinct item of `found`. Raises `Unreadable`, with `instruction` in the message, if there is
     none."""
     match list(dict.fromkeys(found)):
         case [only]:
             return only
         case []:
-            raise Unreadable(f"no verdict was found: {wanted}")
+            raise Unreadable(f"no verdict was found: {instruction}")
         case several:
-            raise Unreadable(f"it says more than one thing ({', '.join(several)}): {wanted}")
+            raise Unreadable(f"it says more than one thing ({', '.join(several)}): {instruction}")
 
 
 def _truth(value: Any) -> bool | None:

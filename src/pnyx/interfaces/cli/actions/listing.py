@@ -10,7 +10,7 @@ from typing import Any
 
 from .... import protocols
 from ....config.load import describe
-from ....config.paths import config_dir, data_dir, expanded, models_dir
+from ....config.paths import config_dir, data_dir, expand_path, models_dir
 from ....config.schema import OWN, Settings
 from ....config.trust import PROJECT_FILE
 from ....config.trust import trust as trust_here
@@ -212,7 +212,7 @@ def _shown(value: Any) -> str:
 
 def _home(path: str) -> Path:
     try:
-        return expanded(path)
+        return expand_path(path)
     except ValueError as exc:
         raise ConfigError(f"$PNYX_CONFIG {exc}") from exc
 
