@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .prompts import load as load_prompt
     from .providers.base import Call, Completion, Message, Provider, ToolCall
     from .providers.fake import FakeProvider
+    from .providers.kind import ProviderConfig, ProviderKind
     from .run.result import Result
     from .run.runner import Runner
 
@@ -97,6 +98,8 @@ _HOMES = {
     "Message": "providers.base",
     "Provider": "providers.base",
     "ToolCall": "providers.base",
+    "ProviderConfig": "providers.kind",
+    "ProviderKind": "providers.kind",
     "Result": "run.result",
     "Runner": "run.runner",
 }
@@ -125,7 +128,9 @@ __all__ = [
     "Price",
     "Protocol",
     "Provider",
+    "ProviderConfig",
     "ProviderError",
+    "ProviderKind",
     "Reply",
     "Result",
     "RunFinished",

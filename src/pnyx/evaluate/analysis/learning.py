@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...reliability.feedback import Judged, measure
+from ...reliability.feedback import JudgedRun, measure
 from .log import Log, Row
 
 __all__ = ["LEARNER", "OWNER", "lessons"]
@@ -15,19 +15,19 @@ LEARNER = "local"
 """The owner whose later runs learn from the grades."""
 
 
-def lessons(log: Log) -> Iterator[tuple[str, Judged]]:
+def lessons(log: Log) -> Iterator[tuple[str, JudgedRun]]:
     """Pairs of run id and judgement: one per question with all models' answers, and one per decision."""
     singles = [log.by_arm[model] for model in log.models]
     for id in log.ids:
         rows = [by_id[id] for by_id in singles if by_id[id].error is None]
         if rows and rows[0].run_id:
             answers = tuple((row.arm, row.target if row.correct else _wrong(row)) for row in rows)
-            yield rows[0].run_id, Judged("single", _result(rows[0]), None, answers, rows[0].target)
+            yield rows[0].run_id, JudgedRun("single", _result(rows[0]), None, answers, rows[0].target)
     for arm in log.arms:
         if arm.kind == "protocol":
             for row in log.by_arm[arm.name].values():
                 if row.run_id and row.error is None and row.confidence is not None:
-                    yield row.run_id, Judged(measure(arm.protocol, row.rule), _result(row), row.confidence)
+                    yield row.run_id, JudgedRun(measure(arm.protocol, row.rule), _result(row), row.confidence)
 
 
 def _result(row: Row) -> str:
