@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
+from ..core.documents import read
 from ..core.text import replace_invalid
+from ..errors import Unreadable
 from .schema import outcomes, runs
 
 if TYPE_CHECKING:
@@ -54,7 +56,10 @@ def forget_earlier(connection: Connection, owner: str, latest: Collection[str]) 
 
 
 def _batch(spec: str) -> tuple[Any, str]:
-    told = json.loads(spec)
+    try:
+        told = read(spec, "a run")
+    except Unreadable:
+        return None, spec  # like no other
     return told.get("batch"), json.dumps(told.get("options"), sort_keys=True)
 
 
