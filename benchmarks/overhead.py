@@ -177,7 +177,7 @@ def start_up(folder: Path) -> tuple[float, ...]:
     """
     provider = """
 import asyncio, sys
-from pnyx.providers.hosted import open_hosted
+from pnyx.providers.hosted.provider import open_hosted
 from pnyx.providers.base import Call, Message
 async def main():
     host = open_hosted("openai", base_url=sys.argv[1], api_key="none")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 
 import hypothesis
@@ -15,6 +17,7 @@ from pnyx.config.paths import models_dir
 from tests.support import network
 from tests.support.postgres import PostgresServer
 from tests.support.scripted import ScriptedHost
+from tests.support.sources import ROOT
 
 network.forbid()
 
@@ -31,6 +34,14 @@ PERSONAL = re.compile(
     re.IGNORECASE,
 )
 """Environment variables that would let the machine's owner into a test."""
+
+
+def pytest_sessionstart() -> None:
+    """End the session if protocols or providers of pyproject.toml are not installed."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    installed = {(point.group, point.name, point.value) for point in distribution("pnyx").entry_points}
+    if missing := {(group, *point) for group in declared for point in declared[group].items()} - installed:
+        pytest.exit(f"not installed: {', '.join(sorted(name for _, name, _ in missing))}; run: make setup", 4)
 
 
 @pytest.fixture(scope="session")

@@ -19,10 +19,11 @@ from packaging.utils import canonicalize_name
 
 from tests.support.sources import ROOT, modules
 
-BASE = {"errors", "_version"}
+BASE = {"errors", "_version", "plugins"}
 BELOW: dict[str, set[str]] = {
     "_version": set(),
     "errors": set(),
+    "plugins": {"errors"},
     "core": BASE,
     "config": BASE | {"core"},
     "prompts": BASE | {"core"},

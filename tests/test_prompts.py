@@ -1,4 +1,4 @@
-"""Prompt files: strict slots, and pinned hashes, so that a changed prompt is a decision."""
+"""Prompt files: strict slots, and pinned hashes, so that no prompt changes by accident."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def hashes() -> dict[str, str]:
     }
 
 
-def test_every_prompt_is_the_one_that_was_decided_on() -> None:
-    """After a deliberate change: `python -m tests.test_prompts`, and say in the commit what it does."""
+def test_every_prompt_has_its_pinned_hash() -> None:
+    """After a deliberate change, run `python -m tests.test_prompts` and explain the change in the commit."""
     assert hashes() == json.loads(PINS.read_text("utf-8"))
 
 
@@ -44,7 +44,7 @@ def test_a_short_variant_has_the_same_slots(tmp_path: Path) -> None:
         load("p", tmp_path)
 
 
-def test_every_prompt_that_shows_material_says_what_its_marks_mean() -> None:
+def test_every_prompt_with_material_explains_its_marks() -> None:
     for path in ROOT.rglob("*.md"):
         raw = path.read_text("utf-8")
         if any(f"{{{{{slot}}}}}" in raw for slot in ("proposal", "challenges", "previous")):

@@ -51,11 +51,12 @@ def test_types_prompts_migrations_and_the_page_are_in_the_wheel(wheel: zipfile.Z
     assert [name for name in wheel.namelist() if Path(name).match(f"pnyx/{kind}")]
 
 
-def test_the_wheel_brings_the_command_and_the_protocols(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_brings_the_command_the_protocols_and_the_providers(wheel: zipfile.ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith("/entry_points.txt"))
     told = wheel.read(name).decode()
     assert "pnyx = pnyx.interfaces.cli:main" in told
     assert "consensus = pnyx.protocols.consensus:PROTOCOL" in told
+    assert "openai = pnyx.providers.hosted.kinds:OPENAI" in told
 
 
 def test_without_the_page_no_wheel_is_built_and_the_error_says_what_to_do(tmp_path: Path) -> None:

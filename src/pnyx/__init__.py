@@ -15,6 +15,7 @@ from ._version import __version__ as __version__
 if TYPE_CHECKING:
     from .config.load import load as load_settings
     from .core.events import (
+        BranchesClosed,
         Budget,
         CallFailed,
         CallFinished,
@@ -23,12 +24,11 @@ if TYPE_CHECKING:
         PhaseEntered,
         RunFinished,
         RunStarted,
-        BranchesClosed,
         SeatAbstained,
         SeatDropped,
-        UnknownEvent,
         Token,
         ToolCalled,
+        UnknownEvent,
         VoteTallied,
     )
     from .core.models import Price, Seat, Usage
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .prompts import load as load_prompt
     from .providers.base import Call, Completion, Message, Provider, ToolCall
     from .providers.fake import FakeProvider
+    from .providers.kind import ProviderConfig, ProviderKind
     from .run.result import Result
     from .run.runner import Runner
 
@@ -103,6 +104,8 @@ _HOMES = {
     "Message": "providers.base",
     "Provider": "providers.base",
     "ToolCall": "providers.base",
+    "ProviderConfig": "providers.kind",
+    "ProviderKind": "providers.kind",
     "Result": "run.result",
     "Runner": "run.runner",
 }
@@ -110,6 +113,7 @@ _HOMES = {
 __all__ = [
     "START",
     "Ask",
+    "BranchesClosed",
     "Brief",
     "Budget",
     "Call",
@@ -131,7 +135,9 @@ __all__ = [
     "Price",
     "Protocol",
     "Provider",
+    "ProviderConfig",
     "ProviderError",
+    "ProviderKind",
     "Reply",
     "Result",
     "RunFinished",
@@ -139,14 +145,13 @@ __all__ = [
     "Runner",
     "Schema",
     "Seat",
-    "BranchesClosed",
     "SeatAbstained",
     "SeatDropped",
-    "UnknownEvent",
     "Token",
     "ToolCall",
     "ToolCalled",
     "Transition",
+    "UnknownEvent",
     "Usage",
     "VoteTallied",
     "aggregate",

@@ -1,28 +1,28 @@
 """Every error pnyx raises on purpose, with its exit code and HTTP status.
 
 PnyxError                         1  500
-├── UsageError                    2  400   the caller asked for something that cannot be
+├── UsageError                    2  400   the request is wrong
 │   ├── ConfigError               2  400   a settings file or variable is wrong
 │   ├── NotFound                  2  404   no such run, model, protocol, seat
-│   ├── Taken                     2  409   a run of this id is there already
-│   │   └── Running               2  409   the run is under way in another process, or begins just now
-│   └── PromptError               2  500   a prompt file or one of its slots is missing or spare
-├── ScriptError                   1  500   a protocol did what the interface does not allow
-│   └── IllegalPhase              1  500   a transition that the guard table refuses
+│   ├── Taken                     2  409   the id or name already exists
+│   │   └── Running               2  409   another process runs this run, or is starting it
+│   └── PromptError               2  500   a prompt file or one of its slots is missing or unexpected
+├── ScriptError                   1  500   a protocol broke the rules of its interface
+│   └── IllegalPhase              1  500   a phase transition that is not allowed
 ├── SeatAbsent                    3  502   a seat did not answer (protocols may handle it)
 ├── NoQuorum                      3  502   too few seats answered (protocols may handle it)
-├── NoSources                     1  502   the search that a run is grounded on gave nothing
-├── Diverged                      1  409   a resumed run now asks something else
-├── Fenced                        1  409   another process took this run over
-├── Halted                        4  409   the run stops where it is and can be resumed
+├── NoSources                     1  502   the search for grounding failed or returned no sources
+├── Diverged                      1  409   a resumed run no longer matches its journal
+├── Fenced                        1  409   another process took over this run
+├── Halted                        4  409   the run stopped and can be resumed
 │   ├── OutOfBudget               4  402
 │   ├── DeadlinePassed            4  504
 │   └── Interrupted             130  499
-├── Full                          1  503   the server takes no more runs now
-├── Cancelled                     1  409   the run was cancelled and is over
+├── Full                          1  503   the server has reached its limit of running runs
+├── Cancelled                     1  409   the run was cancelled for good
 ├── StoreError                    1  503   the database cannot be used; the message names it
 ├── Unreadable                    1  409   a stored run is damaged, or was written by a newer version
-└── ProviderError                 1  502   one call failed; `kind` says how, see providers/base.py
+└── ProviderError                 1  502   one attempt of a call failed; see `kind`
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ __all__ = [
 
 
 class PnyxError(Exception):
-    """Root of the tree; the message says what happened and what to do."""
+    """Base class; the message says what happened and what to do."""
 
     exit_code = 1
     http_status = 500
@@ -81,7 +81,7 @@ class Taken(UsageError):
 
 
 class Running(Taken):
-    """run_id: of the run that is under way."""
+    """run_id: the id of the running run."""
 
     def __init__(self, run_id: str, message: str) -> None:
         super().__init__(message)
@@ -127,7 +127,7 @@ class Fenced(PnyxError):
 
 
 class Halted(PnyxError):
-    """The run stops where it is; what is recorded stays, and `pnyx resume` goes on from there."""
+    """The run stops; its journal is kept, and `pnyx resume` continues it."""
 
     exit_code = 4
     http_status = 409
@@ -167,12 +167,12 @@ class Unreadable(PnyxError):
 
 
 class ProviderError(PnyxError):
-    """One attempt at one call failed.
+    """One attempt of a call failed.
 
-    kind: what happened, one of `KINDS`.
-    retry_after: seconds the host asked to wait, or None.
-    billed: False when the host certainly charged nothing (it refused, or was never reached);
-        True when it may have charged, so the reservation stands.
+    kind: one of `KINDS`.
+    retry_after: seconds to wait, as requested by the host, or None.
+    billed: False if the host certainly charged nothing (it refused, or was never reached);
+        True if it may have charged, so that the reservation is charged.
     """
 
     http_status = 502

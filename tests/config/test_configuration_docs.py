@@ -1,4 +1,4 @@
-"""The reference of settings tells every key, every default and every variable, and no other."""
+"""The reference of settings lists exactly the keys, defaults and variables that exist."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_every_key_is_documented_with_its_default_and_no_other() -> None:
 
 def test_every_variable_is_documented_with_its_key_and_no_other() -> None:
     rows = dict(re.findall(r"^\| `(PNYX_\w+)` \| (.+) \|$", DOCS, re.MULTILINE))
-    told = {variable: re.findall(r"`([^`]+)`", text) for variable, text in rows.items()}
-    assert told == {
+    documented = {variable: re.findall(r"`([^`]+)`", text) for variable, text in rows.items()}
+    assert documented == {
         **{variable: [".".join(key)] for variable, key in variables().items()},
         "PNYX_CONSENSUS_ROUNDS": ["consensus.rounds"],
         "PNYX_CONFIG": [],

@@ -1,4 +1,4 @@
-"""Where runs are kept: URLs as hosts hand them out, and nothing told of what they hide."""
+"""Where runs are kept: URLs as hosts hand them out, and nothing message of what they hide."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.engine import URL
 
-from pnyx.config.database_url import PARAMETERS, SSL_MODES, Server, located
+from pnyx.config.database_url import PARAMETERS, SSL_MODES, Server, parse_database_url
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
 
 def parameters(url: str) -> dict[str, str]:
-    where = located(url)
+    where = parse_database_url(url)
     assert isinstance(where, Server)
     return dict(where.parameters)
 
 
 @given(user=TEXT.filter(bool), password=TEXT, name=TEXT, port=st.none() | st.integers(1, 65535))
-def test_what_sqlalchemy_writes_is_read_as_it_was_meant(
+def test_a_url_written_by_sqlalchemy_is_parsed_to_the_same_parts(
     user: str, password: str, name: str, port: int | None
 ) -> None:
     url = URL.create("postgresql+asyncpg", user, password or None, "db.example", port, name or None)
-    given = {"user": user, "password": password, "port": str(port or ""), "dbname": name}
-    expected = {k: v for k, v in given.items() if v} | {"host": "db.example"}
+    parts = {"user": user, "password": password, "port": str(port or ""), "dbname": name}
+    expected = {k: v for k, v in parts.items() if v} | {"host": "db.example"}
     assert parameters(url.render_as_string(hide_password=False)) == expected
 
 
 @pytest.mark.parametrize(
     "scheme", ["postgresql", "postgres", "postgresql+asyncpg", "postgresql+psycopg2", "postgres+any"]
 )
-def test_what_a_host_hands_out_is_a_postgresql_whatever_driver_it_names(scheme: str) -> None:
+def test_every_scheme_of_postgresql_is_accepted(scheme: str) -> None:
     assert parameters(f"{scheme}://u:p%40s@h:5433/db?sslmode=require") == {
         **{"user": "u", "password": "p@s", "host": "h", "port": "5433", "dbname": "db"},
         "sslmode": "require",
@@ -58,12 +58,12 @@ def test_what_a_host_hands_out_is_a_postgresql_whatever_driver_it_names(scheme: 
         ),
     ],
 )
-def test_a_url_says_what_libpq_would_be_told(url: str, found: dict[str, str]) -> None:
+def test_a_url_becomes_the_parameters_of_libpq(url: str, found: dict[str, str]) -> None:
     assert parameters(url) == found
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "message"),
     [
         ("postgresql://u:p@planted:planted@host/db", "@ is written %40"),
         ("postgresql://u:p@planted/planted@host/db", "@ is written %40"),
@@ -78,28 +78,28 @@ def test_a_url_says_what_libpq_would_be_told(url: str, found: dict[str, str]) ->
         ("postgresql://u:planted@h/db?port=x", "must have a port from 1 to 65535"),
         ("postgresql://u:planted@h/db?sslmode=planted", f"one of {', '.join(SSL_MODES)}"),
         ("postgresql://u:planted@h/db?sslmode=allow&ssl=allow", "each of its parameters once"),
-        ("postgresql://u:planted@h/d%00b", "must be without NUL"),
+        ("postgresql://u:planted@h/d%00b", "must not contain a NUL character"),
         ("mysql://u:planted@h/db", "must begin with sqlite:// or postgresql://"),
     ],
 )
-def test_what_is_wrong_is_told_without_the_password(url: str, told: str) -> None:
+def test_problems_of_a_url_are_reported_without_the_password(url: str, message: str) -> None:
     with pytest.raises(ValueError, match=r"^must ") as refused:
-        located(url)
-    assert told in str(refused.value)
+        parse_database_url(url)
+    assert message in str(refused.value)
     assert "planted" not in str(refused.value)
 
 
-def test_parameters_that_are_not_known_are_named_with_those_that_are() -> None:
+def test_unknown_parameters_are_reported_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="unknown") as refused:
-        located("postgresql://u@h/db?sslmode=require&channel_binding=planted&f%1bo")
+        parse_database_url("postgresql://u@h/db?sslmode=require&channel_binding=planted&f%1bo")
     known = ", ".join(PARAMETERS)
     assert str(refused.value) == rf'has unknown parameters: channel_binding, "f\u001bo"; there are: {known}'
 
 
 @pytest.mark.parametrize("url", ["sqlite", "sqlite+pysqlite", "sqlite+aiosqlite"])
 def test_an_sqlite_url_names_a_file(url: str) -> None:
-    assert located(f"{url}:///runs%20of.db") == Path("runs of.db")
-    assert located(f"{url}:////srv/runs.db") == Path("/srv/runs.db")
+    assert parse_database_url(f"{url}:///runs%20of.db") == Path("runs of.db")
+    assert parse_database_url(f"{url}:////srv/runs.db") == Path("/srv/runs.db")
 
 
 @pytest.mark.parametrize(
@@ -109,20 +109,20 @@ def test_an_sqlite_url_names_a_file(url: str) -> None:
         *("sqlite:///runs.db?mode=ro", "sqlite:///?", "", ".", ":memory:", "/srv/:memory:"),
     ],
 )
-def test_what_names_no_file_is_refused_with_what_to_write(url: str) -> None:
-    with pytest.raises(ValueError, match=r"must name a file .*: sqlite:///runs\.db, or sqlite:////srv/"):
-        located(url)
+def test_an_sqlite_url_without_a_file_is_refused_with_an_example(url: str) -> None:
+    with pytest.raises(ValueError, match=r"must name a file.*: sqlite:///runs\.db .*, or sqlite:////srv/"):
+        parse_database_url(url)
 
 
 @pytest.mark.parametrize("url", ["a\0b", "sqlite:///a\0b", "sqlite:///a%00b"])
-def test_a_path_that_cannot_be_is_refused(url: str) -> None:
-    with pytest.raises(ValueError, match="must be without NUL"):
-        located(url)
+def test_an_impossible_path_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="must not contain a NUL character"):
+        parse_database_url(url)
 
 
-def test_a_database_is_called_by_what_is_no_secret() -> None:
+def test_the_name_of_a_database_contains_no_secret() -> None:
     def name(url: str) -> Any:
-        where = located(url)
+        where = parse_database_url(url)
         assert "planted" not in repr(where)
         return where.name
 

@@ -1,4 +1,4 @@
-"""What is said of a key that nothing reads: where one of its name is read, or what its table has."""
+"""Suggestions for unknown keys: the same key elsewhere, a similar one, or the keys of its table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RUN = "protocol, deadline_s, call_deadline_s, retries, seed, temperature, max_ou
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[run]\nrounds = 3", "run.rounds in {}; did you mean consensus.rounds?"),
         (
@@ -53,7 +53,7 @@ RUN = "protocol, deadline_s, call_deadline_s, retries, seed, temperature, max_ou
         ('[tools.web_search]\nurl = "http://x"', "tools.web_search.url in {}; did you mean base_url?"),
     ],
 )
-def test_an_unknown_key_is_told_with_what_may_be_meant(tmp_path: Path, text: str, told: str) -> None:
+def test_an_unknown_key_is_reported_with_a_suggestion(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "named.toml").write_text(text)
     registry = {
         name: Protocol(name, "", Phases(()), single.PROTOCOL.script, options)
@@ -69,4 +69,4 @@ def test_an_unknown_key_is_told_with_what_may_be_meant(tmp_path: Path, text: str
             ),
             registry,
         )
-    assert str(caught.value) == "unknown key " + told.format("named.toml")
+    assert str(caught.value) == "unknown key " + message.format("named.toml")

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.config.layers import dotted, flatten, nested, origin, stack
+from pnyx.config.layers import dotted, flatten, merge, origin, to_tables
 
 TABLE = st.recursive(
     st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2),
@@ -24,8 +24,8 @@ def merged(low: Any, high: Any) -> Any:
 
 
 @given(DOCUMENT, DOCUMENT)
-def test_stacking_flat_layers_is_deep_merging(low: dict[str, Any], high: dict[str, Any]) -> None:
-    assert nested(stack([flatten(low, "low"), flatten(high, "high")])) == merged(low, high)
+def test_merging_flat_layers_equals_deep_merging(low: dict[str, Any], high: dict[str, Any]) -> None:
+    assert to_tables(merge([flatten(low, "low"), flatten(high, "high")])) == merged(low, high)
 
 
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=3))
@@ -34,8 +34,8 @@ def test_shown_keys_are_printable_ascii(key: list[str]) -> None:
     assert dotted(key).isprintable()
 
 
-def test_origin_is_that_of_the_key_or_of_the_nearest_thing_around_it() -> None:
-    tree = stack([flatten({"a": {"b": 1, "c": [1, 2]}}, "low"), flatten({"a": {"b": 2}}, "high")])
+def test_the_origin_is_that_of_the_key_or_of_the_nearest_table() -> None:
+    tree = merge([flatten({"a": {"b": 1, "c": [1, 2]}}, "low"), flatten({"a": {"b": 2}}, "high")])
     assert origin(tree, ["a", "b"]) == "high"
     assert origin(tree, ["a", "c", 1]) == "low"
     assert origin(tree, ["a", "missing"]) in ("high", "low")

@@ -1,4 +1,4 @@
-"""Settings: precedence, every problem named with its place, nothing accepted that nothing reads."""
+"""Settings: precedence, problems with their places, and no unknown keys."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pnyx.core.phases import Phases
 from pnyx.core.protocol import Option, Protocol
 from pnyx.errors import ConfigError
 from pnyx.protocols import single
+from tests.support.packages import installing
 
 PROTOCOLS = ("consensus", "voting")
 LAB = '[providers.lab]\nkind = "openai"\nbase_url = "http://127.0.0.1:9000/v1"\n'
@@ -31,7 +32,7 @@ def home(tmp_path: Path) -> Mapping[str, str]:
 
 @pytest.fixture
 def settings(tmp_path: Path, home: Mapping[str, str]) -> Write:
-    """Load with files given as text: `project` (trusted), `user`, `named`."""
+    """Load with files variables as text: `project` (trusted), `user`, `named`."""
 
     def write(
         project: str | bytes | None = None,
@@ -40,19 +41,19 @@ def settings(tmp_path: Path, home: Mapping[str, str]) -> Write:
         env: Mapping[str, str] = {},
         overrides: Mapping[str, Any] = {},
     ) -> Settings:
-        given = dict(home)
+        variables = dict(home)
         if user is not None:
             folder = tmp_path / "home" / ".config" / "pnyx"
             folder.mkdir(parents=True)
             (folder / "config.toml").write_text(user)
         if project is not None:
             (tmp_path / "pnyx.toml").write_bytes(project if isinstance(project, bytes) else project.encode())
-            with suppress(ConfigError):  # what is wrong with the file is for `load` to say
+            with suppress(ConfigError):  # `load` reports the problems of the file
                 trust(tmp_path, env=home)
         if named is not None:
             (tmp_path / "named.toml").write_text(named)
-            given["PNYX_CONFIG"] = "named.toml"
-        return load(env=given | dict(env), cwd=tmp_path, overrides=overrides, protocol_names=PROTOCOLS)
+            variables["PNYX_CONFIG"] = "named.toml"
+        return load(env=variables | dict(env), cwd=tmp_path, overrides=overrides, protocol_names=PROTOCOLS)
 
     return write
 
@@ -64,7 +65,7 @@ def problems(write: Callable[[], object]) -> list[str]:
     return str(caught.value).split("\n  - ")
 
 
-def test_without_any_file_the_defaults_hold(settings: Write) -> None:
+def test_without_any_file_the_defaults_apply(settings: Write) -> None:
     found = settings()
     assert (found.run.protocol, found.run.deadline_s, found.run.retries) == ("consensus", 600, 3)
     assert found.budget.run_usd is None
@@ -98,7 +99,7 @@ def test_tables_merge_and_lists_replace(settings: Write) -> None:
     assert found.panel.seats == ("lab:c",)
 
 
-def test_named_file_stands_in_for_the_project_file_and_needs_no_trust(
+def test_a_file_named_by_the_variable_replaces_the_project_file_and_needs_no_trust(
     settings: Write, tmp_path: Path
 ) -> None:
     (tmp_path / "pnyx.toml").write_text("[run]\nretries = 9")
@@ -112,7 +113,7 @@ def test_named_file_that_is_missing_is_an_error(settings: Write) -> None:
     ]
 
 
-def test_user_file_is_looked_for_where_xdg_says(tmp_path: Path, home: Mapping[str, str]) -> None:
+def test_the_user_file_is_in_the_xdg_folder(tmp_path: Path, home: Mapping[str, str]) -> None:
     (tmp_path / "xdg" / "pnyx").mkdir(parents=True)
     (tmp_path / "xdg" / "pnyx" / "config.toml").write_text("[run]\nretries = 7")
     env = {**home, "XDG_CONFIG_HOME": str(tmp_path / "xdg")}
@@ -181,20 +182,8 @@ def test_every_problem_is_listed(settings: Write) -> None:
         ),
         (
             '[providers.lab]\nkind = "openia"',
-            "providers.lab.kind in pnyx.toml must be one of openai, anthropic, google, mistral, deepseek, "
-            "openrouter, ollama, embedded, own, not 'openia'; did you mean openai?",
-        ),
-        (
-            '[providers.lab]\nkind = "embedded"\nbase_url = "http://127.0.0.1"',
-            "providers.lab in pnyx.toml is of kind embedded, which does not have: base_url",
-        ),
-        (
-            '[providers.lab]\nkind = "openai"\nthreads = 2',
-            "providers.lab in pnyx.toml is of kind openai, which does not have: threads",
-        ),
-        (
-            '[providers.lab]\nkind = "own"\napi_key_env = "X"',
-            "providers.lab in pnyx.toml is of kind own, which does not have: api_key_env",
+            "providers.lab.kind in pnyx.toml must be one of anthropic, deepseek, embedded, google, "
+            "mistral, ollama, openai, openrouter, own, not 'openia'; did you mean openai?",
         ),
         ('[models."own:x"]\ncontext = 1', 'models."own:x" in pnyx.toml: no provider own'),
         ("[models.alpha]\ncontext = 1", 'models.alpha in pnyx.toml: a model is named "provider:model"'),
@@ -218,7 +207,9 @@ def test_every_problem_is_listed(settings: Write) -> None:
         ("a.b.c.d.e.f.g.h.i = 1", "unknown key a.b.c.d.e.f.g.h.i in pnyx.toml"),
     ],
 )
-def test_problem_names_the_key_the_file_and_what_is_wanted(settings: Write, text: str, message: str) -> None:
+def test_a_problem_names_the_key_the_file_and_the_needed_value(
+    settings: Write, text: str, message: str
+) -> None:
     assert problems(lambda: settings(text)) == [message]
 
 
@@ -280,7 +271,7 @@ def test_byte_order_mark_is_tolerated(settings: Write) -> None:
     assert settings(b"\xef\xbb\xbf[run]\nretries = 5").run.retries == 5
 
 
-def test_project_file_that_is_no_file_is_refused(settings: Write, tmp_path: Path) -> None:
+def test_a_project_file_that_is_not_a_regular_file_is_refused(settings: Write, tmp_path: Path) -> None:
     (tmp_path / "pnyx.toml").symlink_to("/dev/zero")
     assert problems(settings) == ["pnyx.toml is not a file that can be read"]
 
@@ -335,14 +326,14 @@ def test_variable_that_cannot_be_used_is_named(
     assert found.startswith(message)
 
 
-def test_bare_database_path_is_meant_from_where_it_was_written(settings: Write, tmp_path: Path) -> None:
+def test_a_bare_database_path_starts_in_the_folder_of_its_file(settings: Write, tmp_path: Path) -> None:
     user = tmp_path / "home" / ".config" / "pnyx"
     assert database_url(settings(user='[storage]\nurl = "runs.db"')) == str(user / "runs.db")
     assert database_url(settings(env={"PNYX_DATABASE": "runs.db"})) == str(tmp_path / "runs.db")
     assert database_url(settings(overrides={"storage": {"url": "sqlite:///a.db"}})) == "sqlite:///a.db"
 
 
-def test_database_is_in_the_data_folder_unless_named(tmp_path: Path, home: Mapping[str, str]) -> None:
+def test_the_database_is_in_the_data_folder_by_default(tmp_path: Path, home: Mapping[str, str]) -> None:
     assert database_url(Settings(), home) == f"{home['HOME']}/.local/share/pnyx/pnyx.db"
     assert database_url(Settings(), {"XDG_DATA_HOME": str(tmp_path)}) == str(tmp_path / "pnyx" / "pnyx.db")
 
@@ -361,7 +352,7 @@ def option_table() -> dict[str, Protocol]:
     return {name: Protocol(name, "", Phases(()), single.PROTOCOL.script, options) for name in PROTOCOLS}
 
 
-def test_protocol_tables_are_held_against_their_options(settings: Write) -> None:
+def test_protocol_tables_are_checked_against_their_options(settings: Write) -> None:
     check_protocols(settings("[consensus]\nrounds = 2"), option_table())
     bad = settings(
         '[consensus]\nround = 2\nmode = "c"\n[voting]\nrounds = [1]\nmode = { a = 1 }',
@@ -376,16 +367,23 @@ def test_protocol_tables_are_held_against_their_options(settings: Write) -> None
     }
 
 
-def test_tables_of_installed_third_party_protocols_are_known(
-    tmp_path: Path, home: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    info = tmp_path / "site" / "agora-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: agora\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[pnyx.protocols]\nagora = agora:PROTOCOL\n")
+def test_tables_of_installed_third_party_protocols_are_known(tmp_path: Path, home: Mapping[str, str]) -> None:
     (tmp_path / "pnyx.toml").write_text("[agora]\nturns = 2\n")
     with pytest.raises(ConfigError, match="unknown key agora"):
         load(env=home, cwd=tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    assert load(env=home, cwd=tmp_path).protocols == {"agora": {"turns": 2}}
+    with installing(tmp_path / "site") as install:
+        install("agora", "pnyx.protocols", "agora = agora:PROTOCOL", "raise AssertionError")
+        assert load(env=home, cwd=tmp_path).protocols == {"agora": {"turns": 2}}
     assert "agora" not in sys.modules
+
+
+def test_installed_third_party_kinds_of_providers_are_known(tmp_path: Path, home: Mapping[str, str]) -> None:
+    (tmp_path / "acme.toml").write_text('[providers.mine]\nkind = "acme"\n')
+    home = {**home, "PNYX_CONFIG": str(tmp_path / "acme.toml")}
+    with pytest.raises(ConfigError, match=r"must be one of anthropic, deepseek, .*, own, not 'acme'"):
+        load(env=home, cwd=tmp_path)
+    with installing(tmp_path / "site") as install:
+        install("acme", "pnyx.providers", "acme = acme:ACME", "raise AssertionError")
+        settings = load(env=home, cwd=tmp_path)
+        assert (settings.provider("mine").kind, settings.provider("acme").kind) == ("acme", "acme")
+    assert "acme" not in sys.modules

@@ -1,4 +1,4 @@
-"""A project file sets nothing dangerous until someone has said that it may."""
+"""A project file sets nothing dangerous until its folder is trusted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from pnyx.config.load import load
 from pnyx.config.schema import RESTRICTED, Settings
-from pnyx.config.trust import trust, trusted
+from pnyx.config.trust import is_trusted, trust
 from pnyx.errors import ConfigError
 
 LAB = '[providers.lab]\nkind = "openai"\nbase_url = "http://127.0.0.1:9000/v1"\n'
@@ -47,7 +47,7 @@ def refused(folder: Path, env: Mapping[str, str]) -> str:
 
 def test_harmless_sections_need_no_trust(folder: Path, env: Mapping[str, str]) -> None:
     put(folder, HARMLESS)
-    assert trusted(folder, env=env)
+    assert is_trusted(folder, env=env)
     assert read(folder, env).panel.seats == ("openai:x",)
 
 
@@ -62,16 +62,16 @@ def test_harmless_sections_need_no_trust(folder: Path, env: Mapping[str, str]) -
         ("[providers.openai]", "providers.openai"),
     ],
 )
-def test_others_are_refused_until_the_folder_is_trusted(
+def test_other_sections_are_refused_until_the_folder_is_trusted(
     folder: Path, env: Mapping[str, str], text: str, key: str
 ) -> None:
     put(folder, HARMLESS + text)
-    assert not trusted(folder, env=env)
+    assert not is_trusted(folder, env=env)
     message = refused(folder, env)
     assert message.startswith(f"pnyx.toml sets {key}")
     assert message.endswith("read the file, then run `pnyx trust`")
     trust(folder, env=env)
-    assert trusted(folder, env=env)
+    assert is_trusted(folder, env=env)
     if text != "[providers.openai]":  # which lacks its kind
         read(folder, env)
 
@@ -80,7 +80,7 @@ def test_every_section_but_panel_and_run_is_restricted() -> None:
     assert set(RESTRICTED) == set(Settings.model_fields) - {"panel", "run", "protocols"}
 
 
-def test_trusting_tells_what_it_allows(folder: Path, env: Mapping[str, str]) -> None:
+def test_trust_returns_the_keys_that_it_allows(folder: Path, env: Mapping[str, str]) -> None:
     put(folder, HARMLESS + LAB)
     assert trust(folder, env=env) == ("providers.lab.base_url", "providers.lab.kind")
 
@@ -113,7 +113,7 @@ def test_trust_holds_for_the_folder_and_not_for_a_copy(
     refused(tmp_path / "copy", env)
 
 
-def test_what_a_link_points_to_is_what_is_trusted(
+def test_a_link_is_trusted_as_the_folder_it_points_to(
     folder: Path, env: Mapping[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "mine.toml").write_text(LAB)
@@ -126,7 +126,7 @@ def test_what_a_link_points_to_is_what_is_trusted(
     refused(folder, env)
 
 
-def test_a_file_named_by_the_user_is_trusted_by_being_named(folder: Path, env: Mapping[str, str]) -> None:
+def test_a_file_named_by_the_user_is_trusted(folder: Path, env: Mapping[str, str]) -> None:
     put(folder, LAB)
     assert "lab" in read(folder, {**env, "PNYX_CONFIG": str(folder / "pnyx.toml")}).providers
 
@@ -138,7 +138,7 @@ def test_untrusted_keys_do_not_hide_other_problems(folder: Path, env: Mapping[st
     assert "unknown key run.seeed in pnyx.toml; did you mean seed?" in message
 
 
-def test_the_list_is_for_its_owner_alone_and_keeps_other_folders(
+def test_only_the_owner_can_read_the_list_and_other_folders_stay_in_it(
     folder: Path, env: Mapping[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "other").mkdir()
@@ -153,7 +153,7 @@ def test_the_list_is_for_its_owner_alone_and_keeps_other_folders(
 
 
 @pytest.mark.parametrize("damage", ["", "[]", "{", "\x00", "[" * 5000])
-def test_a_damaged_list_is_named_and_left_alone(
+def test_a_damaged_list_is_reported_and_not_changed(
     folder: Path, env: Mapping[str, str], tmp_path: Path, damage: str
 ) -> None:
     store = tmp_path / "home" / ".local" / "share" / "pnyx" / "trust.json"
@@ -166,14 +166,14 @@ def test_a_damaged_list_is_named_and_left_alone(
     assert store.read_text() == damage
 
 
-def test_a_list_that_cannot_be_written_is_named(folder: Path, tmp_path: Path) -> None:
+def test_a_list_that_cannot_be_written_is_reported(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     put(folder, LAB)
     with pytest.raises(ConfigError, match=r"trust\.json"):
         trust(folder, env={"XDG_DATA_HOME": str(tmp_path / "file")})
 
 
-def test_trusting_where_there_is_no_project_file_is_an_error(folder: Path, env: Mapping[str, str]) -> None:
+def test_trust_without_a_project_file_is_an_error(folder: Path, env: Mapping[str, str]) -> None:
     with pytest.raises(ConfigError, match=r"cannot read pnyx\.toml"):
         trust(folder, env=env)
 
@@ -191,6 +191,6 @@ def test_a_killed_write_leaves_the_old_list(folder: Path, env: Mapping[str, str]
     paths = os.pathsep.join(p for p in sys.path if p)
     done = subprocess.run([sys.executable, "-c", killed, str(folder)], env={**env, "PYTHONPATH": paths})
     assert done.returncode == -9
-    assert not trusted(folder, env=env)
+    assert not is_trusted(folder, env=env)
     put(folder, LAB)
-    assert trusted(folder, env=env)
+    assert is_trusted(folder, env=env)

@@ -1,4 +1,4 @@
-"""Requests are made to fit a window by shortening what others said, and nothing else."""
+"""Requests are fitted into a context window by shortening material, and nothing else."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def tool_turn(code: str, result: str = "ok") -> Turn:
     return Turn("Let me see.", (call,), (result,))
 
 
-def test_the_material_of_a_prompt_is_known_by_its_place() -> None:
+def test_a_prompt_knows_the_place_of_its_material() -> None:
     ask = ask_for("first\nline", "  second  ", "")
     pieces = [ask.prompt.text[start:end] for start, end in ask.prompt.material]
     assert pieces == ["first\nline", "second", ""]
 
 
-def test_what_fits_is_sent_as_it_is() -> None:
+def test_a_request_that_fits_is_sent_unchanged() -> None:
     ask = ask_for("short")
     assert fit(ask, size(ask)) == (ask, 0)
 
@@ -57,7 +57,7 @@ def test_the_longest_piece_loses_its_middle_and_the_others_nothing() -> None:
     assert sent.prompt.text.count("</m") == 2
 
 
-def test_where_all_pieces_do_not_fit_those_in_the_middle_are_left_out() -> None:
+def test_if_not_all_pieces_fit_those_in_the_middle_are_left_out() -> None:
     pieces = [f"<{n}>" + chr(97 + n) * 600 + f"</{n}>" for n in range(18)]
     ask = ask_for(*pieces)
     fitted = fit(ask, 1536)
@@ -91,7 +91,7 @@ def test_results_of_tools_are_shortened_too_with_their_fences_whole() -> None:
     assert size(fitted[0]) <= 2000
 
 
-def test_all_that_a_host_reads_is_reckoned() -> None:
+def test_every_text_that_a_host_reads_is_counted() -> None:
     tool = ToolSpec("run_python", "Runs Python.", {"type": "object", "properties": {"code": {}}})
     ask = ask_for("x", turns=(tool_turn("print(1)\n" * 1000, "r" * 100),))
     ask = Ask(ask.seat, ask.prompt, Schema.of("ballot", {"type": "object"}), turns=ask.turns)
@@ -101,7 +101,7 @@ def test_all_that_a_host_reads_is_reckoned() -> None:
     assert size(ask, tool) > 2 * 9000 // 3
 
 
-def test_what_a_tool_was_asked_is_shortened_where_it_stands() -> None:
+def test_arguments_of_tool_calls_are_shortened_in_place() -> None:
     ask = ask_for("x", turns=(tool_turn("<begins>" + "c" * 9000 + "<ends>"),))
     fitted = fit(ask, 1500)
     assert fitted is not None
@@ -116,7 +116,7 @@ def test_what_a_tool_was_asked_is_shortened_where_it_stands() -> None:
     assert cut > 12_000
 
 
-def test_where_shortening_is_not_enough_the_oldest_turns_go_and_that_is_counted() -> None:
+def test_if_shortening_is_not_enough_the_oldest_turns_are_dropped_and_counted() -> None:
     numbers = Turn("", (ToolCall("1", "sum", {"numbers": list(range(2000))}),), ("1999000",))
     ask = ask_for("x", turns=(numbers, numbers, tool_turn("print(1)")))
     fitted = fit(ask, size(ask) * 2 // 3)
@@ -137,7 +137,7 @@ def test_the_definitions_of_tools_take_room_too() -> None:
 
 
 @given(st.lists(st.text(max_size=3000), min_size=1, max_size=4), st.integers(400, 4000))
-def test_what_comes_out_fits_and_is_the_same_every_time(texts: list[str], room: int) -> None:
+def test_the_result_fits_and_is_the_same_every_time(texts: list[str], room: int) -> None:
     ask = ask_for(*texts)
     fitted = fit(ask, room)
     if fitted is None:
@@ -148,7 +148,7 @@ def test_what_comes_out_fits_and_is_the_same_every_time(texts: list[str], room: 
         assert (fitted[1] == 0) == (fitted[0].prompt.text == ask.prompt.text)
 
 
-def test_a_huge_piece_is_cut_before_names_are_looked_for_in_it() -> None:
+def test_a_huge_piece_is_cut_before_names_are_masked_in_it() -> None:
     ask = ask_for("GPT-5 " * 200_000)
     ((start, end),) = ask.prompt.material
     assert end - start < 3 * MAX_CHARS

@@ -1,4 +1,4 @@
-"""Word overlap: what convergence is measured by."""
+"""Word overlap, the measure of convergence."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_overlap_is_the_mean_of_the_best_match_of_each_present_text() -> None:
     assert overlap(["x y"], before) == 1.0
 
 
-def test_overlap_asks_what_is_repeated_not_what_was_dropped() -> None:
+def test_overlap_measures_what_is_repeated_and_not_what_is_dropped() -> None:
     assert overlap(["a b"], ["a b", "c d", "e f"]) == 1.0
     assert overlap(["a b", "c d", "e f"], ["a b"]) == pytest.approx(1 / 3)
 

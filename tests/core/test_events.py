@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.events import CallFinished, Event, RunStarted, Token, VoteTallied, from_json, to_json
+from pnyx.core.events import (
+    CallFinished,
+    Event,
+    RunStarted,
+    Token,
+    UnknownEvent,
+    VoteTallied,
+    event_type,
+    from_json,
+    to_json,
+)
+from pnyx.errors import Unreadable
 
 strings = st.text(st.characters(exclude_categories=()), max_size=30)  # lone surrogates too
 

@@ -13,7 +13,7 @@ from pnyx.core.lru import LRU
 
 
 @given(st.integers(1, 5), st.lists(st.tuples(st.booleans(), st.integers(0, 8)), max_size=60))
-def test_it_holds_what_a_plain_model_holds(size: int, operations: list[tuple[bool, int]]) -> None:
+def test_it_has_the_entries_of_a_plain_model(size: int, operations: list[tuple[bool, int]]) -> None:
     lru, model = LRU[int, int](size), OrderedDict[int, int]()
     for writes, key in operations:
         if writes:

@@ -1,4 +1,4 @@
-"""Who is strongest and who is cheapest: PROTOCOLS.md, common ground, strength."""
+"""The strongest and the cheapest seats."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_cheapest_has_the_lowest_input_price_and_an_unknown_price_is_not_che
     assert letters(cheapest(seats)) == "DCBA"
 
 
-def test_ties_fall_back_to_the_order_in_which_the_seats_were_given() -> None:
+def test_ties_fall_back_to_the_order_of_the_seats() -> None:
     same = tuple(seat(name, Price(1.0, 4.0)) for name in "CAB")
     unknown = tuple(seat(name) for name in "BCA")
     assert letters(strongest(same)) == letters(cheapest(same)) == "CAB"

@@ -1,4 +1,4 @@
-"""What a panel does for a protocol besides asking: the first seat that answers."""
+"""`Panel.first`: the reply of the first seat that answers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ A, B, C = seat("A", "one:a"), seat("B", "two:b"), seat("C", "three:c")
 CUT = "cut off"
 
 
-def first(says: Mapping[Seat, str | None], *, whole: bool = True) -> tuple[Reply, list[Ask]]:
-    """The reply that `Panel.first` returns, and every ask. A text that ends on `CUT` was cut off."""
+def first(replies: Mapping[Seat, str | None], *, whole: bool = True) -> tuple[Reply, list[Ask]]:
+    """The reply that `Panel.first` returns, and every ask. A text that ends with `CUT` is cut off."""
     asks: list[Ask] = []
     script = Panel((A, B, C)).first(
-        tuple(says), lambda one: Draft("p", "sha", (f"You are {one.label}.",)), whole=whole
+        tuple(replies), lambda one: Draft("p", "sha", (f"You are {one.label}.",)), whole=whole
     )
     value: Reply | None = None
     error: SeatAbsent | None = None
@@ -31,12 +31,12 @@ def first(says: Mapping[Seat, str | None], *, whole: bool = True) -> tuple[Reply
             return done.value, asks
         assert isinstance(ask, Ask)
         asks.append(ask)
-        text = says[ask.seat]
+        text = replies[ask.seat]
         error = SeatAbsent(ask.seat.label) if text is None else None
         value = None if text is None else Reply(ask, text, truncated=text.endswith(CUT))
 
 
-def test_the_first_seat_that_answers_is_the_last_one_asked() -> None:
+def test_no_seat_is_asked_after_the_first_that_answers() -> None:
     reply, asks = first({A: None, B: "yes", C: "no"})
     assert (reply.text, [ask.seat for ask in asks]) == ("yes", [A, B])
 
@@ -46,22 +46,22 @@ def test_a_draft_may_be_made_for_each_seat() -> None:
     assert [ask.prompt.text for ask in asks] == ["You are Participant A.\n", "You are Participant B.\n"]
 
 
-def test_whole_asks_on_past_a_reply_that_was_cut_off() -> None:
+def test_whole_asks_the_next_seat_after_a_reply_that_is_cut_off() -> None:
     reply, asks = first({A: f"a, {CUT}", B: None, C: "whole"})
     assert (reply.text, len(asks)) == ("whole", 3)
 
 
-def test_without_a_whole_reply_the_first_that_was_cut_off_is_returned_and_marked() -> None:
+def test_without_a_whole_reply_the_first_that_is_cut_off_is_returned_and_marked() -> None:
     reply, _ = first({A: None, B: f"b, {CUT}", C: f"c, {CUT}"})
     assert (reply.text, reply.truncated) == (f"b, {CUT}", True)
 
 
-def test_where_it_need_not_be_whole_a_reply_that_was_cut_off_counts() -> None:
+def test_without_whole_a_reply_that_is_cut_off_counts() -> None:
     reply, asks = first({A: f"a, {CUT}", B: "whole"}, whole=False)
     assert (reply.text, len(asks)) == (f"a, {CUT}", 1)
 
 
-def test_with_nobody_to_answer_the_last_silence_is_raised() -> None:
+def test_if_no_seat_answers_the_last_absence_is_raised() -> None:
     with pytest.raises(SeatAbsent, match="Participant B"):
         first({A: None, B: None})
     with pytest.raises(SeatAbsent, match="no seat"):

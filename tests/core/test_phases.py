@@ -1,4 +1,4 @@
-"""The guard table and the diagram drawn from it."""
+"""The table of transitions and its diagram."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TABLE = Phases(
 )
 
 
-def test_a_transition_that_is_not_in_the_table_says_what_is() -> None:
+def test_the_error_of_an_unknown_transition_names_the_allowed_ones() -> None:
     with pytest.raises(IllegalPhase, match="done cannot follow idle; allowed: ask"):
         TABLE.check(START, "done", {})
 
 
-def test_a_guard_that_does_not_hold_says_what_it_needs() -> None:
+def test_the_error_of_a_guard_names_its_condition() -> None:
     with pytest.raises(IllegalPhase, match="ask -> done needs an answer"):
         TABLE.check("ask", "done", {"answer": ""})
     TABLE.check("ask", "done", {"answer": "yes"})

@@ -1,4 +1,4 @@
-"""Patterns that are compiled when they are first used."""
+"""Patterns that are compiled on first use."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pnyx
 from pnyx.core.regex import regex
 
 HEAVY = ("evaluate", "http")
-"""Packages that need an extra, or much; each is imported by its own tests."""
+"""Packages that need an extra or take long to import; their own tests import them."""
 
 
-def test_it_behaves_as_the_pattern_does() -> None:
+def test_it_behaves_like_the_pattern() -> None:
     pattern = regex(r"(?P<letter>[a-z])\d", re.IGNORECASE)
     found = pattern.search("x A1")
     assert found is not None
@@ -26,13 +26,13 @@ def test_it_behaves_as_the_pattern_does() -> None:
     assert regex(rb"\d+").findall(b"1 22") == [b"1", b"22"]
 
 
-def test_it_is_compiled_once_and_by_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_compiled_once_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Any] = []
     real = re.compile
 
-    def compile(*given: Any) -> Any:
-        compiled.append(given)
-        return real(*given)
+    def compile(*arguments: Any) -> Any:
+        compiled.append(arguments)
+        return real(*arguments)
 
     monkeypatch.setattr(re, "compile", compile)
     pattern = regex("a+")
@@ -41,7 +41,7 @@ def test_it_is_compiled_once_and_by_its_first_use(monkeypatch: pytest.MonkeyPatc
     assert compiled == [("a+", 0)]
 
 
-def test_it_has_nothing_else() -> None:
+def test_it_has_no_other_attributes() -> None:
     with pytest.raises(AttributeError):
         regex("a").searches  # type: ignore[attr-defined]  # noqa: B018
 

@@ -1,4 +1,4 @@
-"""Words as they are looked for: folded alike in what is kept and in what is asked for."""
+"""Words for full-text search, folded in the same way in the index and in the query."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pnyx.errors import UsageError
         ("x" * 100, "x" * 60),
     ],
 )
-def test_words_are_folded_and_set_apart(text: str, words: str) -> None:
+def test_words_are_folded_and_separated(text: str, words: str) -> None:
     assert fold_words(text) == words
 
 
@@ -50,12 +50,12 @@ def test_words_are_folded_and_set_apart(text: str, words: str) -> None:
         ("run:x OR NOT (y*) & ! <-> NEAR/2 ^z", ["run x", "y", "near 2", "z"]),
     ],
 )
-def test_what_is_looked_for_is_words_and_phrases_and_never_syntax(text: str, expected: list[str]) -> None:
+def test_a_query_is_words_and_phrases_and_never_syntax(text: str, expected: list[str]) -> None:
     assert query_terms(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", " ", '""', "🎉", "\0", "?!", '"🎉" _'])
-def test_a_text_without_a_word_is_a_mistake(text: str) -> None:
+def test_a_query_without_a_word_is_an_error(text: str) -> None:
     with pytest.raises(UsageError, match="no word"):
         query_terms(text)
 
@@ -81,11 +81,11 @@ def hits_of(text: str, *words: str) -> set[int]:
 
 
 @given(st.text(st.characters(max_codepoint=127)))
-def test_plain_words_are_cut_as_all_others_are(text: str) -> None:
+def test_ascii_words_are_split_like_all_others(text: str) -> None:
     assert fold_words(f"{text} é").split() == [*fold_words(text).split(), "e"]
 
 
-def test_a_snippet_is_where_most_of_it_stands_together() -> None:
+def test_a_snippet_is_the_place_with_the_most_hits() -> None:
     text = (
         "The backup came first. "
         + "So it goes. " * 40
@@ -101,7 +101,7 @@ def test_a_snippet_is_where_most_of_it_stands_together() -> None:
     assert len(shown) <= WIDTH + 4
 
 
-def test_a_snippet_of_a_short_text_is_all_of_it_on_one_line() -> None:
+def test_a_snippet_of_a_short_text_is_the_whole_text_on_one_line() -> None:
     assert snippet(" It is\nso. ", {2}) == (("It is ", False), ("so", True), (".", False))
     assert snippet("So", {0}) == (("So", True),)
     assert snippet("  ", set()) == ()

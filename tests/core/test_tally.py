@@ -40,12 +40,12 @@ def test_a_tie_has_leaders_and_no_winner() -> None:
 
 
 @pytest.mark.parametrize("none", [[], [None], [None, None]])
-def test_without_votes_nobody_leads(none: list[None]) -> None:
+def test_without_votes_there_is_no_leader(none: list[None]) -> None:
     assert plurality(none) == VoteCount({}, (), 0, 0)
     assert plurality(none, live=3).winner is None
 
 
-def test_an_abstention_is_in_the_denominator_only_when_the_live_seats_are_given() -> None:
+def test_an_abstention_is_in_the_denominator_only_with_the_live_seats() -> None:
     assert plurality(["A", "A", None, None]).share == 1
     assert plurality(["A", "A", None, None], live=4).share == 0.5
 
@@ -82,9 +82,9 @@ def test_plurality_is_anonymous(cast: list[str | None], random: Random) -> None:
 @given(weighed, st.permutations(LABELS))
 def test_weighted_votes_are_neutral(cast: list[tuple[str | None, float]], order: Sequence[str]) -> None:
     names = dict(zip(LABELS, order, strict=True))
-    by, given_weights = [vote for vote, _ in cast], [weight for _, weight in cast]
-    tally = weighted(by, given_weights)
-    other = weighted([vote and names[vote] for vote in by], given_weights)
+    cast_votes, ballot_weights = [vote for vote, _ in cast], [weight for _, weight in cast]
+    tally = weighted(cast_votes, ballot_weights)
+    other = weighted([vote and names[vote] for vote in cast_votes], ballot_weights)
     assert renamed(tally, names) == renamed(other, {label: label for label in LABELS})
 
 
@@ -105,12 +105,12 @@ def test_a_further_vote_for_a_leader_makes_it_the_winner(cast: list[str | None],
 
 
 @given(weighed, labels, weights)
-def test_further_weight_never_hurts_whom_it_is_for(
+def test_further_weight_never_hurts_its_candidate(
     cast: list[tuple[str | None, float]], label: str, more: float
 ) -> None:
-    by, given_weights = [vote for vote, _ in cast], [weight for _, weight in cast]
-    if label in weighted(by, given_weights).leaders:
-        assert label in weighted([*by, label], [*given_weights, more]).leaders
+    cast_votes, ballot_weights = [vote for vote, _ in cast], [weight for _, weight in cast]
+    if label in weighted(cast_votes, ballot_weights).leaders:
+        assert label in weighted([*cast_votes, label], [*ballot_weights, more]).leaders
 
 
 @given(votes, st.sampled_from([0.1, 0.3, 1, 1.0, 7, 1e-9, 1e9]))
@@ -128,7 +128,7 @@ def test_shares_and_margins_stay_in_bounds(cast: list[tuple[str | None, float]])
     assert (tally.margin > 0) == (tally.winner is not None)
 
 
-def test_weights_that_are_equal_on_paper_tie() -> None:
+def test_equal_decimal_weights_tie() -> None:
     tally = weighted(["A", "A", "B"], [0.1, 0.2, 0.3])
     assert (tally.leaders, tally.margin, tally.counts) == (("A", "B"), 0, {"A": 0.3, "B": 0.3})
     assert weighted(["A"] * 10, [0.1] * 10).counts == {"A": 1.0}
@@ -140,27 +140,27 @@ def test_a_vote_without_weight_is_counted_and_leads_nothing() -> None:
 
 
 @pytest.mark.parametrize("weight", [-1, -1e-300, math.nan, math.inf])
-def test_a_weight_that_is_no_amount_is_refused(weight: float) -> None:
+def test_a_weight_that_is_negative_or_not_finite_is_refused(weight: float) -> None:
     with pytest.raises(ValueError, match="a weight must be a number from 0 up"):
         weighted(["A"], [weight])
 
 
-def test_votes_and_weights_are_paired_off() -> None:
+def test_votes_and_weights_must_be_equally_many() -> None:
     with pytest.raises(ValueError, match="zip"):
         weighted(["A", "B"], [1])
 
 
-def test_borda_of_full_rankings_is_the_textbooks() -> None:
+def test_borda_of_full_rankings_is_the_textbook_count() -> None:
     assert borda([("B", "C", "A"), ("B", "A", "C"), ("C", "B", "A")], "ABC") == {"A": 1, "B": 5, "C": 3}
 
 
-def test_the_unranked_share_the_mean_of_the_points_left() -> None:
+def test_unranked_candidates_get_the_mean_of_the_remaining_points() -> None:
     assert borda([("B",)], "ABCD") == {"A": 1, "B": 3, "C": 1, "D": 1}
     assert borda([("D", "A")], "ABCD") == {"A": 2, "B": 0.5, "C": 0.5, "D": 3}
     assert borda([()], "ABC") == {"A": 1, "B": 1, "C": 1}
 
 
-def test_labels_that_are_unknown_or_ranked_twice_are_passed_over() -> None:
+def test_unknown_and_repeated_labels_are_ignored() -> None:
     assert borda([("Z", "B", "B", "A", "B")], "ABC") == borda([("B", "A")], "ABC")
 
 
@@ -172,23 +172,23 @@ def test_borda_of_nothing_is_nothing() -> None:
 
 
 @given(rankings)
-def test_every_ballot_hands_out_the_same_points(given_rankings: list[tuple[str, ...]]) -> None:
-    assert sum(borda(given_rankings, LABELS).values()) == 6 * len(given_rankings)
+def test_every_ranking_has_the_same_number_of_points(ballots: list[tuple[str, ...]]) -> None:
+    assert sum(borda(ballots, LABELS).values()) == 6 * len(ballots)
 
 
 @given(rankings)
 def test_a_partial_ranking_is_worth_the_mean_of_its_completions(
-    given_rankings: list[tuple[str, ...]],
+    ballots: list[tuple[str, ...]],
 ) -> None:
     expected = dict.fromkeys(LABELS, Fraction(0))
-    for ranking in given_rankings:
+    for ranking in ballots:
         completions = list(permutations([label for label in LABELS if label not in ranking]))
         for rest in completions:
             order = (*ranking, *rest)
             for label in LABELS:
                 below = order[order.index(label) + 1 :]
                 expected[label] += Fraction(len(below), len(completions))
-    assert borda(given_rankings, LABELS) == expected
+    assert borda(ballots, LABELS) == expected
 
 
 @given(rankings.flatmap(lambda r: st.tuples(st.just(r), st.permutations(r))), st.permutations(LABELS))
@@ -222,7 +222,7 @@ def test_a_tie_is_broken_by_points_then_by_order() -> None:
     assert break_tie(["B"]) == "B"
 
 
-def test_a_label_without_points_ranks_below_those_that_have_some() -> None:
+def test_a_label_without_points_ranks_below_labels_with_points() -> None:
     assert break_tie(["A", "B"], [{"B": -3}]) == "B"
 
 
@@ -230,7 +230,7 @@ def test_a_label_without_points_ranks_below_those_that_have_some() -> None:
     ("leaders", "order", "message"),
     [((), ("A",), "leaders is empty"), (("A", "B"), ("C",), "order names none")],
 )
-def test_a_tie_that_nothing_breaks_is_an_error(
+def test_an_unbreakable_tie_is_an_error(
     leaders: tuple[str, ...], order: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -239,15 +239,15 @@ def test_a_tie_that_nothing_breaks_is_an_error(
 
 @given(st.sets(labels, min_size=1), rankings, st.permutations(LABELS), st.randoms())
 def test_the_order_of_the_leaders_decides_nothing(
-    leaders: set[str], given_rankings: list[tuple[str, ...]], order: list[str], random: Random
+    leaders: set[str], ballots: list[tuple[str, ...]], order: list[str], random: Random
 ) -> None:
     mixed = sorted(leaders)
     random.shuffle(mixed)
-    points = [borda(given_rankings, LABELS)]
+    points = [borda(ballots, LABELS)]
     assert break_tie(mixed, points, order) == break_tie(sorted(leaders), points, order)
     assert break_tie(mixed, points, order) in leaders
 
 
-def test_weights_count_only_where_all_are_known() -> None:
+def test_weights_count_only_if_all_are_known() -> None:
     seats = [Seat("Participant A", "a:a", weight=3.0), *(Seat(f"Participant {x}", "b:b") for x in "BC")]
     assert by_seat(["5", "4", "4"], seats).counts == {"4": 2.0, "5": 1.0}

@@ -1,4 +1,4 @@
-"""The patterns of praise and refusal may be tried as they are: rarely, and in lower case."""
+"""The patterns of praise and refusal can be tried only on sentences with a cue, and in lower case."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Node = tuple[Any, Any]
 
 
 def certain(nodes: Iterable[Node], cues: Sequence[str], run: str = "") -> bool:
-    """Whether all that a parsed pattern matches holds one of `cues`. run: literals right before it."""
+    """Whether every match of a parsed pattern contains one of `cues`. run: the literals right before it."""
     left = list(nodes)
     while left:
         op, value = left.pop(0)
@@ -75,7 +75,7 @@ def test_the_proof_sees_what_cannot_be_missing(pattern: str) -> None:
 
 
 def literals(nodes: Iterable[Any]) -> Iterator[str]:
-    """The characters that a parsed pattern names."""
+    """Yield the characters in a parsed pattern."""
     for node in nodes:
         match node:
             case (sre.LITERAL | sre.NOT_LITERAL, code):

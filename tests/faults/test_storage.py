@@ -72,7 +72,9 @@ def unsynced(trial: Trial, at: int) -> tuple[Done, int]:
 def test_an_fsync_that_fails_sends_nothing_that_is_not_on_disk_and_resumes(trial: Trial, at: int) -> None:
     done, allowed = unsynced(trial, at)
     assert (done.code, done.out) == (1, ""), done.err
-    assert f"database {path_of(trial)}: disk I/O error; the disk failed: check it and its room" in done.err
+    assert (
+        f"database {path_of(trial)}: disk I/O error; the disk failed: check it and its free space" in done.err
+    )
     assert len(trial.host.log) <= allowed, "a request was sent whose intent was not synced"
     stopped = trial.check()
     for run in stopped.books.runs.values():
@@ -133,7 +135,7 @@ def test_a_database_locked_for_ever_is_a_typed_error_and_nothing_is_sent(
     with held(path_of(trial), 2.0):
         done = trial.ask()
     assert (done.code, len(trial.host.log)) == (1, sent)
-    assert f"database {path_of(trial)}: database is locked; another process holds it" in done.err
+    assert f"database {path_of(trial)}: database is locked; another process is using it" in done.err
     trial.check("refused: locked")
 
 
@@ -162,7 +164,7 @@ def test_a_database_of_a_newer_schema_is_refused_and_left_as_it_is(trial: Trial)
     for command in (("ask", "Why?"), ("runs",)):
         done = trial.pnyx(*command)
         assert (done.code, len(trial.host.log)) == (1, sent)
-        assert "made by a newer pnyx" in done.err
+        assert "written by a newer pnyx" in done.err
     with closing(sqlite3.connect(path_of(trial))) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = ?", (REVISION,))
     trial.check("refused: newer")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from pnyx import protocols
 from tests.interfaces.shell import pnyx
+from tests.support.packages import Install, installing
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import served
 
@@ -20,35 +20,16 @@ OURS = [
 WHY = "protocol 'ailing' (ailing_page:PROTOCOL, of ailing-package) does not load: kaput"
 
 
-Install = Callable[[str, str, str], None]
-
-
 @pytest.fixture
-def install(lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """Installs a package of its own, with one module and one protocol: its name, the module's, its text."""
-    site = tmp_path / "site"
-    monkeypatch.syspath_prepend(site)
-
-    def put(package: str, point: str, page: str) -> None:
-        info = site / f"{package.replace('-', '_')}-1.0.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-        module = point.partition("= ")[2].partition(":")[0]
-        (info / "entry_points.txt").write_text(f"[pnyx.protocols]\n{point}\n")
-        (site / f"{module}.py").write_text(page)
-        protocols._found.cache_clear()
-        protocols.get.cache_clear()
-
-    yield put
-    monkeypatch.undo()
-    protocols._found.cache_clear()
-    protocols.get.cache_clear()
+def install(lab: ScriptedHost, tmp_path: Path) -> Iterator[Install]:
+    with installing(tmp_path / "site") as install:
+        yield install
 
 
 @pytest.fixture(params=['raise ImportError("kaput")\n', 'raise SystemExit("kaput")\n'])
 def ailing(install: Install, request: pytest.FixtureRequest) -> None:
     """A distribution whose protocol fails as it is imported."""
-    install("ailing-package", "ailing = ailing_page:PROTOCOL", request.param)
+    install("ailing-package", "pnyx.protocols", "ailing = ailing_page:PROTOCOL", request.param)
 
 
 @pytest.mark.usefixtures("ailing")
@@ -93,12 +74,12 @@ async def test_a_server_lists_the_others(lab: ScriptedHost) -> None:
 
 def test_a_name_that_two_packages_bring_is_used_for_neither(install: Install) -> None:
     page = "from pnyx.protocols.voting import PROTOCOL\n"
-    install("first-package", "agora = first_page:PROTOCOL", page)
-    install("second-package", "agora = second_page:PROTOCOL", page)
+    install("first-package", "pnyx.protocols", "agora = first_page:PROTOCOL", page)
+    install("second-package", "pnyx.protocols", "agora = second_page:PROTOCOL", page)
     done = pnyx("ask", "Why?", "-p", "agora")
     assert (done.code, done.out) == (2, "")
     found = re.fullmatch(
-        r"pnyx: protocol 'agora' may be that of (\S+) or (\S+); uninstall all but one\n", done.err
+        r"pnyx: protocol 'agora' is registered by (\S+) or (\S+); uninstall all but one\n", done.err
     )
     assert found
     assert set(found.groups()) == {"first-package", "second-package"}
@@ -107,7 +88,12 @@ def test_a_name_that_two_packages_bring_is_used_for_neither(install: Install) ->
 
 
 def test_a_package_cannot_take_a_name_of_ours_unseen(install: Install) -> None:
-    install("other-package", "voting = other_page:PROTOCOL", "from pnyx.protocols.moa import PROTOCOL\n")
+    install(
+        "other-package",
+        "pnyx.protocols",
+        "voting = other_page:PROTOCOL",
+        "from pnyx.protocols.moa import PROTOCOL\n",
+    )
     done = pnyx("ask", "Why?", "-p", "voting")
     assert done.code == 2
-    assert "protocol 'voting' may be that of " in done.err
+    assert "protocol 'voting' is registered by " in done.err

@@ -148,7 +148,7 @@ async def test_a_value_of_another_kind_is_told_with_what_it_should_be_and_begins
         ({"settings": {"run": {}}}, "settings must be what pnyx.load_settings() gives, not {'run': {}}"),
         ({"providers": ["m"]}, "providers must be a mapping of names to objects, not ['m']"),
         ({"providers": {3: pnyx.FakeProvider(said)}}, "a key of providers must be text, not 3"),
-        ({"providers": {"m": "host"}}, "str is no provider: it needs"),
+        ({"providers": {"m": "host"}}, "str is not a provider: it needs"),
         (
             {"runner": pnyx.open_runner()},
             "runner must be what pnyx.open_runner() gives as it is entered, not <",

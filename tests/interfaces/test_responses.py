@@ -10,7 +10,7 @@ import pytest
 
 import pnyx as library
 from pnyx.errors import ProviderError, UsageError
-from pnyx.providers.adapter import Answering
+from pnyx.providers.adapter import SimpleProvider
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 
@@ -149,7 +149,7 @@ async def test_a_host_of_ones_own_that_fails_drops_its_seat_and_no_other() -> No
     assert (result.final_answer, result.degraded) == ("4", True)
     reasons = {drop["model"]: drop["reason"] for drop in result.dropped}
     assert "ValueError: no luck" in reasons["bad:b"]
-    assert "complete() gave int, not text" in reasons["odd:c"]
+    assert "complete() returned int, not text" in reasons["odd:c"]
 
 
 @pytest.mark.parametrize("written", [float("nan"), float("-inf"), {1, 2}])
@@ -159,7 +159,7 @@ async def test_a_tool_call_that_no_record_could_hold_is_told_and_drops_its_seat(
             return library.Completion("", tool_calls=(library.ToolCall("1", "read_page", {"n": written}),))
 
     answer = "Final answer: 4"
-    providers: dict[str, Answering] = {"odd": Odd(), "good": Mine(answer, answer, answer)}
+    providers: dict[str, SimpleProvider] = {"odd": Odd(), "good": Mine(answer, answer, answer)}
     result = await library.ask(
         "2 + 2?", protocol="voting", panel=["good:a", "odd:b", "good:c"], providers=providers
     )
@@ -186,7 +186,7 @@ async def test_a_completion_that_no_record_could_hold_is_told_and_drops_its_seat
             return library.Completion(**made)
 
     answer = "Final answer: 4"
-    providers: dict[str, Answering] = {"odd": Odd(), "good": Mine(answer, answer, answer)}
+    providers: dict[str, SimpleProvider] = {"odd": Odd(), "good": Mine(answer, answer, answer)}
     result = await library.ask(
         "2 + 2?", protocol="voting", panel=["good:a", "odd:b", "good:c"], providers=providers
     )
@@ -216,5 +216,5 @@ def test_a_dry_run_counts_the_turns_that_tools_may_take(lab: ScriptedHost, tmp_p
 
 
 async def test_an_object_that_is_no_provider_is_refused_with_what_it_lacks() -> None:
-    with pytest.raises(UsageError, match="object is no provider: it needs `async def complete"):
+    with pytest.raises(UsageError, match="object is not a provider: it needs `async def complete"):
         await library.ask("Why?", panel=["m:a"], providers={"m": object()})  # type: ignore[dict-item]

@@ -11,8 +11,9 @@ import pytest
 import pnyx
 from pnyx import protocols
 from pnyx.core.decision import AGREEMENT_KNOWN, DECIDED, FINAL, STATUSES, UNDECIDED
-from pnyx.errors import ConfigError, UsageError
+from pnyx.errors import UsageError
 from pnyx.protocols import decompose
+from tests.support.packages import installing
 
 ROOT = Path(pnyx.__file__).parent
 OTHER_MEANINGS = {
@@ -101,12 +102,10 @@ def test_a_protocol_that_is_not_installed_is_found_to_be_none() -> None:
     assert protocols.find("moa") is protocols.get("moa")
 
 
-def test_a_protocol_that_does_not_load_is_found_to_be_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(name: str) -> None:
-        raise ConfigError(f"{name} does not load")
-
-    monkeypatch.setattr(protocols, "get", broken)
-    assert protocols.find("moa") is None
+def test_a_protocol_that_does_not_load_is_found_to_be_none(tmp_path: Path) -> None:
+    with installing(tmp_path / "site") as install:
+        install("ailing", "pnyx.protocols", "ailing = ailing_module:PROTOCOL", "raise ImportError")
+        assert protocols.find("ailing") is None
 
 
 def test_every_status_is_final_or_not_and_decided_or_not() -> None:

@@ -15,7 +15,6 @@ import pytest
 
 from pnyx.config.schema import ProviderSettings, Settings, StorageSettings
 from pnyx.errors import ConfigError, ProviderError
-from pnyx.providers import registry
 from pnyx.providers.base import Call, Completion, Message, Provider, opened
 from pnyx.providers.catalogue import Catalogue
 from pnyx.providers.registry import Providers
@@ -23,6 +22,7 @@ from tests.support.scripted import ScriptedHost
 
 CALL = Call("alpha", (Message("user", "hello"),), max_tokens=20)
 KEY = "planted-key-of-the-lab"
+OPEN = "pnyx.providers.embedded.provider.open_embedded"
 
 
 def lab(host: ScriptedHost, api_key_env: str | None = None) -> Settings:
@@ -82,10 +82,10 @@ class Slow:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.own, self.go, self.begun = Own(), threading.Event(), 0
-        monkeypatch.setattr(registry, "_open_embedded", self.open)
+        monkeypatch.setattr(OPEN, self.open)
         self.providers = Providers(Settings(), {})
 
-    def open(self, *_: object) -> Provider:
+    def open(self, *_: object, **__: object) -> Provider:
         self.begun += 1
         self.go.wait(10)
         return self.own
@@ -118,12 +118,12 @@ async def test_what_cannot_be_opened_is_tried_again_when_it_is_asked_again(
 ) -> None:
     found: list[OSError | Own] = [OSError("no such file"), Own()]
 
-    def open_next(*_: object) -> Provider:
+    def open_next(*_: object, **__: object) -> Provider:
         if isinstance(next_one := found.pop(0), OSError):
             raise next_one
         return next_one
 
-    monkeypatch.setattr(registry, "_open_embedded", open_next)
+    monkeypatch.setattr(OPEN, open_next)
     providers = Providers(Settings(), {})
     with pytest.raises(OSError, match="no such file"):
         await providers.get("embedded").complete(CALL)
@@ -193,7 +193,7 @@ def test_a_missing_key_is_named_before_anything_is_opened(
 @pytest.mark.parametrize("key", ["planted\nkey", "planted\tkey", "planted key", "plänted", "planted\x00"])
 def test_a_key_that_can_be_none_is_named_by_its_variable_before_anything_is_opened(key: str) -> None:
     settings = Settings(providers={"work": ProviderSettings(kind="openai", api_key_env="WORK_KEY")})
-    with pytest.raises(ConfigError, match=r"^\$WORK_KEY, the key of provider work, holds") as caught:
+    with pytest.raises(ConfigError, match=r"^\$WORK_KEY, the key of provider work, contains") as caught:
         Providers(settings, {"WORK_KEY": key}).get("work")
     assert "ted" not in str(caught.value)
 
@@ -224,18 +224,18 @@ async def test_a_callers_own_provider_comes_first_and_is_the_callers_to_close() 
 
 
 async def test_a_callers_own_provider_is_known_to_the_settings() -> None:
-    settings = Settings().with_own(["mine", "openai"])
+    settings = Settings().with_provider_objects(["mine", "openai"])
     assert (settings.provider("mine").kind, settings.provider("openai").kind) == ("own", "own")
     assert Catalogue(settings).describe("openai:gpt-5").price is None
     reply = await Providers(settings, {}, extra={"mine": Own()}).get("mine").complete(CALL)
     assert reply.text == "mine"
-    with pytest.raises(ConfigError, match="provider openai is brought along by a program"):
+    with pytest.raises(ConfigError, match="provider openai is supplied by a program"):
         Providers(settings, {"OPENAI_API_KEY": KEY}).get("openai")
 
 
 def test_what_is_configured_of_a_callers_own_provider_stays() -> None:
     configured = ProviderSettings(kind="own", concurrency=2)
-    settings = Settings(providers={"mine": configured}).with_own(["mine"])
+    settings = Settings(providers={"mine": configured}).with_provider_objects(["mine"])
     assert settings.provider("mine") == configured
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pnyx.errors import UsageError
-from pnyx.reliability.feedback import Judged, judge, questions
+from pnyx.reliability.feedback import JudgedRun, judge, questions
 from pnyx.reliability.weights import ENOUGH_LABELS, learn
 
 
@@ -58,7 +58,7 @@ def test_a_decision_may_fail_with_a_right_answer() -> None:
 
 def test_runs_are_counted_and_not_their_seats() -> None:
     seats = (*[("a", "1")] * 3, *[("b", "1")] * 3, ("c", "2"))
-    judged = [Judged("voting", "success", 0.9, seats, "1")] * (ENOUGH_LABELS - 1)
+    judged = [JudgedRun("voting", "success", 0.9, seats, "1")] * (ENOUGH_LABELS - 1)
     assert len(questions(judged)) == ENOUGH_LABELS - 1
     assert learn(questions(judged), "abc").rule == "equal"
     learned = learn(questions([*judged, judged[0]]), "abc")
@@ -66,7 +66,7 @@ def test_runs_are_counted_and_not_their_seats() -> None:
 
 
 def test_of_several_seats_of_a_model_the_first_that_answered_counts() -> None:
-    (asked,) = questions([Judged("sample", "success", 0.9, (("a", None), ("a", "2"), ("a", "1")), "1")])
+    (asked,) = questions([JudgedRun("sample", "success", 0.9, (("a", None), ("a", "2"), ("a", "1")), "1")])
     assert asked.answers == {"a": "2"}
 
 

@@ -1,4 +1,4 @@
-"""A database as the first release made it."""
+"""A database with the schema of the first release."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pnyx.store import engine as engine_module
 
 
 def first_schema(connection: Connection) -> None:
-    """Make the tables as the first release did, and put a run into them."""
+    """Create the tables of the first release and insert a run."""
     config = Config()
     config.set_main_option("script_location", str(Path(pnyx.store.__file__).parent / "migrations"))
     config.attributes["connection"] = connection

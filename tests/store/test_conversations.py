@@ -1,4 +1,4 @@
-"""Conversations: the runs that belong together, and databases from before there were any."""
+"""Conversations: runs that belong together, and databases older than conversations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ async def find(database: Database, prefix: str, owner: str | None = None) -> lis
     return [r.id for r in await database.read(lambda c: store.conversation(c, prefix, owner))]
 
 
-async def test_the_runs_of_a_conversation_come_in_order_by_its_id_or_a_runs(database_url: str) -> None:
+async def test_a_conversation_is_found_by_its_id_or_by_that_of_a_run_and_is_in_order(
+    database_url: str,
+) -> None:
     database = await Database.open(database_url)
     await fill(
         database,
@@ -44,17 +46,21 @@ async def test_the_runs_of_a_conversation_come_in_order_by_its_id_or_a_runs(data
     for unknown in ("", "r4", "nope", "%"):
         with pytest.raises(NotFound, match="no conversation"):
             await find(database, unknown, "local")
-    with pytest.raises(NotFound, match="not unique: talk1, talk2; give more of it"):
+    with pytest.raises(NotFound, match="not unique: talk1, talk2; type more characters"):
         await find(database, "talk", "local")
     with pytest.raises(NotFound):
         await find(database, "r5", "local")
-    assert await find(database, "talk1") == ["r1", "r6", "r3"]  # whole, though it begins another's
+    assert await find(database, "talk1") == [
+        "r1",
+        "r6",
+        "r3",
+    ]  # an exact id, although it is also a prefix of another one
     (one,) = await database.read(lambda c: store.conversation(c, "talk2"))
     assert one.conversation == "talk2"
     await database.close()
 
 
-async def test_an_old_database_migrates_by_itself_and_keeps_its_runs(old_url: str) -> None:
+async def test_an_old_database_is_migrated_and_keeps_its_runs(old_url: str) -> None:
     database = await Database.open(old_url)
     revision = await database.read(
         lambda c: c.execute(text("SELECT version_num FROM alembic_version")).scalar()
@@ -67,7 +73,7 @@ async def test_an_old_database_migrates_by_itself_and_keeps_its_runs(old_url: st
     await database.close()
 
 
-async def test_processes_that_open_an_old_database_at_once_migrate_it_once(old_url: str) -> None:
+async def test_an_old_database_opened_by_several_processes_is_migrated_once(old_url: str) -> None:
     opened = await asyncio.gather(*(Database.open(old_url) for _ in range(3)))
     for database in opened:
         assert [r.id for r in await database.read(store.listing)] == ["old"]

@@ -1,4 +1,4 @@
-"""Backups: all that is stored, of one moment, from either database into either."""
+"""Backups: a snapshot of everything, from either database into either."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import Connection, select
 
 from pnyx.errors import StoreError, UsageError
-from pnyx.reliability.feedback import Judged
+from pnyx.reliability.feedback import JudgedRun
 from pnyx.store import Database, keys, outcomes
 from pnyx.store import runs as store
-from pnyx.store.copying import KEPT, backup, restore
+from pnyx.store.copying import TABLES, backup, restore
 from pnyx.store.schema import events, runs
 from tests.support.panels import Host
 from tests.support.processes import Node, said
@@ -25,60 +25,60 @@ def everything(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
         table.name: [
             tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key.columns))
         ]
-        for table in KEPT
+        for table in TABLES
     }
 
 
-def left(file: Path) -> tuple[list[str], int]:
-    """What a backup left behind under its name, and the mode of the file."""
+def list_files(file: Path) -> tuple[list[str], int]:
+    """Return the files with the name of the backup, and its mode."""
     hidden = list(file.parent.glob(".pnyx-*"))
     return [path.name for path in (*file.parent.glob(f"{file.name}*"), *hidden)], file.stat().st_mode
 
 
 async def filled(url: str) -> Node:
-    """A node with two finished runs, something judged and a key."""
+    """Return a node with two finished runs, one outcome and one key."""
     node = Node(await Database.open(url), Host(said))
     for question in ("Should we? Ça va, 日本?", "And then?"):
         result = await (await node.start(question=question, options={"rounds": 1}, budget_usd=1.0)).result()
     await node.database.write(lambda c: keys.add(c, "phone", "0" * 64, "2026-01-01T00:00:00.000Z"))
-    judged = Judged("consensus", "success", 0.5, (("h:large", "yes"),), "yes")
+    judged = JudgedRun("consensus", "success", 0.5, (("h:large", "yes"),), "yes")
     await node.database.write(
         lambda c: outcomes.record(c, result.run_id, "local", "2026-01-01T00:00:00.000Z", judged)
     )
     return node
 
 
-async def test_what_is_restored_is_what_was_stored(
+async def test_a_restored_backup_equals_the_database(
     database_url: str, sqlite_url: str, tmp_path: Path
 ) -> None:
     node = await filled(database_url)
-    told = await node.database.read(everything)
-    assert all(told.values())
+    before = await node.database.read(everything)
+    assert all(before.values())
     counts = await backup(node.database, tmp_path / "all.pnyx")
-    assert counts == {name: len(rows) for name, rows in told.items()}
-    again = await Database.open(tmp_path / "again.db")
-    assert await restore(again, tmp_path / "all.pnyx") == counts
-    assert await again.read(everything) == told
-    beside, mode = await asyncio.to_thread(left, tmp_path / "all.pnyx")
+    assert counts == {name: len(rows) for name, rows in before.items()}
+    restored = await Database.open(tmp_path / "restored.db")
+    assert await restore(restored, tmp_path / "all.pnyx") == counts
+    assert await restored.read(everything) == before
+    beside, mode = await asyncio.to_thread(list_files, tmp_path / "all.pnyx")
     assert (beside, mode & 0o077) == (["all.pnyx"], 0)
-    await again.close()
+    await restored.close()
     await node.runner.close()
 
 
-async def test_sqlite_is_moved_into_postgresql(postgres_url: str, tmp_path: Path) -> None:
+async def test_a_backup_of_sqlite_is_restored_into_postgresql(postgres_url: str, tmp_path: Path) -> None:
     node = await filled(str(tmp_path / "here.db"))
-    told = await node.database.read(everything)
+    before = await node.database.read(everything)
     await backup(node.database, tmp_path / "all.pnyx")
-    there = await Database.open(postgres_url)
-    await restore(there, tmp_path / "all.pnyx")
-    assert await there.read(everything) == told
-    moved = Node(there, Host(said))
+    target = await Database.open(postgres_url)
+    await restore(target, tmp_path / "all.pnyx")
+    assert await target.read(everything) == before
+    moved = Node(target, Host(said))
     assert (await (await moved.start(options={"rounds": 1})).result()).status == "decided"
     await moved.runner.close()
     await node.runner.close()
 
 
-async def test_a_run_under_way_goes_on_where_it_is_restored(database_url: str, tmp_path: Path) -> None:
+async def test_a_running_run_continues_after_a_restore(database_url: str, tmp_path: Path) -> None:
     node = Node(await Database.open(database_url), Host(said, pause=0.05))
     handle = await node.start(options={"rounds": 2})
     async for event in handle.events():
@@ -86,39 +86,41 @@ async def test_a_run_under_way_goes_on_where_it_is_restored(database_url: str, t
             break
     await backup(node.database, tmp_path / "all.pnyx")
     whole = await handle.result()
-    again = Node(await Database.open(tmp_path / "again.db"), Host(said))
-    await restore(again.database, tmp_path / "all.pnyx")
+    restored = Node(await Database.open(tmp_path / "restored.db"), Host(said))
+    await restore(restored.database, tmp_path / "all.pnyx")
 
     def stored(connection: Connection) -> tuple[int, int, str]:
         row = store.find(connection, handle.run_id)
         return row.seq, len(store.log(connection, row.id)), row.status
 
-    seq, logged, status = await again.database.read(stored)
+    seq, logged, status = await restored.database.read(stored)
     assert (seq, status) == (logged, "paused")
-    result = await (await again.runner.resume(handle.run_id)).result()
+    result = await (await restored.runner.resume(handle.run_id)).result()
     assert (result.answer, result.status) == (whole.answer, whole.status)
-    await again.runner.close()
+    await restored.runner.close()
     await node.runner.close()
 
 
-async def test_nothing_is_overwritten(database_url: str, tmp_path: Path) -> None:
+async def test_neither_files_nor_databases_are_overwritten(database_url: str, tmp_path: Path) -> None:
     node = await filled(database_url)
-    (tmp_path / "taken").write_text("mine")
-    with pytest.raises(UsageError, match="there already"):
+    (tmp_path / "taken").write_text("content")
+    with pytest.raises(UsageError, match="already exists"):
         await backup(node.database, tmp_path / "taken")
-    assert (tmp_path / "taken").read_text() == "mine"
+    assert (tmp_path / "taken").read_text() == "content"
     await backup(node.database, tmp_path / "all.pnyx")
-    told = await node.database.read(everything)
+    before = await node.database.read(everything)
     with pytest.raises(UsageError, match="not empty"):
         await restore(node.database, tmp_path / "all.pnyx")
-    assert await node.database.read(everything) == told
+    assert await node.database.read(everything) == before
     with pytest.raises(UsageError, match="cannot be written"):
         await backup(node.database, tmp_path / "nowhere" / "all.pnyx")
     await node.runner.close()
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all" * 100])
-async def test_a_file_that_is_no_backup_is_named_and_changes_nothing(content: bytes, tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_backup_is_refused_and_changes_nothing(
+    content: bytes, tmp_path: Path
+) -> None:
     database = await Database.open(tmp_path / "here.db")
     if content:
         (tmp_path / "odd").write_bytes(content)
@@ -128,8 +130,8 @@ async def test_a_file_that_is_no_backup_is_named_and_changes_nothing(content: by
     await database.close()
 
 
-def last(connection: Connection) -> list[tuple[int, int]]:
-    """Of every run, the number of its last event by its row and by its events."""
+def last_seqs(connection: Connection) -> list[tuple[int, int]]:
+    """Return, for every run, the seq of its row and of its last event."""
     bodies = connection.execute(select(events.c.run_id, events.c.body))
     ends: dict[str, int] = {}
     for id, body in bodies:
@@ -137,7 +139,7 @@ def last(connection: Connection) -> list[tuple[int, int]]:
     return [(seq, ends.get(id, 0)) for id, seq in connection.execute(select(runs.c.id, runs.c.seq))]
 
 
-async def test_a_backup_is_of_one_moment(database_url: str, tmp_path: Path) -> None:
+async def test_a_backup_is_a_snapshot(database_url: str, tmp_path: Path) -> None:
     node = Node(await Database.open(database_url), Host(said, pause=0.05))
     handles = [await node.start(options={"rounds": 3}) for _ in range(8)]
     taken = 0
@@ -149,6 +151,6 @@ async def test_a_backup_is_of_one_moment(database_url: str, tmp_path: Path) -> N
     for n in range(taken):
         copy = await Database.open(tmp_path / f"{n}.pnyx")
 
-        assert all(seq == end for seq, end in await copy.read(last))
+        assert all(seq == end for seq, end in await copy.read(last_seqs))
         await copy.close()
     await node.runner.close()

@@ -1,4 +1,4 @@
-"""The database: opening, migrating, refusing, group commit; on SQLite and PostgreSQL."""
+"""The database: opening, migration, refusals, group commit; on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ async def test_a_new_database_opens_without_a_manual_step(database_url: str) -> 
     database = await Database.open(database_url)
     assert await database.read(lambda c: store.listing(c)) == []
     await database.close()
-    again = await Database.open(database_url)
-    assert await again.read(
+    reopened = await Database.open(database_url)
+    assert await reopened.read(
         lambda c: c.execute(text("SELECT version_num FROM alembic_version")).scalar()
     ) == (REVISION)
-    await again.close()
+    await reopened.close()
 
 
-async def test_migrations_make_the_tables_that_the_code_uses(tmp_path: Path) -> None:
+async def test_migrations_create_the_tables_that_the_code_declares(tmp_path: Path) -> None:
     await (await Database.open(tmp_path / "a.db")).close()
     migrated, declared = create_engine(f"sqlite:///{tmp_path}/a.db"), create_engine("sqlite://")
     metadata.create_all(declared)
 
     def shape(connection: Connection) -> dict[str, object]:
-        look = inspect(connection)
+        inspector = inspect(connection)
         return {
             table: (
-                [(c["name"], str(c["type"]), c["nullable"]) for c in look.get_columns(table)],
-                look.get_pk_constraint(table)["constrained_columns"],
-                sorted((i["name"], tuple(i["column_names"])) for i in look.get_indexes(table)),
+                [(c["name"], str(c["type"]), c["nullable"]) for c in inspector.get_columns(table)],
+                inspector.get_pk_constraint(table)["constrained_columns"],
+                sorted((i["name"], tuple(i["column_names"])) for i in inspector.get_indexes(table)),
             )
-            for table in look.get_table_names()
-            # What recall stands on is FTS5's own.
+            for table in inspector.get_table_names()
+            # FTS5 creates the tables of recall itself.
             if table != "alembic_version" and not table.startswith("recall")
         }
 
@@ -56,7 +56,7 @@ async def test_migrations_make_the_tables_that_the_code_uses(tmp_path: Path) -> 
     declared.dispose()
 
 
-async def test_two_processes_may_create_the_same_database(tmp_path: Path) -> None:
+async def test_several_processes_can_create_the_same_database(tmp_path: Path) -> None:
     opened = await asyncio.gather(*(Database.open(tmp_path / "a.db") for _ in range(4)))
     for database in opened:
         await database.close()
@@ -70,13 +70,13 @@ async def test_sqlite_keeps_a_write_ahead_log_and_syncs_fully(tmp_path: Path) ->
     await database.close()
 
 
-async def test_the_file_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+async def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:
     database = await Database.open(tmp_path / "deep" / "a.db")
     assert stat.S_IMODE((tmp_path / "deep" / "a.db").stat().st_mode) == 0o600
     await database.close()
 
 
-async def test_a_file_that_is_not_a_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_database_is_refused_and_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("my notes, not a database, and long enough to be looked at\n" * 20)
     before = path.read_bytes()
@@ -85,18 +85,18 @@ async def test_a_file_that_is_not_a_database_is_refused_and_left_as_it_is(tmp_pa
     assert path.read_bytes() == before
 
 
-async def test_a_damaged_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+async def test_a_damaged_database_is_refused_and_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     await (await Database.open(path)).close()
     raw = bytearray(path.read_bytes())
     raw[100:1100] = b"\xff" * 1000
     path.write_bytes(raw)
-    with pytest.raises(StoreError, match="damaged and was left as it is"):
+    with pytest.raises(StoreError, match="damaged and was not changed"):
         await Database.open(path)
     assert path.read_bytes() == raw
 
 
-async def test_a_healthy_database_is_not_called_damaged_for_what_is_in_it(tmp_path: Path) -> None:
+async def test_malformed_json_in_a_database_is_not_reported_as_damage(tmp_path: Path) -> None:
     database = await Database.open(tmp_path / "a.db")
     with pytest.raises(StoreError, match=r"malformed JSON$"):
         await database.read(lambda c: c.execute(text("SELECT json_extract('{', '$.a')")).all())
@@ -109,11 +109,11 @@ async def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.close()
-    with pytest.raises(StoreError, match=r"a.db was made by a newer pnyx \(schema 9999\)"):
+    with pytest.raises(StoreError, match=r"a.db was written by a newer pnyx \(schema 9999\)"):
         await Database.open(path)
 
 
-async def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
+async def test_a_database_with_other_tables_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE customers (id)")
@@ -122,7 +122,7 @@ async def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
         await Database.open(path)
 
 
-async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="file"):
         await Database.open(tmp_path / "file" / "a.db")
@@ -131,25 +131,25 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "url", ["sqlite://", "sqlite:///", "sqlite:///:memory:", ":memory:", "sqlite:///x.db?foo=bar"]
 )
-async def test_what_names_no_file_is_refused_and_makes_none(
+async def test_a_url_without_a_file_is_refused_and_creates_none(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match=r"the URL of the database must name a file .* sqlite:///runs\.db"):
+    with pytest.raises(ConfigError, match=r"the URL of the database must name a file.* sqlite:///runs\.db"):
         await Database.open(url)
     assert not os.listdir(tmp_path)
 
 
-async def test_a_path_that_cannot_be_is_a_wrong_setting() -> None:
+async def test_an_impossible_path_is_a_config_error() -> None:
     for path in ("~nobody-here/x.db", Path("~nobody-here/x.db"), Path("a\0b")):
         with pytest.raises(ConfigError, match="the URL of the database must"):
             await Database.open(path)
 
 
-async def test_a_server_that_never_answers_is_told_in_words() -> None:
+async def test_a_timeout_without_a_message_is_explained() -> None:
     with (
         pytest.raises(StoreError, match="database far: TimeoutError; check that the server runs"),
-        engine._Explained("far"),
+        engine._StoreErrors("far"),
     ):
         raise TimeoutError
 
@@ -165,7 +165,7 @@ async def test_a_server_that_never_answers_is_told_in_words() -> None:
         "127.0.0.1:1/db?password=hunter2",
     ],
 )
-async def test_whatever_a_url_asks_in_vain_is_an_error_of_the_database_without_its_password(
+async def test_a_url_that_fails_to_connect_is_a_store_error_without_the_password(
     rest: str,
 ) -> None:
     with pytest.raises(StoreError, match=r"^database postgresql://me@\S+/db: .") as refused:
@@ -173,14 +173,14 @@ async def test_whatever_a_url_asks_in_vain_is_an_error_of_the_database_without_i
     assert "hunter2" not in str(refused.value)
 
 
-async def test_an_unreachable_server_is_named_without_its_password() -> None:
+async def test_an_unreachable_server_is_reported_without_the_password() -> None:
     with pytest.raises(StoreError) as refused:
         await Database.open("postgresql://me:hunter2@127.0.0.1:1/none")
     assert "127.0.0.1:1" in str(refused.value)
     assert "hunter2" not in str(refused.value)
 
 
-async def test_writes_that_wait_together_share_a_commit(database_url: str) -> None:
+async def test_waiting_writes_share_a_commit(database_url: str) -> None:
     database = await Database.open(database_url)
     sizes: list[int] = []
     write = database._backend.write
@@ -217,19 +217,19 @@ async def test_a_refused_write_fails_alone(database_url: str) -> None:
 @pytest.mark.parametrize(
     ("scope", "why"),
     [("run:y", "UNIQUE|duplicate key"), ("run:\ud83d", "surrogates"), (None, "NOT NULL|not-null")],
-    ids=["twice", "half a character", "nothing"],
+    ids=["twice", "surrogate", "null"],
 )
 async def test_a_write_that_the_database_refuses_fails_alone(
     database_url: str, scope: str | None, why: str
 ) -> None:
-    await refused_alone(database_url, scope, why)
+    await check_refused_alone(database_url, scope, why)
 
 
-async def test_text_that_postgresql_cannot_hold_fails_alone(postgres_url: str) -> None:
-    await refused_alone(postgres_url, "run:\0", "invalid byte sequence")
+async def test_a_write_with_text_that_postgresql_cannot_store_fails_alone(postgres_url: str) -> None:
+    await check_refused_alone(postgres_url, "run:\0", "invalid byte sequence")
 
 
-async def refused_alone(url: str, scope: str | None, why: str) -> None:
+async def check_refused_alone(url: str, scope: str | None, why: str) -> None:
     database = await Database.open(url)
     open_account = text("INSERT INTO ledger (scope, spent_nusd, reserved_nusd) VALUES (:scope, 0, 0)")
     results = await asyncio.gather(
@@ -246,7 +246,7 @@ async def refused_alone(url: str, scope: str | None, why: str) -> None:
     await database.close()
 
 
-async def test_a_database_that_cannot_be_written_to_is_tried_once_for_all_that_wait(
+async def test_a_database_that_cannot_be_written_is_tried_once_for_all_waiting_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "BUSY_S", 0.2)
@@ -259,14 +259,14 @@ async def test_a_database_that_cannot_be_written_to_is_tried_once_for_all_that_w
         return_exceptions=True,
     )
     assert time.monotonic() - began < 2
-    assert all("another process holds it" in str(exc) for exc in results)
+    assert all("another process is using it" in str(exc) for exc in results)
     other.close()
     await database.close()
 
 
-async def test_who_reads_is_in_nobodys_way_and_sees_one_moment(database_url: str) -> None:
+async def test_a_read_is_a_snapshot_and_blocks_no_writer(database_url: str) -> None:
     reader, writer = await Database.open(database_url), await Database.open(database_url)
-    begun, written = asyncio.Event(), threading.Event()
+    started, written = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
     def spent(connection: Connection) -> int:
@@ -274,34 +274,34 @@ async def test_who_reads_is_in_nobodys_way_and_sees_one_moment(database_url: str
 
     def read(connection: Connection) -> tuple[int, bool, int]:
         before = spent(connection)
-        loop.call_soon_threadsafe(begun.set)
-        # On PostgreSQL the loop is what writes, and it is here.
+        loop.call_soon_threadsafe(started.set)
+        # On PostgreSQL the loop writes, and this function blocks it.
         waited = connection.dialect.name == "postgresql" or written.wait(10)
         return before, waited, spent(connection)
 
     async def write() -> None:
-        await begun.wait()
+        await started.wait()
         await writer.write(lambda c: ledger.open_account(c, "day:1", None))
         await writer.write(lambda c: ledger.settle(c, ["day:1"], 0, 7))
         written.set()
 
     (before, waited, after), _ = await asyncio.gather(reader.read(read), write())
-    assert waited, "a write waited for somebody who only reads"
+    assert waited, "a write waited for a reader"
     assert (before, after) == (0, 0)
     assert await reader.read(spent) == 7
     await reader.close()
     await writer.close()
 
 
-async def test_results_are_told_in_the_order_of_the_writes(database_url: str) -> None:
+async def test_callbacks_run_in_the_order_of_the_writes(database_url: str) -> None:
     database = await Database.open(database_url)
-    told: list[int] = []
-    await asyncio.gather(*(database.write(lambda c, i=i: i, told.append) for i in range(20)))  # type: ignore[misc]
-    assert told == list(range(20))
+    results: list[int] = []
+    await asyncio.gather(*(database.write(lambda c, i=i: i, results.append) for i in range(20)))  # type: ignore[misc]
+    assert results == list(range(20))
     await database.close()
 
 
-async def test_two_processes_that_wait_for_each_other_both_get_through(postgres_url: str) -> None:
+async def test_two_transactions_that_deadlock_both_succeed(postgres_url: str) -> None:
     databases = [await Database.open(postgres_url) for _ in range(2)]
     scopes = ["run:a", "run:b"]
     for scope in scopes:
@@ -311,7 +311,7 @@ async def test_two_processes_that_wait_for_each_other_both_get_through(postgres_
     def hold(i: int, order: list[str]) -> Callable[[Connection], None]:
         def work(connection: Connection) -> None:
             ledger.settle(connection, order[:1], 0, 1)
-            if i not in seen:  # each holds one row before it wants the other's
+            if i not in seen:  # each locks one row before it needs the other
                 seen.add(i)
                 connection.execute(text("SELECT pg_sleep(0.3)"))
             ledger.settle(connection, order[1:], 0, 1)
@@ -325,11 +325,11 @@ async def test_two_processes_that_wait_for_each_other_both_get_through(postgres_
         await database.close()
 
 
-def test_a_loop_that_is_closed_over_waiting_writes_ends(database_url: str) -> None:
-    """As a program does that leaves `asyncio.run` with runs under way: cancelled, they still write."""
+def test_closing_a_loop_with_waiting_writes_ends(database_url: str) -> None:
+    """Like a program that leaves `asyncio.run` while runs write their last events after the cancellation."""
     wrote = []
 
-    async def last_words(database: Database, n: int) -> None:
+    async def write_last(database: Database, n: int) -> None:
         try:
             await asyncio.sleep(60)
         finally:
@@ -341,7 +341,7 @@ def test_a_loop_that_is_closed_over_waiting_writes_ends(database_url: str) -> No
     async def program() -> None:
         database = await Database.open(database_url)
         for n in range(3):
-            asyncio.create_task(last_words(database, n))  # noqa: RUF006
+            asyncio.create_task(write_last(database, n))  # noqa: RUF006
         database.submit(lambda c: ledger.open_account(c, "run:x", None))
         await asyncio.sleep(0)
 

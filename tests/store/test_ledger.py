@@ -1,4 +1,4 @@
-"""The ledger: spent + reserved never passes a cap, whatever runs in parallel."""
+"""The ledger: spent + reserved never exceeds a cap, whatever runs in parallel."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def test_reservations_from_two_processes_never_pass_the_cap(database_url: 
         await database.close()
 
 
-async def test_a_reservation_is_held_in_all_scopes_or_in_none(database_url: str) -> None:
+async def test_a_reservation_is_made_in_all_scopes_or_in_none(database_url: str) -> None:
     database = await Database.open(database_url)
     caps = {"run:a": 100, "day:1": 50}
     with pytest.raises(OutOfBudget, match="day:1"):
@@ -49,7 +49,7 @@ async def test_a_reservation_is_held_in_all_scopes_or_in_none(database_url: str)
     await database.close()
 
 
-async def test_a_new_day_is_opened_with_the_cap_of_every_day(tmp_path: Path) -> None:
+async def test_the_account_of_a_new_day_has_the_daily_cap(tmp_path: Path) -> None:
     database = await Database.open(tmp_path / "a.db")
     with pytest.raises(OutOfBudget):
         await database.write(lambda c: ledger.reserve(c, {"day:2030-01-01": 10}, 11))
@@ -79,7 +79,7 @@ async def test_a_new_day_is_opened_with_the_cap_of_every_day(tmp_path: Path) -> 
         (Usage(900, 0, 5000, 0), None),
     ],
 )
-def test_usage_that_cannot_be_is_flagged(usage: Usage | None, flag: str | None) -> None:
+def test_impossible_usage_is_flagged(usage: Usage | None, flag: str | None) -> None:
     assert audit(usage, 100, 1000, spoke=True) == flag
 
 
@@ -95,7 +95,7 @@ def test_a_reservation_covers_any_call_of_its_size(
     assert 0 <= price.cost(usage) <= price.ceiling(usage.input_tokens, usage.output_tokens)
 
 
-def test_prices_are_usd_per_million_tokens_cached_and_reasoning_apart() -> None:
+def test_prices_are_in_usd_per_million_tokens_with_own_rates_for_cached_and_reasoning() -> None:
     price = Price(1.0, 4.0, cached=0.1, reasoning=8.0)
     assert price.cost(Usage(1_000_000, 0, 0, 0)) == 1_000_000_000
     assert price.cost(Usage(1_000_000, 1_000_000, 0, 0)) == 100_000_000
@@ -103,8 +103,8 @@ def test_prices_are_usd_per_million_tokens_cached_and_reasoning_apart() -> None:
     assert price.cost(Usage(3, 0, 0, 0)) == 3_000
 
 
-async def test_who_shares_two_accounts_waits_for_nobody_who_waits_for_them(postgres_url: str) -> None:
-    """Each transaction holds many calls' accounts, as a group commit does."""
+async def test_transactions_that_share_two_accounts_do_not_deadlock(postgres_url: str) -> None:
+    """Each transaction locks the accounts of many calls, like a group commit."""
     processes = [await Database.open(postgres_url) for _ in range(4)]
 
     async def spend(database: Database, run: str) -> None:
@@ -120,8 +120,8 @@ async def test_who_shares_two_accounts_waits_for_nobody_who_waits_for_them(postg
     before = await processes[0].read(deadlocks)
     await asyncio.gather(*(spend(db, f"run:{n}-{i}") for n, db in enumerate(processes) for i in range(25)))
     for database in processes:
-        await database.close()  # which tells its statistics
-    again = await Database.open(postgres_url)
-    assert (await again.read(lambda c: ledger.read_account(c, "day:1"))).spent_nusd == 4 * 25 * 8 * 3
-    assert await again.read(deadlocks) == before
-    await again.close()
+        await database.close()  # which reports its statistics
+    reopened = await Database.open(postgres_url)
+    assert (await reopened.read(lambda c: ledger.read_account(c, "day:1"))).spent_nusd == 4 * 25 * 8 * 3
+    assert await reopened.read(deadlocks) == before
+    await reopened.close()

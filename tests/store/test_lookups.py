@@ -1,4 +1,4 @@
-"""Runs are found by an index, however many there are."""
+"""Lookups of runs use an index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MANY = 3000
 
 
 def name(n: int) -> str:
-    """A different id for every number, spread over all beginnings."""
+    """Return a different id for every number, spread over all prefixes."""
     drawn = n * 2654435761 % 2**32
     return "".join(ALPHABET[drawn >> 5 * i & 31] for i in range(6)) + "zzzzzz"
 
@@ -48,7 +48,7 @@ async def full(database_url: str) -> AsyncIterator[Database]:
 
 
 def plans(connection: Connection, work: Callable[[Connection], Any]) -> list[str]:
-    """How the database carries out each statement of `work`."""
+    """Return the query plan of each statement of `work`."""
     seen: list[tuple[str, Any]] = []
 
     def note(_: object, __: object, statement: str, parameters: Any, *___: object) -> None:
@@ -71,18 +71,18 @@ def plans(connection: Connection, work: Callable[[Connection], Any]) -> list[str
 WORKS: dict[str, Callable[[Connection], Any]] = {
     "whole": lambda c: store.find(c, name(7)),
     "whole, an owner's": lambda c: store.find(c, name(7), "local"),
-    "beginning": lambda c: store.find(c, name(7)[:5]),
-    "beginning, an owner's": lambda c: store.find(c, name(7)[:5], "local"),
-    "no such": lambda c: store.find(c, "zzzzzz", "local"),
+    "prefix": lambda c: store.find(c, name(7)[:5]),
+    "prefix, an owner's": lambda c: store.find(c, name(7)[:5], "local"),
+    "unknown": lambda c: store.find(c, "zzzzzz", "local"),
     "newest": lambda c: store.listing(c),
-    "newest but an owner's": lambda c: store.listing(c, but="eval"),
+    "newest, except an owner's": lambda c: store.listing(c, except_owner="eval"),
     "conversation": lambda c: store.conversation(c, name(7)[:5]),
     "conversation, an owner's": lambda c: store.conversation(c, name(7)[:5], "local"),
 }
 
 
 @pytest.mark.parametrize("work", WORKS)
-async def test_an_index_finds_it(full: Database, work: str) -> None:
+async def test_lookups_use_an_index(full: Database, work: str) -> None:
     found = await full.read(lambda c: plans(c, WORKS[work]))
     assert found
     for plan in found:
@@ -91,7 +91,7 @@ async def test_an_index_finds_it(full: Database, work: str) -> None:
         assert "runs_by_owner" not in plan, plan
 
 
-async def test_a_unique_beginning_is_found_and_another_is_told(full: Database) -> None:
+async def test_a_unique_prefix_finds_a_run_and_an_ambiguous_one_lists_candidates(full: Database) -> None:
     for n in (0, 7, MANY - 1):
         for length in (6, 9, 12):
             found = await full.read(partial(store.find, prefix=name(n)[:length]))
@@ -103,7 +103,7 @@ async def test_a_unique_beginning_is_found_and_another_is_told(full: Database) -
 
 
 @pytest.mark.parametrize("prefix", ["", "%", "_", "a~", "A", "7\0", "\ud83d", "7' OR '1'='1"])
-async def test_what_begins_no_id_finds_nothing(full: Database, prefix: str) -> None:
+async def test_a_prefix_of_no_id_finds_nothing(full: Database, prefix: str) -> None:
     for work in (store.find, store.conversation):
         with pytest.raises(NotFound):
             await full.read(partial(work, prefix=prefix))

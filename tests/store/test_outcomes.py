@@ -1,4 +1,4 @@
-"""What is learned from when more was judged than is read."""
+"""Outcomes: which ones the history holds, and how they are stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from pnyx.reliability.feedback import Judged
+from pnyx.reliability.feedback import JudgedRun
 from pnyx.store import Database, outcomes
 from pnyx.store import runs as store
 
@@ -15,14 +15,14 @@ from pnyx.store import runs as store
 def judge(connection: Connection, id: str, owner: str, time: str, answer: str) -> None:
     store.create(connection, store.RunRow.new(id, owner, time, "voting", "Why?", {}))
     outcomes.record(
-        connection, id, "local", time, Judged("voting", "success", 0.5, (("a:b", answer),), answer)
+        connection, id, "local", time, JudgedRun("voting", "success", 0.5, (("a:b", answer),), answer)
     )
 
 
-async def test_an_evaluation_does_not_crowd_out_what_became_of_real_questions(
+async def test_an_evaluation_does_not_push_out_outcomes_of_own_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outcomes, "MOST", 4)
+    monkeypatch.setattr(outcomes, "HISTORY_LIMIT", 4)
     database = await Database.open(f"sqlite:///{tmp_path / 'pnyx.db'}")
 
     def write(connection: Connection) -> None:
@@ -37,7 +37,7 @@ async def test_an_evaluation_does_not_crowd_out_what_became_of_real_questions(
     assert [one.gold for one in found] == ["own 0", "own 1", "own 2", "graded 4"]
 
 
-async def test_what_is_judged_again_in_another_run_takes_the_place_of_the_earlier_one(
+async def test_the_outcome_of_a_repeated_run_replaces_the_earlier_one(
     database_url: str,
 ) -> None:
     database = await Database.open(database_url)
@@ -56,7 +56,9 @@ async def test_what_is_judged_again_in_another_run_takes_the_place_of_the_earlie
         for id, (owner, batch, question, protocol, options) in made.items():
             spec = {"batch": batch, "options": options}
             store.create(connection, store.RunRow.new(id, owner, "2026-01-01", protocol, question, spec))
-            outcomes.record(connection, id, "local", "2026-01-01", Judged(protocol, "success", 0.5, (), id))
+            outcomes.record(
+                connection, id, "local", "2026-01-01", JudgedRun(protocol, "success", 0.5, (), id)
+            )
         outcomes.forget_earlier(connection, "eval", {"latest"})
 
     await database.write(write)
@@ -65,12 +67,12 @@ async def test_what_is_judged_again_in_another_run_takes_the_place_of_the_earlie
     assert {one.gold for one in found} == made.keys() - {"earlier"}
 
 
-@pytest.mark.parametrize("said", ["4\0", "4\ud83d"])
-async def test_an_answer_that_no_database_takes_as_it_is_stays_the_right_one(
-    database_url: str, said: str
+@pytest.mark.parametrize("answer", ["4\0", "4\ud83d"])
+async def test_a_right_answer_with_characters_that_cannot_be_stored_stays_right(
+    database_url: str, answer: str
 ) -> None:
     database = await Database.open(database_url)
-    await database.write(lambda c: judge(c, "r", "local", "2026-01-01T00:00:00+00:00", said))
+    await database.write(lambda c: judge(c, "r", "local", "2026-01-01T00:00:00+00:00", answer))
     (found,) = await database.read(lambda c: outcomes.history(c, "local"))
     await database.close()
     assert found.gold == "4\ufffd"

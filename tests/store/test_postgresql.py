@@ -1,4 +1,4 @@
-"""PostgreSQL that goes away in the middle: waited for, and nothing is written twice."""
+"""PostgreSQL that is away for a while: writes wait, and nothing is written twice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.cutting import WAYS, Cutting
 from tests.support.postgres import PostgresServer
 
 
-def through(url: str, port: int) -> str:
+def at_port(url: str, port: int) -> str:
     return make_url(url).set(port=port).render_as_string(hide_password=False)
 
 
@@ -32,30 +32,28 @@ async def marks(database: Database) -> int:
     return await database.read(lambda c: c.execute(text("SELECT count(*) FROM writers")).scalar_one())
 
 
-def told(connection: Connection) -> str:
+def settle_one(connection: Connection) -> str:
     ledger.settle(connection, ["run:x"], 0, 1)
     return "its result"
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_done_twice(
-    postgres_url: str, way: str
-) -> None:
+async def test_a_commit_whose_response_is_lost_is_applied_once(postgres_url: str, way: str) -> None:
     await (await Database.open(postgres_url)).close()
     async with Cutting(make_url(postgres_url).port or 0, b"COMMIT", ["", way]) as cutting:
-        database = await Database.open(through(postgres_url, cutting.port))
+        database = await Database.open(at_port(postgres_url, cutting.port))
         await database.write(lambda c: ledger.open_account(c, "run:x", None))
-        given = await database.write(told)
-        assert (given, cutting.cut, await spent(database)) == ("its result", 1, 1)
+        result = await database.write(settle_one)
+        assert (result, cutting.cut, await spent(database)) == ("its result", 1, 1)
         await database.close()
 
 
-async def test_any_number_of_lost_connections_leaves_each_write_once(postgres_url: str) -> None:
+async def test_writes_are_applied_once_despite_many_lost_connections(postgres_url: str) -> None:
     await (await Database.open(postgres_url)).close()
     draw = random.Random(7)
     ways = [draw.choice(["", "before", "after", "late"]) for _ in range(24)]
     async with Cutting(make_url(postgres_url).port or 0, b"COMMIT", ways, late_s=0.05) as cutting:
-        database = await Database.open(through(postgres_url, cutting.port))
+        database = await Database.open(at_port(postgres_url, cutting.port))
         await database.write(lambda c: ledger.open_account(c, "run:x", None))
         for n in range(10):
             await database.write(lambda c: ledger.settle(c, ["run:x"], 0, 1))
@@ -64,16 +62,16 @@ async def test_any_number_of_lost_connections_leaves_each_write_once(postgres_ur
         await database.close()
 
 
-async def test_a_statement_that_is_cut_off_is_tried_again(postgres_url: str) -> None:
+async def test_an_interrupted_statement_is_tried_again(postgres_url: str) -> None:
     await (await Database.open(postgres_url)).close()
     async with Cutting(make_url(postgres_url).port or 0, b"pg_sleep", ["before", "after"]) as cutting:
-        database = await Database.open(through(postgres_url, cutting.port))
+        database = await Database.open(at_port(postgres_url, cutting.port))
         assert await database.read(lambda c: c.execute(text("SELECT 7, pg_sleep(0)")).scalar()) == 7
         assert cutting.cut == 2
         await database.close()
 
 
-async def test_a_server_that_comes_back_is_waited_for(postgres: PostgresServer, postgres_url: str) -> None:
+async def test_a_server_that_restarts_is_waited_for(postgres: PostgresServer, postgres_url: str) -> None:
     database = await Database.open(postgres_url)
     await database.write(lambda c: ledger.open_account(c, "run:x", None))
     postgres.stop(at_once=True)
@@ -91,7 +89,7 @@ async def test_a_server_that_comes_back_is_waited_for(postgres: PostgresServer, 
     await database.close()
 
 
-async def test_a_server_that_stays_away_is_an_error_after_a_while(
+async def test_a_server_that_stays_away_raises_an_error(
     postgres: PostgresServer, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgresql, "AWAY_S", 0.5)
@@ -108,7 +106,7 @@ async def test_a_server_that_stays_away_is_an_error_after_a_while(
         await asyncio.to_thread(postgres.start)
 
 
-async def test_marks_of_processes_that_ended_are_forgotten(postgres_url: str) -> None:
+async def test_marks_of_finished_processes_are_deleted(postgres_url: str) -> None:
     database, other = await Database.open(postgres_url), await Database.open(postgres_url)
     for each in (database, other):
         await each.write(lambda c: ledger.open_account(c, "run:x", None))
@@ -136,36 +134,36 @@ async def test_sqlite_leaves_no_marks(tmp_path: Path) -> None:
         ("postgresql+psycopg2", "?sslmode=allow"),
     ],
 )
-async def test_urls_as_hosts_hand_them_out_are_those_of_runs_and_of_their_queue(
+async def test_urls_of_common_hosts_open_the_database_and_the_queue(
     postgres_url: str, scheme: str, query: str
 ) -> None:
     url = f"{scheme}://{postgres_url.partition('://')[2]}{query}"
     database = await Database.open(url)
     await database.write(lambda c: ledger.open_account(c, "run:x", None))
     assert await spent(database) == 0
-    asked = "SELECT current_setting('application_name'), current_setting('statement_timeout')"
-    told = await database.read(lambda c: tuple(c.execute(text(asked)).one()))
-    assert told == (("my runs", "9s") if "options" in query else ("", "0"))
+    statement = "SELECT current_setting('application_name'), current_setting('statement_timeout')"
+    options = await database.read(lambda c: tuple(c.execute(text(statement)).one()))
+    assert options == (("my runs", "9s") if "options" in query else ("", "0"))
     await database.close()
     queue = await Queue.open(url)
     await queue.defer("r1")
-    assert await queue.named() == {"r1": True}
+    assert await queue.queued_runs() == {"r1": True}
     await queue.close()
 
 
-async def test_a_server_without_tls_is_not_taken_where_the_url_wants_it(postgres_url: str) -> None:
+async def test_a_server_without_tls_is_refused_if_the_url_requires_tls(postgres_url: str) -> None:
     for way in (Database, Queue):
         with pytest.raises(StoreError, match=r"postgresql://pnyx@127\.0\.0\.1:\d+/\w+: .*SSL"):
             await way.open(f"{postgres_url}?sslmode=require")
 
 
 async def as_guest(url: str, *grants: str) -> str:
-    """The URL of a user who may do nothing there but what is granted."""
+    """Return the URL of a new user with only these rights."""
     owner = await asyncpg.connect(make_url(url).set(drivername="postgresql").render_as_string(False))
     name = f"guest_{make_url(url).database}"
     try:
         await owner.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'secret'")
-        # Before PostgreSQL 15 everybody could make tables there.
+        # Before PostgreSQL 15 every user could create tables there.
         await owner.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
         for grant in grants:
             await owner.execute(f"GRANT {grant} TO {name}")
@@ -174,27 +172,29 @@ async def as_guest(url: str, *grants: str) -> str:
     return make_url(url).set(username=name, password="secret").render_as_string(hide_password=False)
 
 
-async def test_a_user_who_may_make_no_tables_is_told_which_right_is_missing(postgres_url: str) -> None:
+async def test_a_user_without_the_right_to_create_tables_sees_which_right_is_missing(
+    postgres_url: str,
+) -> None:
     guest = await as_guest(postgres_url)
     with pytest.raises(StoreError, match=r"permission denied for schema public; .*GRANT CREATE ON SCHEMA"):
         await Database.open(guest)
 
 
-async def test_a_user_who_may_not_read_the_tables_is_told_so(postgres_url: str) -> None:
+async def test_a_user_without_the_right_to_read_tables_sees_which_right_is_missing(postgres_url: str) -> None:
     await (await Database.open(postgres_url)).close()
     guest = await as_guest(postgres_url)
     with pytest.raises(StoreError, match=r"permission denied for table \w+; .*GRANT"):
         await Database.open(guest)
 
 
-async def test_once_the_tables_are_there_a_user_needs_no_more_than_to_read_and_write(
+async def test_a_user_with_only_read_and_write_rights_can_run_on_existing_tables(
     postgres_url: str,
 ) -> None:
     await (await Database.open(postgres_url)).close()
     guest = await as_guest(postgres_url, "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public")
-    said = {"m": pnyx.FakeProvider(lambda call: "Final answer: yes")}
+    providers = {"m": pnyx.FakeProvider(lambda call: "Final answer: yes")}
     settings = pnyx.load_settings(overrides={"storage": {"url": guest}})
-    done = await pnyx.ask("Why?", panel=["m:a", "m:b"], rounds=1, providers=said, settings=settings)
+    done = await pnyx.ask("Why?", panel=["m:a", "m:b"], rounds=1, providers=providers, settings=settings)
     assert (done.status, done.final_answer) == ("decided", "yes")
     await pnyx.feedback(done.run_id, "success", settings=settings)
     assert await pnyx.resume(done.run_id, settings=settings) == done

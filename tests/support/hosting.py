@@ -57,7 +57,7 @@ async def opened(kind: str, host: ScriptedHost) -> AsyncIterator[HostedProvider]
 @asynccontextmanager
 async def openrouter(host: ScriptedHost) -> AsyncIterator[HostedProvider]:
     """A provider at OpenRouter's own address, which makes it what it is; its requests go to the host."""
-    provider = open_hosted("openrouter", api_key=KEY)
+    provider = open_hosted("openrouter", base_url="https://openrouter.ai/api/v1", api_key=KEY)
     provider._client._transport = _Redirected(provider._client._transport, host.port)
     try:
         yield provider

@@ -201,7 +201,7 @@ class OwnHost:
 
 async def ask_own(host: ScriptedHost, completion: Completion, **search: Any) -> tuple[FinishedRun, OwnHost]:
     own = OwnHost(completion)
-    config = settings(host, **search).with_own(["own"])
+    config = settings(host, **search).with_provider_objects(["own"])
     done = await ask(config, Providers(config, extra={"own": own}), **SAMPLE | {"models": ["own:model"]})
     return done, own
 

@@ -56,7 +56,7 @@ def test_every_setting_of_tools_is_read_from_file_and_environment(tmp_path: Path
         ),
         (
             '[tools.web_search]\nbackend = "searxng"',
-            "tools.web_search in named.toml needs base_url, the address of the SearXNG",
+            "tools.web_search in named.toml needs base_url, the URL of your SearXNG",
         ),
         (
             "[tools.web_search]\nresults = 3",
@@ -64,8 +64,8 @@ def test_every_setting_of_tools_is_read_from_file_and_environment(tmp_path: Path
         ),
         (
             '[tools.web_search]\napi_key = "sk-planted"',
-            "unknown key tools.web_search.api_key in named.toml; keys are not kept in files: "
-            "put it into a variable, and name that with api_key_env",
+            "unknown key tools.web_search.api_key in named.toml; keys do not belong in files: "
+            "put it into a variable, and set api_key_env to its name",
         ),
         (
             '[tools.web_search]\napi_key_env = "sk-planted"',

@@ -1,1 +1,1 @@
-"""Settings: their schema, where they come from, what a folder is trusted with."""
+"""Settings: the schema, the sources, and the trust of project folders."""

@@ -1,4 +1,4 @@
-"""Keys and passwords, where the environment and addresses hold them."""
+"""Keys and passwords in environment variables and URLs."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from ..errors import ConfigError
 __all__ = ["database_secrets", "key_in", "proxy_secrets"]
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-"""Variables that name proxies, in capitals or not."""
+"""Variables with the URL of a proxy, in upper or lower case."""
 
 
 def key_in(variable: str, owner: str, env: Mapping[str, str]) -> str | None:
-    """The key that a variable holds, without blanks around it; None without one.
+    """Return the key in a variable, without surrounding whitespace, or None if there is none.
 
-    Raises `ConfigError` that names the variable where it holds what no header can carry. owner: whose key it
-    is, as in "provider lab".
+    owner: whose key it is, such as "provider lab", for messages. Raises `ConfigError` with the name of the
+    variable if its value cannot be sent in a header.
     """
     key = env.get(variable, "").strip()
     if key and not re.fullmatch("[!-~]+", key):
         raise ConfigError(
-            f"${variable}, the key of {owner}, holds a blank, a line break or something else that no key "
-            "has; set it to the key alone"
+            f"${variable}, the key of {owner}, contains a space, a line break or another character that no "
+            "key has; set it to the key alone"
         )
     return key or None
 
 
 def database_secrets(url: str) -> tuple[str, ...]:
-    """Passwords in a database URL, as written and as meant; longest first, for one may hold another."""
+    """Return the passwords in a database URL, quoted and unquoted, longest first."""
     scheme, _, rest = url.partition("://")
-    # What stands before an @ in a path is no password, and would be masked wherever it is said.
-    who, _, where = (rest if scheme.startswith("postgres") else "").rpartition("@")
-    written = [who.partition(":")[2], *re.findall(r"[?&]\w*password=([^&]*)", where, re.IGNORECASE)]
-    found = {form for secret in written for form in (secret, unquote(secret)) if secret}
+    # In a path, text before an @ is not a password, and masking it would hide it everywhere.
+    user, _, address = (rest if scheme.startswith("postgres") else "").rpartition("@")
+    quoted = [user.partition(":")[2], *re.findall(r"[?&]\w*password=([^&]*)", address, re.IGNORECASE)]
+    found = {form for secret in quoted for form in (secret, unquote(secret)) if secret}
     return tuple(sorted(found, key=len, reverse=True))
 
 
 def proxy_secrets(env: Mapping[str, str]) -> tuple[str, ...]:
-    """Users and passwords of the proxies that the environment names, as written and as meant."""
-    written: list[str] = []
+    """Return the users and passwords of the proxies in the environment, quoted and unquoted."""
+    quoted: list[str] = []
     for name in PROXIES:
         for value in (env.get(name, ""), env.get(name.lower(), "")):
-            # Of the last "@": what stands before it may itself be no proper part of a URL.
+            # Split at the last "@": the password itself may contain one that is not quoted.
             user, at, _ = value.rpartition("://")[2].rpartition("@")
             if at:
-                written += user.split(":", 1)
-    return tuple({form for secret in written for form in (secret, unquote(secret)) if secret})
+                quoted += user.split(":", 1)
+    return tuple({form for secret in quoted for form in (secret, unquote(secret)) if secret})

@@ -1,4 +1,4 @@
-"""A lock between processes: a file that one of them holds."""
+"""A lock between processes, on a file."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-__all__ = ["held"]
+__all__ = ["lock_file"]
 
 
 @contextmanager
-def held(path: Path, wait: Callable[[], object]) -> Iterator[None]:
-    """Hold the file at `path`; the system lets go of it when the process ends, however it ends.
+def lock_file(path: Path, wait: Callable[[], object]) -> Iterator[None]:
+    """Lock the file at `path`. The system releases the lock when the process ends, even if it is killed.
 
-    wait: called again and again while another process holds it; what it raises ends the waiting.
+    wait: called repeatedly while another process has the lock; an exception that it raises ends the wait.
     """
     with path.open("ab") as file:
-        while not _locked(file):
+        while not _try_lock(file):
             wait()
         yield
 
 
-def _locked(file: IO[bytes]) -> bool:
+def _try_lock(file: IO[bytes]) -> bool:
     try:
         if sys.platform == "win32":
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)

@@ -1,7 +1,7 @@
-"""Layers of settings: what a file, the environment or flags give, each key with where it came from.
+"""Layers of settings: the keys of a file, of the environment or of the flags, each with its origin.
 
-Knows nothing of which keys exist. A layer is flat, so that merging tables and replacing lists is
-one loop, and a hostile file cannot nest deep enough to hurt.
+Does not know which keys exist. A layer is flat, so that merging tables and replacing lists is one
+loop, and deep nesting in a hostile file does no harm.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from ..errors import ConfigError
 
-__all__ = ["Given", "Key", "Layer", "Tree", "dotted", "flatten", "nested", "origin", "read", "stack"]
+__all__ = ["Key", "Layer", "Tree", "Value", "dotted", "flatten", "merge", "origin", "read", "to_tables"]
 
 Key: TypeAlias = tuple[str, ...]
 MAX_DEPTH = 8
@@ -25,19 +25,19 @@ MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A value and where it was given: a file's name, `$VARIABLE`, or "flags"."""
+class Value:
+    """A value and its origin: a file's name, `$VARIABLE`, or "flags"."""
 
     value: Any
     origin: str
 
 
-Layer: TypeAlias = dict[Key, Given]
-Tree: TypeAlias = "dict[str, Given | Tree]"
+Layer: TypeAlias = dict[Key, Value]
+Tree: TypeAlias = "dict[str, Value | Tree]"
 
 
 def dotted(key: Iterable[str | int]) -> str:
-    """The key as TOML writes it: `models."lab:alpha".context`, `panel.seats[0]`. Always plain ASCII."""
+    """Return the key in TOML's notation: `models."lab:alpha".context`, `panel.seats[0]`. Always ASCII."""
     out = ""
     for part in key:
         if isinstance(part, int):
@@ -48,7 +48,7 @@ def dotted(key: Iterable[str | int]) -> str:
 
 
 def read(path: Path, shown: str) -> Layer:
-    """The keys of a TOML file, called `shown` in messages. Raises `ConfigError`."""
+    """Read the keys of a TOML file. shown: its name in messages. Raises `ConfigError`."""
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
@@ -57,9 +57,9 @@ def read(path: Path, shown: str) -> Layer:
     if len(raw) > MAX_BYTES:
         raise ConfigError(f"{shown} is larger than {MAX_BYTES >> 20} MiB")
     try:
-        # Editors on some systems write a byte order mark, which TOML does not know.
+        # Editors on some systems write a byte order mark, which TOML does not allow.
         document = tomllib.loads(raw.decode("utf-8-sig"))
-        # Python reads hexadecimal numbers that it does not write, and what is wrong is told by its value.
+        # Messages show values, and Python can read hexadecimal numbers that are too long for it to write.
         repr(document)
     except UnicodeDecodeError as exc:
         line = raw.count(b"\n", 0, exc.start) + 1
@@ -69,14 +69,14 @@ def read(path: Path, shown: str) -> Layer:
     except RecursionError as exc:
         raise ConfigError(f"{shown} is nested too deeply") from exc
     except ValueError as exc:
-        raise ConfigError(f"{shown} holds a number of too many digits") from exc
+        raise ConfigError(f"{shown} contains a number with too many digits") from exc
     return flatten(document, shown)
 
 
 def flatten(document: Mapping[str, Any], origin: str) -> Layer:
-    """Nested tables as one flat layer; an empty table stays a value, None counts as not given.
+    """Return nested tables as one flat layer. An empty table is a value; None is left out.
 
-    Raises `ConfigError` for a key of more than `MAX_DEPTH` parts.
+    Raises `ConfigError` for a key with more than `MAX_DEPTH` parts.
     """
     layer: Layer = {}
     waiting: list[tuple[Key, Any]] = [((name,), value) for name, value in document.items()]
@@ -87,34 +87,34 @@ def flatten(document: Mapping[str, Any], origin: str) -> Layer:
         if isinstance(value, Mapping) and value:
             waiting += [((*key, str(name)), inner) for name, inner in value.items()]
         elif value is not None:
-            layer[key] = Given(value, origin)
+            layer[key] = Value(value, origin)
     return layer
 
 
-def stack(layers: Iterable[Layer]) -> Tree:
-    """All layers as one tree, later ones over earlier ones: tables merge, everything else replaces."""
+def merge(layers: Iterable[Layer]) -> Tree:
+    """Merge layers into one tree. Tables are merged; other values of later layers replace earlier ones."""
     tree: Tree = {}
     for layer in layers:
-        for key, given in layer.items():
+        for key, value in layer.items():
             node = tree
             for part in key[:-1]:
                 inner = node.get(part)
                 if not isinstance(inner, dict):
                     inner = node[part] = {}
                 node = inner
-            if given.value != {} or not isinstance(node.get(key[-1]), dict):
-                node[key[-1]] = given
+            if value.value != {} or not isinstance(node.get(key[-1]), dict):
+                node[key[-1]] = value
     return tree
 
 
-def nested(tree: Tree) -> dict[str, Any]:
-    """The values of a tree, as nested tables."""
-    return {name: nested(v) if isinstance(v, dict) else v.value for name, v in tree.items()}
+def to_tables(tree: Tree) -> dict[str, Any]:
+    """Return the values of a tree as nested tables."""
+    return {name: to_tables(v) if isinstance(v, dict) else v.value for name, v in tree.items()}
 
 
 def origin(tree: Tree, key: Iterable[str | int]) -> str:
-    """Where `key` was given, or the first thing in its table, or the nearest table around it."""
-    node: Given | Tree = tree
+    """Return the origin of `key`, of the first value in its table, or of the nearest table around it."""
+    node: Value | Tree = tree
     for part in key:
         inner = node.get(str(part)) if isinstance(node, dict) else None
         if inner is None:
@@ -122,4 +122,4 @@ def origin(tree: Tree, key: Iterable[str | int]) -> str:
         node = inner
     while isinstance(node, dict) and node:
         node = next(iter(node.values()))
-    return node.origin if isinstance(node, Given) else "default"
+    return node.origin if isinstance(node, Value) else "default"

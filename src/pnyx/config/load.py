@@ -1,9 +1,8 @@
-"""Settings: flags over environment over project file over user file, built once by `load`.
+"""Loads the settings. Precedence: flags, environment, project file, user file.
 
-    $PNYX_CONFIG, else ./pnyx.toml  over  $XDG_CONFIG_HOME/pnyx/config.toml
-
-Every problem is reported at once, each with the key, where it was given and what is wanted. What a
-project file may set before its folder is trusted: design/configuration.md.
+The project file is $PNYX_CONFIG or ./pnyx.toml, the user file $XDG_CONFIG_HOME/pnyx/config.toml. All
+problems are reported together, each with the key, its origin and the required value. Keys that a project
+file may set only in a trusted folder: design/configuration.md.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -23,11 +21,13 @@ from pydantic import BaseModel, ValidationError
 
 from ..core.protocol import Protocol
 from ..errors import ConfigError, UsageError
+from ..plugins import PROTOCOLS, PROVIDERS
+from ..plugins import names as installed
 from .credentials import database_secrets
-from .layers import Given, Key, Layer, Tree, dotted, flatten, nested, origin, read, stack
-from .paths import config_dir, data_dir, expanded, models_dir
-from .schema import BUILT_IN, SECTIONS, TABLES, RunSettings, Settings, nearest
-from .trust import PROJECT_FILE, allows, restricted
+from .layers import Key, Layer, Tree, Value, dotted, flatten, merge, origin, read, to_tables
+from .paths import config_dir, data_dir, expand_path, models_dir
+from .schema import OWN, SECTIONS, TABLES, RunSettings, Settings, nearest
+from .trust import PROJECT_FILE, is_allowed, restricted_part
 
 __all__ = [
     "Setting",
@@ -43,11 +43,11 @@ __all__ = [
 ]
 
 Check = Callable[[Settings], Iterable[str]]
-Homes = Callable[[], Mapping[str, str]]
+Locations = Callable[[], Mapping[str, str]]
 DATABASE: Key = ("storage", "url")
 MASK = "[redacted]"
 OTHER_VARIABLES = ("PNYX_CONFIG", "PNYX_MODELS")
-"""Variables that are no setting: the settings file itself, and the folder of fetched models."""
+"""Variables that are not settings: the settings file itself, and the folder of downloaded models."""
 NEEDS = {
     "float_type": "a number",
     "int_type": "a whole number",
@@ -67,7 +67,7 @@ NEEDS = {
     "literal_error": "one of {expected}",
     "string_pattern_mismatch": "the name of an environment variable",
 }
-"""Pydantic's kinds of error -> what the value must be."""
+"""Type of a Pydantic error -> what the value must be."""
 
 
 def load(
@@ -79,65 +79,67 @@ def load(
     options_of: Callable[[str], Iterable[str]] = lambda protocol: (),
     checks: Iterable[Check] = (),
 ) -> Settings:
-    """The settings in force. `overrides` are the flags, nested like the file; None there is "not given".
+    """Load the settings. overrides: the flags, nested like the file; None means "not set".
 
-    protocol_names: names a table may have besides the known sections; None: the installed protocols.
-    options_of: a protocol's options, which hints may name; called only where a key is unknown.
-    checks: give what is wrong with settings that are fine by themselves; told what is, where some are not.
-    Raises `ConfigError` with every problem found, one a line.
+    protocol_names: names of tables besides the known sections; None: the installed protocols.
+    options_of: returns a protocol's options, for suggestions; called only if a key is unknown.
+    checks: functions that return problems of otherwise valid settings; they receive only the valid tables.
+    Raises `ConfigError` with every problem, one per line.
     """
     cwd = cwd or Path.cwd()
     if protocol_names is None:
-        protocol_names = entry_points(group="pnyx.protocols").names
+        protocol_names = installed(PROTOCOLS)
     names = tuple(protocol_names)
     problems: list[str] = []
     layers = list(_files(env, cwd, problems))
-    # Checks would blame what refers to something in a file that counts for nothing yet.
+    # Checks would report references to parts of a file that is not loaded.
     checks = () if problems else checks
     layers.append(_environment(env, cwd, names, problems))
     try:
         layers.append(_absolute(flatten(overrides, "flags"), cwd))
     except ConfigError as exc:
         problems.append(str(exc))
-    tree = stack(layers)
-    homes = cache(lambda: _homes(_chosen(tree).value, {name: options_of(name) for name in names}))
-    problems += _strangers(tree, names, homes)
-    raw = nested(tree)
+    tree = merge(layers)
+    locations = cache(
+        lambda: _locations(_protocol_value(tree).value, {name: options_of(name) for name in names})
+    )
+    problems += _unknown_names(tree, names, locations)
+    raw = to_tables(tree)
     known = {name: value for name, value in raw.items() if name in SECTIONS}
     known["protocols"] = {name: raw[name] for name in raw if name in names and name not in SECTIONS}
     try:
         settings = Settings.model_validate(known)
     except ValidationError as exc:
-        problems += _explained(exc, tree, homes)
-        settings = Settings.model_validate(_sound(known, exc))
-    settings._origins = {key: given.origin for layer in layers for key, given in layer.items()}
+        problems += _messages(exc, tree, locations)
+        settings = Settings.model_validate(_valid_part(known, exc))
+    settings._origins = {key: value.origin for layer in layers for key, value in layer.items()}
     for check in checks:
         problems += check(settings)
-    _raise(problems)
+    _raise_problems(problems)
     return settings
 
 
-def _sound(known: Mapping[str, Any], invalid: ValidationError) -> dict[str, Any]:
-    """What is left of the settings without the tables in which something is wrong."""
-    left = {name: dict(t) if isinstance(t, dict) else t for name, t in known.items()}
+def _valid_part(known: Mapping[str, Any], invalid: ValidationError) -> dict[str, Any]:
+    """Return the settings without the tables that have a problem."""
+    valid = {name: dict(t) if isinstance(t, dict) else t for name, t in known.items()}
     for section, *rest in (error["loc"] for error in invalid.errors(include_url=False)):
         if section == "providers" and rest:
-            # Whoever names it is not mistaken: it is there, and told to be wrong.
-            left["providers"][rest[0]] = {"kind": "own"}
+            # Its problem is already reported; references to it are not a second one.
+            valid["providers"][rest[0]] = {"kind": OWN}
         elif section in ("models", "protocols") and rest:
-            left[str(section)].pop(rest[0], None)
+            valid[str(section)].pop(rest[0], None)
         else:
-            left.pop(str(section), None)
-    return left
+            valid.pop(str(section), None)
+    return valid
 
 
 def _files(env: Mapping[str, str], cwd: Path, problems: list[str]) -> Iterator[Layer]:
-    """The user's file, then the one named by $PNYX_CONFIG or the project's."""
+    """Yield the user file, then the file of $PNYX_CONFIG or the project file."""
     user, named, project = config_dir(env) / "config.toml", env.get("PNYX_CONFIG"), cwd / PROJECT_FILE
     found = [(user, str(user))] if os.path.lexists(user) else []
     if named:
         try:
-            found.append((cwd / expanded(named), named))
+            found.append((cwd / expand_path(named), named))
         except ValueError as exc:
             problems.append(f"$PNYX_CONFIG {exc}")
     elif os.path.lexists(project):
@@ -155,26 +157,26 @@ def _files(env: Mapping[str, str], cwd: Path, problems: list[str]) -> Iterator[L
 
 
 def _trusted_part(layer: Layer, folder: Path, env: Mapping[str, str], problems: list[str]) -> Layer:
-    held = restricted(layer)
-    if allows(folder, held, env):
+    needs_trust = restricted_part(layer)
+    if is_allowed(folder, needs_trust, env):
         return layer
-    what = sorted(map(dotted, held))
+    what = sorted(map(dotted, needs_trust))
     shown = ", ".join(what[:5]) + (f" and {len(what) - 5} more" if len(what) > 5 else "")
     problems.append(
         f"{PROJECT_FILE} sets {shown}, which a project may do only in a folder you trust: "
         "read the file, then run `pnyx trust`"
     )
-    return {key: given for key, given in layer.items() if key not in held}
+    return {key: value for key, value in layer.items() if key not in needs_trust}
 
 
 def _absolute(layer: Layer, folder: Path) -> Layer:
-    """A bare path in storage.url is meant from the folder of whoever wrote it."""
-    given = layer.get(("storage", "url"))
-    if given and isinstance(given.value, str) and given.value and "://" not in given.value:
-        # What no path can be is left as it is, for the schema to refuse.
+    """Make a bare path in storage.url absolute: it starts in the folder of the file that sets it."""
+    url = layer.get(("storage", "url"))
+    if url and isinstance(url.value, str) and url.value and "://" not in url.value:
+        # An impossible path stays as it is; the schema refuses it.
         with suppress(ValueError):
-            path = folder / expanded(given.value)
-            layer[("storage", "url")] = Given(str(path.absolute()), given.origin)
+            path = folder / expand_path(url.value)
+            layer[("storage", "url")] = Value(str(path.absolute()), url.origin)
     return layer
 
 
@@ -196,7 +198,7 @@ def _environment(env: Mapping[str, str], cwd: Path, names: Collection[str], prob
             problems.append(f"unknown variable {dotted([variable])} in the environment{hint}")
             continue
         if text:
-            layer[key] = Given(value, f"${variable}")
+            layer[key] = Value(value, f"${variable}")
     try:
         models_dir(env)
     except ConfigError as exc:
@@ -208,7 +210,7 @@ def _literal(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        # Left as text, it is refused by name together with all the other problems.
+        # As text it is refused by the schema, together with all other problems.
         return text
 
 
@@ -221,29 +223,30 @@ def _annotation(key: Key) -> Any:
 
 
 def keys() -> tuple[Key, ...]:
-    """Every key there is; what the user names is "*": ("run", "seed"), ("providers", "*", "kind")."""
+    """Return all keys; "*" is a name that the user chooses: ("run", "seed"), ("providers", "*", "kind")."""
     every = ((*table, field) for table, model in TABLES.items() for field in model.model_fields)
     return tuple(key for key in every if key not in TABLES)
 
 
 def variables() -> dict[str, Key]:
-    """Environment variable -> the key it sets: all single values outside tables that the user names."""
+    """Return environment variable -> key, for all single values outside tables that the user names."""
     single = (key for key in keys() if "*" not in key and get_origin(_annotation(key)) is not tuple)
     named = {f"PNYX_{'_'.join(key)}".upper(): key for key in single if key != DATABASE}
     return {"PNYX_DATABASE": DATABASE} | named
 
 
-def _chosen(tree: Tree) -> Given:
-    """The protocol in force, as it was given."""
+def _protocol_value(tree: Tree) -> Value:
+    """Return the configured protocol with its origin."""
     run = tree.get("run")
     chosen = run.get("protocol") if isinstance(run, dict) else None
-    return chosen if isinstance(chosen, Given) else Given(RunSettings().protocol, "default")
+    return chosen if isinstance(chosen, Value) else Value(RunSettings().protocol, "default")
 
 
-def _homes(protocol: object = None, options: Mapping[str, Iterable[str]] = {}) -> dict[str, str]:
-    """A key's name -> where it is read, of tables with a name of one part: "seats" -> "panel.seats".
+def _locations(protocol: object = None, options: Mapping[str, Iterable[str]] = {}) -> dict[str, str]:
+    """Return the last part of a key -> its full name, for tables with one part: "seats" -> "panel.seats".
 
-    options: those of protocols. Where several read one of a name, `protocol` counts, else all of them.
+    options: protocol -> its options. If several tables have a key of that name, the table of `protocol`
+    counts, or all of them.
     """
     tables: dict[str, list[str]] = {}
     for table, *name in (*keys(), *((page, option) for page in options for option in options[page])):
@@ -257,20 +260,20 @@ def _homes(protocol: object = None, options: Mapping[str, Iterable[str]] = {}) -
     }
 
 
-def _meant(key: Key, here: Collection[str], homes: Mapping[str, str]) -> str:
-    """What may be meant by a key that its table does not have: elsewhere, one much like it, or any `here`."""
+def _suggestion(key: Key, here: Collection[str], locations: Mapping[str, str]) -> str:
+    """Return a suggestion for an unknown key: the same key elsewhere, a similar one, or the list `here`."""
     *table, name = key
-    # What is asked of each host and model, and of each tool, is read nowhere else.
-    if len(table) < 2 and name in homes:
-        return f"; did you mean {homes[name]}?"
+    # Keys of one host, model or tool are read nowhere else.
+    if len(table) < 2 and name in locations:
+        return f"; did you mean {locations[name]}?"
     return nearest(name, here, 0.5) or (f"; there are: {', '.join(here)}" if here else "")
 
 
-def _strangers(tree: Tree, names: Collection[str], homes: Homes) -> Iterator[str]:
-    """What is wrong with names that no schema knows: tables, providers, model references, the protocol."""
+def _unknown_names(tree: Tree, names: Collection[str], locations: Locations) -> Iterator[str]:
+    """Yield problems of names outside the schema: tables, providers, model references, the protocol."""
     for name in tree:
         if name not in SECTIONS and name not in names:
-            hint = _meant((name,), (), homes()) or nearest(name, (*SECTIONS, *names))
+            hint = _suggestion((name,), (), locations()) or nearest(name, (*SECTIONS, *names))
             yield f"unknown key {dotted([name])} in {origin(tree, [name])}{hint}"
     providers, models = tree.get("providers"), tree.get("models")
     configured = tuple(providers) if isinstance(providers, dict) else ()
@@ -283,24 +286,24 @@ def _strangers(tree: Tree, names: Collection[str], homes: Homes) -> Iterator[str
         where = f"{dotted(['models', ref])} in {origin(tree, ['models', ref])}"
         if not (provider and colon and model):
             yield f'{where}: a model is named "provider:model"'
-        elif provider not in configured and provider not in BUILT_IN:
-            yield f"{where}: no provider {dotted([provider])}{nearest(provider, (*configured, *BUILT_IN))}"
-    chosen = _chosen(tree)
+        elif provider not in (known := (*configured, *installed(PROVIDERS))):
+            yield f"{where}: no provider {dotted([provider])}{nearest(provider, known)}"
+    chosen = _protocol_value(tree)
     if chosen.origin != "default" and isinstance(chosen.value, str) and chosen.value not in names:
         hint = nearest(chosen.value, tuple(names))
         yield f"run.protocol in {chosen.origin}: no protocol {chosen.value[:40]!r}{hint}"
 
 
-def _explained(invalid: ValidationError, tree: Tree, homes: Homes) -> Iterator[str]:
+def _messages(invalid: ValidationError, tree: Tree, locations: Locations) -> Iterator[str]:
     for error in invalid.errors(include_url=False):
         key = tuple(part for part in error["loc"] if part not in ("protocols", "[key]"))
         name, where = dotted(key), origin(tree, key)
         if error["type"] == "extra_forbidden":
             table = TABLES.get(tuple(map(str, key[:-1]))) or TABLES[str(key[0]), "*"]
             yield f"unknown key {name} in {where}" + (
-                "; keys are not kept in files: put it into a variable, and name that with api_key_env"
+                "; keys do not belong in files: put it into a variable, and set api_key_env to its name"
                 if key[-1] == "api_key"
-                else _meant(tuple(map(str, key)), table.model_fields, homes())
+                else _suggestion(tuple(map(str, key)), table.model_fields, locations())
             )
         elif error["type"] == "missing":
             yield f"{dotted(key[:-1])} in {where} needs {key[-1]}"
@@ -317,24 +320,24 @@ def _shown(value: Any, key: tuple[str | int, ...]) -> str:
     if isinstance(value, list | tuple):
         return "a list"
     if isinstance(value, str):
-        # What stands there by mistake may be a key or a password.
+        # A misplaced value may be a key or a password.
         return "this text" if key[0] in ("providers", "storage", "tools") else f"{value[:40]!r}"
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
 def check_protocols(settings: Settings, registry: Mapping[str, Protocol]) -> None:
-    """Hold tables named after protocols against their options. Raises `ConfigError` with every problem."""
-    _raise(list(protocol_problems(settings, registry)))
+    """Check the tables named after protocols. Raises `ConfigError` with every problem."""
+    _raise_problems(list(protocol_problems(settings, registry)))
 
 
 def protocol_problems(settings: Settings, registry: Mapping[str, Protocol]) -> Iterator[str]:
-    """What is wrong with tables named after protocols. registry: those of them at least."""
+    """Yield the problems of tables named after protocols. registry: at least these protocols."""
     for name, table in settings.protocols.items():
         options = registry[name].options
         for option, value in table.items():
             where = f"{dotted([name, option])} in {settings.origin(name, option)}"
             if option not in options:
-                yield f"unknown key {where}{_meant((name, option), options, _homes())}"
+                yield f"unknown key {where}{_suggestion((name, option), options, _locations())}"
             elif isinstance(value, Mapping | list):
                 yield f"{where} must be a single value, not {_shown(value, (name,))}"
             else:
@@ -344,7 +347,7 @@ def protocol_problems(settings: Settings, registry: Mapping[str, Protocol]) -> I
                     yield f"{exc} (in {settings.origin(name, option)})"
 
 
-def _raise(problems: list[str]) -> None:
+def _raise_problems(problems: list[str]) -> None:
     lines = list(dict.fromkeys(problems))
     if lines:
         raise ConfigError(lines[0] if len(lines) == 1 else "\n  - ".join(["the settings are wrong:", *lines]))
@@ -352,7 +355,7 @@ def _raise(problems: list[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One effective value, as `pnyx config show` lists it; secrets are masked."""
+    """One effective value for `pnyx config show`; secrets are masked."""
 
     key: str
     value: Any
@@ -360,7 +363,7 @@ class Setting:
 
 
 def describe(settings: Settings) -> tuple[Setting, ...]:
-    """Every value in force and where it came from; of providers, models and protocols what was given."""
+    """Return every effective value with its origin; of providers, models and protocols only what is set."""
 
     def walk(table: BaseModel | Mapping[str, Any], prefix: Key) -> Iterator[Setting]:
         items = table.items() if isinstance(table, Mapping) else iter(table)
@@ -383,5 +386,5 @@ def _masked(key: Key, value: Any) -> Any:
 
 
 def database_url(settings: Settings, env: Mapping[str, str] = os.environ) -> str:
-    """The database in force: an SQLAlchemy URL, or the absolute path of an SQLite file."""
+    """Return the URL of the configured database, or the absolute path of an SQLite file."""
     return settings.storage.url or str(data_dir(env) / "pnyx.db")

@@ -1,4 +1,4 @@
-"""The folders pnyx keeps things in, by the XDG rules on every system. Each raises `ConfigError`."""
+"""The folders of pnyx, by the XDG rules on every system. The functions for folders raise `ConfigError`."""
 
 from __future__ import annotations
 
@@ -8,49 +8,50 @@ from pathlib import Path
 
 from ..errors import ConfigError
 
-__all__ = ["cache_dir", "config_dir", "data_dir", "expanded", "models_dir"]
+__all__ = ["cache_dir", "config_dir", "data_dir", "expand_path", "models_dir"]
 
 
 def config_dir(env: Mapping[str, str] = os.environ) -> Path:
-    """`$XDG_CONFIG_HOME/pnyx`, else `~/.config/pnyx`."""
+    """Return `$XDG_CONFIG_HOME/pnyx`, or `~/.config/pnyx`."""
     return _base(env, "XDG_CONFIG_HOME", ".config")
 
 
 def data_dir(env: Mapping[str, str] = os.environ) -> Path:
-    """`$XDG_DATA_HOME/pnyx`, else `~/.local/share/pnyx`: the database and what is trusted."""
+    """Return `$XDG_DATA_HOME/pnyx`, or `~/.local/share/pnyx`: the database and `trust.json`."""
     return _base(env, "XDG_DATA_HOME", ".local/share")
 
 
 def cache_dir(env: Mapping[str, str] = os.environ) -> Path:
-    """`$XDG_CACHE_HOME/pnyx`, else `~/.cache/pnyx`: what can be had again."""
+    """Return `$XDG_CACHE_HOME/pnyx`, or `~/.cache/pnyx`: files that can be downloaded again."""
     return _base(env, "XDG_CACHE_HOME", ".cache")
 
 
 def models_dir(env: Mapping[str, str] = os.environ) -> Path:
-    """`$PNYX_MODELS`, else `models` in the cache folder: fetched model files."""
-    named = env.get("PNYX_MODELS")
+    """Return `$PNYX_MODELS`, or `models` in the cache folder: downloaded model files."""
+    folder = env.get("PNYX_MODELS")
     try:
-        return expanded(named) if named else cache_dir(env) / "models"
+        return expand_path(folder) if folder else cache_dir(env) / "models"
     except ValueError as exc:
         raise ConfigError(f"$PNYX_MODELS {exc}") from exc
 
 
-def expanded(path: str) -> Path:
-    """The path, its `~` or `~user` filled in.
+def expand_path(path: str) -> Path:
+    """Return the path with `~` or `~user` replaced by the home folder.
 
-    Raises `ValueError` for what no path can be, which goes on after the name of what holds it: "must be ...".
+    Raises `ValueError` for an impossible path, with a message that continues the name of the setting:
+    "must not ...".
     """
     if "\0" in path:
-        raise ValueError("must be without NUL")
+        raise ValueError("must not contain a NUL character")
     try:
         return Path(path).expanduser()
     except RuntimeError as exc:
-        raise ValueError("must not begin with ~ and a name that has no home folder here") from exc
+        raise ValueError("must not begin with ~ and the name of a user without a home folder") from exc
 
 
 def _base(env: Mapping[str, str], variable: str, below_home: str) -> Path:
     base = Path(env.get(variable, ""))
-    # The XDG rules say that a relative path here is to be ignored.
+    # By the XDG rules, a relative path in the variable is ignored.
     if not base.is_absolute():
         try:
             base = Path(env.get("HOME") or Path.home()) / below_home

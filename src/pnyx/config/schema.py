@@ -1,13 +1,13 @@
-"""The settings as one frozen value: what may be set, of what type, in what unit, and its default.
+"""The schema of the settings: keys, types, units and defaults, as one frozen value.
 
-Reads no file and no environment, but to see whose home a path's `~` is; `pnyx.config.load` does.
+`pnyx.config.load` reads files and the environment. This module looks up only the installed kinds of
+providers and the home folder of a `~`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -24,19 +24,19 @@ from pydantic import (
 
 from ..core.models import MOST
 from ..errors import ConfigError
-from .database_url import located
-from .paths import expanded
+from ..plugins import PROVIDERS
+from ..plugins import names as installed
+from .database_url import parse_database_url
+from .paths import expand_path
 
 __all__ = [
-    "BUILT_IN",
-    "KINDS",
+    "OWN",
     "RESTRICTED",
     "SECTIONS",
     "TABLES",
     "BudgetSettings",
     "CodeSettings",
     "FileSettings",
-    "Kind",
     "ModelSettings",
     "PanelSettings",
     "ProviderSettings",
@@ -51,33 +51,12 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of model host. keys: variables its key is looked for in. host: its maker's own address."""
-
-    keys: tuple[str, ...] = ()
-    host: str = ""
-
-
-KINDS: Mapping[str, Kind] = {
-    "openai": Kind(("OPENAI_API_KEY",), "api.openai.com"),
-    "anthropic": Kind(("ANTHROPIC_API_KEY",), "api.anthropic.com"),
-    "google": Kind(("GEMINI_API_KEY", "GOOGLE_API_KEY"), "generativelanguage.googleapis.com"),
-    "mistral": Kind(("MISTRAL_API_KEY",), "api.mistral.ai"),
-    "deepseek": Kind(("DEEPSEEK_API_KEY",), "api.deepseek.com"),
-    "openrouter": Kind(("OPENROUTER_API_KEY",), "openrouter.ai"),
-    "ollama": Kind(),
-    "embedded": Kind(),
-    "own": Kind(),
-}
-"""Own: a provider object that a program using the library brings along."""
-
-BUILT_IN = tuple(kind for kind in KINDS if kind != "own")
-"""Each is also a provider of that name, usable without configuration."""
+OWN = "own"
+"""The kind of a provider whose object a program supplies; every other kind is an installed plugin."""
 
 Tokens = Annotated[int, Field(gt=0, le=100_000_000)]
 Rate = Annotated[float, Field(ge=0, le=1e6)]
-"""A price: with as many tokens as a call may have, the call's is no more than a cap may be."""
+"""A price. With the largest number of tokens of a call, its cost is at most the largest cap."""
 Cap = Annotated[float, Field(gt=0, le=MOST)]
 Seconds = Annotated[float, Field(gt=0, le=MOST)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
@@ -98,12 +77,12 @@ def _plain_url(base_url: str | None) -> str | None:
 
 
 def _known_database(url: str) -> str:
-    located(url)
+    parse_database_url(url)
     return url
 
 
 def _path(path: str) -> str:
-    expanded(path)
+    expand_path(path)
     return path
 
 
@@ -115,10 +94,11 @@ class _Table(BaseModel):
 
 
 class ProviderSettings(_Table):
-    """One host of models. Keys are never written here: `api_key_env` names the variable that holds one.
+    """One model host. It contains no key: `api_key_env` is the name of the variable with the key.
 
-    concurrency: calls under way at once, to all its models. requests_per_minute: None is no limit.
-    slots, context, threads: of the embedded runtime: parallel generations, tokens each, CPU threads.
+    kind: an installed one, or "own"; `pnyx.providers.installed` knows what each accepts and defaults to.
+    concurrency: simultaneous calls to all its models. requests_per_minute: None is no limit.
+    slots, context, threads: parallel generations, tokens of each, CPU threads of the embedded runtime.
     """
 
     kind: str
@@ -130,45 +110,20 @@ class ProviderSettings(_Table):
     context: Tokens | None = None
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
 
-    @property
-    def official(self) -> bool:
-        """Whether this is the kind's own host, where its key variables and its makers' prices hold."""
-        host = KINDS[self.kind].host
-        if self.base_url is None:
-            return bool(host)
-        url = urlsplit(self.base_url)
-        return (url.scheme, url.netloc) == ("https", host)
-
-    @property
-    def key_variables(self) -> tuple[str, ...]:
-        """Environment variables the key may be in, the first that is set counts; none: no key is sent."""
-        if self.api_key_env is not None:
-            return (self.api_key_env,)
-        return KINDS[self.kind].keys if self.official else ()
-
     @field_validator("kind")
     @classmethod
     def _known_kind(cls, kind: str) -> str:
-        if kind not in KINDS:
-            raise ValueError(f"must be one of {', '.join(KINDS)}, not {kind!r}{nearest(kind, KINDS)}")
+        kinds = (*installed(PROVIDERS), OWN)
+        if kind not in kinds:
+            raise ValueError(f"must be one of {', '.join(kinds)}, not {kind!r}{nearest(kind, kinds)}")
         return kind
-
-    @model_validator(mode="after")
-    def _own_keys(self) -> ProviderSettings:
-        runtime = {"slots", "context", "threads"}
-        hosted = {"base_url", "api_key_env"}
-        mine = {"embedded": runtime, "own": set[str]()}.get(self.kind, hosted)
-        foreign = self.model_fields_set & ((runtime | hosted) - mine)
-        if foreign:
-            raise ValueError(f"is of kind {self.kind}, which does not have: {', '.join(sorted(foreign))}")
-        return self
 
 
 class ModelSettings(_Table):
-    """What the catalogue does not know of a model, or has wrong. Prices in USD per million tokens.
+    """Properties of a model that the catalogue lacks or has wrong. Prices in USD per million tokens.
 
     context, max_output: tokens. parameters: billions. proposer_eligible: whether it may propose.
-    short_prompts: whether it gets the prompts' short variants. temperature: overrides run.temperature.
+    short_prompts: whether it receives the short variants of prompts. temperature: overrides run.temperature.
     """
 
     input_price: Rate | None = None
@@ -191,20 +146,19 @@ class ModelSettings(_Table):
 
 
 class PanelSettings(_Table):
-    """seats: "provider:model", or "provider:model*N" for N seats; empty: chosen from what is there."""
+    """seats: "provider:model", or "provider:model*N" for N seats; empty: the default panel."""
 
-    # TOML has lists only; strict typing would refuse them for a tuple.
+    # TOML has only lists, which strict typing would refuse for a tuple.
     seats: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
 
 class RunSettings(_Table):
-    """deadline_s: seconds from a run's beginning, and anew from each resuming, until it is paused.
+    """deadline_s: seconds from each start or resume of a run until it is paused.
 
-    call_deadline_s: seconds for one call, retries included.
-
-    retries: requests after the first, for one call. seed: of everything drawn; None draws one.
-    temperature: None leaves it to the host. max_output_tokens: of one reply. hedge: whether a call that
-    takes longer than 95 % of its model's gets a second request beside it, for at most 5 % of all calls.
+    call_deadline_s: seconds for one call, retries included. retries: further requests of one call.
+    seed: random seed; None draws one. temperature: None is the host's default. max_output_tokens: limit of
+    one reply. hedge: whether a call slower than 95 % of its model's calls is sent a second time in
+    parallel, for at most 5 % of all calls.
     """
 
     protocol: str = "consensus"
@@ -218,12 +172,12 @@ class RunSettings(_Table):
 
 
 class BudgetSettings(_Table):
-    """Caps in USD, None for no cap. warn_usd: spent in a run, from where on it warns.
+    """Caps in USD, None for no cap. warn_usd: amount at which a run warns.
 
-    run_usd: of one run. day_usd: of all runs of a day. batch_usd: of all runs of a batch. key_usd: of
+    run_usd: cap of one run. day_usd: of all runs of a day. batch_usd: of all runs of a batch. key_usd: of
     all runs of one owner, which is a key of the server, or "local".
 
-    allow_unknown_price: whether a capped run may ask models whose price is unknown.
+    allow_unknown_price: whether a run with a cap may call models with an unknown price.
     """
 
     run_usd: Cap | None = None
@@ -235,17 +189,16 @@ class BudgetSettings(_Table):
 
 
 class StorageSettings(_Table):
-    """url: of an SQLite file or a PostgreSQL, or the path of an SQLite file; None: in the data folder."""
+    """url: URL of an SQLite file or PostgreSQL, or path of an SQLite file; None: in the data folder."""
 
     url: Annotated[str, Field(min_length=1), AfterValidator(_known_database)] | None = None
 
 
 class ServeSettings(_Table):
-    """Of `pnyx serve`. host, port: where it listens; port 0 takes a free one.
+    """Settings of `pnyx serve`. host, port: address to listen on; port 0 is any free port.
 
-    hosts: names, beside those of this machine, that requests may call the server by (`Host`). runs: under way
-    at once, at most. queue: whether runs are put into the queue that `pnyx worker` takes them from, instead
-    of being run by the server.
+    hosts: allowed `Host` headers besides the names of this machine. runs: limit of running runs. queue:
+    put runs into the queue of `pnyx worker` instead of running them in the server.
     """
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
@@ -256,7 +209,7 @@ class ServeSettings(_Table):
 
 
 class WorkerSettings(_Table):
-    """Of `pnyx worker`. concurrency: runs under way at once, at most."""
+    """Settings of `pnyx worker`. concurrency: limit of running runs."""
 
     concurrency: Annotated[int, Field(ge=1, le=10_000)] = 16
 
@@ -265,11 +218,11 @@ _SEARCH_KEYS = {"tavily": "TAVILY_API_KEY", "exa": "EXA_API_KEY"}
 
 
 class SearchSettings(_Table):
-    """Who is asked to search the web, and for how many results.
+    """The web search service and its number of results.
 
-    api_key_env: None is the usual variable of Tavily or Exa, at their own host. base_url: of a SearXNG,
-    or of a host in place of Tavily's or Exa's own. search_price: USD for one search by a model's host, where
-    the back end is "provider"; None is unknown.
+    api_key_env: None is the standard variable of Tavily or Exa, at their own host. base_url: of SearXNG,
+    or of a host that replaces Tavily's or Exa's. search_price: USD per search by a model's host, with the
+    back end "provider"; None is unknown.
     """
 
     backend: Literal["duckduckgo", "tavily", "exa", "searxng", "provider", "none"] = "duckduckgo"
@@ -280,23 +233,23 @@ class SearchSettings(_Table):
 
     @property
     def usual_key(self) -> str | None:
-        """The variable that the maker of the back end has people put their key into."""
+        """The standard variable for the key of the back end, as its vendor documents it."""
         return _SEARCH_KEYS.get(self.backend)
 
     @property
     def key_variables(self) -> tuple[str, ...]:
-        """The variables that may hold a key of a search service, whichever is asked."""
+        """All variables that may contain a key of a search service."""
         return (*_SEARCH_KEYS.values(), *filter(None, [self.api_key_env]))
 
     @model_validator(mode="after")
     def _address(self) -> SearchSettings:
         if self.backend == "searxng" and self.base_url is None:
-            raise ValueError("needs base_url, the address of the SearXNG")
+            raise ValueError("needs base_url, the URL of your SearXNG")
         return self
 
 
 class CodeSettings(_Table):
-    """timeout_s: seconds a program may run. memory_mb: MiB it may use, each of its processes for itself."""
+    """timeout_s: time limit of a program in seconds. memory_mb: memory limit of each process in MiB."""
 
     enabled: bool = False
     backend: Literal["monty", "bubblewrap"] = "monty"
@@ -305,13 +258,13 @@ class CodeSettings(_Table):
 
 
 class FileSettings(_Table):
-    """roots: the folders whose files may be read, from the working directory where not absolute."""
+    """roots: folders whose files may be read; relative ones start in the working directory."""
 
     roots: Annotated[tuple[Annotated[str, AfterValidator(_path)], ...], Field(strict=False)] = (".",)
 
 
 class ToolsSettings(_Table):
-    """max_rounds: turns of the model in one call, at most; in the last it must answer with what it has."""
+    """max_rounds: limit of the model's turns in one call; in the last one it must answer without tools."""
 
     enabled: bool = False
     max_rounds: Annotated[int, Field(ge=1, le=50)] = 5
@@ -321,7 +274,7 @@ class ToolsSettings(_Table):
 
 
 class Settings(_Table):
-    """Everything that can be set. `pnyx.config.load.load` builds it once; it is passed to whoever needs it.
+    """All settings. `pnyx.config.load.load` builds them once, and callers pass them on.
 
     protocols: the tables named after protocols, unchecked; see `pnyx.config.load.check_protocols`.
     """
@@ -339,21 +292,25 @@ class Settings(_Table):
     _origins: Mapping[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
     def origin(self, *key: str) -> str:
-        """Where the key, or something in its table, was given: a file, `$VARIABLE`, "flags", or "default"."""
+        """Return the origin of a key or of its table: a file, `$VARIABLE`, "flags", or "default"."""
         return next((where for k, where in self._origins.items() if k[: len(key)] == key), "default")
 
     def provider(self, name: str) -> ProviderSettings:
-        """The provider called `name`, configured or built in. Raises `ConfigError` for any other."""
+        """Return the provider called `name`: a configured one, or an installed kind of that name.
+
+        Raises `ConfigError` if there is neither.
+        """
         if name in self.providers:
             return self.providers[name]
-        if name in BUILT_IN:
+        kinds = installed(PROVIDERS)
+        if name in kinds:
             return ProviderSettings(kind=name)
-        known = list(dict.fromkeys((*self.providers, *BUILT_IN)))
+        known = list(dict.fromkeys((*self.providers, *kinds)))
         raise ConfigError(f"no provider {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
 
-    def with_own(self, names: Iterable[str]) -> Settings:
-        """These settings, with providers of these names that the caller brings along as objects."""
-        own = {name: ProviderSettings(kind="own") for name in names}
+    def with_provider_objects(self, names: Iterable[str]) -> Settings:
+        """Return the settings with further providers of these names, whose objects the caller supplies."""
+        own = {name: ProviderSettings(kind=OWN) for name in names}
         return self.model_copy(update={"providers": own | dict(self.providers)})
 
 
@@ -371,17 +328,17 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("serve",): ServeSettings,
     ("worker",): WorkerSettings,
 }
-"""What each table of a settings file holds; "*" stands for a name the user gives."""
+"""The tables of a settings file; "*" is a name that the user chooses."""
 
 SECTIONS = tuple(dict.fromkeys(table[0] for table in TABLES))
 RESTRICTED = frozenset(SECTIONS) - {"panel", "run"}
-"""Sections that a project file may set only in a trusted folder: all but those known to be harmless."""
+"""Sections that a project file may set only in a trusted folder: all except the harmless ones."""
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """A "did you mean" with the known name nearest to `name`, to be put behind a message, or nothing.
+    """Return "; did you mean …?" with the known name most similar to `name`, or an empty text.
 
-    likeness: how much of both names, 0 to 1, has to be the same.
+    likeness: minimal similarity, 0 to 1.
     """
     found = get_close_matches(name, list(known), 1, likeness)
     return f"; did you mean {found[0]}?" if found else ""

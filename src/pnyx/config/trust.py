@@ -1,4 +1,4 @@
-"""Which project files may set more than harmless things; see design/configuration.md."""
+"""The folders whose project files may set restricted keys; see design/configuration.md."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from .layers import Layer, dotted, read
 from .paths import data_dir
 from .schema import RESTRICTED
 
-__all__ = ["PROJECT_FILE", "allows", "restricted", "trust", "trusted"]
+__all__ = ["PROJECT_FILE", "is_allowed", "is_trusted", "restricted_part", "trust"]
 
 PROJECT_FILE = "pnyx.toml"
 
 
 def trust(folder: Path, *, env: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Allow what the folder's project file sets now; returns the keys that needed it.
+    """Trust the current restricted keys of the folder's project file, and return them.
 
-    Raises `ConfigError` when the file, or the list of what is trusted, cannot be read or written.
+    Raises `ConfigError` if the file, or the list of trusted folders, cannot be read or written.
     """
-    layer = restricted(read(folder / PROJECT_FILE, PROJECT_FILE))
+    layer = restricted_part(read(folder / PROJECT_FILE, PROJECT_FILE))
     store = _store(env)
     _write(store, _read(store) | {str(folder.resolve()): _digest(layer)})
     return tuple(sorted(map(dotted, layer)))
 
 
-def trusted(folder: Path, *, env: Mapping[str, str] = os.environ) -> bool:
-    """Whether the folder's project file, as it is now, may be used in full. Raises like `trust`."""
-    return allows(folder, restricted(read(folder / PROJECT_FILE, PROJECT_FILE)), env)
+def is_trusted(folder: Path, *, env: Mapping[str, str] = os.environ) -> bool:
+    """Whether the folder's project file may be used in full in its current form. Raises like `trust`."""
+    return is_allowed(folder, restricted_part(read(folder / PROJECT_FILE, PROJECT_FILE)), env)
 
 
-def restricted(layer: Layer) -> Layer:
-    """The part of a project file that needs trust."""
-    return {key: given for key, given in layer.items() if key[0] in RESTRICTED}
+def restricted_part(layer: Layer) -> Layer:
+    """Return the keys of a project file that need trust."""
+    return {key: value for key, value in layer.items() if key[0] in RESTRICTED}
 
 
-def allows(folder: Path, layer: Layer, env: Mapping[str, str]) -> bool:
+def is_allowed(folder: Path, layer: Layer, env: Mapping[str, str]) -> bool:
     """Whether exactly these restricted keys and values were trusted in this folder."""
     return not layer or _read(_store(env)).get(str(folder.resolve())) == _digest(layer)
 
@@ -66,14 +66,14 @@ def _read(store: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         known = None
     if not isinstance(known, dict):
-        raise ConfigError(f"{store} is damaged: remove it, then trust your folders again")
+        raise ConfigError(f"{store} is damaged: remove it, then run `pnyx trust` in your folders again")
     return known
 
 
 def _write(store: Path, known: Mapping[str, Any]) -> None:
     try:
         store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # mkstemp makes the file for its owner alone.
+        # mkstemp creates the file so that only its owner can read it.
         descriptor, name = tempfile.mkstemp(dir=store.parent, prefix=f"{store.name}.")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:

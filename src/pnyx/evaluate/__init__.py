@@ -1,1 +1,1 @@
-"""Honest comparison with the best single model, plurality and the oracle, with intervals."""
+"""Compare panels with the best single model, the majority and the oracle, with confidence intervals."""

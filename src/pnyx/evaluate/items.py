@@ -1,4 +1,4 @@
-"""A question with its right answer, as every dataset gives it."""
+"""A question with its right answer, in the form that every dataset returns."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ GRADERS: tuple[Grader, ...] = ("exact", "choice", "numeric", "judge")
 class Item:
     """A question of a test set.
 
-    target: the right answer; with `choices` the letter of the right one (A for the first), or its text.
-    choices: the texts of the options. grader: how answers are compared with the target; None: by the letter
-    where there are choices, else exactly after normalisation. tolerance: relative, of `numeric`.
-    Raises `UsageError` for what no answer could be right about.
+    target: the right answer; with `choices`, the letter of the right option (A for the first) or its text.
+    choices: the texts of the options. grader: how an answer is compared with the target; None selects
+    `choice` if there are choices, else `exact`. tolerance: the relative error that `numeric` accepts.
+    Raises `UsageError` if no answer could be right.
     """
 
     id: str
@@ -41,18 +41,19 @@ class Item:
         if self.choices:
             object.__setattr__(self, "target", _letter(self))
         elif self.grader == "choice":
-            raise UsageError(f"question {self.id!r} is to be graded by choice, and has no choices")
+            raise UsageError(f"question {self.id!r} uses the choice grader but has no choices; add them")
         elif self.grader == "numeric" and read(self.target).quantity is None:
-            told = f"its target {brief(self.target)} is no number; another grader can tell"
-            raise UsageError(f"question {self.id!r} is to be graded as a number, and {told}")
+            problem = f"its target {brief(self.target)} is not a number; choose another grader"
+            raise UsageError(f"question {self.id!r} uses the numeric grader, but {problem}")
 
     @property
-    def graded_by(self) -> Grader:
+    def effective_grader(self) -> Grader:
+        """The grader, after the default."""
         return self.grader or ("choice" if self.choices else "exact")
 
     @property
-    def asked(self) -> str:
-        """The question as it is put to models: with its options, each behind its letter."""
+    def prompt(self) -> str:
+        """The question as the models receive it: with its options, each after its letter."""
         if not self.choices:
             return self.question
         return "\n".join([self.question, "", *_options(self.choices)])
@@ -65,14 +66,14 @@ def _options(choices: Sequence[str]) -> list[str]:
 def _letter(item: Item) -> str:
     letters = string.ascii_uppercase[: len(item.choices)]
     if not 2 <= len(item.choices) <= len(string.ascii_uppercase):
-        raise UsageError(f"question {item.id!r} has {len(item.choices)} choices; 2 to 26 can be lettered")
-    lettered = len(item.target) == 1 and item.target in letters
+        raise UsageError(f"question {item.id!r} has {len(item.choices)} choices; it needs 2 to 26")
+    is_letter = len(item.target) == 1 and item.target in letters
     if item.choices.count(item.target) == 1:
         letter = letters[item.choices.index(item.target)]
-        if lettered and letter != item.target:
-            told = f"its target {item.target!r} is the letter of one choice and the text of another"
-            raise UsageError(f"question {item.id!r}: {told}; reorder the choices, or word them longer")
+        if is_letter and letter != item.target:
+            problem = f"its target {item.target!r} is the letter of one choice and the text of another"
+            raise UsageError(f"question {item.id!r}: {problem}; reorder the choices or use longer texts")
         return letter
-    if lettered:
+    if is_letter:
         return item.target
-    raise UsageError(f"question {item.id!r}: its target {item.target!r} is none of its choices")
+    raise UsageError(f"question {item.id!r}: its target {item.target!r} is not one of its choices")

@@ -25,7 +25,7 @@ from ..config.schema import Settings, nearest
 from ..core.events import Event
 from ..core.text import Material
 from ..errors import UsageError
-from ..providers.adapter import Brought
+from ..providers.adapter import AnyProvider
 from ..providers.registry import Providers
 from ..run.handle import RunHandle
 from ..run.request import OPTIONS, RunRequest
@@ -49,7 +49,7 @@ async def ask(
     panel: Sequence[str] = (),
     protocol: str | None = None,
     options: Mapping[str, Any] | None = None,
-    providers: Mapping[str, Brought] | None = None,
+    providers: Mapping[str, AnyProvider] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
     context: Sequence[Material | str] = (),
@@ -128,7 +128,7 @@ async def resume(
     budget_usd: float | None = None,
     deadline_s: float | None = None,
     fork: bool = False,
-    providers: Mapping[str, Brought] | None = None,
+    providers: Mapping[str, AnyProvider] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
 ) -> Result:
@@ -166,7 +166,7 @@ async def feedback(
 
 @asynccontextmanager
 async def open_runner(
-    settings: Settings | None = None, *, providers: Mapping[str, Brought] | None = None
+    settings: Settings | None = None, *, providers: Mapping[str, AnyProvider] | None = None
 ) -> AsyncIterator[Runner]:
     """What many runs share: settings, database, connections to hosts. For `runner=` of everything here.
 
@@ -177,7 +177,7 @@ async def open_runner(
     _held("providers", providers, Mapping | None, "a mapping of names to objects")
     for name in providers or ():
         _held("a key of providers", name, str, "text")
-    chosen = (settings or open_settings()).with_own(providers or ())
+    chosen = (settings or open_settings()).with_provider_objects(providers or ())
     async with RunService.open(chosen, providers=Providers(chosen, extra=providers)) as service:
         yield service.runner
 
@@ -190,7 +190,7 @@ def _held(name: str, value: object, kind: type | UnionType, need: str) -> None:
 @asynccontextmanager
 async def _opened(
     *,
-    providers: Mapping[str, Brought] | None = None,
+    providers: Mapping[str, AnyProvider] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
 ) -> AsyncIterator[RunService]:
@@ -209,7 +209,7 @@ async def _opened(
 async def _begun(
     question: str,
     *,
-    providers: Mapping[str, Brought] | None = None,
+    providers: Mapping[str, AnyProvider] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
     **request: Any,

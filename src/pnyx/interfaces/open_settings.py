@@ -1,4 +1,4 @@
-"""What every interface opens first: the settings in force, checked against the installed protocols."""
+"""What every interface opens first: the settings in force, checked against what is installed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..config.load import load, protocol_problems
 from ..config.schema import Settings
 from ..errors import PnyxError, UsageError
 from ..providers.catalogue import Catalogue, parse_seats
+from ..providers.installed import problems
 
 __all__ = ["open_settings"]
 
@@ -19,7 +20,7 @@ def open_settings(overrides: Mapping[str, Any] = {}, *, panel: bool = False) -> 
 
     Raises `ConfigError` with every problem found.
     """
-    checks = (_options, _seats) if panel else (_options,)
+    checks = (_options, problems, _seats) if panel else (_options, problems)
     return load(overrides=overrides, options_of=_options_of, checks=checks)
 
 

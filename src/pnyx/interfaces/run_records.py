@@ -14,11 +14,11 @@ from ..config.load import database_url
 from ..config.schema import Settings
 from ..core.events import Event
 from ..evaluate.analysis.learning import LEARNER, OWNER
-from ..reliability.feedback import Judged
+from ..reliability.feedback import JudgedRun
 from ..run.limits import now
 from ..store import Database, copying, keys, ledger, outcomes
 from ..store import runs as store
-from ..store.costs import Spent, spending
+from ..store.costs import CallCosts, call_costs
 from .views.feedback import keep_feedback
 from .views.records import Recalled, Record, read_recalled, read_run, read_runs, read_turns
 
@@ -99,7 +99,7 @@ class RunRecords:
 
     async def feedback(
         self, prefix: str, verdict: str, truth: str | None = None, owner: str | None = None
-    ) -> tuple[store.RunRow, Judged]:
+    ) -> tuple[store.RunRow, JudgedRun]:
         """Record whether a decision was right, replacing earlier feedback; the run, and what is learned.
 
         verdict: success, partial or failure. truth: the right answer, where it is short and known. Raises
@@ -108,11 +108,11 @@ class RunRecords:
         work = partial(keep_feedback, prefix=prefix, verdict=verdict, truth=truth, owner=owner)
         return await self._database.write(work)
 
-    async def judgements(self, owner: str) -> list[Judged]:
+    async def judgements(self, owner: str) -> list[JudgedRun]:
         """The judged decisions of an owner."""
         return await self._database.read(partial(outcomes.history, owner=owner))
 
-    async def keep_lessons(self, lessons: Mapping[str, Judged]) -> None:
+    async def keep_lessons(self, lessons: Mapping[str, JudgedRun]) -> None:
         """Record what an evaluation teaches, by run id; each question teaches once, with its latest run."""
 
         def keep(connection: Connection) -> None:
@@ -123,9 +123,9 @@ class RunRecords:
 
         await self._database.write(keep)
 
-    async def spending(self, since: str) -> list[Spent]:
+    async def spending(self, since: str) -> list[CallCosts]:
         """What calls cost since a day, "YYYY-MM-DD"; "" for all days."""
-        return await self._database.read(partial(spending, since=since))
+        return await self._database.read(partial(call_costs, since=since))
 
     async def account(self, scope: str) -> ledger.Account:
         """What is spent and reserved in a scope of the ledger, such as "batch:NAME" or "day:2026-11-23"."""

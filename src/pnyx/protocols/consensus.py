@@ -18,7 +18,7 @@ from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Dissent, Panel, Reply
-from ..core.sycophancy.detect import flatters, has_objection
+from ..core.sycophancy.detect import find_praise, has_objection
 from ..core.text import Material
 from ..prompts import load
 from .shared.challenge import challenged
@@ -84,7 +84,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
             break
     await panel.enter("complete", n, answer, converged=converged, committed=n, rounds=rounds)
 
-    flagged = [flatters(c.text) for c in challenges]
+    flagged = [find_praise(c.text) for c in challenges]
     rigor = 0.5 + 0.5 * flagged.count(None) / len(challenges)
     kind, spoke = brief.options["kind"], {r.seat for r in (proposal, revision, *challenges)}
     return Decision(

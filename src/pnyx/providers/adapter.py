@@ -1,6 +1,6 @@
-"""Model hosts that a program brings along as objects of its own.
+"""Providers that a program or a package supplies as objects of its own.
 
-All that such an object needs is `async def complete(self, call)`; what it gives may be plain text.
+Such an object needs only `async def complete(self, call)`, which may return plain text.
 """
 
 from __future__ import annotations
@@ -12,40 +12,43 @@ from typing import Any, Protocol, TypeAlias
 from ..errors import ProviderError, UsageError
 from .base import Call, Completion, Provider
 
-__all__ = ["Answering", "Own", "adapt"]
+__all__ = ["Adapter", "AnyProvider", "SimpleProvider", "adapt"]
 
 
-class Answering(Protocol):
-    """The least a provider can be: one method that gives the reply to a call, as text or whole.
+class SimpleProvider(Protocol):
+    """The least a provider can be: one method that returns the reply to a call, as text or a `Completion`.
 
-    `call.prompt` is the text to answer, `call.model` what the panel named after the colon. An error
-    that is not a `ProviderError` drops the seat that was asked.
+    `call.prompt` is the text to answer, `call.model` the model's name after the colon. An error that is
+    not a `ProviderError` drops the seat that made the call.
     """
 
     def complete(self, call: Call, /) -> Awaitable[str | Completion]: ...
 
 
-Brought: TypeAlias = "Answering | Provider"
+AnyProvider: TypeAlias = "SimpleProvider | Provider"
 
 
-def adapt(brought: Brought) -> Provider:
-    """`brought` as a provider: itself where it is one already. Raises `UsageError` for what is none."""
-    if not callable(getattr(brought, "complete", None)):
-        kind = type(brought).__name__
-        raise UsageError(f"{kind} is no provider: it needs `async def complete(self, call)`")
-    whole = hasattr(brought, "close") and "on_text" in inspect.signature(brought.complete).parameters
-    return brought if whole else Own(brought)  # type: ignore[return-value]
+def adapt(candidate: AnyProvider, *, owned: bool = False) -> Provider:
+    """Return `candidate` if it is a whole provider, else an adapter for it.
+
+    owned: whether closing the adapter closes the candidate. Raises `UsageError` if it has no `complete`.
+    """
+    if not callable(getattr(candidate, "complete", None)):
+        kind = type(candidate).__name__
+        raise UsageError(f"{kind} is not a provider: it needs `async def complete(self, call)`")
+    whole = hasattr(candidate, "close") and "on_text" in inspect.signature(candidate.complete).parameters
+    return candidate if whole else Adapter(candidate, owned)  # type: ignore[return-value]
 
 
-class Own:
-    """A provider whose replies come from an `Answering` object, whole. The caller closes that object."""
+class Adapter:
+    """A provider around a `SimpleProvider`, whose replies arrive whole. owned: whether `close` closes it."""
 
-    def __init__(self, answering: Answering) -> None:
-        self._answering = answering
+    def __init__(self, provider: SimpleProvider, owned: bool = False) -> None:
+        self._provider, self._owned = provider, owned
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
         try:
-            reply: Any = await self._answering.complete(call)
+            reply: Any = await self._provider.complete(call)
         except (ProviderError, TimeoutError):
             raise
         except Exception as exc:
@@ -54,10 +57,12 @@ class Own:
             reply = Completion(reply, model=call.model)
         if not isinstance(reply, Completion):
             kind = type(reply).__name__
-            raise ProviderError("unavailable", f"complete() gave {kind}, not text or a pnyx.Completion")
+            raise ProviderError("unavailable", f"complete() returned {kind}, not text or a pnyx.Completion")
         if on_text is not None:
             on_text(reply.text)
         return reply
 
     async def close(self) -> None:
-        """Nothing of ours is open."""
+        close = getattr(self._provider, "close", None)
+        if self._owned and close is not None:
+            await close()

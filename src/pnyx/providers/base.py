@@ -26,6 +26,7 @@ __all__ = [
     "ToolSpec",
     "can_search",
     "completed",
+    "guarded",
     "is_open",
     "opened",
 ]
@@ -114,14 +115,14 @@ def is_open(provider: Provider) -> bool:
 
 async def completed(provider: Provider, call: Call, on_text: Callable[[str], None] | None) -> Completion:
     """The provider's reply. Raises only `ProviderError`, `TimeoutError` and the caller's own cancellation."""
-    reply: object = await _guarded(lambda: provider.complete(call, on_text))
+    reply: object = await guarded(lambda: provider.complete(call, on_text))
     if not isinstance(reply, Completion):
         kind = type(reply).__name__
         raise ProviderError("malformed", f"complete() returned {kind}, not a pnyx.Completion", billed=True)
     return reply
 
 
-async def _guarded(method: Callable[[], Awaitable[T]]) -> T:
+async def guarded(method: Callable[[], Awaitable[T]]) -> T:
     """What a method of a provider returns. A third party's bug fails one call, never the run."""
     try:
         return await method()
@@ -146,7 +147,7 @@ async def opened(provider: Provider) -> None:
     """Until what the provider needs is loaded, which is no part of any call's time. Raises as `completed`."""
     ready = getattr(provider, "opened", None)
     if ready is not None:
-        await _guarded(ready)
+        await guarded(ready)
 
 
 async def can_search(provider: Provider, model: str) -> bool:
@@ -155,6 +156,6 @@ async def can_search(provider: Provider, model: str) -> bool:
     if ask is None:
         return False
     try:
-        return bool(await _guarded(lambda: ask(model)))
+        return bool(await guarded(lambda: ask(model)))
     except (ProviderError, TimeoutError):
         return False

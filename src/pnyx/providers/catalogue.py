@@ -15,6 +15,7 @@ from ..core.models import Price, Seat
 from ..errors import ConfigError, UsageError
 from .embedded.weights import find, installed
 from .embedded.weights_table import KNOWN
+from .installed import KINDS, has_key, key_variables
 
 __all__ = ["STRONG", "Catalogue", "DefaultPanel", "ModelInfo", "default_panel", "parse_seats", "seats"]
 
@@ -113,15 +114,15 @@ class Catalogue:
                 parameters=weights.parameters,
                 short_prompts=weights.short_prompts,
             )
-        if provider.kind == "ollama":
-            # Wherever it runs, Ollama has no price for a token.
+        kind = KINDS.find(provider.kind)
+        if kind and kind.free:
             return replace(info, price=self._price(0, 0, source="local"), source="local")
-        if not provider.official:
+        if kind is None or kind.prices is None or not kind.is_own(provider.base_url):
             return info
-        # The snapshot takes 0.3 s to load, which a panel of embedded or own models never pays.
+        # The snapshot takes 0.3 s to load, which a panel of embedded or own models never needs.
         from .prices import look_up
 
-        listing = look_up(provider.kind, model, self._today, given.context)
+        listing = look_up(kind.prices, model, self._today, given.context)
         if listing is None:
             return info
         # Searches are charged by the piece, which no price of tokens covers.
@@ -203,12 +204,12 @@ def default_panel(settings: Settings, env: Mapping[str, str] = os.environ) -> De
     when nobody can be asked.
     """
     hosts = {name: host for name, host in settings.providers.items() if host.kind != "embedded"}
-    usable = {name for name, host in hosts.items() if _usable(host, env)}
+    usable = {name for name, host in hosts.items() if has_key(host, env)}
     named = [ref for ref in settings.models if ref.partition(":")[0] in usable]
     makers: dict[str, str] = {}
     for kind, models in STRONG.items():
         provider = settings.provider(kind)
-        if provider.kind == kind and provider.official and _usable(provider, env):
+        if provider.kind == kind and _is_own(provider) and has_key(provider, env):
             for model in models:
                 maker = model.partition("/")[0] if "/" in model else kind
                 makers.setdefault(maker, f"{kind}:{model}")
@@ -225,9 +226,10 @@ def default_panel(settings: Settings, env: Mapping[str, str] = os.environ) -> De
     return DefaultPanel(_three(tuple(f"embedded:{name}" for name in chosen)), "quick")
 
 
-def _usable(provider: ProviderSettings, env: Mapping[str, str]) -> bool:
-    """Whether the provider's key is set, or none is wanted."""
-    return not provider.key_variables or any(env.get(variable) for variable in provider.key_variables)
+def _is_own(provider: ProviderSettings) -> bool:
+    """Whether the provider is its kind's own address, where the names of its models are known."""
+    kind = KINDS.find(provider.kind)
+    return kind is not None and kind.is_own(provider.base_url)
 
 
 def _nobody(hosts: Mapping[str, ProviderSettings], usable: Collection[str]) -> str:
@@ -235,8 +237,10 @@ def _nobody(hosts: Mapping[str, ProviderSettings], usable: Collection[str]) -> s
     if usable:
         names = ", ".join(name for name in hosts if name in usable)
         return f"no model of {names} is named that could be asked; name seats in [panel]"
-    keys = ", ".join(f"${' or $'.join(host.key_variables)} ({name})" for name, host in hosts.items())
-    return f"no configured provider's key is set; set {keys}, or name other seats in [panel]"
+    keys = [f"${' or $'.join(key_variables(h))} ({name})" for name, h in hosts.items() if key_variables(h)]
+    if not keys:
+        return f"the kinds of {', '.join(hosts)} cannot be used; run pnyx doctor, or name seats in [panel]"
+    return f"no configured provider's key is set; set {', '.join(keys)}, or name other seats in [panel]"
 
 
 def _three(refs: tuple[str, ...]) -> tuple[str, ...]:

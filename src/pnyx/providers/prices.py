@@ -44,7 +44,8 @@ def look_up(kind: str, model: str, today: date, context: int | None = None) -> L
     the dearest tier it reaches. Otherwise the base tier holds, and the window ends where that does.
     The price is None where tokens are not all that every request is charged for.
     """
-    found = next(provider for provider in providers if provider.id == kind).find_model(model)
+    host = next((provider for provider in providers if provider.id == kind), None)
+    found = host.find_model(model) if host else None
     if found is None:
         return None
     prices = _in_force(found, today)

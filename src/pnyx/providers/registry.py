@@ -10,15 +10,16 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 
-from ..config.credentials import database_secrets, key_in, proxy_secrets
-from ..config.paths import models_dir
-from ..config.schema import KINDS, ProviderSettings, Settings
+from ..config.credentials import database_secrets, proxy_secrets
+from ..config.schema import OWN, Settings
 from ..errors import ConfigError
-from .adapter import Brought, adapt
+from .adapter import AnyProvider, adapt
 from .base import Call, Completion, Provider, can_search
+from .installed import KINDS, configure, key_variables
+from .kind import ProviderConfig, ProviderKind
 from .redaction import Redactor
 
-__all__ = ["Providers", "key_of"]
+__all__ = ["Providers"]
 
 SHORTEST_SECRET = 6
 """Characters; masking anything shorter would garble what it is meant to keep readable."""
@@ -37,11 +38,11 @@ class Providers:
         self,
         settings: Settings,
         env: Mapping[str, str] = os.environ,
-        extra: Mapping[str, Brought] | None = None,
+        extra: Mapping[str, AnyProvider] | None = None,
     ) -> None:
         self._settings = settings
         self._env = env
-        self._extra = {name: adapt(own) for name, own in (extra or {}).items()}
+        self._extra = {name: adapt(provider) for name, provider in (extra or {}).items()}
         self._opened: dict[str, _Opened] = {}
         keys = _keys(settings, env)
         self.redact = Redactor(_secrets(keys, settings, env))
@@ -70,12 +71,19 @@ class Providers:
 
     def _opener(self, name: str) -> Callable[[], Provider]:
         provider = self._settings.provider(name)
-        if provider.kind == "own":
-            raise ConfigError(f"provider {name} is brought along by a program, and this one has not done so")
-        if provider.kind == "embedded":
-            return lambda: _open_embedded(provider, self._env)
-        key = key_of(name, provider, self._env)
-        return lambda: _open_hosted(provider, key)
+        if provider.kind == OWN:
+            raise ConfigError(f"provider {name} is supplied by a program, and this one does not supply it")
+        kind = KINDS.get(provider.kind)
+        config = configure(name, provider, self._env)
+        return lambda: _open(kind, config)
+
+
+def _open(kind: ProviderKind, config: ProviderConfig) -> Provider:
+    try:
+        return adapt(kind.open(config), owned=True)
+    except SystemExit as exc:
+        # Would end the event loop.
+        raise ConfigError(f"provider {config.name} cannot be opened: {exc}") from exc
 
 
 class _Opened:
@@ -115,40 +123,12 @@ class _Opened:
             return await asyncio.to_thread(self._open)
 
 
-def _open_hosted(provider: ProviderSettings, key: str | None) -> Provider:
-    # The HTTP stack and the SDKs take a second to load, which an embedded panel never pays.
-    from .hosted.provider import open_hosted
-
-    return open_hosted(provider.kind, base_url=provider.base_url, api_key=key)
-
-
-def _open_embedded(provider: ProviderSettings, env: Mapping[str, str]) -> Provider:
-    # The runtime is a native library, which a hosted panel never loads.
-    from .embedded.provider import open_embedded
-
-    return open_embedded(
-        models_dir(env), slots=provider.slots, context=provider.context, threads=provider.threads
-    )
-
-
-def key_of(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> str | None:
-    """The provider's key, None where none is wanted. Raises `ConfigError`, naming the variable."""
-    if not provider.key_variables:
-        return None
-    for variable in provider.key_variables:
-        if key := key_in(variable, f"provider {name}", env):
-            return key
-    raise ConfigError(
-        f"provider {name} needs its key in {' or '.join(f'${v}' for v in provider.key_variables)}"
-    )
-
-
 def _keys(settings: Settings, env: Mapping[str, str]) -> set[str]:
     """The keys of hosts and of search services that the environment holds."""
-    variables = {variable for kind in KINDS.values() for variable in kind.keys}
+    variables = {variable for kind in KINDS.loaded() for variable in kind.key_variables}
     variables.update(settings.tools.web_search.key_variables)
     for provider in settings.providers.values():
-        variables.update(provider.key_variables)
+        variables.update(key_variables(provider))
     return {env.get(variable, "").strip() for variable in variables}
 
 

@@ -14,13 +14,13 @@ from ..errors import UsageError
 from .accuracy import Answered
 from .calibration import Outcome
 
-__all__ = ["RESULTS", "Judged", "judge", "measure", "outcomes", "questions"]
+__all__ = ["RESULTS", "JudgedRun", "judge", "measure", "outcomes", "questions"]
 
 RESULTS = ("success", "partial", "failure")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedRun:
     """A decision that somebody judged.
 
     protocol: what its confidence is a `measure` of. result: one of `RESULTS`. raw: the confidence it had
@@ -35,7 +35,7 @@ class Judged:
     gold: str | None = None
 
 
-def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> Judged:
+def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> JudgedRun:
     """What the result object of a run comes to once it is judged.
 
     truth: the right answer, as short as the decision's; without it a success says that the decision's
@@ -69,7 +69,7 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
     raw = detail.get("raw_confidence", result["confidence"])
     answers = [(models[seat], _named(answer, gold)) for seat, answer in native.items() if seat in models]
     kind = measure(result["protocol"], detail.get("raw_rule", result.get("confidence_rule")))
-    return Judged(kind, verdict, raw, tuple(answers), gold and normalise(gold))
+    return JudgedRun(kind, verdict, raw, tuple(answers), gold and normalise(gold))
 
 
 def _contradict(one: str, two: str) -> bool:
@@ -86,13 +86,13 @@ def measure(protocol: str, rule: str | None) -> str:
     return f"{protocol}, {STRONGEST_FIRST}" if (rule or "").endswith(STRONGEST_FIRST) else protocol
 
 
-def outcomes(history: Iterable[Judged]) -> list[Outcome]:
+def outcomes(history: Iterable[JudgedRun]) -> list[Outcome]:
     """Decisions with a confidence that turned out right or wrong; what is partly right is neither."""
     sure = [(one, one.raw) for one in history if one.raw is not None and one.result != "partial"]
     return [Outcome(one.protocol, raw, one.result == "success") for one, raw in sure]
 
 
-def questions(history: Iterable[Judged]) -> list[Answered]:
+def questions(history: Iterable[JudgedRun]) -> list[Answered]:
     """The answers of the models where the truth is known, one question a run.
 
     Of several seats of a model the first that answered counts: repeats of an answer are no further questions,
@@ -103,7 +103,7 @@ def questions(history: Iterable[Judged]) -> list[Answered]:
     return [Answered(_first(one), one.gold) for one in fair]
 
 
-def _first(one: Judged) -> dict[str, str | None]:
+def _first(one: JudgedRun) -> dict[str, str | None]:
     answers: dict[str, str | None] = {}
     for model, answer in one.answers:
         if answers.get(model) is None:

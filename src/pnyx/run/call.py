@@ -18,7 +18,7 @@ from ..core.compaction import fit, texts, tokens
 from ..core.events import CallFailed, CallFinished, CallStarted, SeatDropped, Token
 from ..core.parsing.json_objects import read_object
 from ..core.steps import Ask
-from ..core.sycophancy.detect import refusal, silent
+from ..core.sycophancy.detect import is_blank, is_refusal
 from ..core.tool_calls import ToolSpec
 from ..errors import OutOfBudget, ProviderError
 from ..providers.base import Call, Completion, Message, Provider, can_search, completed, is_open, opened
@@ -368,9 +368,9 @@ class ModelCall:
 
 def _absence(done: Completion) -> str | None:
     """Why a reply counts as silence, or None."""
-    if silent(done.text):
+    if is_blank(done.text):
         return "empty"
-    return "refusal" if done.finish_reason == "filter" or refusal(done.text) else None
+    return "refusal" if done.finish_reason == "filter" or is_refusal(done.text) else None
 
 
 def _messages(ask: Ask) -> tuple[Message, ...]:

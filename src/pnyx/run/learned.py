@@ -16,7 +16,7 @@ from .spec import Spec
 
 if TYPE_CHECKING:
     from ..reliability.calibration import Calibration
-    from ..reliability.feedback import Judged
+    from ..reliability.feedback import JudgedRun
     from ..reliability.weights import Weights
 
 __all__ = ["LearnedHistory", "calibrated"]
@@ -33,7 +33,7 @@ class _History:
 
     read_at: float
     version: tuple[int, str]
-    judged: list[Judged]
+    judged: list[JudgedRun]
 
 
 class LearnedHistory:
@@ -86,7 +86,7 @@ class LearnedHistory:
         return found
 
 
-def _learn(history: list[Judged], models: tuple[str, ...]) -> tuple[Weights, Calibration]:
+def _learn(history: list[JudgedRun], models: tuple[str, ...]) -> tuple[Weights, Calibration]:
     # Without a history, which is how everyone begins, none of this is loaded.
     from ..reliability.calibration import calibrate
     from ..reliability.feedback import outcomes, questions

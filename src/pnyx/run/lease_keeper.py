@@ -115,7 +115,7 @@ class LeaseKeeper:
         if (started := time.monotonic()) - self._renewed_at > BEAT_S:
             await self._database.write(lambda c: store.beat(c, self._name, time.time()))
             self._renewed_at = started
-        stopped = await self._database.read(lambda c: store.stopped(c, self._name))
+        stopped = await self._database.read(lambda c: store.stop_requests(c, self._name))
         for run_id, how in stopped.items():
             if run_id in self._handles:
                 self._handles[run_id].context.stop_requests.request(how)

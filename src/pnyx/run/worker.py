@@ -123,7 +123,7 @@ class Worker:
         """Begin with the next job; False where there is none that is due, or the database is away."""
         async with self._fetching:
             try:
-                job = await self.queue.fetch(left=self._looks_at_left())
+                job = await self.queue.fetch(declined=self._looks_at_left())
             except StoreError:
                 return False  # the parts that run beside this one tell
             if job is not None:
@@ -169,11 +169,11 @@ class Worker:
                 await self.queue.finish(job)
                 await self.queue.defer(job.run_id)
             case End.LATER:
-                await self.queue.again(job, SWEEP_S)
+                await self.queue.put_back(job, SWEEP_S)
             case End.LEFT:
-                await self.queue.again(job, left=True)
+                await self.queue.put_back(job, declined=True)
             case End.LEFT_AGAIN:
-                await self.queue.again(job, LEFT_S, left=True)
+                await self.queue.put_back(job, LEFT_S, declined=True)
 
     async def _run(self, run_id: str) -> End:
         """Go on with the run that a job names, if it waits. Raises `Fenced`, `StoreError`."""
@@ -231,12 +231,12 @@ class Worker:
     async def _sweep(self) -> None:
         """Have a job for every run that waits, and none that nobody works on."""
         async with self._fetching:
-            await self.queue.strays(self._jobs.keys())
+            await self.queue.put_back_strays(self._jobs.keys())
         rows = await self.runner.database.read(partial(store.unattended, limit=AT_ONCE))
         found = [row for row in rows if waiting(row, time.time())]
         if not found:
             return
-        named = await self.queue.named()
+        named = await self.queue.queued_runs()
         for row in found:
             waits, taken = named.get(row.id), taken_by_worker(row)
             # Whoever put it there may be about to tell the queue, and whoever has its job about to take it

@@ -1,4 +1,4 @@
-"""Where runs are kept: one database, SQLite by default or PostgreSQL, opened and migrated by itself."""
+"""The database of runs: SQLite by default, or PostgreSQL. It is created and migrated when it is opened."""
 
 from .engine import Database
 

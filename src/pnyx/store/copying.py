@@ -1,4 +1,4 @@
-"""All that is stored as one file, and back again; the file is an SQLite database of its own.
+"""Backup and restore. A backup is one file: an SQLite database with the same tables.
 
 So a backup of PostgreSQL can be restored into SQLite, and the other way round.
 """
@@ -22,17 +22,17 @@ from .schema import metadata, runs, writers
 
 __all__ = ["backup", "restore"]
 
-KEPT = tuple(table for table in metadata.sorted_tables if table is not writers)
-"""All but the marks of processes, which mean nothing in another database."""
-AT_ONCE = 500
+TABLES = tuple(table for table in metadata.sorted_tables if table is not writers)
+"""The tables of a backup: all except the marks of processes, which mean nothing in another database."""
+BATCH_ROWS = 500
 """Rows in memory at a time."""
 
 
 async def backup(database: Database, file: Path) -> Mapping[str, int]:
-    """Write what is stored now to the new file `file`; the rows of each table. Others may write meanwhile.
+    """Write a snapshot of the database to the new file `file`. Return the number of rows of each table.
 
-    Raises `UsageError` where there is such a file already, or none can be; `StoreError`. Then there is no new
-    file.
+    Other processes may write meanwhile. Raises `UsageError` if the file exists or its path cannot be
+    written, and `StoreError` if the database or the disk fails; no file is left then.
     """
     _check_new(file)
     try:
@@ -43,46 +43,52 @@ async def backup(database: Database, file: Path) -> Mapping[str, int]:
                 rows = await database.read(lambda connection: _write_out(connection, copy.engine))
             part.replace(file)
     except OSError as exc:
-        raise _refused(exc, f"{file} cannot be written") from exc
+        raise _file_error(exc, f"{file} cannot be written") from exc
     return rows
 
 
 def _check_new(file: Path) -> None:
     if os.path.lexists(file):
-        raise UsageError(f"{file} is there already; a backup is a new file")
+        raise UsageError(f"{file} already exists; name a new file for the backup")
 
 
-def _refused(exc: OSError, what: str) -> PnyxError:
-    """Whose fault it is: another path does, or the disk fails."""
-    wrong = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
-    named = isinstance(exc, (*wrong, shutil.SpecialFileError))
-    return (UsageError if named else StoreError)(f"{what}: {exc.strerror or exc}")
+def _file_error(exc: OSError, message: str) -> PnyxError:
+    """Return a `UsageError` if another path would work, or a `StoreError` if the disk fails."""
+    path_errors = (
+        FileNotFoundError,
+        NotADirectoryError,
+        IsADirectoryError,
+        PermissionError,
+        shutil.SpecialFileError,
+    )
+    error = UsageError if isinstance(exc, path_errors) else StoreError
+    return error(f"{message}: {exc.strerror or exc}")
 
 
 async def restore(database: Database, file: Path) -> Mapping[str, int]:
-    """Put what is in the backup `file` into `database`, in one piece; the rows of each table.
+    """Load the backup `file` into the empty `database`, in one transaction. Return the rows of each table.
 
-    A run that was under way is paused there, for nobody is running it. Raises `UsageError` where `database`
-    is not empty or `file` cannot be read, `StoreError` where that is no backup of this pnyx or an older one;
-    nothing is changed then.
+    Runs that were running are paused there, since no process runs them. Raises `UsageError` if `database`
+    is not empty or `file` cannot be read, and `StoreError` if `file` is not a backup, or one of a newer
+    pnyx; nothing is changed then.
     """
     with tempfile.TemporaryDirectory(prefix="pnyx-") as folder:
-        mine = Path(folder) / "backup.db"
+        copied = Path(folder) / "backup.db"
         try:
-            # One of an older pnyx is migrated, and whoever keeps it wants it as it was.
-            shutil.copyfile(file, mine)
+            # The backup of an older pnyx is migrated: in a copy, so that the file stays unchanged.
+            shutil.copyfile(file, copied)
         except OSError as exc:
-            raise _refused(exc, f"{file} cannot be read") from exc
+            raise _file_error(exc, f"{file} cannot be read") from exc
         try:
-            await (await Database.open(mine)).close()
+            await (await Database.open(copied)).close()
         except StoreError as exc:
-            raise StoreError(str(exc).replace(str(mine), str(file))) from exc
-        with closing(_File(mine)) as copy:
+            raise StoreError(str(exc).replace(str(copied), str(file))) from exc
+        with closing(_File(copied)) as copy:
             return await database.write(lambda connection: _read_in(copy.engine, connection, database.name))
 
 
 class _File:
-    """A backup as an engine, in a thread or outside of one; its connections are not kept."""
+    """The engine of a backup, usable in any thread; its connections are not pooled."""
 
     def __init__(self, path: Path) -> None:
         self.engine = create_engine(
@@ -90,9 +96,9 @@ class _File:
             poolclass=NullPool,
             connect_args={"check_same_thread": False},
         )
-        # One file, whatever is read or written: what is in a log beside it would be left behind.
+        # Everything in one file: a write-ahead log beside it would be left behind.
         event.listen(
-            self.engine, "connect", lambda made, _: made.execute("PRAGMA journal_mode=DELETE").close()
+            self.engine, "connect", lambda driver, _: driver.execute("PRAGMA journal_mode=DELETE").close()
         )
 
     def close(self) -> None:
@@ -101,31 +107,30 @@ class _File:
 
 def _write_out(connection: Connection, copy: Engine) -> Mapping[str, int]:
     if connection.dialect.name == "postgresql":
-        # All of it must be of one moment, as what is read of SQLite is.
+        # One snapshot of all tables, as a read of SQLite is.
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     with copy.begin() as target:
         return _copy(connection, target)
 
 
 def _read_in(copy: Engine, connection: Connection, name: str) -> Mapping[str, int]:
-    for table in KEPT:
+    for table in TABLES:
         if connection.execute(select(func.count()).select_from(table)).scalar():
-            raise UsageError(
-                f"database {name} is not empty: restore into a new one, named with PNYX_DATABASE"
-            )
+            raise UsageError(f"database {name} is not empty: restore into a new one, set with PNYX_DATABASE")
     with copy.connect() as source:
         rows = _copy(source, connection)
-    underway = runs.c.status == "running"
-    connection.execute(update(runs).where(underway).values(status="paused", worker=None))
+    running = runs.c.status == "running"
+    connection.execute(update(runs).where(running).values(status="paused", worker=None))
     return rows
 
 
 def _copy(source: Connection, target: Connection) -> Mapping[str, int]:
-    counts = dict.fromkeys((table.name for table in KEPT), 0)
-    for table in KEPT:
+    counts = dict.fromkeys((table.name for table in TABLES), 0)
+    for table in TABLES:
         ordered = select(table).order_by(*table.primary_key.columns)
-        for page in source.execution_options(stream_results=True).execute(ordered).partitions(AT_ONCE):
-            target.execute(insert(table), [dict(row._mapping) for row in page])
-            counts[table.name] += len(page)
+        rows = source.execution_options(stream_results=True).execute(ordered)
+        for batch in rows.partitions(BATCH_ROWS):
+            target.execute(insert(table), [dict(row._mapping) for row in batch])
+            counts[table.name] += len(batch)
     search.add_all(target)
     return counts

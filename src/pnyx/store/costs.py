@@ -1,4 +1,4 @@
-"""What calls cost, summed by the database from the events of their runs."""
+"""The cost of calls, summed by the database from the events of their runs."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from sqlalchemy import JSON, ColumnElement, Connection, case, cast, func, or_, s
 
 from .schema import events, runs
 
-__all__ = ["Spent", "spending"]
+__all__ = ["CallCosts", "call_costs"]
 
 KINDS = ("call_started", "call_finished", "call_failed")
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What the calls of one seat of a run came to on one day (UTC).
+class CallCosts:
+    """The calls of one seat of a run on one day (UTC), and their cost.
 
-    calls: requests sent. cost_usd: of those whose cost is known; unpriced: how many others have an outcome.
-    owner: the server's key that asked, or "local".
+    calls: requests sent. cost_usd: sum of the known costs. unpriced: number of responses and failures with
+    an unknown cost. owner: name of the server's key that started the run, or "local".
     """
 
     run_id: str
@@ -38,35 +38,35 @@ class Spent:
     unpriced: int = 0
 
 
-def spending(connection: Connection, since: str = "") -> list[Spent]:
-    """What was spent on and after the day `since` (ISO 8601, UTC), in no order; every seat's days apart, and
-    some calls by themselves.
+def call_costs(connection: Connection, since: str = "") -> list[CallCosts]:
+    """Return the costs of calls on and after the day `since` (ISO 8601, UTC), in no order.
 
-    A reply that was copied into a fork cost nothing there and is no call of its own.
+    A seat and day may have several entries: sum them. Replies that a fork copied are neither calls nor
+    costs of the fork.
     """
-    odd = _odd(connection)
-    told = _document(connection, odd)
-    day = func.substr(told["time"].as_string(), 1, 10)
-    seat, copied = told["seat"].as_string(), told["copied"].as_boolean()
-    # Of a call that failed, what was charged stands in for a bill.
-    cost = func.coalesce(told["cost_usd"].as_float(), told["charged_usd"].as_float())
+    unreadable = _is_unreadable(connection)
+    document = _document(connection, unreadable)
+    day = func.substr(document["time"].as_string(), 1, 10)
+    seat, copied = document["seat"].as_string(), document["copied"].as_boolean()
+    # A failed call has no cost, but what the ledger charged for it.
+    cost = func.coalesce(document["cost_usd"].as_float(), document["charged_usd"].as_float())
     keys: tuple[ColumnElement[Any], ...] = (events.c.run_id, seat, day, events.c.type)
-    tokens = (func.sum(told[name].as_integer()) for name in TOKENS)
+    tokens = (func.sum(document[name].as_integer()) for name in TOKENS)
     query = (
         select(*keys, func.count(), func.count(cost), func.sum(cost), *tokens)
         .where(events.c.type.in_(KINDS), day >= since, func.coalesce(copied, False).is_(False))
         .group_by(*keys)
     )
-    rows = [*map(tuple, connection.execute(query)), *_read(connection, odd, since)]
+    rows = [*map(tuple, connection.execute(query)), *_parse_unreadable(connection, unreadable, since)]
     known = _runs(connection, {row[0] for row in rows})
-    return [_spent(known[row[0]], *row) for row in rows]
+    return [_costs(known[row[0]], *row) for row in rows]
 
 
-def _odd(connection: Connection) -> ColumnElement[bool]:
-    """Whether the database may not be able to read an event, which Python still does.
+def _is_unreadable(connection: Connection) -> ColumnElement[bool]:
+    """Whether an event may be JSON that Python reads and the database does not.
 
-    Infinite numbers are no JSON. PostgreSQL refuses to read anything of a document with a NUL or half a
-    character in it; whether an escape is half of one only its neighbour tells, so all such are odd to it.
+    Infinite numbers are not JSON. PostgreSQL rejects a whole document with a NUL or a lone surrogate in it.
+    Whether an escaped surrogate is alone depends on its neighbour, so every one counts as unreadable.
     """
     sqlite = connection.dialect.name == "sqlite"
     found = func.instr if sqlite else func.strpos
@@ -74,15 +74,17 @@ def _odd(connection: Connection) -> ColumnElement[bool]:
     return or_(*(found(events.c.body, sign) > 0 for sign in signs))
 
 
-def _document(connection: Connection, odd: ColumnElement[bool]) -> ColumnElement[Any]:
-    """The event as JSON: SQLite reads it as it is, PostgreSQL when it is cast. Empty where it is odd."""
-    body = case((odd, "{}"), else_=events.c.body)
+def _document(connection: Connection, unreadable: ColumnElement[bool]) -> ColumnElement[Any]:
+    """Return the event as JSON, empty if it is unreadable. SQLite reads the text, PostgreSQL needs a cast."""
+    body = case((unreadable, "{}"), else_=events.c.body)
     return type_coerce(body, JSON) if connection.dialect.name == "sqlite" else cast(body, JSON)
 
 
-def _read(connection: Connection, odd: ColumnElement[bool], since: str) -> Iterator[tuple[Any, ...]]:
-    """The odd events, each as a row of the sums."""
-    query = select(events.c.run_id, events.c.type, events.c.body).where(events.c.type.in_(KINDS), odd)
+def _parse_unreadable(
+    connection: Connection, unreadable: ColumnElement[bool], since: str
+) -> Iterator[tuple[Any, ...]]:
+    """Yield a row of the sums for each event that the database cannot read."""
+    query = select(events.c.run_id, events.c.type, events.c.body).where(events.c.type.in_(KINDS), unreadable)
     for run_id, kind, body in connection.execution_options(stream_results=True).execute(query):
         event = json.loads(body)
         day, cost = event["time"][:10], event.get("cost_usd")
@@ -94,7 +96,7 @@ def _read(connection: Connection, odd: ColumnElement[bool], since: str) -> Itera
 
 
 def _runs(connection: Connection, ids: set[str]) -> dict[str, tuple[str, str, dict[str, str]]]:
-    """run id -> its owner, its protocol, and its models by the labels of their seats."""
+    """Return run id -> (owner, protocol, seat label -> model)."""
     query = select(runs.c.id, runs.c.owner, runs.c.protocol, runs.c.spec)
     return {
         id: (owner, protocol, {seat["label"]: seat["model"] for seat in json.loads(spec)["seats"]})
@@ -103,7 +105,7 @@ def _runs(connection: Connection, ids: set[str]) -> dict[str, tuple[str, str, di
     }
 
 
-def _spent(
+def _costs(
     run: tuple[str, str, dict[str, str]],
     run_id: str,
     seat: str,
@@ -113,10 +115,10 @@ def _spent(
     priced: int,
     cost: float | None,
     *tokens: int | None,
-) -> Spent:
+) -> CallCosts:
     owner, protocol, models = run
-    where = (run_id, owner, protocol, models.get(seat, seat), day)
+    group = (run_id, owner, protocol, models.get(seat, seat), day)
     if kind == "call_started":
-        return Spent(*where, calls=count)
-    read, cached, written = (one or 0 for one in tokens)
-    return Spent(*where, 0, read, cached, written, cost or 0.0, unpriced=count - priced)
+        return CallCosts(*group, calls=count)
+    new, cached, output = (count or 0 for count in tokens)
+    return CallCosts(*group, 0, new, cached, output, cost or 0.0, unpriced=count - priced)

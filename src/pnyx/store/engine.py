@@ -1,9 +1,9 @@
-"""One database, two back ends, and group commit.
+"""The database: one interface, two back ends, and group commit.
 
-Work is a plain function of a SQLAlchemy `Connection`. Writes queue up and everything waiting is
+Work is a plain function of a SQLAlchemy `Connection`. Writes are queued, and all that wait are
 committed together, so that calls that finish together share one fsync. On SQLite one thread owns
 the writing connection; on PostgreSQL the same functions run through `AsyncConnection.run_sync`.
-Why SQLite does not go through an async driver: design/store.md.
+Why SQLite is not used through an async driver: design/store.md.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 
-from ..config.database_url import located
+from ..config.database_url import parse_database_url
 from ..errors import ConfigError, PnyxError, StoreError
-from .postgresql import PostgreSQL, Work, refuses
+from .postgresql import PostgreSQL, Work, is_refusal
 from .prepared import driver_of
 from .schema import REVISION
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 _Item = tuple[Work, Callable[[Any], None] | None, asyncio.Future[Any]]
 GATHER_TURNS = 4
 BUSY_S = 30.0
-"""How long a write waits for another process's transaction, in seconds."""
+"""Seconds that a write waits for another process's transaction."""
 
 
 class _Backend(Protocol):
@@ -46,7 +46,7 @@ class _Backend(Protocol):
 
 
 class Database:
-    """An open database. `write` and `read` run a function of a `Connection` and give its result."""
+    """An open database. `write` and `read` run a function of a `Connection` and return its result."""
 
     def __init__(self, name: str, backend: _Backend) -> None:
         self.name = name
@@ -56,31 +56,31 @@ class Database:
 
     @classmethod
     async def open(cls, url: str | Path) -> Database:
-        """Open and, where needed, create or migrate the database at a URL or an SQLite path.
+        """Open the database at a URL or an SQLite path; create or migrate it if necessary.
 
-        Raises `StoreError`, naming the database, when it is corrupt, newer than this pnyx, not a
-        pnyx database, or cannot be reached. Nothing is overwritten. `ConfigError`: no URL of a database.
+        Raises `StoreError`, with the name of the database, if it is damaged, newer than this pnyx, not a
+        pnyx database, or cannot be reached. Nothing is overwritten. Raises `ConfigError` for a bad URL.
         """
         try:
-            where = located(str(url))
+            where = parse_database_url(str(url))
         except ValueError as exc:
             raise ConfigError(f"the URL of the database {exc}") from exc
         backend: _Backend
         if isinstance(where, Path):
             name = str(where)
-            with _Explained(name):
+            with _StoreErrors(name):
                 _prepare_file(where)
             backend = _SQLite(where)
         else:
             name = where.name
-            with _Explained(name, Exception):
+            with _StoreErrors(name, Exception):
                 backend = PostgreSQL(where)
         database = cls(name, backend)
         try:
-            with _Explained(name, Exception):
+            with _StoreErrors(name, Exception):
                 revision = await backend.read(_revision)
             if revision != REVISION:
-                with _Explained(name):
+                with _StoreErrors(name):
                     await backend.write([lambda connection: _migrate(connection, name)], repeatable=True)
         except BaseException:
             await database.close()
@@ -88,18 +88,18 @@ class Database:
         return database
 
     async def write(self, work: Callable[[Connection], T], done: Callable[[T], None] | None = None) -> T:
-        """Run `work` in a transaction shared with all writes that wait now; returns after the commit.
+        """Run `work` in a transaction shared with all waiting writes. Return its result after the commit.
 
         `done` is called with the result right after the commit, in the order of the writes, before
-        any waiter wakes. Work that raises, or that the database refuses, is rolled back alone. Once
-        queued, work is carried out even if the waiter is cancelled.
+        any waiting task resumes. Work that raises, or that the database refuses, is rolled back alone.
+        Queued work is carried out even if the waiting task is cancelled.
         """
         return await self.submit(work, done)
 
     def submit(
         self, work: Callable[[Connection], T], done: Callable[[T], None] | None = None
     ) -> asyncio.Future[T]:
-        """Queue a write, behind all that are queued, and return what will hold its result."""
+        """Append a write to the queue and return the future of its result."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.append((work, done, future))
         if self._writer is None:
@@ -107,7 +107,7 @@ class Database:
         return future
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        with _Explained(self.name):
+        with _StoreErrors(self.name):
             result: T = await self._backend.read(work)
             return result
 
@@ -118,8 +118,8 @@ class Database:
 
     async def _drain(self) -> None:
         try:
-            # What follows from a write that was just queued is queued within a few turns of the loop
-            # (the next request of a protocol that got a reply), and then shares its commit.
+            # What follows from a queued write (the next request of a protocol that got a reply) is queued
+            # within a few turns of the loop, and then shares its commit.
             for _ in range(GATHER_TURNS):
                 await asyncio.sleep(0)
             while self._waiting:
@@ -128,16 +128,16 @@ class Database:
                 try:
                     await self._commit(group)
                 except Exception as exc:
-                    if len(group) == 1 or _is_out(exc):
+                    if len(group) == 1 or _is_outage(exc):
                         _fail(group, exc)
                     else:
                         await self._one_by_one(group)
         finally:
-            # A loop that is being closed cancels this task, and runs still have last words to write.
+            # A loop that is being closed cancels this task while runs still write their last events.
             self._writer = asyncio.create_task(self._drain()) if self._waiting else None
 
     async def _one_by_one(self, group: Sequence[_Item]) -> None:
-        """One of them was refused: each again by itself, so that only that one fails."""
+        """Commit each write of a refused group by itself, so that only the refused one fails."""
         for n, item in enumerate(group):
             try:
                 await self._commit([item])
@@ -145,17 +145,17 @@ class Database:
                 self._waiting.extendleft(reversed(group[n + 1 :]))
                 raise
             except Exception as exc:
-                if _is_out(exc):
+                if _is_outage(exc):
                     _fail(group[n:], exc)
                     return
                 _fail([item], exc)
 
     async def _commit(self, group: Sequence[_Item]) -> None:
         try:
-            with _Explained(self.name):
+            with _StoreErrors(self.name):
                 results = await self._backend.write([work for work, _, _ in group])
         except asyncio.CancelledError:
-            _fail(group, StoreError(f"database {self.name}: a write was cut off"))
+            _fail(group, StoreError(f"database {self.name}: a write was interrupted"))
             raise
         for (_, done, future), result in zip(group, results, strict=True):
             if done is not None:
@@ -165,11 +165,11 @@ class Database:
 
 
 class _WorkError(StoreError):
-    """The database is well: it does not take this work, for its data or its statements."""
+    """The database works, but refuses this work because of its data or statements."""
 
 
-def _is_out(exc: Exception) -> bool:
-    """Whether it is the database that fails, so that nothing else can be written either."""
+def _is_outage(exc: Exception) -> bool:
+    """Whether the database itself fails, so that nothing else can be written either."""
     return isinstance(exc, StoreError) and not isinstance(exc, _WorkError)
 
 
@@ -177,7 +177,8 @@ def _fail(group: Sequence[_Item], exc: Exception) -> None:
     for _, _, future in group:
         if not future.done():
             future.set_exception(exc)
-            future.exception()  # seen: who waits for it may be cancelled before it is told
+            # Marked as retrieved: the waiting task may be cancelled before it sees it.
+            future.exception()
 
 
 class _SQLite:
@@ -196,7 +197,7 @@ class _SQLite:
         try:
             return await asyncio.shield(written)
         except asyncio.CancelledError:
-            # The thread commits all the same, and those who wait for it are owed the result.
+            # The thread commits anyway, and other tasks may wait for the result.
             await asyncio.wait([written])
             return written.result()
 
@@ -212,7 +213,7 @@ class _SQLite:
 
     def _read(self, work: Work) -> Any:
         with self._engine.connect() as connection, connection.begin():
-            # Of one moment, and in nobody's way: writers go on meanwhile.
+            # One snapshot, which blocks no writer.
             driver_of(connection).execute("BEGIN")
             return work(connection)
 
@@ -227,11 +228,11 @@ class _SQLite:
         self._readers.shutdown()
 
 
-class _Explained:
-    """Turns what the driver raises into a `StoreError` that names the database and says what to do.
+class _StoreErrors:
+    """Turns exceptions of the driver into a `StoreError` with the name of the database and a hint.
 
-    more: what else is taken for the database's doing; where it is opened, libraries take what stands in its
-    URL (a host, a certificate, a number) and fail in any way they have.
+    more: further exceptions to turn. While a database is opened, libraries read the parts of its URL (host,
+    certificate, numbers) and may raise anything.
     """
 
     def __init__(self, name: str, *more: type[Exception]) -> None:
@@ -244,54 +245,54 @@ class _Explained:
     def __exit__(self, _: object, exc: BaseException | None, __: object) -> None:
         if exc is None or isinstance(exc, PnyxError) or not isinstance(exc, self._raised):
             return
-        told = exc.orig if isinstance(exc, DBAPIError) else exc
-        # A server that never answers raises a TimeoutError without a word.
-        reason = str(told).partition("\n")[0] or type(told).__name__
-        hint = next((hint for sign, hint in _HINTS if sign in reason.lower()), "")
-        error = _WorkError if isinstance(exc, _ITS_DATA) or refuses(exc) else StoreError
+        cause = exc.orig if isinstance(exc, DBAPIError) else exc
+        # A server that never answers raises a TimeoutError without a message.
+        reason = str(cause).partition("\n")[0] or type(cause).__name__
+        hint = next((hint for pattern, hint in _HINTS if pattern in reason.lower()), "")
+        error = _WorkError if isinstance(exc, _DATA_ERRORS) or is_refusal(exc) else StoreError
         raise error(f"database {self.name}: {reason}{hint}") from exc
 
 
 _DATABASE = (SQLAlchemyError, sqlite3.Error, OSError)
-_ITS_DATA = (DataError, IntegrityError, sqlite3.DataError, sqlite3.IntegrityError)
+_DATA_ERRORS = (DataError, IntegrityError, sqlite3.DataError, sqlite3.IntegrityError)
 _HINTS = (
-    ("locked", "; another process holds it: wait for that one, or stop it"),
-    ("disk is full", "; make room, then resume the run"),
-    ("disk i/o", "; the disk failed: check it and its room, then resume the run"),
-    ("no space left", "; make room, then resume the run"),
-    ("readonly", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
-    ("read-only", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
+    ("locked", "; another process is using it: wait for it, or stop it"),
+    ("disk is full", "; free some space, then resume the run"),
+    ("disk i/o", "; the disk failed: check it and its free space, then resume the run"),
+    ("no space left", "; free some space, then resume the run"),
+    ("readonly", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
+    ("read-only", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
     (
         "permission denied for schema",
-        "; let its user make tables (GRANT CREATE ON SCHEMA), or name another database",
+        "; allow its user to create tables (GRANT CREATE ON SCHEMA), or set another database",
     ),
     (
         "permission denied for",
-        "; let its user read and write all of pnyx's tables (GRANT), or name another database",
+        "; allow its user to read and write all of pnyx's tables (GRANT), or set another database",
     ),
-    ("must be owner", "; a new pnyx changes its tables: start it once as the user who made them"),
-    ("permission denied", "; make the file and its folder writable, or name another with PNYX_DATABASE"),
-    ("disk image is malformed", "; it is damaged and was left as it is: restore a backup, or move it away"),
-    ("not a database", "; it was left as it is: name another with PNYX_DATABASE, or move it away"),
+    ("must be owner", "; this pnyx must change the tables: start it once as the user who created them"),
+    ("permission denied", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
+    ("disk image is malformed", "; it is damaged and was not changed: restore a backup, or move it away"),
+    ("not a database", "; it was not changed: set another one with PNYX_DATABASE, or move it away"),
     ("unable to open", "; check that the folder exists and is writable"),
     ("no such file", "; check the files that its URL names"),
-    ("connect", "; check that the server runs and the address is right"),
-    ("timeouterror", "; check that the server runs, the address is right, and it lets this machine in"),
+    ("connect", "; check that the server runs and that the address is right"),
+    ("timeouterror", "; check that the server runs, that the address is right, and that it allows this host"),
 )
 
 
 def _prepare_file(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not path.exists():
-        # The questions people ask are theirs: the file is made readable by its owner alone.
+        # Questions are private: only the owner can read the file.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def _configure(connection: Any, _: object) -> None:
-    # The driver's own transactions start too late for BEGIN IMMEDIATE; reading and writing start theirs.
+    # The driver's own transactions start too late for BEGIN IMMEDIATE; `_read` and `_write` start them.
     connection.isolation_level = None
     cursor = connection.cursor()
-    # While another process makes the same change, SQLite says "locked" at once, whatever the timeout.
+    # While another process makes the same change, SQLite raises "locked" at once, whatever the timeout.
     for tries in range(100):
         try:
             cursor.execute("PRAGMA journal_mode=WAL")
@@ -326,8 +327,8 @@ def _migrate(connection: Connection, name: str) -> None:
     if revision == REVISION:
         return  # another process was faster
     if tables and revision is None:
-        raise StoreError(f"database {name} holds other tables: pnyx wants one of its own")
-    # alembic costs 0.2 s to import, which only a new or an old database pays.
+        raise StoreError(f"database {name} holds other tables: pnyx needs a database of its own")
+    # alembic takes 0.2 s to import, and only a new or an old database needs it.
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
@@ -340,7 +341,8 @@ def _migrate(connection: Connection, name: str) -> None:
             ScriptDirectory.from_config(config).get_revision(revision)
         except CommandError as exc:
             raise StoreError(
-                f"database {name} was made by a newer pnyx (schema {revision}): upgrade pnyx, or name another"
+                f"database {name} was written by a newer pnyx (schema {revision}): upgrade pnyx, "
+                "or set another database"
             ) from exc
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

@@ -1,6 +1,6 @@
-"""The ledger: what each scope may spend, holds and has spent, as functions of a connection.
+"""The ledger: the cap, the spending and the reservations of each scope, as functions of a connection.
 
-A write that is refused raises; the engine rolls it back alone.
+A refused write raises; the engine rolls back that write alone.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ __all__ = ["Account", "Exhausted", "open_account", "read_account", "reserve", "s
 
 
 NO_CAP = 2**62
-"""nUSD, more than anything costs."""
+"""nUSD, more than any amount."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What one scope of the ledger (run:ID, day:DATE, batch:ID) may spend and has spent, in nUSD."""
+    """The cap, spending and reservations of one scope (run:ID, day:DATE, batch:ID, key:NAME), in nUSD."""
 
     scope: str
     cap_nusd: int | None
@@ -45,7 +45,7 @@ class Account:
     reserved_nusd: int
 
     def within(self, cap_nusd: int | None) -> Account:
-        """The account, with this cap where it is the lower one."""
+        """Return the account with the lower of its own cap and this one."""
         caps = [cap for cap in (self.cap_nusd, cap_nusd) if cap is not None]
         return replace(self, cap_nusd=min(caps, default=None))
 
@@ -53,63 +53,63 @@ class Account:
         return self.cap_nusd is None or self.spent_nusd + self.reserved_nusd + amount <= self.cap_nusd
 
 
-_MORE = {"run": "`pnyx resume ID --budget USD` goes on with more"} | {
+_REMEDY = {"run": "`pnyx resume ID --budget USD` goes on with more"} | {
     kind: f"raise budget.{kind}_usd, then `pnyx resume ID` goes on" for kind in ("day", "batch", "key")
 }
-"""What to do about an account that is full, by its kind. ID is filled in where the run is known."""
+"""How to continue when an account is full, by its kind. Callers that know the run replace ID."""
 
 
 class Exhausted(OutOfBudget):
-    """`account` has no room for `amount` nUSD."""
+    """Raised if `account` has no room for `amount` nUSD."""
 
     def __init__(self, account: Account, amount: int) -> None:
         used, cap = account.spent_nusd + account.reserved_nusd, account.cap_nusd or 0
-        more = _MORE[account.scope.partition(":")[0]]
+        remedy = _REMEDY[account.scope.partition(":")[0]]
         super().__init__(
             f"the next call may cost ${amount / NUSD:.4f}; of the ${cap / NUSD:.4f} of {account.scope}, "
-            f"${used / NUSD:.4f} is spent or reserved; {more}"
+            f"${used / NUSD:.4f} is spent or reserved; {remedy}"
         )
         self.account = account
 
 
 def open_account(connection: Connection, scope: str, cap_nusd: int | None) -> None:
-    """Make the account, or give the one that is there its current cap."""
+    """Create the account, or set the cap of the existing one."""
     connection.execute(_OPEN, {"scope": scope, "cap": cap_nusd})
 
 
 def read_account(connection: Connection, scope: str) -> Account:
-    """The account; an empty one where nothing was spent yet."""
+    """Return the account, or an empty one if it does not exist."""
     row = connection.execute(select(ledger).where(ledger.c.scope == scope)).first()
     return Account(*row) if row else Account(scope, None, 0, 0)
 
 
 def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int) -> None:
-    """Hold `amount` nUSD in every scope, or in none. caps: scope -> nUSD, which hold whoever set the
-    account's own since: another process may have none.
+    """Reserve `amount` nUSD in every scope, or in none.
 
+    caps: scope -> cap in nUSD. They apply besides the stored cap, which another process may have removed.
     Raises `Exhausted` with the account that is full.
     """
-    own = {f"own_{n}": NO_CAP if cap is None else cap for n, cap in enumerate(caps.values())}
-    holding = _named(caps) | own | {"amount": amount}
-    _line_up(connection, len(caps), holding)
-    held = {scope for (scope,) in _reserving(len(caps))(connection, holding)}
+    own_caps = {f"own_{n}": NO_CAP if cap is None else cap for n, cap in enumerate(caps.values())}
+    values = _scope_values(caps) | own_caps | {"amount": amount}
+    _lock_accounts(connection, len(caps), values)
+    reserved = {scope for (scope,) in _reserve_statement(len(caps))(connection, values)}
     missing = {
-        scope: read_account(connection, scope).within(caps[scope]) for scope in sorted(caps.keys() - held)
+        scope: read_account(connection, scope).within(caps[scope]) for scope in sorted(caps.keys() - reserved)
     }
     for account in missing.values():
         if not account.fits(amount):
             raise Exhausted(account, amount)
-    # What has room and was not held does not exist yet, such as the account of a new day.
+    # An account with room in which nothing was reserved does not exist yet, such as that of a new day.
     for scope in missing:
         open_account(connection, scope, caps[scope])
         reserve(connection, {scope: caps[scope]}, amount)
 
 
 def settle(connection: Connection, scopes: Sequence[str], reserved: int, charged: int) -> None:
-    """Turn a reservation into what was charged, nUSD."""
-    settled = _named(scopes) | {"amount": reserved, "charged": charged}
-    _line_up(connection, len(scopes), settled)
-    _settling(len(scopes))(connection, settled)
+    """Replace a reservation by the charge, both in nUSD."""
+    values = _scope_values(scopes) | {"amount": reserved, "charged": charged}
+    _lock_accounts(connection, len(scopes), values)
+    _settle_statement(len(scopes))(connection, values)
 
 
 _OPEN = text(
@@ -118,40 +118,40 @@ _OPEN = text(
 )
 
 
-def _named(scopes: Iterable[str]) -> dict[str, Any]:
+def _scope_values(scopes: Iterable[str]) -> dict[str, Any]:
     return {f"scope_{n}": scope for n, scope in enumerate(scopes)}
 
 
-def _among(n: int) -> ColumnElement[bool]:
-    # A list of unknown length would be written into the statement anew each time.
+def _in_scopes(n: int) -> ColumnElement[bool]:
+    # A list of unknown length would be compiled again on every execution.
     return or_(*(ledger.c.scope == bindparam(f"scope_{i}") for i in range(n)))
 
 
-def _line_up(connection: Connection, n: int, named: Mapping[str, Any]) -> None:
-    """Take the accounts' locks in one order, the day's first, since every call has that one.
+def _lock_accounts(connection: Connection, n: int, values: Mapping[str, Any]) -> None:
+    """Lock the rows in one order, that of the day first, since every call uses it.
 
-    An update takes them as it finds the rows, and two that share two accounts may then wait for each other.
-    SQLite has one writer at a time.
+    An update locks rows in the order in which it finds them, so two that share two accounts could deadlock.
+    SQLite needs no locks: it has one writer at a time.
     """
     if connection.dialect.name == "postgresql":
-        _locking(n)(connection, named)
+        _lock_statement(n)(connection, values)
 
 
 @cache
-def _locking(n: int) -> Prepared:
+def _lock_statement(n: int) -> Prepared:
     order = (ledger.c.scope.not_like(literal_column("'day:%'")), ledger.c.scope)
-    return Prepared(select(ledger.c.scope).where(_among(n)).order_by(*order).with_for_update())
+    return Prepared(select(ledger.c.scope).where(_in_scopes(n)).order_by(*order).with_for_update())
 
 
 @cache
-def _reserving(n: int) -> Prepared:
-    """Holds an amount in those of n accounts that have room for it; gives their scopes."""
+def _reserve_statement(n: int) -> Prepared:
+    """Return the statement that reserves an amount where it fits, of n accounts; it returns their scopes."""
     used = ledger.c.spent_nusd + ledger.c.reserved_nusd + bindparam("amount")
-    own = [bindparam(f"own_{i}", type_=BigInteger) for i in range(n)]
+    caps = [bindparam(f"own_{i}", type_=BigInteger) for i in range(n)]
     return Prepared(
         update(ledger)
         .where(
-            or_(*(and_(ledger.c.scope == bindparam(f"scope_{i}"), used <= own[i]) for i in range(n))),
+            or_(*(and_(ledger.c.scope == bindparam(f"scope_{i}"), used <= caps[i]) for i in range(n))),
             or_(ledger.c.cap_nusd.is_(None), used <= ledger.c.cap_nusd),
         )
         .values(reserved_nusd=ledger.c.reserved_nusd + bindparam("amount"))
@@ -160,10 +160,10 @@ def _reserving(n: int) -> Prepared:
 
 
 @cache
-def _settling(n: int) -> Prepared:
+def _settle_statement(n: int) -> Prepared:
     return Prepared(
         update(ledger)
-        .where(_among(n))
+        .where(_in_scopes(n))
         .values(
             reserved_nusd=ledger.c.reserved_nusd - bindparam("amount"),
             spent_nusd=ledger.c.spent_nusd + bindparam("charged"),

@@ -1,4 +1,4 @@
-"""Rows of what became of decisions: one for each run that somebody judged."""
+"""Outcomes of runs, from feedback or from a labelled evaluation: one row per judged run."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ..errors import Unreadable
 from .schema import outcomes, runs
 
 if TYPE_CHECKING:
-    from ..reliability.feedback import Judged
+    from ..reliability.feedback import JudgedRun
 
 __all__ = ["forget_earlier", "history", "record", "version"]
 
-MOST = 5000
-"""Judged runs that are learned from, the newest."""
+HISTORY_LIMIT = 5000
+"""The number of judged runs that `history` returns."""
 
 
-def record(connection: Connection, run_id: str, owner: str, time: str, judged: Judged) -> None:
-    """Keep what is known of a run; a later judgement takes the place of an earlier one."""
+def record(connection: Connection, run_id: str, owner: str, time: str, judged: JudgedRun) -> None:
+    """Store the outcome of a run; a later one replaces an earlier one."""
     connection.execute(delete(outcomes).where(outcomes.c.run_id == run_id))
-    # What a model answered may be no text, and must still be the same as what is right.
+    # An answer may hold characters that no database stores. Cleaned alike, it still equals the gold answer.
     answers = [
         (model, None if answer is None else replace_invalid(answer)) for model, answer in judged.answers
     ]
@@ -43,41 +43,45 @@ def record(connection: Connection, run_id: str, owner: str, time: str, judged: J
 
 
 def forget_earlier(connection: Connection, owner: str, latest: Collection[str]) -> None:
-    """Forget what came of the runs of `owner` whose question one of the judged runs `latest` has put again.
+    """Delete the outcomes of runs of `owner` that the judged runs `latest` repeat.
 
-    That is one of the same batch, and of the same protocol and options.
+    A run repeats another one with the same question, batch, protocol and options.
     """
     query = select(runs.c.id, runs.c.question, runs.c.protocol, runs.c.spec)
     found = connection.execute(query.join(outcomes).where(runs.c.owner == owner))
-    asked = {row.id: (row.question, row.protocol, *_batch(row.spec)) for row in found}
-    again = {asked[id] for id in latest}
-    if earlier := [{"id": id} for id, what in asked.items() if what in again and id not in latest]:
+    requests = {row.id: (row.question, row.protocol, *_batch(row.spec)) for row in found}
+    repeated = {requests[id] for id in latest}
+    earlier = [{"id": id} for id, request in requests.items() if request in repeated and id not in latest]
+    if earlier:
         connection.execute(delete(outcomes).where(outcomes.c.run_id == bindparam("id")), earlier)
 
 
 def _batch(spec: str) -> tuple[Any, str]:
     try:
-        told = read(spec, "a run")
+        document = read(spec, "a run")
     except Unreadable:
-        return None, spec  # like no other
-    return told.get("batch"), json.dumps(told.get("options"), sort_keys=True)
+        return None, spec  # equal to no other
+    return document.get("batch"), json.dumps(document.get("options"), sort_keys=True)
 
 
-def history(connection: Connection, owner: str) -> list[Judged]:
-    """What was judged for `owner`, oldest first; beyond `MOST`, what became of its own runs comes first."""
-    # Every run looks whether there is a history; only those that find one need what it is made of.
-    from ..reliability.feedback import Judged
+def history(connection: Connection, owner: str) -> list[JudgedRun]:
+    """Return the judged runs that `owner` learns from, oldest first.
+
+    If there are more than `HISTORY_LIMIT`, the owner's own runs are preferred, then the newest.
+    """
+    # Every run looks for a history; only those that find one load what it is made of.
+    from ..reliability.feedback import JudgedRun
 
     query = (
         select(outcomes)
         .join(runs, runs.c.id == outcomes.c.run_id)
         .where(outcomes.c.owner == owner)
-        # An evaluation grades thousands at once, which a person's word on real questions must outlast.
+        # An evaluation grades thousands at once; feedback on real questions must not be pushed out by it.
         .order_by(runs.c.owner != owner, outcomes.c.judged_at.desc(), outcomes.c.run_id)
-        .limit(MOST)
+        .limit(HISTORY_LIMIT)
     )
     return [
-        Judged(
+        JudgedRun(
             row.protocol,
             row.result,
             row.raw,
@@ -89,7 +93,7 @@ def history(connection: Connection, owner: str) -> list[Judged]:
 
 
 def version(connection: Connection, owner: str) -> tuple[int, str]:
-    """Changes whenever `history` does: how many were judged, and when the last one was."""
+    """Return a value that changes whenever `history` does: the number of outcomes, and the newest time."""
     query = select(func.count(), func.max(outcomes.c.judged_at)).where(outcomes.c.owner == owner)
     count, last = connection.execute(query).one()
     return int(count), last or ""

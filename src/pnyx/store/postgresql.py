@@ -1,7 +1,7 @@
-"""Runs in PostgreSQL, through asyncpg: a server that goes away and comes back is waited for.
+"""PostgreSQL through asyncpg, with retries while the server is away.
 
-Each transaction leaves a mark in its process's row of `writers`. When the connection is lost during a
-commit, the same work is tried again and finds its own mark if it was committed: design/store.md.
+Each transaction writes a mark into its process's row of `writers`. If the connection is lost during a
+commit, the work is tried again, and finds its own mark if it was committed: design/store.md.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..config.database_url import Server
 
-__all__ = ["PostgreSQL", "Work", "refuses"]
+__all__ = ["PostgreSQL", "Work", "is_refusal"]
 
 T = TypeVar("T")
 Work = Callable[[Connection], Any]
 ATTEMPTS = 10
-"""How often a transaction is tried that PostgreSQL gave up for another one's sake."""
+"""Attempts of a transaction that PostgreSQL aborts because of another one."""
 AWAY_S = 30.0
-"""How long a server that was there before may be away, in seconds."""
+"""Seconds that a server may be away if it was reached before."""
 WAITS_S = (0.05, 1.0)
 """The first and the longest wait between two attempts meanwhile, in seconds."""
-FORGET_S = 86400.0
-"""How long the mark of a process that was killed is kept, in seconds."""
-_GIVEN_UP = ("40001", "40P01")
+MARK_LIFETIME_S = 86400.0
+"""Seconds until the mark of a killed process is deleted."""
+_ABORTED = ("40001", "40P01")
 """serialization_failure and deadlock_detected"""
 _LOST = ("08", "57P01", "57P02", "57P03")
 """connection_exception, and the states of a server that stops or starts"""
 _REFUSED = ("21", "22", "23", "42", "54")
-"""Classes of states that one work's data or statements bring about, whatever else is written."""
+"""SQLSTATE classes caused by the data or statements of one work, whatever else is written."""
 
 
 class PostgreSQL:
-    """Goes on when the server was away for less than `AWAY_S`, and commits no write twice."""
+    """The PostgreSQL back end. Survives outages shorter than `AWAY_S`, and commits no write twice."""
 
     def __init__(self, server: Server) -> None:
-        # asyncpg is only loaded by those who keep their runs in PostgreSQL.
+        # asyncpg is loaded only if PostgreSQL is used.
         from sqlalchemy.ext.asyncio import create_async_engine
 
-        # It logs a lost connection with a traceback; the work is tried again here, or a StoreError raised.
+        # It logs a lost connection with a traceback; here the work is tried again, or a StoreError raised.
         logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
-        url, rest = _addressed(server.parameters)
+        url, dsn = _url_and_dsn(server.parameters)
         self._engine = create_async_engine(
-            url, connect_args={"dsn": rest}, pool_pre_ping=True, pool_size=5, max_overflow=15
+            url, connect_args={"dsn": dsn}, pool_pre_ping=True, pool_size=5, max_overflow=15
         )
         self._name = secrets.token_hex(8)
-        self._met = False
-        self._wrote = False
+        self._was_reached = False
+        self._has_marks = False
 
     async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
         mark = {"writer": self._name, "mark": secrets.token_hex(8), "at": time.time()}
@@ -66,64 +66,65 @@ class PostgreSQL:
         def run(connection: Connection) -> list[Any]:
             nonlocal results
             if not repeatable and connection.execute(_MARK, mark).first() is None:
-                return results  # the connection was lost, but not the attempt before
+                return results  # the connection was lost after the commit of the last attempt
             results = [work(connection) for work in works]
             return results
 
-        self._wrote = self._wrote or not repeatable
+        self._has_marks = self._has_marks or not repeatable
 
         async def attempt() -> list[Any]:
             async with self._engine.begin() as connection:
                 return await connection.run_sync(run)
 
-        return await self._again(attempt)
+        return await self._retry(attempt)
 
     async def read(self, work: Work) -> Any:
         async def attempt() -> Any:
             async with self._engine.connect() as connection:
                 return await connection.run_sync(work)
 
-        return await self._again(attempt)
+        return await self._retry(attempt)
 
-    async def _again(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """What `attempt` gives; tried again when the server gave it up for another, or was away."""
+    async def _retry(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Return the result of `attempt`, repeated while the server aborts it or is away."""
         attempts, until, wait = ATTEMPTS, time.monotonic() + AWAY_S, WAITS_S[0]
         while True:
             try:
                 result = await attempt()
             except (DBAPIError, OSError) as exc:
                 attempts -= 1
-                if attempts and _state(exc) in _GIVEN_UP:
+                if attempts and _state(exc) in _ABORTED:
                     continue
-                # A server that was never reached is more likely misnamed than away.
-                if not self._met or not _lost(exc) or time.monotonic() > until:
+                # A server that was never reached probably has another address.
+                if not self._was_reached or not _is_lost(exc) or time.monotonic() > until:
                     raise
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, WAITS_S[1])
             else:
-                self._met = True
+                self._was_reached = True
                 return result
 
     async def close(self) -> None:
         with suppress(SQLAlchemyError, OSError):
-            if self._wrote:
+            if self._has_marks:
                 async with self._engine.begin() as connection:
-                    await connection.execute(_FORGET, {"writer": self._name, "old": time.time() - FORGET_S})
+                    values = {"writer": self._name, "old": time.time() - MARK_LIFETIME_S}
+                    await connection.execute(_DELETE_MARKS, values)
         await self._engine.dispose()
 
 
-def _addressed(parameters: Mapping[str, str]) -> tuple[URL, str]:
-    """What SQLAlchemy reads itself, and the rest in the one form in which asyncpg takes all of it."""
-    mine = ("host", "port", "prepared_statement_cache_size")
+def _url_and_dsn(parameters: Mapping[str, str]) -> tuple[URL, str]:
+    """Return the URL with the parameters that SQLAlchemy reads, and asyncpg's DSN with the rest."""
+    in_query = ("host", "port", "prepared_statement_cache_size")
     url = URL.create(
         "postgresql+asyncpg",
         username=parameters.get("user"),
         password=parameters.get("password"),
         database=parameters.get("dbname"),
-        query={name: parameters[name] for name in mine if name in parameters},
+        query={name: parameters[name] for name in in_query if name in parameters},
     )
-    told = {*mine, "user", "password", "dbname"}
-    return url, f"postgresql://?{urlencode({k: v for k, v in parameters.items() if k not in told})}"
+    in_url = {*in_query, "user", "password", "dbname"}
+    return url, f"postgresql://?{urlencode({k: v for k, v in parameters.items() if k not in in_url})}"
 
 
 _MARK = text(
@@ -131,12 +132,12 @@ _MARK = text(
     "ON CONFLICT (writer) DO UPDATE SET mark = excluded.mark, at = excluded.at "
     "WHERE writers.mark <> excluded.mark RETURNING mark"
 )
-"""Gives nothing when the transaction that it belongs to was committed before; waits while that is open."""
-_FORGET = text("DELETE FROM writers WHERE writer = :writer OR at < :old")
+"""Returns no row if its transaction was committed before, and waits while that transaction is open."""
+_DELETE_MARKS = text("DELETE FROM writers WHERE writer = :writer OR at < :old")
 
 
-def refuses(exc: BaseException) -> bool:
-    """Whether the server is well, and does not take the work that raised this."""
+def is_refusal(exc: BaseException) -> bool:
+    """Whether the server works, but refuses the work that raised this."""
     return _state(exc).startswith(_REFUSED)
 
 
@@ -144,6 +145,6 @@ def _state(exc: BaseException) -> str:
     return getattr(getattr(exc, "orig", None), "sqlstate", None) or ""
 
 
-def _lost(exc: DBAPIError | OSError) -> bool:
+def _is_lost(exc: DBAPIError | OSError) -> bool:
     """Whether the server, or the connection to it, is gone."""
     return isinstance(exc, OSError) or exc.connection_invalidated or _state(exc).startswith(_LOST)

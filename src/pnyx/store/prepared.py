@@ -1,4 +1,4 @@
-"""Statements of the hot path."""
+"""Statements of the hot path, compiled once."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["Prepared", "driver_of"]
 
 
 def driver_of(connection: Connection) -> sqlite3.Connection:
-    """SQLite's own connection under `connection`."""
+    """Return the `sqlite3` connection below `connection`."""
     return cast(sqlite3.Connection, connection.connection.driver_connection)
 
 
 class Prepared:
-    """A statement of the hot path, built and compiled once: both cost more than running it.
+    """A statement that is built and compiled once, since both cost more than running it.
 
-    Calling it gives the rows that it returns. To SQLite it goes past SQLAlchemy, whose part of a statement
-    costs several times SQLite's own (benchmarks/README.md); PostgreSQL's errors want it.
+    A call runs it and returns its rows. SQLite gets it without SQLAlchemy, whose overhead is several times
+    SQLite's own time (benchmarks/README.md); PostgreSQL gets it through SQLAlchemy, which classifies errors.
     """
 
     def __init__(self, statement: UpdateBase | Select[Any] | TextClause) -> None:

@@ -1,8 +1,8 @@
-"""Runs that wait for a worker, as jobs of procrastinate in the same PostgreSQL.
+"""The queue of runs for workers: jobs of procrastinate in the same PostgreSQL.
 
-A job is a hint and holds only a run's id: what is true of the run stands in its row, so a job that is lost,
-late or there twice does no harm. See design/worker.md. Of procrastinate the queue is used and not its worker,
-which stops when the database goes away.
+A job is a hint and holds only a run's id; the run's row has its state. So a job that is lost, late or
+duplicated does no harm: design/worker.md. Only procrastinate's queue is used, not its worker, which stops
+when the database goes away.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ..config.database_url import Server, located
+from ..config.database_url import Server, parse_database_url
 from ..errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
@@ -24,20 +24,23 @@ if TYPE_CHECKING:
 __all__ = ["Job", "Queue", "open_queue"]
 
 TASK = "pnyx"
-QUEUE, LEFT = "pnyx", "pnyx left"
-"""For any worker, and for others than one that has left the run to them."""
+QUEUE, DECLINED = "pnyx", "pnyx left"
+"""Queues: jobs for any worker, and jobs that one worker declined and leaves to others."""
 SCHEMA = "pnyx_queue"
-"""How the names of PostgreSQL schemas begin that hold queues. What follows stands for procrastinate's tables,
-which differ between its releases: each has its own, and what waits is found in the rows of runs."""
+"""Prefix of the PostgreSQL schemas that hold queues.
+
+A hash of procrastinate's tables follows: they differ between its releases, and each release has a schema of
+its own. Waiting runs are found again from their rows.
+"""
 WAIT_S = 5.0
-"""How long a connection is waited for, in seconds."""
+"""Seconds to wait for a connection."""
 LOCK = 7265988
-"""Taken in PostgreSQL while the schema is made."""
+"""Advisory lock of PostgreSQL, held while the schema is created."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """tries: how often it was put back."""
+    """A job for one run. tries: how often it was put back."""
 
     id: int
     run_id: str
@@ -45,15 +48,15 @@ class Job:
 
 
 class Queue:
-    """Jobs in one database. All of it raises `StoreError` where that is away, and may be tried again."""
+    """The jobs of one database. Every method raises `StoreError` if it is away, and may be called again."""
 
     def __init__(self, app: App, name: str) -> None:
         self._app, self._manager, self.name = app, app.job_manager, name
-        self._self: int | None = None
+        self._worker_id: int | None = None
 
     @classmethod
     async def open(cls, url: str) -> Queue:
-        """As `open_queue`, for the caller to close."""
+        """Open a queue like `open_queue`; the caller closes it."""
         server = _server(url)
         try:
             # An optional extra.
@@ -65,16 +68,16 @@ class Queue:
         tables = SchemaManager.get_schema()
         schema = f"{SCHEMA}_{hashlib.sha256(tables.encode()).hexdigest()[:8]}"
         parameters = _parameters(server)
-        with _explained(name := server.name):
+        with _store_errors(name := server.name):
             async with await psycopg.AsyncConnection.connect(**parameters) as connection:
-                await _make(connection, schema, tables)
+                await _create_schema(connection, schema, tables)
             connector = procrastinate.PsycopgConnector(
-                # Of two settings of one thing, the last one counts.
+                # The last of several settings of the same option applies.
                 kwargs=parameters | {"options": f"{parameters.get('options', '')} -c search_path={schema}"},
                 min_size=1,
                 max_size=4,
                 timeout=WAIT_S,
-                # Tried again whenever a connection is wanted, not with waits that grow to minutes.
+                # Try again at every use, instead of with waits that grow to minutes.
                 reconnect_timeout=2.0,
             )
             app = procrastinate.App(connector=connector)
@@ -82,113 +85,115 @@ class Queue:
         return cls(app, name)
 
     async def close(self) -> None:
-        """Give up this process's place: what jobs it still has are another one's."""
-        with suppress(StoreError), _explained(self.name):
-            if self._self is not None:
-                await self._manager.unregister_worker(self._self)
-        with suppress(StoreError), _explained(self.name):
+        """Unregister this process; the jobs that it still holds go to others."""
+        with suppress(StoreError), _store_errors(self.name):
+            if self._worker_id is not None:
+                await self._manager.unregister_worker(self._worker_id)
+        with suppress(StoreError), _store_errors(self.name):
             await self._app.close_async()
 
     async def defer(self, run_id: str) -> None:
-        """Have a worker look at the run, unless a job that waits names it already."""
+        """Add a job for the run, unless one is waiting."""
         # Only an installed extra can have made this queue.
         from procrastinate.exceptions import AlreadyEnqueued
 
         task = self._app.configure_task(TASK, allow_unknown=True, queue=QUEUE, queueing_lock=run_id)
-        with _explained(self.name), suppress(AlreadyEnqueued):
+        with _store_errors(self.name), suppress(AlreadyEnqueued):
             await task.defer_async(run_id=run_id)
 
-    async def fetch(self, left: bool = True) -> Job | None:
-        """The next job, which is this process's from now on; None: there is none that is due.
+    async def fetch(self, declined: bool = True) -> Job | None:
+        """Take the next due job for this process, or return None if there is none.
 
-        left: whether it may be one that a worker has left to others.
+        declined: also consider jobs that a worker declined.
         """
-        with _explained(self.name):
+        queues = [QUEUE, DECLINED] if declined else [QUEUE]
+        with _store_errors(self.name):
             try:
-                if self._self is None:
-                    self._self = await self._manager.register_worker()
-                job = await self._manager.fetch_job([QUEUE, LEFT] if left else [QUEUE], self._self)
+                if self._worker_id is None:
+                    self._worker_id = await self._manager.register_worker()
+                job = await self._manager.fetch_job(queues, self._worker_id)
             except Exception as exc:
-                # Forgotten, as whoever says nothing for long: we are another one from now on.
+                # Pruned after a long silence: register as a new worker.
                 if type(exc.__cause__).__name__ == "ForeignKeyViolation":
-                    self._self = None
+                    self._worker_id = None
                 raise
         return None if job is None else _job(job)
 
     async def finish(self, job: Job) -> None:
-        """The job has done what it was for, or another one has."""
+        """Delete a job that is done, by itself or by another job."""
         # Only an installed extra can have made this queue.
         from procrastinate.jobs import Status
 
-        with _explained(self.name), _already_over():
+        with _store_errors(self.name), _ignore_missing_job():
             await self._manager.finish_job_by_id_async(job.id, Status.SUCCEEDED, delete_job=True)
 
-    async def again(self, job: Job, after_s: float = 0.0, left: bool = False) -> None:
-        """Put the job back for any worker, due in `after_s` seconds. left: to others, as for `fetch`."""
+    async def put_back(self, job: Job, after_s: float = 0.0, declined: bool = False) -> None:
+        """Put the job back, due in `after_s` seconds. declined: leave it to other workers, see `fetch`."""
         # Only an installed extra can have made this queue.
         from procrastinate.exceptions import UniqueViolation
 
         due = datetime.now(UTC) + timedelta(seconds=after_s)
         try:
-            with _explained(self.name, UniqueViolation), _already_over():
-                await self._manager.retry_job_by_id_async(job.id, due, queue=LEFT if left else None)
+            with _store_errors(self.name, UniqueViolation), _ignore_missing_job():
+                queue = DECLINED if declined else None
+                await self._manager.retry_job_by_id_async(job.id, due, queue=queue)
         except UniqueViolation:
-            await self.finish(job)  # another job that names the run waits already
+            await self.finish(job)  # another job for the run is waiting
 
     async def owns(self, job: Job) -> bool:
-        """Whether the job is still this process's."""
-        with _explained(self.name):
-            found = await self._manager.list_jobs_async(id=job.id, worker_id=self._self, status="doing")
-            return self._self is not None and bool(list(found))
+        """Whether this process still holds the job."""
+        with _store_errors(self.name):
+            found = await self._manager.list_jobs_async(id=job.id, worker_id=self._worker_id, status="doing")
+            return self._worker_id is not None and bool(list(found))
 
     async def beat(self, lease_s: float) -> None:
-        """Say that this process lives, and put back the jobs of those that have not for `lease_s` seconds."""
-        with _explained(self.name):
-            if self._self is not None:
-                await self._manager.update_heartbeat(self._self)
+        """Send this process's heartbeat, and put back the jobs of processes silent for `lease_s` seconds."""
+        with _store_errors(self.name):
+            if self._worker_id is not None:
+                await self._manager.update_heartbeat(self._worker_id)
             stalled = await self._manager.get_stalled_jobs(task_name=TASK, seconds_since_heartbeat=lease_s)
         for job in stalled:
-            await self.again(_job(job))
-        with _explained(self.name):
+            await self.put_back(_job(job))
+        with _store_errors(self.name):
             await self._manager.prune_stalled_workers(10 * lease_s)
 
-    async def strays(self, known: Set[int]) -> None:
-        """Put back the jobs of this process that it does not know of: fetched, and the answer was lost."""
-        if self._self is None:
+    async def put_back_strays(self, known: Set[int]) -> None:
+        """Put back this process's jobs that are not in `known`: fetched, but the response was lost."""
+        if self._worker_id is None:
             return
-        with _explained(self.name):
-            mine = await self._manager.list_jobs_async(task=TASK, worker_id=self._self, status="doing")
-        for job in mine:
+        with _store_errors(self.name):
+            jobs = await self._manager.list_jobs_async(task=TASK, worker_id=self._worker_id, status="doing")
+        for job in jobs:
             if job.id not in known:
-                await self.again(_job(job))
+                await self.put_back(_job(job))
 
-    async def named(self) -> dict[str, bool]:
-        """The runs that jobs name: whether each one's job waits, or is somebody's."""
-        with _explained(self.name):
+    async def queued_runs(self) -> dict[str, bool]:
+        """Return run id -> whether a job for it waits (True) or a worker holds it (False)."""
+        with _store_errors(self.name):
             jobs = await self._manager.list_jobs_async(task=TASK)
-        named: dict[str, bool] = {}
+        queued: dict[str, bool] = {}
         for job in jobs:
             run_id = _job(job).run_id
-            named[run_id] = named.get(run_id, False) or job.status == "todo"
-        return named
+            queued[run_id] = queued.get(run_id, False) or job.status == "todo"
+        return queued
 
-    async def listen(self, heard: Callable[[], None]) -> None:
-        """Call `heard` whenever there is a new job, until the connection fails or this is cancelled."""
+    async def listen(self, on_job: Callable[[], None]) -> None:
+        """Call `on_job` for every new job, until the connection fails or the task is cancelled."""
 
         async def on_notification(**_: Any) -> None:
-            heard()
+            on_job()
 
-        with _explained(self.name):
+        with _store_errors(self.name):
             await self._manager.listen_for_jobs(on_notification=on_notification, queues=[QUEUE])
 
 
 @asynccontextmanager
 async def open_queue(url: str) -> AsyncIterator[Queue]:
-    """The queue of the database at a URL, made where there is none.
+    """Open the queue of the database at a URL, and create it if it does not exist.
 
-    Raises `ConfigError` for another database than PostgreSQL and where procrastinate is not installed.
+    Raises `ConfigError` if the database is not PostgreSQL or procrastinate is not installed.
     """
-    # They log what is told here, or tried again anyway; nothing but warnings, and on stderr.
+    # They log to stderr what is raised here or tried again.
     for name in ("procrastinate", "psycopg.pool"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     queue = await Queue.open(url)
@@ -199,14 +204,14 @@ async def open_queue(url: str) -> AsyncIterator[Queue]:
 
 
 def _server(url: str) -> Server:
-    """Raises `ConfigError` for a database that cannot hold a queue."""
+    """Return the server of a URL. Raises `ConfigError` if the database cannot hold a queue."""
     try:
-        where = located(url)
+        where = parse_database_url(url)
     except ValueError as exc:
         raise ConfigError(f"the URL of the database {exc}") from exc
     if not isinstance(where, Server):
         raise ConfigError(
-            "the queue that workers share needs PostgreSQL: set [storage] url = "
+            "the queue of workers needs PostgreSQL: set [storage] url = "
             '"postgresql://USER@HOST/NAME", or PNYX_DATABASE'
         )
     return where
@@ -217,21 +222,21 @@ def _job(job: Any) -> Job:
 
 
 def _parameters(server: Server) -> dict[str, Any]:
-    """What libpq is told: all but what is SQLAlchemy's."""
-    told = {k: v for k, v in server.parameters.items() if k != "prepared_statement_cache_size"}
-    return told | {"connect_timeout": round(WAIT_S)}
+    """Return the parameters for libpq: all except SQLAlchemy's own."""
+    parameters = {k: v for k, v in server.parameters.items() if k != "prepared_statement_cache_size"}
+    return parameters | {"connect_timeout": round(WAIT_S)}
 
 
-async def _make(connection: Any, schema: str, tables: str) -> None:
-    """Make the schema with its tables, unless they are there; of several that come at once, one does."""
+async def _create_schema(connection: Any, schema: str, tables: str) -> None:
+    """Create the schema with its tables if they do not exist; only one of several processes does."""
     # Only an installed extra gets here.
     from psycopg.sql import SQL, Identifier
 
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-    look = (
+    query = (
         "SELECT to_regnamespace(%(s)s) IS NOT NULL, to_regclass(%(s)s || '.procrastinate_jobs') IS NOT NULL"
     )
-    has_schema, has_tables = await (await connection.execute(look, {"s": schema})).fetchone()
+    has_schema, has_tables = await (await connection.execute(query, {"s": schema})).fetchone()
     if has_tables:
         return
     name = Identifier(schema)
@@ -242,30 +247,31 @@ async def _make(connection: Any, schema: str, tables: str) -> None:
 
 
 @contextmanager
-def _explained(name: str, *but: type[Exception]) -> Iterator[None]:
-    """Turns what the drivers raise into a `StoreError` that names the database. but: what is let through."""
+def _store_errors(name: str, *except_for: type[Exception]) -> Iterator[None]:
+    """Turn exceptions of the drivers into a `StoreError` with the name of the database."""
     # Only an installed extra gets here.
     import psycopg
     from procrastinate.exceptions import ConnectorException
 
     try:
         yield
-    except but:
+    except except_for:
         raise
-    # A host's name that cannot be one is a UnicodeError.
+    # An impossible host name raises a UnicodeError.
     except (ConnectorException, psycopg.Error, OSError, UnicodeError) as exc:
         reason = str(exc.__cause__ or exc).partition("\n")[0]
         hint = ""
         if isinstance(exc, psycopg.errors.InsufficientPrivilege):
             hint = (
-                "; the queue has a schema of its own there: let this user make it (GRANT CREATE ON DATABASE)"
+                "; the queue needs a schema of its own: allow this user to create it "
+                "(GRANT CREATE ON DATABASE)"
             )
         raise StoreError(f"the queue in {name}: {reason}{hint}") from exc
 
 
 @contextmanager
-def _already_over() -> Iterator[None]:
-    """Passes over that a job is gone, or is no longer this process's to change."""
+def _ignore_missing_job() -> Iterator[None]:
+    """Ignore that a job no longer exists, or no longer belongs to this process."""
     # Only an installed extra gets here.
     from procrastinate.exceptions import ConnectorException
     from psycopg.errors import RaiseException

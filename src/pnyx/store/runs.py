@@ -1,6 +1,6 @@
-"""Rows of runs and events, as functions of a connection.
+"""The rows of runs and events, as functions of a connection.
 
-A write that is refused, such as one under an epoch that is over, raises; the engine rolls it back alone.
+A refused write, such as one under an old epoch, raises; the engine rolls back that write alone.
 """
 
 from __future__ import annotations
@@ -43,28 +43,27 @@ __all__ = [
     "patch",
     "rows",
     "specs",
-    "stopped",
+    "stop_requests",
     "take",
     "unattended",
 ]
 
 WORKER = "worker@"
-"""How the name of a process begins that is a `pnyx worker`, where a run says who writes it."""
+"""Prefix of `RunRow.worker` if the process that writes the run is a `pnyx worker`."""
 
 _ID = regex("[a-z0-9]+")
-"""What ids are made of, and what is sorted alike by every index of them."""
+"""The characters of ids; every index sorts these alike."""
 _OWNER = runs.c.owner.concat("")
-"""Not by its index, which SQLite takes to be the best there is, though most runs are of one owner."""
+"""The owner without its index, which SQLite prefers although most runs have the same owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """A run's row. spec and result are the parsed JSON; heartbeat_at is in seconds since 1970.
 
-    problem: why spec or result cannot be read, and are empty; see `check`.
-
-    worker: who writes it. None where the status is "running": whichever worker takes it up.
-    conversation: the id of the conversation it is a turn of, as its spec says.
+    worker: the process that writes it; None with the status "running" means: the next worker takes it.
+    conversation: the id of its conversation, as in its spec. problem: why spec or result cannot be read, and
+    are empty; see `check`.
     """
 
     id: str
@@ -105,7 +104,7 @@ class RunRow:
         heartbeat_at: float | None = None,
         forked_from: str | None = None,
     ) -> RunRow:
-        """A run that nobody has worked on: its first epoch, no events."""
+        """Return the row of a new run: first epoch, no events."""
         return cls(
             id=id,
             owner=owner,
@@ -127,44 +126,45 @@ class RunRow:
 
 
 def create(connection: Connection, row: RunRow) -> None:
-    """Raises `Taken`."""
+    """Insert a run. Raises `Taken` if its id exists."""
     values = {name: getattr(row, name) for name in RunRow.__slots__ if name != "problem"}
     values |= {"spec": json.dumps(stamp(row.spec)), "result": row.result and json.dumps(stamp(row.result))}
     try:
         connection.execute(insert(runs), values)
     except IntegrityError as exc:
-        raise Taken(f"there is a run {row.id} already") from exc
+        raise Taken(f"run {row.id} already exists") from exc
     search.add(connection, (row.id, row.question, row.result))
 
 
 def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRow:
-    """The run whose id begins with `prefix`. Raises `NotFound`, also when several do."""
+    """Return the run whose id starts with `prefix`. Raises `NotFound` for none or several."""
     found: Sequence[Any] = ()
     if _ID.fullmatch(prefix):
-        mine = () if owner is None else (owner == _OWNER,)
-        query = select(runs).where(*mine)
+        of_owner = () if owner is None else (owner == _OWNER,)
+        query = select(runs).where(*of_owner)
         found = connection.execute(query.where(runs.c.id == prefix)).all()
         if not found:
-            beginning, order = _begins(connection, runs.c.id, prefix)
-            found = connection.execute(query.where(beginning).order_by(order).limit(4)).all()
+            has_prefix, order = _prefix_range(connection, runs.c.id, prefix)
+            found = connection.execute(query.where(has_prefix).order_by(order).limit(4)).all()
     if not found:
         raise NotFound(f"no run {prefix!r}; `pnyx runs` lists them")
     if len(found) > 1:
-        raise NotFound(f"run {prefix!r} is not unique: {_some([r.id for r in found])}; give more of it")
+        ids = _first_ids([r.id for r in found])
+        raise NotFound(f"run {prefix!r} is not unique: {ids}; type more characters of the id")
     return _row(found[0])
 
 
-def _some(ids: Sequence[str]) -> str:
-    """Three of them, with a sign of it where there are more."""
+def _first_ids(ids: Sequence[str]) -> str:
+    """Return the first three ids as text, with "…" if there are more."""
     return ", ".join(ids[:3]) + (" …" if len(ids) > 3 else "")
 
 
-def _begins(
+def _prefix_range(
     connection: Connection, column: ColumnElement[Any], prefix: str
 ) -> tuple[ColumnElement[bool], ColumnElement[Any]]:
-    """Whether the column begins with `prefix`, and an order in which all that does stands together.
+    """Return the condition that the column starts with `prefix`, and the column in that order.
 
-    A range, which an index finds: LIKE has SQLite read every row.
+    A range, which uses an index: with LIKE, SQLite would read every row.
     """
     ordered = column.collate("BINARY" if connection.dialect.name == "sqlite" else "C")
     return (ordered >= prefix) & (ordered < prefix + "~"), ordered
@@ -176,63 +176,64 @@ def listing(
     status: str | None = None,
     limit: int = 20,
     owner: str | None = None,
-    but: str | None = None,
-    taken: bool | None = None,
+    except_owner: str | None = None,
+    has_worker: bool | None = None,
 ) -> list[RunRow]:
-    """Runs, newest first. owner: only theirs; but: not theirs. taken: whether a process has taken it up."""
+    """Return runs, newest first. status, owner, except_owner, has_worker: filters; None matches all runs."""
     query = select(runs).order_by(runs.c.created_at.desc(), runs.c.id).limit(limit)
     if status is not None:
         query = query.where(runs.c.status == status)
     if owner is not None:
         query = query.where(runs.c.owner == owner)
-    if but is not None:
-        query = query.where(runs.c.owner != but)
-    if taken is not None:
-        query = query.where(runs.c.worker.is_not(None) if taken else runs.c.worker.is_(None))
+    if except_owner is not None:
+        query = query.where(runs.c.owner != except_owner)
+    if has_worker is not None:
+        query = query.where(runs.c.worker.is_not(None) if has_worker else runs.c.worker.is_(None))
     return [_row(row) for row in connection.execute(query)]
 
 
 def specs(connection: Connection, owner: str, protocol: str) -> list[dict[str, Any]]:
-    """The specs of an owner's runs of a protocol, oldest first, without those that cannot be read."""
+    """Return the specs of an owner's runs of a protocol, oldest first, without those that cannot be read."""
     query = select(runs).where(runs.c.owner == owner, runs.c.protocol == protocol)
     found = map(_row, connection.execute(query.order_by(runs.c.created_at, runs.c.id)))
     return [dict(row.spec) for row in found if row.problem is None]
 
 
 def rows(connection: Connection, ids: Sequence[str]) -> list[RunRow]:
-    """The runs of these ids, in their order."""
+    """Return the runs with these ids, in the order of the ids."""
     found = {row.id: _row(row) for row in connection.execute(select(runs).where(runs.c.id.in_(ids)))}
     return [found[id] for id in ids]
 
 
 def conversation(connection: Connection, prefix: str, owner: str | None = None) -> list[RunRow]:
-    """The runs of one conversation, in order; `prefix` begins its id or that of one of its runs.
+    """Return the runs of a conversation, in order. prefix: start of its id, or of the id of one of its runs.
 
-    Raises `NotFound`, also when several conversations fit.
+    Raises `NotFound` for no or several conversations.
     """
-    mine = () if owner is None else (owner == _OWNER,)
+    of_owner = () if owner is None else (owner == _OWNER,)
 
     def turns(name: str) -> list[RunRow]:
-        query = select(runs).where(runs.c.conversation == name, *mine).order_by(runs.c.created_at, runs.c.id)
-        return [_row(row) for row in connection.execute(query)]
+        query = select(runs).where(runs.c.conversation == name, *of_owner)
+        return [_row(row) for row in connection.execute(query.order_by(runs.c.created_at, runs.c.id))]
 
     if is_text(prefix) and (whole := turns(prefix)):
         return whole
-    fits = or_(*(_begins(connection, c, prefix)[0] for c in (runs.c.conversation, runs.c.id)))
-    query = select(runs.c.conversation, runs.c.id).where(runs.c.conversation.is_not(None), fits, *mine)
+    has_prefix = or_(*(_prefix_range(connection, c, prefix)[0] for c in (runs.c.conversation, runs.c.id)))
+    query = select(runs.c.conversation, runs.c.id)
+    query = query.where(runs.c.conversation.is_not(None), has_prefix, *of_owner)
     found = connection.execute(query).all() if _ID.fullmatch(prefix) else []
     names = {row.conversation for row in found if row.id == prefix} or {row.conversation for row in found}
     if not names:
-        hint = "the id of any of its runs names it, and `pnyx runs` lists those"
+        hint = "use the id of any of its runs; `pnyx runs` lists them"
         raise NotFound(f"no conversation {prefix!r}; {hint}")
     if len(names) > 1:
-        told = _some(sorted(names))
-        raise NotFound(f"conversation {prefix!r} is not unique: {told}; give more of it")
+        ids = _first_ids(sorted(names))
+        raise NotFound(f"conversation {prefix!r} is not unique: {ids}; type more characters of the id")
     return turns(names.pop())
 
 
 def log(connection: Connection, run_id: str, after: int = 0) -> list[Event]:
-    """The stored events of a run with a `seq` greater than `after`, in order. Raises `Unreadable`."""
+    """Return the stored events of a run with a `seq` greater than `after`, in order. Raises `Unreadable`."""
     query = (
         select(events.c.seq, events.c.body)
         .where(events.c.run_id == run_id, events.c.seq > after)
@@ -250,10 +251,10 @@ def _event(run_id: str, seq: int, body: str) -> Event:
 
 
 def unattended(connection: Connection, limit: int) -> list[RunRow]:
-    """Runs under way that nobody has taken up, or a worker has, oldest first."""
-    whose = runs.c.worker.is_(None) | runs.c.worker.startswith(WORKER)
-    query = select(runs).where(runs.c.status == "running", whose).order_by(runs.c.created_at).limit(limit)
-    return [_row(row) for row in connection.execute(query)]
+    """Return running runs that have no process or a `pnyx worker`, oldest first."""
+    for_workers = runs.c.worker.is_(None) | runs.c.worker.startswith(WORKER)
+    query = select(runs).where(runs.c.status == "running", for_workers)
+    return [_row(row) for row in connection.execute(query.order_by(runs.c.created_at).limit(limit))]
 
 
 def take(
@@ -264,11 +265,11 @@ def take(
     beat_at: float,
     seen: RunRow | None = None,
 ) -> int:
-    """Make `worker` the run's only writer: raises its epoch, which refuses every earlier writer.
+    """Make `worker` the only writer of the run and return the new epoch, which refuses earlier writers.
 
-    worker: None leaves it to the first worker that takes it up.
-    seen: the run when it was found to be free. Raises `Running` where another was faster, who had it went on
-    after all, or it was to stop: what was read of the run is then no longer all of it.
+    worker: None leaves the run to the first worker that takes it.
+    seen: the row as it was read. Raises `Running` if the run has changed since: another process took it, its
+    process continued, or it was asked to stop.
     """
     unchanged: tuple[ColumnElement[bool], ...] = ()
     if seen is not None:
@@ -300,14 +301,14 @@ def release(
     status: str = "paused",
     worker: str | None = None,
 ) -> None:
-    """Let go of a run that its worker could not end, unless another has taken it up.
+    """Release a run that its process could not finish, unless another process has taken it.
 
-    worker: let go only what it has; None: whoever has it.
+    worker: release it only if this process has it; None: whichever process has it.
     """
-    mine = (runs.c.id == run_id) & (runs.c.epoch == epoch) & (runs.c.status == "running")
+    is_held = (runs.c.id == run_id) & (runs.c.epoch == epoch) & (runs.c.status == "running")
     if worker is not None:
-        mine &= runs.c.worker == worker
-    connection.execute(update(runs).where(mine).values(status=status, worker=None))
+        is_held &= runs.c.worker == worker
+    connection.execute(update(runs).where(is_held).values(status=status, worker=None))
 
 
 def append(
@@ -317,9 +318,9 @@ def append(
     batch: Sequence[Event],
     columns: Mapping[str, Any] | None = None,
 ) -> tuple[int, str | None]:
-    """Append events as one unit: (seq of the last one, what `stop` asks for).
+    """Append events as one unit. Return the seq of the last one, and the run's `stop` column.
 
-    `columns` of the run's row change with them. Raises `Fenced` when the run has another epoch.
+    columns: columns of the run's row to set with them. Raises `Fenced` if the run has another epoch.
     """
     advanced = _ADVANCE(connection, {"n": len(batch), "run": run_id, "at": epoch})
     if not advanced:
@@ -337,7 +338,7 @@ def append(
 
 
 def patch(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> None:
-    """Set columns of a run's row; `result` and `spec` are given as objects."""
+    """Set columns of a run's row; `result` and `spec` are objects."""
     values = {k: json.dumps(stamp(v)) if k in ("result", "spec") else v for k, v in columns.items()}
     connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
     if "result" in columns:
@@ -345,15 +346,15 @@ def patch(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> No
 
 
 def beat(connection: Connection, worker: str, at: float) -> None:
-    """Renew the lease of all runs that `worker` writes; `at` in seconds since 1970."""
-    mine = (runs.c.worker == worker) & (runs.c.status == "running")
-    connection.execute(update(runs).where(mine).values(heartbeat_at=at))
+    """Renew the leases of all runs of `worker`. at: seconds since 1970."""
+    is_held = (runs.c.worker == worker) & (runs.c.status == "running")
+    connection.execute(update(runs).where(is_held).values(heartbeat_at=at))
 
 
-def stopped(connection: Connection, worker: str) -> dict[str, str]:
-    """Runs of `worker` that another process wants stopped, and how: "cancel" or "pause"."""
-    mine = (runs.c.worker == worker) & (runs.c.status == "running")
-    query = select(runs.c.id, runs.c.stop).where(mine, runs.c.stop.is_not(None))
+def stop_requests(connection: Connection, worker: str) -> dict[str, str]:
+    """Return the runs of `worker` that another process wants to stop -> "cancel" or "pause"."""
+    is_held = (runs.c.worker == worker) & (runs.c.status == "running")
+    query = select(runs.c.id, runs.c.stop).where(is_held, runs.c.stop.is_not(None))
     return {row.id: row.stop for row in connection.execute(query)}
 
 

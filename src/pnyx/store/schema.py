@@ -1,4 +1,4 @@
-"""The tables. Migrations in `migrations/` make them; a test compares the two."""
+"""The tables. The migrations in `migrations/` create them; a test compares the two."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, Me
 __all__ = ["REVISION", "events", "keys", "ledger", "metadata", "outcomes", "runs", "writers"]
 
 REVISION = "0007"
-"""The newest migration; opening a database compares it before alembic is imported at all."""
+"""The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
 
@@ -35,7 +35,7 @@ runs = Table(
     Index("runs_by_conversation", "conversation", "created_at"),
     Index("runs_by_time", "created_at"),
 )
-"""PostgreSQL has indexes besides, in which what begins alike stands together; see v0007."""
+"""PostgreSQL has further indexes, sorted by bytes, for lookups by prefix; see v0007."""
 
 events = Table(
     "events",
@@ -68,7 +68,7 @@ outcomes = Table(
     Column("gold", Text),
     Index("outcomes_by_owner", "owner", "judged_at"),
 )
-"""What became of decisions; see `pnyx.reliability.feedback.Judged`. answers: JSON, [[model, answer], …]."""
+"""Outcomes of runs; see `pnyx.reliability.feedback.JudgedRun`. answers: JSON, [[model, answer], …]."""
 
 keys = Table(
     "keys",
@@ -77,7 +77,7 @@ keys = Table(
     Column("hash", Text, nullable=False),
     Column("created_at", Text, nullable=False),
 )
-"""Who may use the server; name: the owner of the runs. hash: SHA-256 of the key, in hex."""
+"""The server's keys. name: the owner of the runs started with it. hash: SHA-256 of the key, in hex."""
 
 writers = Table(
     "writers",
@@ -86,4 +86,4 @@ writers = Table(
     Column("mark", Text, nullable=False),
     Column("at", Float, nullable=False),
 )
-"""The last transaction of every process that writes to PostgreSQL; `at` in seconds since 1970."""
+"""The last transaction of every process that writes to PostgreSQL. at: seconds since 1970."""

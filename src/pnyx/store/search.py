@@ -1,8 +1,8 @@
-"""Recall: the runs whose question, answer or dissent has certain words.
+"""Recall: full-text search in the question, answer and dissent of runs.
 
-The table `recall` has a row for each run: what was asked, and what came of it, as `core.search_terms` reads
-them. On SQLite it is an FTS5 table; on PostgreSQL its column `words` is a tsvector. Its rows are written
-with those of the runs, by `store.runs`. Why it is not left to triggers: design/store.md.
+The table `recall` has a row for each run: its question and its outcome, as words of `core.search_terms`.
+On SQLite it is an FTS5 table; on PostgreSQL its column `words` is a tsvector. `store.runs` writes its rows
+together with those of the runs. Why not triggers: design/store.md.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from .schema import runs
 
 __all__ = ["Hit", "add", "add_all", "search", "update"]
 
-AT_ONCE = 500
+BATCH_ROWS = 500
 """Rows in memory at a time."""
 
 
 class Hit(NamedTuple):
-    """A run that was found, and the part of its texts that most of what was looked for is in."""
+    """A run that was found, with the passage that matches best."""
 
     run_id: str
     snippet: Snippet
 
 
-def add(connection: Connection, *told: tuple[str, str, Mapping[str, Any] | None]) -> None:
-    """Make runs known that are not yet: the id, question and result of each."""
+def add(connection: Connection, *entries: tuple[str, str, Mapping[str, Any] | None]) -> None:
+    """Index new runs. entries: (id, question, result)."""
     rows = [
-        {"run": id, "question": fold_words(asked), "answer": fold_words(_outcome(result))}
-        for id, asked, result in told
+        {"run": id, "question": fold_words(question), "answer": fold_words(_outcome(result))}
+        for id, question, result in entries
     ]
     _ADD(connection, *rows)
 
 
 def update(connection: Connection, run_id: str, result: Mapping[str, Any] | None) -> None:
-    """What came of a run is now `result`."""
+    """Index the new result of a run."""
     values = {"run": run_id, "answer": fold_words(_outcome(result)), "term": f'run : "{run_id}"'}
     _UPDATE[connection.dialect.name](connection, values)
 
 
 def add_all(connection: Connection) -> None:
-    """Make all runs known, where none is."""
-    last, page = "", select(runs.c.id, runs.c.question, runs.c.result).order_by(runs.c.id).limit(AT_ONCE)
-    while rows := connection.execute(page.where(runs.c.id > last)).all():
+    """Index all runs, if none is indexed."""
+    last, query = "", select(runs.c.id, runs.c.question, runs.c.result).order_by(runs.c.id).limit(BATCH_ROWS)
+    while rows := connection.execute(query.where(runs.c.id > last)).all():
         add(connection, *((row.id, row.question, _readable(row.result)) for row in rows))
         last = rows[-1].id
 
@@ -63,40 +63,46 @@ def _readable(result: str | None) -> Mapping[str, Any] | None:
 
 
 def search(
-    connection: Connection, wanted: str, limit: int, owner: str | None = None, but: str | None = None
+    connection: Connection,
+    query: str,
+    limit: int,
+    owner: str | None = None,
+    except_owner: str | None = None,
 ) -> tuple[list[Hit], bool]:
-    """The runs that have all of what is `wanted`, or else any of it, best first; and whether it is all.
+    """Return the runs with all words of `query`, or else with any of them, best first; and whether with all.
 
-    owner: only theirs; but: not theirs. Raises `UsageError` where no word is wanted.
+    owner: only this owner's runs. except_owner: not this owner's runs. Raises `UsageError` if `query` has no
+    words.
     """
-    looked_for, whose = query_terms(wanted), {"limit": limit, "owner": owner, "but": but}
+    words, values = query_terms(query), {"limit": limit, "owner": owner, "except_owner": except_owner}
     for every in (True, False):
-        if found := connection.execute(*_query(connection.dialect.name, looked_for, every, whose)).all():
+        if found := connection.execute(*_statement(connection.dialect.name, words, every, values)).all():
             return [_hit(*row) for row in found], every
     return [], True
 
 
-def _query(
-    dialect: str, looked_for: Sequence[str], every: bool, values: Mapping[str, Any]
+def _statement(
+    dialect: str, words: Sequence[str], every: bool, values: Mapping[str, Any]
 ) -> tuple[TextClause, Mapping[str, Any]]:
-    """Terms are letters, digits and blanks: in their quotes, nothing in them is syntax."""
+    # Words are letters, digits and spaces, so nothing in their quotes is syntax.
     if dialect == "sqlite":
-        query = (" AND " if every else " OR ").join(f'"{term}"' for term in looked_for)
+        query = (" AND " if every else " OR ").join(f'"{word}"' for word in words)
         return text(_SEARCH[dialect]), {**values, "query": f"{{question answer}} : ({query})"}
-    quoted = [f"'{term}'" for term in looked_for]
+    quoted = [f"'{word}'" for word in words]
     query = (" & " if every else " | ").join(quoted)
     return text(_SEARCH[dialect]), {**values, "query": query, "terms": quoted, "marks": _MARKS}
 
 
-def _hit(run_id: str, asked: str, result: str | None, question: str, answer: str) -> Hit:
-    """question, answer: their words, what was looked for in angle brackets."""
-    # The question is told beside it; what is new is where the answer has it.
-    if marked := _marked(answer):
-        return Hit(run_id, snippet(_outcome(json.loads(result or "null")), marked))
-    return Hit(run_id, snippet(asked, _marked(question)))
+def _hit(run_id: str, original: str, result: str | None, question: str, answer: str) -> Hit:
+    """Return the hit of one row. original: the question. question, answer: indexed, matches in < >."""
+    # The question is shown beside the snippet, so a match in the answer is preferred.
+    if matches := _matches(answer):
+        return Hit(run_id, snippet(_outcome(json.loads(result or "null")), matches))
+    return Hit(run_id, snippet(original, _matches(question)))
 
 
-def _marked(words: str) -> set[int]:
+def _matches(words: str) -> set[int]:
+    """Return the positions of the marked words."""
     numbers, inside = set(), False
     for n, word in enumerate(words.split(" ")):
         inside = inside or word.startswith("<")
@@ -107,49 +113,49 @@ def _marked(words: str) -> set[int]:
 
 
 def _outcome(result: Mapping[str, Any] | None) -> str:
-    """All that was said in the end: the answer, what it comes to, and who disagrees."""
+    """Return the text of a result: the answer, the final answer if it is not in it, and the dissent."""
     if result is None:
         return ""
     answer, final = result["answer"] or "", result["final_answer"] or ""
-    parts = [answer, "" if final in answer else final, *(one["text"] for one in result["dissent"])]
+    parts = [answer, "" if final in answer else final, *(entry["text"] for entry in result["dissent"])]
     return "\n— ".join(filter(None, parts))
 
 
 _ADD = Prepared(text("INSERT INTO recall (run, question, answer) VALUES (:run, :question, :answer)"))
 _UPDATE = {
-    # An FTS5 table has no other index than that of its words, and the id is one of them.
+    # An FTS5 table has only the index of its words, and the id is one of them.
     "sqlite": Prepared(text("UPDATE recall SET answer = :answer WHERE recall MATCH :term AND run = :run")),
     "postgresql": Prepared(text("UPDATE recall SET answer = :answer WHERE run = :run")),
 }
-_WHOSE = (
+_OWNER = (
     "(CAST(:owner AS text) IS NULL OR runs.owner = :owner)"
-    " AND (CAST(:but AS text) IS NULL OR runs.owner <> :but)"
+    " AND (CAST(:except_owner AS text) IS NULL OR runs.owner <> :except_owner)"
 )
 _SEARCH = {
-    # CROSS JOIN keeps the order: what is found is marked in the best alone.
+    # CROSS JOIN keeps the order, so that matches are marked only in the best rows.
     "sqlite": f"""
-        SELECT id, asked, result, highlight(recall, 1, '<', '>'), highlight(recall, 2, '<', '>')
+        SELECT id, original, result, highlight(recall, 1, '<', '>'), highlight(recall, 2, '<', '>')
         FROM (
-            SELECT runs.id, runs.question AS asked, runs.result, runs.created_at,
+            SELECT runs.id, runs.question AS original, runs.result, runs.created_at,
                    recall.rowid AS place, bm25(recall, 0.0, 2.5, 1.0) AS score
             FROM recall JOIN runs ON runs.id = recall.run
-            WHERE recall MATCH :query AND {_WHOSE}
+            WHERE recall MATCH :query AND {_OWNER}
             ORDER BY score, runs.created_at DESC LIMIT :limit
         ) CROSS JOIN recall
         WHERE recall MATCH :query AND recall.rowid = place
         ORDER BY score, created_at DESC
         """,
-    # ts_rank_cd does not know how rare a word is: who has more of them comes first.
+    # ts_rank_cd does not consider how rare a word is, so the number of different words counts first.
     "postgresql": f"""
-        SELECT id, asked, result,
+        SELECT id, original, result,
                ts_headline('pnyx', question, query, :marks), ts_headline('pnyx', answer, query, :marks)
         FROM (
-            SELECT runs.id, runs.question AS asked, runs.result, runs.created_at,
+            SELECT runs.id, runs.question AS original, runs.result, runs.created_at,
                    recall.question, recall.answer, query, ts_rank_cd(words, query, 1) AS score,
                    (SELECT count(*) FROM unnest(CAST(:terms AS text[])) AS term
                     WHERE words @@ to_tsquery('pnyx', term)) AS present
             FROM recall JOIN runs ON runs.id = recall.run, to_tsquery('pnyx', :query) AS query
-            WHERE words @@ query AND {_WHOSE}
+            WHERE words @@ query AND {_OWNER}
             ORDER BY present DESC, score DESC, runs.created_at DESC LIMIT :limit
         ) AS best
         ORDER BY present DESC, score DESC, created_at DESC

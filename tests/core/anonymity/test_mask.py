@@ -1,4 +1,4 @@
-"""Names that would tell who wrote a text are masked, and nothing else is."""
+"""Names that would identify the author of a text are masked, and nothing else is."""
 
 from __future__ import annotations
 
@@ -95,23 +95,23 @@ def test_a_model_naming_itself_is_masked_even_where_the_question_holds_the_name(
 
 
 @pytest.mark.parametrize("text", MENTIONS)
-def test_names_of_the_panel_are_masked_wherever_they_stand(text: str) -> None:
+def test_names_of_the_panel_are_masked_everywhere(text: str) -> None:
     assert mask(text, PANEL) == MENTIONS[text]
 
 
 @pytest.mark.parametrize("text", KEPT)
-def test_other_text_is_left_alone(text: str) -> None:
+def test_other_text_is_unchanged(text: str) -> None:
     assert mask(text, PANEL) == text
 
 
-def test_what_the_trusted_text_names_is_subject_matter() -> None:
+def test_names_in_the_trusted_text_are_subject_matter() -> None:
     trusted = "Should we move from GPT 4o to Claude?"
     text = "Claude is dearer than gpt-4o; Claude Sonnet 4.5 is dearer still, and alpha is free."
-    kept = "Claude is dearer than gpt-4o; a participant is dearer still, and a participant is free."
-    assert mask(text, PANEL, trusted=trusted) == kept
+    expected = "Claude is dearer than gpt-4o; a participant is dearer still, and a participant is free."
+    assert mask(text, PANEL, trusted=trusted) == expected
 
 
-def test_a_maker_beside_a_name_that_is_told_is_masked_alone() -> None:
+def test_a_maker_beside_a_name_in_the_trusted_text_is_masked_alone() -> None:
     assert mask("OpenAI GPT-4o won", PANEL, trusted="Is GPT-4o good?") == "A participant GPT-4o won"
 
 
@@ -128,7 +128,7 @@ def test_a_name_of_one_letter_is_masked_where_a_model_names_itself() -> None:
     )
 
 
-def test_a_company_known_for_much_else_is_masked_only_by_itself() -> None:
+def test_a_company_known_for_other_products_is_masked_only_alone() -> None:
     text = "Google Cloud runs it, says Google. Google Gemini does not."
     assert mask(text, ("google:gemini-2.5-pro",)) == (
         "Google Cloud runs it, says a participant. A participant does not."
@@ -174,13 +174,13 @@ def test_a_reference_of_any_shape_is_masked_whole(ref: str) -> None:
 )
 def test_a_megabyte_is_masked_in_linear_time(piece: str) -> None:
     mask("", PANEL)
-    spent = []
+    seconds = []
     for size in (40_000, 160_000):
         start = time.process_time()
         mask(piece * (size // len(piece)), PANEL)
-        spent.append(time.process_time() - start)
+        seconds.append(time.process_time() - start)
     # Four times the text may cost eight times as much on a busy machine, never sixteen.
-    assert spent[1] < 8 * max(spent[0], 0.02)
+    assert seconds[1] < 8 * max(seconds[0], 0.02)
 
 
 PANELS = [
@@ -201,7 +201,7 @@ WORDS = (
     "|,|. |: |\n|this|participant|here|me|trained|— |alpha|lab:alpha|-|_|/|**|3 times|7b|x|我是|Llama|rules"
 )
 BITS = st.sampled_from(WORDS.split("|"))
-# Every new panel costs a compilation, a tenth of a second.
+# The patterns of every new panel are compiled, which takes a tenth of a second.
 FEW = settings(max_examples=30)
 
 
@@ -236,7 +236,7 @@ def test_no_name_of_a_panel_model_remains_as_a_word(
 
 @FEW
 @given(REFS, st.lists(st.sampled_from(KEPT), max_size=3))
-def test_names_held_by_the_trusted_text_stay(refs: list[str], bits: list[str]) -> None:
+def test_every_name_in_the_trusted_text_stays(refs: list[str], bits: list[str]) -> None:
     text = " so ".join([*bits, *refs])
     assert mask(text, tuple(refs), trusted=text) == text
 

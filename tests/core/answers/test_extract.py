@@ -1,4 +1,4 @@
-"""Extraction and comparison of short answers: a labelled corpus, and what must hold of any answer."""
+"""Extraction and comparison of short answers: a labelled corpus, and properties of every answer."""
 
 from __future__ import annotations
 

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.parsing.ballots import ballot_schema
-from pnyx.core.parsing.json_objects import DEEPEST, conform, field, find_objects, object_schema, read_object
+from pnyx.core.parsing.json_objects import (
+    MAX_DEPTH,
+    field,
+    find_objects,
+    find_violation,
+    object_schema,
+    read_object,
+)
 from pnyx.core.parsing.partitions import groups_schema
 from pnyx.core.parsing.plans import PLAN
 from pnyx.core.parsing.positions import POSITION
@@ -49,7 +56,7 @@ VOTE = {"vote": "REVISE", "text": "costs"}
         "after a beginning that broke off", "fence before what is bare", "one key twice, saying the same",
     ],
 )  # fmt: skip
-def test_an_object_is_read_from_what_a_model_makes_of_json(text: str) -> None:
+def test_an_object_in_the_json_of_a_model_is_read(text: str) -> None:
     assert read_object(text) == VOTE
 
 
@@ -63,7 +70,7 @@ def test_an_object_is_read_from_what_a_model_makes_of_json(text: str) -> None:
         '{"a": ' + "1" * 5000 + "}",
     ],
 )  # fmt: skip
-def test_what_is_no_object_or_an_ambiguous_one_is_not_read(text: str) -> None:
+def test_a_text_without_a_clear_object_is_not_read(text: str) -> None:
     assert read_object(text) is None
 
 
@@ -97,9 +104,9 @@ def test_nesting_is_read_to_a_depth_that_whoever_walks_it_survives() -> None:
         return '{"a":' * depth + "1" + f"{comma}}}" * depth
 
     for comma in ("", ","):
-        assert read_object(nested(DEEPEST, comma)) is not None
-        assert read_object(nested(DEEPEST + 1, comma)) is None
-        assert read_object('{"a":' + "[" * DEEPEST + comma + "]" * DEEPEST + "}") is None
+        assert read_object(nested(MAX_DEPTH, comma)) is not None
+        assert read_object(nested(MAX_DEPTH + 1, comma)) is None
+        assert read_object('{"a":' + "[" * MAX_DEPTH + comma + "]" * MAX_DEPTH + "}") is None
 
 
 HOSTILE = {
@@ -212,13 +219,13 @@ PERSON = Schema.of(
     ],
 )
 def test_the_first_problem_with_a_document_is_told_in_words(document: Any, problem: str | None) -> None:
-    assert conform(document, PERSON) == problem
+    assert find_violation(document, PERSON) == problem
 
 
 def test_an_object_schema_requires_all_its_properties() -> None:
     schema = object_schema("point", {"x": {"type": "number"}, "y": {"type": "number"}})
-    assert conform({"x": 1, "y": 2}, schema) is None
-    assert conform({"x": 1}, schema) == "`y` is missing"
+    assert find_violation({"x": 1, "y": 2}, schema) is None
+    assert find_violation({"x": 1}, schema) == "`y` is missing"
     assert schema.name == "point"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pnyx.core.parsing.json_objects import conform
+from pnyx.core.parsing.json_objects import find_violation
 from pnyx.core.parsing.partitions import groups_schema, read_groups
 from pnyx.core.parsing.verdicts import Unreadable
 
@@ -38,12 +38,12 @@ def test_groups_are_read_as_they_are_written(text: str, groups: list[list[int]])
         "",
     ],
 )
-def test_what_is_no_partition_of_the_texts_is_refused_with_the_form_that_is_wanted(text: str) -> None:
+def test_what_is_no_partition_of_the_texts_is_refused_with_the_expected_form(text: str) -> None:
     with pytest.raises(Unreadable, match="the numbers 1 to 3, each once"):
         read_groups(text, 3)
 
 
-def test_a_group_holds_numbers_of_texts_that_are_there() -> None:
+def test_a_group_holds_numbers_of_existing_texts() -> None:
     schema = groups_schema(3)
-    assert conform({"groups": [[1, 3], [2]]}, schema) is None
-    assert conform({"groups": [[1, 4]]}, schema) is not None
+    assert find_violation({"groups": [[1, 3], [2]]}, schema) is None
+    assert find_violation({"groups": [[1, 4]]}, schema) is not None

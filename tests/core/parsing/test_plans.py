@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.parsing.json_objects import conform
+from pnyx.core.parsing.json_objects import find_violation
 from pnyx.core.parsing.plans import PLAN, Subtask, check_plan, read_plan
 from pnyx.core.parsing.verdicts import Unreadable
 
@@ -70,7 +70,7 @@ def test_a_plan_without_subtasks_is_read_and_then_found_empty() -> None:
         ('{"subtasks": [{"label": "a", "question": "x"', "no plan"),
     ],
 )
-def test_what_is_no_plan_is_refused_with_what_is_wanted(text: str, says: str) -> None:
+def test_a_text_without_a_plan_is_refused_with_the_expected_form(text: str, says: str) -> None:
     with pytest.raises(Unreadable, match=rf"{says}.*give one JSON object"):
         read_plan(text)
 
@@ -125,5 +125,5 @@ def test_a_plan_in_its_schema_is_read_back(plan: tuple[Subtask, ...]) -> None:
     document = {
         "subtasks": [{"label": t.label, "question": t.question, "needs": list(t.needs)} for t in plan]
     }
-    assert conform(document, PLAN) is None
+    assert find_violation(document, PLAN) is None
     assert read_plan(json.dumps(document)) == plan

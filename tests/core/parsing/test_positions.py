@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pnyx.core.parsing.json_objects import conform
+from pnyx.core.parsing.json_objects import find_violation
 from pnyx.core.parsing.positions import POSITION, Position, read_position
 from pnyx.core.parsing.verdicts import Unreadable
 
@@ -53,7 +53,7 @@ def test_a_position_in_its_schema_is_read() -> None:
         "decision": RIGHT.decision,
         "answer": "7",
     }
-    assert conform(document, POSITION) is None
+    assert find_violation(document, POSITION) is None
     assert read_position(json.dumps(document)) == RIGHT
     assert read_position(f"Here it is:\n```json\n{json.dumps(document, indent=2)}\n```\nThank you.") == RIGHT
 
@@ -62,14 +62,14 @@ def test_a_number_serves_as_an_answer() -> None:
     assert read_position('{"decision": "It is seven.", "answer": 7}') == Position("", "", "It is seven.", "7")
 
 
-@pytest.mark.parametrize("said", ["N/A", "TBD", "There is no short answer.", "Final answer: N/A"])
-def test_a_field_that_says_there_is_no_answer_is_an_empty_one(said: str) -> None:
-    assert read_position(json.dumps({"decision": "Rent.", "answer": said})).answer == "Rent"
+@pytest.mark.parametrize("text", ["N/A", "TBD", "There is no short answer.", "Final answer: N/A"])
+def test_an_answer_field_without_an_answer_counts_as_empty(text: str) -> None:
+    assert read_position(json.dumps({"decision": "Rent.", "answer": text})).answer == "Rent"
     assert (
-        read_position(json.dumps({"decision": "Rent it for a year, then see.", "answer": said})).answer
+        read_position(json.dumps({"decision": "Rent it for a year, then see.", "answer": text})).answer
         is None
     )
-    assert read_position(f"DECISION: Rent it for a year.\nFinal answer: {said}").answer is None
+    assert read_position(f"DECISION: Rent it for a year.\nFinal answer: {text}").answer is None
 
 
 def test_several_opponents_are_steelmanned_together() -> None:
@@ -111,11 +111,11 @@ def test_a_decision_may_have_no_short_answer() -> None:
         ("DECISION: Final answer: 7\n\n" * 11, "it decides 11 times"),
     ],
 )
-def test_what_is_no_position_is_refused_with_what_is_wanted(text: str, says: str) -> None:
+def test_a_text_without_a_position_is_refused_with_the_expected_form(text: str, says: str) -> None:
     with pytest.raises(Unreadable, match=rf"{says}.*STEELMAN, CRITIQUE and DECISION"):
         read_position(text)
 
 
 def test_the_label_of_a_final_answer_in_the_field_is_no_part_of_it() -> None:
-    said = '{"steelman": "s", "critique": "c", "decision": "It is so.", "answer": "Final answer: Paris"}'
-    assert read_position(said).answer == "Paris"
+    text = '{"steelman": "s", "critique": "c", "decision": "It is so.", "answer": "Final answer: Paris"}'
+    assert read_position(text).answer == "Paris"

@@ -1,7 +1,8 @@
-"""Reading verdicts, against a corpus of replies.
+"""Readers of verdicts, against a corpus of replies.
 
-A line of `corpora/verdicts.jsonl` is a reply and what is right: `want`, the parts of the verdict that matter,
-or null where the reply must be refused, with words that the message `says`. `own` is the writer's label.
+A line of `corpora/verdicts.jsonl` is a reply and the expected result: `want`, the parts of the verdict that
+matter, or null if the reply must be refused, with a pattern of the message in `says`. `own` is the author's
+label.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.parsing.authorship import LONGEST
+from pnyx.core.parsing.authorship import MAX_CHARS
 from pnyx.core.parsing.ballots import Ballot, ballot_schema, read_ballot
-from pnyx.core.parsing.json_objects import conform
+from pnyx.core.parsing.json_objects import find_violation
 from pnyx.core.parsing.plans import read_plan
 from pnyx.core.parsing.positions import read_position
 from pnyx.core.parsing.verdicts import (
@@ -39,8 +40,8 @@ from pnyx.core.parsing.verdicts import (
 
 LABELS = ("Participant A", "Participant B", "Participant C")
 READERS: Mapping[str, Callable[..., Any]] = {
-    "ballot": lambda text, **own: asdict(read_ballot(text, LABELS, **own)),
-    "approval": lambda text, **own: asdict(read_approval(text, **own)),
+    "ballot": lambda text, **author: asdict(read_ballot(text, LABELS, **author)),
+    "approval": lambda text, **author: asdict(read_approval(text, **author)),
     "pick": lambda text: read_pick(text, LABELS),
     "class": read_class,
     "same": read_same,
@@ -52,12 +53,12 @@ CASES = [
 
 
 def read(case: Mapping[str, Any]) -> Any:
-    own = {"own": case["own"]} if "own" in case else {}
-    return READERS[case["reads"]](case["text"], **own)
+    author = {"author": case["own"]} if "own" in case else {}
+    return READERS[case["reads"]](case["text"], **author)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c["want"] is not None], ids=lambda case: case["id"])
-def test_a_verdict_that_is_there_is_read(case: Mapping[str, Any]) -> None:
+def test_a_verdict_is_read(case: Mapping[str, Any]) -> None:
     got, want = read(case), case["want"]
     if isinstance(want, dict):
         got = {key: list(got[key]) if isinstance(got[key], tuple) else got[key] for key in want}
@@ -65,7 +66,7 @@ def test_a_verdict_that_is_there_is_read(case: Mapping[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c["want"] is None], ids=lambda case: case["id"])
-def test_a_verdict_that_is_not_there_is_not_invented(case: Mapping[str, Any]) -> None:
+def test_a_missing_verdict_is_refused(case: Mapping[str, Any]) -> None:
     with pytest.raises(Unreadable, match=case.get("says")):
         read(case)
 
@@ -143,7 +144,7 @@ def test_what_is_quoted_never_counts(before: list[str], quoted: list[str], after
 
 
 @given(votes, votes, asides)
-def test_two_votes_that_differ_are_refused_and_one_that_is_repeated_counts(
+def test_two_different_votes_are_refused_and_a_repeated_vote_counts(
     one: tuple[str, str], two: tuple[str, str], between: list[str]
 ) -> None:
     reply = "\n\n".join([one[0], *between, two[0]])
@@ -178,7 +179,7 @@ def test_any_text_is_read_or_refused_and_nothing_else(text: str) -> None:
 @pytest.mark.parametrize("reader", READERS, ids=str)
 def test_a_reply_longer_than_any_verdict_is_refused_unread(reader: str) -> None:
     with pytest.raises(Unreadable, match="give the verdict alone"):
-        READERS[reader]("x" * (LONGEST + 1))
+        READERS[reader]("x" * (MAX_CHARS + 1))
 
 
 JUNK = (
@@ -190,7 +191,7 @@ JUNK = (
 
 @pytest.mark.parametrize("piece", JUNK, ids=repr)
 def test_the_longest_reply_is_read_in_a_moment_whatever_is_in_it(piece: str) -> None:
-    text = (piece * LONGEST)[:LONGEST]
+    text = (piece * MAX_CHARS)[:MAX_CHARS]
     for reader in (*READERS.values(), read_plan, read_position):
         # Of this process, since a clock on the wall depends on who else uses the machine.
         began = time.process_time()
@@ -199,28 +200,28 @@ def test_the_longest_reply_is_read_in_a_moment_whatever_is_in_it(piece: str) -> 
         assert time.process_time() - began < 2
 
 
-def test_what_a_schema_asks_for_is_what_its_reader_reads() -> None:
+def test_every_reader_reads_an_object_of_its_schema() -> None:
     ballot = {"vote": "FINALIZE", "label": "Participant B", "text": "complete", "ranking": ["Participant B"]}
-    assert conform(ballot, ballot_schema(LABELS)) is None
+    assert find_violation(ballot, ballot_schema(LABELS)) is None
     assert read_ballot(json.dumps(ballot), LABELS) == Ballot(
         "finalize", "Participant B", "complete", ("Participant B",)
     )
     approval = {"verdict": "REJECT", "reason": "step 2"}
-    assert conform(approval, APPROVAL) is None
+    assert find_violation(approval, APPROVAL) is None
     assert read_approval(json.dumps(approval)) == Approval(False, "step 2")
     pick = {"best": "Participant C"}
-    assert conform(pick, pick_schema(LABELS)) is None
+    assert find_violation(pick, pick_schema(LABELS)) is None
     assert read_pick(json.dumps(pick), LABELS) == "Participant C"
-    assert conform({"class": "compound"}, QUESTION_CLASS) is None
+    assert find_violation({"class": "compound"}, QUESTION_CLASS) is None
     assert read_class('{"class": "compound"}') == "compound"
-    assert conform({"verdict": "SAME"}, SAMENESS) is None
+    assert find_violation({"verdict": "SAME"}, SAMENESS) is None
     assert read_same('{"verdict": "SAME"}')
 
 
 def test_a_schema_holds_a_model_to_the_labels_on_the_ballot() -> None:
     ballot = {"vote": "FINALIZE", "label": "Participant Z", "text": "", "ranking": []}
-    assert conform(ballot, ballot_schema(LABELS)) is not None
-    assert conform({"best": "Participant Z"}, pick_schema(LABELS)) is not None
+    assert find_violation(ballot, ballot_schema(LABELS)) is not None
+    assert find_violation({"best": "Participant Z"}, pick_schema(LABELS)) is not None
 
 
 def test_labels_need_not_be_participants() -> None:
@@ -231,7 +232,7 @@ def test_labels_need_not_be_participants() -> None:
     assert read_pick("BEST: gamma", labels) == "gamma"
 
 
-def test_a_panel_of_thirty_is_told_apart() -> None:
+def test_the_labels_of_thirty_seats_are_distinguished() -> None:
     labels = tuple(f"Participant {name}" for name in (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "AA", "AB", "AC", "AD"))
     for label in labels:
         assert read_ballot(f"FINALIZE: {label}", labels).label == label

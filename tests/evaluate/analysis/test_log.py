@@ -1,4 +1,4 @@
-"""The file that an evaluation leaves."""
+"""The log file of an evaluation."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 
 from pnyx.errors import UsageError
 from pnyx.evaluate.analysis.log import Arm, Log, Row
-from tests.evaluate.logs import chance_log, log
+from tests.evaluate.logs import log, random_log
 from tests.support.sources import ROOT
 
 
-def test_a_log_that_is_read_is_the_one_that_was_written(tmp_path: Path) -> None:
+def test_a_log_reads_back_as_it_was_written(tmp_path: Path) -> None:
     def change(row: Row) -> dict[str, object]:
         return {
             "steps": (True, None, False),
@@ -24,14 +24,14 @@ def test_a_log_that_is_read_is_the_one_that_was_written(tmp_path: Path) -> None:
             "cost_usd": None,
         }
 
-    made = chance_log(5, change=change, seed=3)
+    made = random_log(5, change=change, seed=3)
     made.write(tmp_path / "log.jsonl")
     assert Log.read(tmp_path / "log.jsonl") == made
     assert len((tmp_path / "log.jsonl").read_text("utf-8").splitlines()) == 1 + len(made.rows)
 
 
-def test_the_docs_tell_every_field(tmp_path: Path) -> None:
-    chance_log(5, seed=3).write(tmp_path / "log.jsonl")
+def test_the_docs_list_every_field(tmp_path: Path) -> None:
+    random_log(5, seed=3).write(tmp_path / "log.jsonl")
     head, row = map(json.loads, (tmp_path / "log.jsonl").read_text().splitlines()[:2])
     section = (ROOT / "docs" / "evaluation.md").read_text().split("\n## The log\n")[1].split("\n## ")[0]
     for written, table in zip((head, row), section.split("| field |")[1:], strict=True):
@@ -40,7 +40,7 @@ def test_the_docs_tell_every_field(tmp_path: Path) -> None:
     assert f"`{{{', '.join(field.name for field in fields(Arm))}}}`" in section
 
 
-def test_the_compared_questions_are_those_that_every_model_was_asked() -> None:
+def test_only_questions_that_every_model_was_asked_are_compared() -> None:
     made = log({"a": "+_+x", "b": "++_x"}, {"council": "++++"})
     assert made.ids == ("q000", "q003")
     assert made.by_arm["council"].keys() == {"q000", "q001", "q002", "q003"}
@@ -48,8 +48,8 @@ def test_the_compared_questions_are_those_that_every_model_was_asked() -> None:
 
 def test_the_last_row_of_a_question_counts() -> None:
     made = log({"a": "+"})
-    again = replace(made, rows=(*made.rows, replace(made.rows[0], correct=False)))
-    assert not again.by_arm["a"]["q000"].correct
+    changed = replace(made, rows=(*made.rows, replace(made.rows[0], correct=False)))
+    assert not changed.by_arm["a"]["q000"].correct
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_last_row_of_a_question_counts() -> None:
         "[" * 100_000,
         '{"arm": "a"}',
         '{"arm": "nobody", "id": "q1"}',
-        '{"arm": "a", "id": "q1", "unheard": 1}',
+        '{"arm": "a", "id": "q1", "unknown": 1}',
         '{"arm": "a", "id": "q1", "steps": 3}',
         '{"arm": "a", "id": "q1", "correct": true, "error": "no seat answered"}',
         *(
@@ -79,7 +79,7 @@ def test_the_last_row_of_a_question_counts() -> None:
         ),
     ],
 )
-def test_a_line_that_is_no_row_is_told_with_its_number(line: str, tmp_path: Path) -> None:
+def test_an_invalid_row_is_reported_with_its_line_number(line: str, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     log({"a": "+x"}).write(path)
     path.write_text(path.read_text("utf-8") + line + "\n", "utf-8")
@@ -87,9 +87,9 @@ def test_a_line_that_is_no_row_is_told_with_its_number(line: str, tmp_path: Path
         Log.read(path)
 
 
-def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_log_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot read the log"):
         Log.read(path)
     path.write_text("\n")
     with pytest.raises(UsageError, match="empty"):
@@ -101,5 +101,5 @@ def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
     made.write(path)
     head, *rows = path.read_text("utf-8").splitlines()
     path.write_text("\n".join([json.dumps({**json.loads(head), "pnyx_eval": 99}), *rows]))
-    with pytest.raises(UsageError, match="another version"):
+    with pytest.raises(UsageError, match="does not read"):
         Log.read(path)

@@ -1,4 +1,4 @@
-"""Paired comparisons."""
+"""Confidence intervals and paired tests."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ differences = st.lists(st.sampled_from((-1.0, -0.5, 0.0, 1.0)), min_size=1, max_
 
 
 @given(differences)
-def test_the_interval_holds_the_mean_within_what_was_seen(seen: list[float]) -> None:
-    found = paired_bootstrap(seen, resamples=200)
-    assert min(seen) <= found.low <= found.high <= max(seen)
-    assert found.mean == pytest.approx(sum(seen) / len(seen))
-    assert found == paired_bootstrap(list(reversed(seen)), resamples=200)
+def test_the_interval_contains_the_mean_and_stays_within_the_observed_values(observed: list[float]) -> None:
+    found = paired_bootstrap(observed, resamples=200)
+    assert min(observed) <= found.low <= found.high <= max(observed)
+    assert found.mean == pytest.approx(sum(observed) / len(observed))
+    assert found == paired_bootstrap(list(reversed(observed)), resamples=200)
 
 
 def test_the_interval_is_as_wide_as_theory_says() -> None:
-    seen = [1.0] * 300 + [-1.0] * 200 + [0.0] * 500
+    observed = [1.0] * 300 + [-1.0] * 200 + [0.0] * 500
     error = ((0.5 - 0.1**2) / 1000) ** 0.5
-    found = paired_bootstrap(seen, resamples=4000)
+    found = paired_bootstrap(observed, resamples=4000)
     assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.1)
     assert found.clear
 
 
-def test_nineteen_of_twenty_intervals_hold_the_true_difference() -> None:
-    chance = random.Random(5)
-    held = 0
+def test_nineteen_of_twenty_intervals_contain_the_true_difference() -> None:
+    rng = random.Random(5)
+    containing = 0
     for seed in range(200):
-        seen = [float(chance.random() < 0.4) - float(chance.random() < 0.4) for _ in range(100)]
-        held += not paired_bootstrap(seen, resamples=300, seed=seed).clear
-    assert 0.9 <= held / 200 <= 0.99
+        observed = [float(rng.random() < 0.4) - float(rng.random() < 0.4) for _ in range(100)]
+        containing += not paired_bootstrap(observed, resamples=300, seed=seed).clear
+    assert 0.9 <= containing / 200 <= 0.99
 
 
-def test_an_interval_is_clear_when_zero_lies_outside() -> None:
+def test_an_interval_is_clear_if_zero_is_outside() -> None:
     assert not Interval(0.1, 0.0, 0.2).clear
     assert Interval(-0.1, -0.2, -0.05).clear
 
@@ -66,21 +66,21 @@ def test_mcnemar_of_many_questions_and_of_none() -> None:
     assert mcnemar(5200, 4800) < 0.001
 
 
-def test_the_smallest_difference_that_shows_is_one_that_does() -> None:
-    """Of trials with that difference, four in five come out with p < 0.05."""
+def test_the_minimum_detectable_difference_is_detected_four_times_in_five() -> None:
+    """Four in five trials with that difference have p < 0.05."""
     n, split = 1000, 0.3
     least = minimum_detectable(n, split)
-    chance = random.Random(2)
+    rng = random.Random(2)
     shown = 0
     for _ in range(300):
-        differ = sum(chance.random() < split for _ in range(n))
-        ours = sum(chance.random() < (1 + least / split) / 2 for _ in range(differ))
+        differ = sum(rng.random() < split for _ in range(n))
+        ours = sum(rng.random() < (1 + least / split) / 2 for _ in range(differ))
         shown += mcnemar(ours, differ - ours) < 0.05
     assert 0.7 <= shown / 300 <= 0.9
     assert minimum_detectable(4 * n, split) == pytest.approx(least / 2)
 
 
-def test_no_difference_is_larger_than_all() -> None:
+def test_the_minimum_detectable_difference_is_at_most_one() -> None:
     assert minimum_detectable(3, 1.0) == 1.0
 
 
@@ -92,10 +92,10 @@ def test_trials_of_a_question_are_drawn_together() -> None:
     assert (uneven.mean, uneven.low, uneven.high) == (0.75, 0.0, 1.0)
 
 
-def test_nothing_can_be_said_of_no_questions() -> None:
-    with pytest.raises(ValueError, match="no question"):
+def test_a_comparison_of_no_questions_raises() -> None:
+    with pytest.raises(ValueError, match="at least one question"):
         paired_bootstrap([])
-    with pytest.raises(ValueError, match="no question"):
+    with pytest.raises(ValueError, match="at least one question"):
         minimum_detectable(0, 0.5)
 
 
@@ -103,7 +103,7 @@ def test_nothing_can_be_said_of_no_questions() -> None:
     ("hits", "n", "low", "high"),
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
 )
-def test_wilson_gives_the_published_intervals(hits: int, n: int, low: float, high: float) -> None:
+def test_wilson_matches_the_published_intervals(hits: int, n: int, low: float, high: float) -> None:
     """Newcombe 1998, table I, method 3."""
     found = wilson(hits, n)
     assert found.mean == hits / n
@@ -111,14 +111,14 @@ def test_wilson_gives_the_published_intervals(hits: int, n: int, low: float, hig
 
 
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_a_share_lies_in_its_interval_and_that_between_none_and_all(of: tuple[int, int]) -> None:
+def test_a_wilson_interval_contains_its_share_and_stays_within_0_and_1(of: tuple[int, int]) -> None:
     hits, n = of
     found, mirrored = wilson(hits, n), wilson(n - hits, n)
     assert 0 <= found.low <= found.mean <= found.high <= 1
     assert found.low == pytest.approx(1 - mirrored.high)
 
 
-def test_holm_gives_the_published_adjustment() -> None:
+def test_holm_matches_the_published_adjustment() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
 
@@ -130,9 +130,9 @@ def test_holm_never_makes_a_p_value_smaller_and_keeps_their_order(ps: list[float
     assert [a for _, a in sorted(zip(ps, adjusted, strict=True))] == sorted(adjusted)
 
 
-def test_a_percentile_is_a_value_that_was_seen() -> None:
+def test_a_percentile_is_an_observed_value() -> None:
     assert percentile([3.0, 1.0, 2.0], 0.5) == 2
     assert percentile([float(n) for n in range(1, 101)], 0.95) == 95
     assert percentile([7.0], 0.95) == 7
-    with pytest.raises(ValueError, match="no value"):
+    with pytest.raises(ValueError, match="at least one value"):
         percentile([], 0.5)

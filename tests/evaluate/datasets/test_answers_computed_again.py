@@ -1,4 +1,4 @@
-"""Targets of the test sets, worked out a second time: from the text of the question, and in another way."""
+"""Targets of the test sets, computed a second time: from the text of the question, with another method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from pnyx.core.answers.equivalence import same
 from pnyx.evaluate.datasets import load
 from pnyx.evaluate.datasets.traps.altered import crossings
-from pnyx.evaluate.grading.grade import right
+from pnyx.evaluate.grading.grade import is_right
 from pnyx.evaluate.items import Item
 
 SEEDS = (0, 5)
@@ -25,7 +25,7 @@ MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augus
 
 
 def value(item: Item) -> str:
-    """The right answer as text, also of a choice."""
+    """The right answer as text; for a choice, the text of the right option."""
     return item.choices[ord(item.target) - ord("A")] if item.choices else item.target
 
 
@@ -39,7 +39,7 @@ def loaded(name: str) -> list[Item]:
 
 
 def found(name: str, pattern: str) -> list[tuple[Item, tuple[str, ...]]]:
-    """The questions of a set that the pattern matches, with its groups; there must be some."""
+    """The questions of a set that match the pattern, with its groups. Fails if there are none."""
     matches = [
         (item, m.groups()) for item in loaded(name) if (m := re.search(pattern, item.question, re.DOTALL))
     ]
@@ -52,7 +52,7 @@ def ints(text: str) -> list[int]:
 
 
 def term(*numbers: str) -> str:
-    """Which number goes on a sequence whose second differences are constant."""
+    """The next number of a sequence with constant second differences."""
     a, b, c = (int(n) for n in numbers[-1].split(", ")[-3:])
     return str(c + (c - b) + ((c - b) - (b - a)))
 
@@ -62,7 +62,7 @@ def next_by_rule(times: str, plus: str, shown: str) -> str:
 
 
 def oldest(text: str, word: str) -> str:
-    """First or last in a topological order of the people, of whom each is a step before the next."""
+    """The first or last person in a topological order of the pairs."""
     order = TopologicalSorter[str]()
     for more, less in re.findall(r"(\w+) is \w+er than (\w+)\.", text):
         order.add(less, more)
@@ -78,7 +78,7 @@ def finished(text: str, word: str) -> str:
 
 
 def evaluated(expression: str) -> str:
-    """An expression as Python reads it, with every number a fraction."""
+    """The value of an expression, evaluated by Python with fractions."""
     text = expression.replace("\u00d7", "*").replace("\u00f7", "/").replace("^", "**")
     return str(eval(re.sub(r"\d+", r"Fraction(\g<0>)", text), {"Fraction": Fraction}))
 
@@ -108,12 +108,12 @@ def julian(iso: str) -> int:
 
 
 def later(iso: str, days: str) -> str:
-    """The day that many days on, found by its Julian day number."""
-    wanted, year = julian(iso) + int(days), ints(iso)[0] + int(days) // 366 - 1
+    """The date `days` later, found by its Julian day number."""
+    target_day, year = julian(iso) + int(days), ints(iso)[0] + int(days) // 366 - 1
     days_from_there = (
         f"{y:04}-{m:02}-{d:02}" for y in count(year) for m in range(1, 13) for d in range(1, 32)
     )
-    return next(day for day in days_from_there if julian(day) == wanted and _is_a_day(day))
+    return next(day for day in days_from_there if julian(day) == target_day and _is_a_day(day))
 
 
 def _is_a_day(iso: str) -> bool:
@@ -268,7 +268,7 @@ AGAIN: list[tuple[str, str, Callable[..., str]]] = [
 
 
 @pytest.mark.parametrize(("name", "pattern", "again"), AGAIN, ids=[f"{name}: {p}" for name, p, _ in AGAIN])
-def test_a_target_comes_out_the_same_another_way(name: str, pattern: str, again: Callable[..., str]) -> None:
+def test_another_method_computes_the_same_target(name: str, pattern: str, again: Callable[..., str]) -> None:
     for item, groups in found(name, pattern):
         assert same(again(*groups), value(item)), (item.question, value(item))
 
@@ -293,15 +293,15 @@ ROUNDED: list[tuple[str, Callable[..., float]]] = [
 
 
 @pytest.mark.parametrize(("pattern", "again"), ROUNDED, ids=[pattern for pattern, _ in ROUNDED])
-def test_a_rounded_target_comes_out_the_same_in_floats(pattern: str, again: Callable[..., float]) -> None:
+def test_floats_compute_the_same_rounded_target(pattern: str, again: Callable[..., float]) -> None:
     for item, groups in found("hard", pattern):
         places = int(item.question.partition("Round to ")[2][0])
-        reckoned = again(*map(float, groups))
-        assert right(item, f"{reckoned:.{places}f}"), (item.question, item.target, reckoned)
-        assert right(item, f"{reckoned:.9f}"), (item.question, item.target, reckoned)
+        computed = again(*map(float, groups))
+        assert is_right(item, f"{computed:.{places}f}"), (item.question, item.target, computed)
+        assert is_right(item, f"{computed:.9f}"), (item.question, item.target, computed)
 
 
-def test_most_of_small_is_reckoned_again() -> None:
+def test_most_of_small_is_computed_again() -> None:
     again = {
         item.question for name, pattern, _ in AGAIN if name == "small" for item, _ in found(name, pattern)
     }
@@ -337,7 +337,7 @@ KNOWN = [
 
 
 @pytest.mark.parametrize(("name", "part", "target"), KNOWN)
-def test_what_is_well_known_comes_out_as_known(name: str, part: str, target: str) -> None:
+def test_well_known_puzzles_have_their_known_answer(name: str, part: str, target: str) -> None:
     items = (item for seed in range(20) for item in drawn(name, seed) if part in item.question)
     assert same(value(next(items)), target)
 

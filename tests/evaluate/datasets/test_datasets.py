@@ -1,4 +1,4 @@
-"""The test sets that pnyx brings: what each promises of its questions, and how answers to them are graded."""
+"""The included test sets: the promises about their questions, and the grades of answers to them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pnyx.core.answers.extract import final_answer, normalise, same
 from pnyx.errors import UsageError
 from pnyx.evaluate.datasets import NAMES, load
 from pnyx.evaluate.datasets.drawing import rounded
-from pnyx.evaluate.grading.grade import right
+from pnyx.evaluate.grading.grade import is_right
 from pnyx.evaluate.items import Item
 
 SEEDS = (0, 1, 2)
@@ -57,28 +57,28 @@ def test_any_first_questions_are_balanced_over_the_categories(name: str) -> None
 
 
 @every_set
-def test_a_seed_gives_the_same_questions_and_another_seed_others(name: str) -> None:
+def test_a_seed_returns_the_same_questions_and_another_seed_other_ones(name: str) -> None:
     assert load(name, seed=1) == list(loaded(name, 1))
-    texts = [{item.asked for item in loaded(name, seed)} for seed in SEEDS]
+    texts = [{item.prompt for item in loaded(name, seed)} for seed in SEEDS]
     assert len(texts[0] & texts[1]) < len(texts[0]) / 4
     assert len(texts[1] & texts[2]) < len(texts[0]) / 4
 
 
 @every_set
-def test_a_limit_only_cuts_the_list(name: str) -> None:
+def test_a_limit_only_shortens_the_list(name: str) -> None:
     items = load(name, seed=2, limit=SIZES[name] // 2)
     assert items == list(loaded(name, 2)[: SIZES[name] // 2])
 
 
-def test_of_small_there_are_as_many_as_asked_for_until_they_run_out() -> None:
+def test_small_has_as_many_questions_as_requested_until_it_is_exhausted() -> None:
     items = loaded("small", 0, 2000)
     assert len({item.question for item in items}) == 2000
     assert items[:240] == loaded("small")
-    with pytest.raises(UsageError, match=r"small has no more than \d+ different questions"):
+    with pytest.raises(UsageError, match=r"small has only \d+ different questions"):
         load("small", limit=100_000)
 
 
-def test_the_others_end_where_they_end() -> None:
+def test_the_other_sets_have_a_fixed_number_of_questions() -> None:
     assert load("traps", limit=1000) == list(loaded("traps"))
 
 
@@ -102,16 +102,16 @@ def test_loading_one_set_imports_none_of_the_others(name: str) -> None:
 
 @every_set
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_target_is_read_from_a_reply_and_graded_right(name: str, seed: int) -> None:
+def test_every_target_is_extracted_from_a_reply_and_graded_right(name: str, seed: int) -> None:
     for item in loaded(name, seed):
         texts = [item.target]
         if item.choices:
             text = item.choices[ord(item.target) - ord("A")]
             texts += [text, f"{item.target}) {text}"]
         for text in texts:
-            said = final_answer(f"Step 1: this and that.\nFinal answer: {text}", item.choices)
-            assert said, item
-            assert right(item, said), item
+            answer = final_answer(f"Step 1: this and that.\nFinal answer: {text}", item.choices)
+            assert answer, item
+            assert is_right(item, answer), item
         assert normalise(normalise(item.target)) == normalise(item.target)
 
 
@@ -121,17 +121,17 @@ def test_another_target_of_the_set_is_graded_wrong(name: str, seed: int) -> None
     items = loaded(name, seed)
     for item, other in pairwise(items):
         if not item.choices and not other.choices and not same(item.target, other.target):
-            assert not right(item, other.target), item
+            assert not is_right(item, other.target), item
 
 
 @every_set
-def test_options_differ_as_they_are_graded(name: str) -> None:
+def test_the_grader_distinguishes_all_options(name: str) -> None:
     for item in (item for seed in SEEDS for item in loaded(name, seed) if item.choices):
         for n, one in enumerate(item.choices):
             assert not any(same(one, two) for two in item.choices[n + 1 :]), item
 
 
-def test_a_quarter_of_small_is_a_choice_and_the_right_letter_is_anywhere() -> None:
+def test_a_quarter_of_small_is_a_choice_and_its_right_letters_are_balanced() -> None:
     items = loaded("small", 0, 2000)
     for n in range(40, len(items), 40):
         assert sum(bool(item.choices) for item in items[:n]) == n / 4
@@ -147,26 +147,26 @@ def test_no_letter_is_right_for_the_same_trap_at_every_seed() -> None:
 
 @every_set
 @pytest.mark.parametrize("seed", SEEDS)
-def test_an_open_question_says_the_form_of_its_answer(name: str, seed: int) -> None:
+def test_an_open_question_states_the_form_of_its_answer(name: str, seed: int) -> None:
     forms = ("Answer ", "Round to ", "What day of the week", "the only number of four digits")
     for item in loaded(name, seed):
         assert item.choices or any(form in item.question for form in forms), item.question
 
 
-NAMED = {"comparisons", "order", "numbers", "family", "reading", "logic"}
-"""Categories in which the answer is one of those that the question names, or may well be."""
+MAY_NAME_THE_ANSWER = {"comparisons", "order", "numbers", "family", "reading", "logic"}
+"""Categories whose questions may name their answer."""
 
 
 @every_set
-def test_a_number_from_the_question_is_hardly_ever_the_answer(name: str) -> None:
+def test_a_number_from_the_question_is_rarely_the_answer(name: str) -> None:
     numeric = [
         item
         for seed in SEEDS
         for item in loaded(name, seed)
-        if not item.choices and item.category not in NAMED and item.target[0].isdigit()
+        if not item.choices and item.category not in MAY_NAME_THE_ANSWER and item.target[0].isdigit()
     ]
-    given = [i for i in numeric if i.target.split()[0] in re.findall(r"\d+(?:\.\d+)?", i.question)]
-    assert len(given) < len(numeric) / 30, [(item.question, item.target) for item in given]
+    repeated = [i for i in numeric if i.target.split()[0] in re.findall(r"\d+(?:\.\d+)?", i.question)]
+    assert len(repeated) < len(numeric) / 30, [(item.question, item.target) for item in repeated]
 
 
 SPELLED = [
@@ -201,21 +201,21 @@ def test_other_spellings_of_an_answer_are_right(name: str, part: str, target: st
         and target == (item.choices[ord(item.target) - 65] if item.choices else item.target)
     )
     for spelled in others:
-        said = final_answer(f"Final answer: {spelled}", item.choices)
-        assert said, spelled
-        assert right(item, said), (spelled, said)
+        answer = final_answer(f"Final answer: {spelled}", item.choices)
+        assert answer, spelled
+        assert is_right(item, answer), (spelled, answer)
 
 
 PLACES = re.compile(r"Round to (\d) decimal place")
 
 
 def test_a_rounded_answer_may_be_exact_but_not_off_by_one_in_the_last_place() -> None:
-    items = [item for item in loaded("hard") if item.graded_by == "numeric"]
+    items = [item for item in loaded("hard") if item.effective_grader == "numeric"]
     assert len(items) > 20
     for item in items:
         places = int(PLACES.findall(item.question)[0])
         exact, unit = float(item.target), 10**-places
-        assert right(item, f"{exact:.{places}f}"), item
+        assert is_right(item, f"{exact:.{places}f}"), item
         for off, graded in (
             (0.5, True),
             (-0.5, True),
@@ -224,11 +224,11 @@ def test_a_rounded_answer_may_be_exact_but_not_off_by_one_in_the_last_place() ->
             (1, False),
             (-1, False),
         ):
-            assert right(item, f"{exact + off * unit:.{places + 6}f}") is graded, item
+            assert is_right(item, f"{exact + off * unit:.{places + 6}f}") is graded, item
 
 
 @pytest.mark.parametrize(
-    ("exact", "places", "said"),
+    ("exact", "places", "grades"),
     [
         ("246.05", 1, {"246.0": True, "246.1": True, "246.05": True, "245.9": False, "246.2": False}),
         ("259.35", 1, {"259.3": True, "259.4": True, "259.2": False, "259.5": False}),
@@ -236,11 +236,11 @@ def test_a_rounded_answer_may_be_exact_but_not_off_by_one_in_the_last_place() ->
         ("12", 1, {"12": True, "12.0": True, "12.1": False, "11.9": False}),
     ],
 )
-def test_what_lies_in_the_middle_may_be_rounded_either_way_and_no_further(
-    exact: str, places: int, said: dict[str, bool]
+def test_a_number_halfway_may_be_rounded_either_way_and_no_further(
+    exact: str, places: int, grades: dict[str, bool]
 ) -> None:
     draft = rounded("How much?", Fraction(exact), places)
-    asked = Item(
+    item = Item(
         id="1", question=draft.question, target=draft.target, grader="numeric", tolerance=draft.tolerance
     )
-    assert {one: right(asked, one) for one in said} == said
+    assert {one: is_right(item, one) for one in grades} == grades

@@ -15,7 +15,7 @@ from pnyx.evaluate.items import Item
 
 SEEDS = (0, 3)
 Rules = Sequence[tuple[str, Callable[..., Callable[[Any], bool]]]]
-"""A pattern, and what its groups say of a world."""
+"""A pattern, and a function from its groups to a condition on a world."""
 
 
 @cache
@@ -29,14 +29,14 @@ def _all() -> list[Item]:
 
 
 def read(text: str, rules: Rules) -> Callable[[Any], bool]:
-    """What a sentence says, by the one rule that fits all of it."""
-    (said,) = (rule(*m.groups()) for pattern, rule in rules if (m := re.fullmatch(pattern, text)))
-    return said
+    """The condition that a sentence states, by the one rule that matches all of it."""
+    (conditions,) = (rule(*m.groups()) for pattern, rule in rules if (m := re.fullmatch(pattern, text)))
+    return conditions
 
 
-def only(worlds: Iterable[Any], said: Sequence[Callable[[Any], bool]]) -> Any:
-    """The one world in which everything said holds."""
-    (world,) = (world for world in worlds if all(holds(world) for holds in said))
+def only(worlds: Iterable[Any], conditions: Sequence[Callable[[Any], bool]]) -> Any:
+    """The one world in which all conditions hold."""
+    (world,) = (world for world in worlds if all(holds(world) for holds in conditions))
     return world
 
 
@@ -44,7 +44,7 @@ def sentences(text: str) -> list[str]:
     return [sentence + "." for sentence in text.rstrip(".").split(". ")]
 
 
-def asked(pattern: str, item: Item) -> tuple[str, ...]:
+def groups_of(pattern: str, item: Item) -> tuple[str, ...]:
     match = re.fullmatch(pattern, item.question)
     assert match, item.question
     return match.groups()
@@ -61,7 +61,7 @@ ROW: Rules = (
 
 def test_a_row_has_one_order() -> None:
     for item in puzzles("sit in a row"):
-        names, clues, seat = asked(
+        names, clues, seat = groups_of(
             r"(.*) sit in a row of six seats, .* left to right\. (.*) Who sits in seat (\d)\?.*", item
         )
         people = names.split(", ")
@@ -78,16 +78,18 @@ KNIGHTS: Rules = (
 )
 
 
-def test_knights_and_knaves_are_told_apart() -> None:
+def test_knights_and_knaves_have_one_solution() -> None:
     for item in puzzles("Knights"):
-        names, clues = asked(r".*always lie\. (.*) are each a knight or a knave\. (.*) What is each.*", item)
+        names, clues = groups_of(
+            r".*always lie\. (.*) are each a knight or a knave\. (.*) What is each.*", item
+        )
         people = names.split(", ")
-        said = []
+        conditions = []
         for speaker, claim in re.findall(r'(\w+) says: "(.*?)"', clues):
             means = read(claim, KNIGHTS)
-            said.append(lambda w, speaker=speaker, means=means: w[speaker] is bool(means(w)))
+            conditions.append(lambda w, speaker=speaker, means=means: w[speaker] is bool(means(w)))
         worlds = (dict(zip(people, kinds, strict=True)) for kinds in product((True, False), repeat=5))
-        world = only(worlds, said)
+        world = only(worlds, conditions)
         assert "".join("NK"[world[person]] for person in people) == item.target
 
 
@@ -101,18 +103,18 @@ HOUSES: Rules = (
 
 def test_houses_have_one_arrangement() -> None:
     for item in puzzles("four houses"):
-        names, clues, question = asked(
+        names, clues, question = groups_of(
             r"In four houses in a row live (.*), one in each\..* and one tea\. (.*) (W[^.]*\?) Answer.*", item
         )
         clues = re.sub(r"[Tt]he (?:owner of the|one who drinks) (\w+)", r"\1", clues)
-        said = [read(clue, HOUSES) for clue in sentences(clues)]
+        conditions = [read(clue, HOUSES) for clue in sentences(clues)]
         groups = (names.split(", "), ["cat", "dog", "parrot", "turtle"], ["coffee", "juice", "milk", "tea"])
         worlds = (
             {thing: house for group, order in zip(groups, orders, strict=True)
              for thing, house in zip(group, order, strict=True)}
             for orders in product(permutations(range(1, 5)), repeat=3)
         )  # fmt: skip
-        world = only(worlds, said)
+        world = only(worlds, conditions)
         (named,) = (thing for group in groups[1:] for thing in group if thing in question)
         assert world[named] == world[item.target]
 
@@ -129,9 +131,9 @@ NUMBER: Rules = (
 )  # fmt: skip
 
 
-def test_a_number_is_the_only_one_of_its_kind() -> None:
+def test_one_number_satisfies_all_conditions() -> None:
     for item in puzzles("four digits"):
-        (clues,) = asked(r"Find the only number of four digits for which all this holds\. (.*)", item)
+        (clues,) = groups_of(r"Find the only number of four digits for which all this holds\. (.*)", item)
         assert item.target == only(map(str, range(1000, 10_000)), [read(c, NUMBER) for c in sentences(clues)])
 
 
@@ -142,20 +144,20 @@ THIEF: Rules = (
 )
 
 
-def _so_many_true(said: Sequence[Callable[[Any], bool]], number: int) -> Callable[[Any], bool]:
-    return lambda world: sum(holds(world) for holds in said) == number
+def _so_many_true(conditions: Sequence[Callable[[Any], bool]], number: int) -> Callable[[Any], bool]:
+    return lambda world: sum(holds(world) for holds in conditions) == number
 
 
-def test_just_one_thief_makes_so_many_statements_true() -> None:
+def test_exactly_one_thief_makes_the_stated_number_of_statements_true() -> None:
     for item in puzzles("took the ring"):
-        names, clues, number = asked(
+        names, clues, number = groups_of(
             r"Exactly one of (.*) took the ring\. (.*) Exactly (\d) of these six statements .*", item
         )
-        said = [
+        conditions = [
             read(f"{person}: {claim}", THIEF) for person, claim in re.findall(r'(\w+) says: "(.*?)"', clues)
         ]
-        assert len(said) == 6
-        thief = only(names.split(", "), [_so_many_true(said, int(number))])
+        assert len(conditions) == 6
+        thief = only(names.split(", "), [_so_many_true(conditions, int(number))])
         assert thief == item.target
 
 
@@ -163,7 +165,7 @@ def test_just_one_thief_makes_so_many_statements_true() -> None:
     ("word", "pattern"),
     [("sit in a row", r"left to right\. (.*) Who"), ("four digits", r"all this holds\. (.*)")],
 )
-def test_no_clue_is_to_spare(word: str, pattern: str) -> None:
+def test_every_clue_is_needed(word: str, pattern: str) -> None:
     """Without any one of the clues there is more than one solution."""
     for item in puzzles(word):
         match = re.search(pattern, item.question)
@@ -171,13 +173,13 @@ def test_no_clue_is_to_spare(word: str, pattern: str) -> None:
         clues = sentences(match[1])
         if word == "four digits":
             worlds: list[Any] = list(map(str, range(1000, 10_000)))
-            said = [read(clue, NUMBER) for clue in clues]
+            conditions = [read(clue, NUMBER) for clue in clues]
         else:
             people = item.question.split(" sit in")[0].split(", ")
             worlds = [dict(zip(people, order, strict=True)) for order in permutations(range(1, 7))]
-            said = [read(clue, ROW) for clue in clues]
-        for n in range(len(said)):
-            others = said[:n] + said[n + 1 :]
+            conditions = [read(clue, ROW) for clue in clues]
+        for n in range(len(conditions)):
+            others = conditions[:n] + conditions[n + 1 :]
             assert sum(all(holds(world) for holds in others) for world in worlds) > 1, (item, clues[n])
 
 

@@ -1,11 +1,11 @@
-"""Graders: what counts as the right answer, in the notations that models write."""
+"""Graders: which answers are right, in the notations that models write."""
 
 from __future__ import annotations
 
 import pytest
 
 from pnyx.errors import UsageError
-from pnyx.evaluate.grading.grade import Graded, grade, right
+from pnyx.evaluate.grading.grade import Grade, grade, is_right
 from pnyx.evaluate.items import Item
 
 
@@ -14,7 +14,7 @@ def item(target: str, **more: object) -> Item:
 
 
 @pytest.mark.parametrize(
-    ("target", "said", "correct"),
+    ("target", "answer", "correct"),
     [
         ("1/2", "0.5", True),
         ("1/2", "50%", True),
@@ -94,19 +94,19 @@ def item(target: str, **more: object) -> Item:
         ("yes", "Yes.", True),
     ],
 )
-def test_exactly_means_the_same_in_another_notation(target: str, said: str, correct: bool) -> None:
-    assert right(item(target), said) is correct
+def test_exact_accepts_other_notations(target: str, answer: str, correct: bool) -> None:
+    assert is_right(item(target), answer) is correct
 
 
 @pytest.mark.parametrize(
-    ("question", "target", "said", "correct"),
+    ("question", "target", "answer", "correct"),
     [
         ("What percent of 40 is 10?", "25", "25%", True),
         ("What percent of 40 is 10?", "25", "0.25", False),
         ("What percent of 40 is 10?", "25%", "25", True),
         ("Give the share in %.", "12.5", "12.5 percent", True),
         ("What percent of 40 is 10?", "25", "0.25%", False),
-        # Who asks what 20 % of 35 are does not want percent.
+        # A question for 20 % of 35 does not ask for percent.
         ("What is 20% of 35?", "7", "7%", False),
         ("What is 20 percent of 35?", "7", "7 percent", False),
         ("Is it so?", "yes", "true", True),
@@ -129,10 +129,10 @@ def test_exactly_means_the_same_in_another_notation(target: str, said: str, corr
         ("How many?", "-3", "three", False),
     ],
 )
-def test_what_the_question_or_the_target_leaves_no_room_for_is_no_difference(
-    question: str, target: str, said: str, correct: bool
+def test_additions_that_the_question_or_target_excludes_are_ignored(
+    question: str, target: str, answer: str, correct: bool
 ) -> None:
-    assert right(Item(id="1", question=question, target=target), said) is correct
+    assert is_right(Item(id="1", question=question, target=target), answer) is correct
 
 
 ON_WHICH_DAY = "On which day does it first reach the top? Answer with the number of the day."
@@ -140,11 +140,11 @@ IN_WHICH_PLACE = "You overtake the runner in fifth place. In which place are you
 
 
 @pytest.mark.parametrize(
-    ("question", "target", "said"),
+    ("question", "target", "answer"),
     [
         *(
-            (ON_WHICH_DAY, "10", said)
-            for said in (
+            (ON_WHICH_DAY, "10", answer)
+            for answer in (
                 "Day 10",
                 "10th",
                 "10th day",
@@ -154,68 +154,71 @@ IN_WHICH_PLACE = "You overtake the runner in fifth place. In which place are you
                 "day no. 10",
             )
         ),
-        *((ON_WHICH_DAY, "21", said) for said in ("21st", "twenty-first", "the twenty first day")),
-        *((IN_WHICH_PLACE, "5", said) for said in ("5th", "fifth", "5th place", "in fifth place", "Place 5")),
+        *((ON_WHICH_DAY, "21", answer) for answer in ("21st", "twenty-first", "the twenty first day")),
+        *(
+            (IN_WHICH_PLACE, "5", answer)
+            for answer in ("5th", "fifth", "5th place", "in fifth place", "Place 5")
+        ),
         ("Which box is the heaviest? Answer with its number.", "2", "Box two"),
         ("What remainder does 17 leave when divided by 5?", "2", "Remainder 2"),
     ],
 )
-async def test_a_place_in_a_row_is_its_number_where_the_question_asks_which(
-    question: str, target: str, said: str
+async def test_an_ordinal_is_its_number_if_the_question_asks_which(
+    question: str, target: str, answer: str
 ) -> None:
-    asked = Item(id="1", question=question, target=target)
-    assert await grade(asked, f"So it is.\n\nFinal answer: {said}") == Graded(target, True)
-    assert right(Item(id="1", question=question, target=target, grader="numeric"), said)
+    question_item = Item(id="1", question=question, target=target)
+    assert await grade(question_item, f"So it is.\n\nFinal answer: {answer}") == Grade(target, True)
+    assert is_right(Item(id="1", question=question, target=target, grader="numeric"), answer)
 
 
-@pytest.mark.parametrize("said", ["B) 25", "B 25", "(B) 25", "**B**: 25", "A 23", "A) 23"])
-async def test_a_letter_with_another_options_text_is_no_answer(said: str) -> None:
-    asked = item("23", choices=("21", "23", "25", "27"))
-    assert (await grade(asked, f"So it is.\n\nFinal answer: {said}", said)).answer is None
-    assert right(asked, "B) 23")
-    assert right(asked, "B")
-    assert right(item("dog", choices=("cat", "dog")), "A dog")
+@pytest.mark.parametrize("answer", ["B) 25", "B 25", "(B) 25", "**B**: 25", "A 23", "A) 23"])
+async def test_a_letter_with_the_text_of_another_option_is_unread(answer: str) -> None:
+    question_item = item("23", choices=("21", "23", "25", "27"))
+    assert (await grade(question_item, f"So it is.\n\nFinal answer: {answer}", answer)).answer is None
+    assert is_right(question_item, "B) 23")
+    assert is_right(question_item, "B")
+    assert is_right(item("dog", choices=("cat", "dog")), "A dog")
 
 
 @pytest.mark.parametrize(
-    ("question", "target", "said"),
+    ("question", "target", "answer"),
     [
         *(
-            ("How many days does it take?", "10", said)
-            for said in ("10th", "tenth", "the 10th day", "Day 10")
+            ("How many days does it take?", "10", answer)
+            for answer in ("10th", "tenth", "the 10th day", "Day 10")
         ),
         ("How many are there?", "20", "twenty-first"),
         ("On which day is it full, and how many days are left?", "10", "10th"),
         *(
-            (ON_WHICH_DAY, "10", said)
-            for said in ("10th night", "Night 10", "the day after the 10th", "not the 10th", "Day 10 or 11")
+            (ON_WHICH_DAY, "10", answer)
+            for answer in ("10th night", "Night 10", "the day after the 10th", "not the 10th", "Day 10 or 11")
         ),
         *(
-            (ON_WHICH_DAY, "10", said)
-            for said in ("10th to 11th", "a tenth", "10th from the end", "Day 10.5")
+            (ON_WHICH_DAY, "10", answer)
+            for answer in ("10th to 11th", "a tenth", "10th from the end", "Day 10.5")
         ),
         (ON_WHICH_DAY, "20", "20th of 21"),
-        *((IN_WHICH_PLACE, "5", said) for said in ("5th step", "fifth of six", "between 5th and 6th")),
-        # The second that was told, which is 1, or that of the number 2: nobody can tell.
+        *((IN_WHICH_PLACE, "5", answer) for answer in ("5th step", "fifth of six", "between 5th and 6th")),
+        # Either the second one named, which is 1, or the number 2: ambiguous.
         ("Which number is the larger: 2 or 1?", "2", "the second"),
         ("Which box is the heaviest: 1, 3 or 2? Answer with its number.", "2", "the second box"),
         ("What fraction of them is it?", "1/3", "third"),
         ("What root does it have?", "5", "root 5"),
     ],
 )
-async def test_what_may_be_no_place_in_a_row_is_not_read(question: str, target: str, said: str) -> None:
-    asked = Item(id="1", question=question, target=target)
-    assert await grade(asked, "So it is.", said) == Graded(None, False, "no answer could be read")
+async def test_an_ambiguous_ordinal_is_unread(question: str, target: str, answer: str) -> None:
+    question_item = Item(id="1", question=question, target=target)
+    assert await grade(question_item, "So it is.", answer) == Grade(None, False, "no answer could be read")
 
 
-async def test_another_place_is_read_and_wrong() -> None:
-    asked = Item(id="1", question=ON_WHICH_DAY, target="20")
-    for said in ("twenty-first", "21st day", "Day 21"):
-        assert await grade(asked, "So it is.", said) == Graded("21", False)
+async def test_a_wrong_ordinal_is_read_and_wrong() -> None:
+    question_item = Item(id="1", question=ON_WHICH_DAY, target="20")
+    for answer in ("twenty-first", "21st day", "Day 21"):
+        assert await grade(question_item, "So it is.", answer) == Grade("21", False)
 
 
 @pytest.mark.parametrize(
-    ("question", "target", "said", "correct"),
+    ("question", "target", "answer", "correct"),
     [
         ("What is it then in kelvin?", "281.26", "281.26K", True),
         ("What is it then in kelvin?", "281.26", "281.26 \u00b0K", True),
@@ -226,15 +229,15 @@ async def test_another_place_is_read_and_wrong() -> None:
         ("How many people are there?", "4", "4K", False),
     ],
 )
-def test_k_are_kelvin_where_these_were_asked_for(
-    question: str, target: str, said: str, correct: bool
+def test_k_is_kelvin_if_the_question_asks_for_it(
+    question: str, target: str, answer: str, correct: bool
 ) -> None:
-    assert right(Item(id="1", question=question, target=target), said) is correct
-    assert right(Item(id="1", question=question, target=target, grader="numeric"), said) is correct
+    assert is_right(Item(id="1", question=question, target=target), answer) is correct
+    assert is_right(Item(id="1", question=question, target=target, grader="numeric"), answer) is correct
 
 
 @pytest.mark.parametrize(
-    ("target", "said", "correct"),
+    ("target", "answer", "correct"),
     [
         ("10 lb", "10.05 pounds", True),
         ("50 cents", "$0.501", True),
@@ -246,12 +249,12 @@ def test_k_are_kelvin_where_these_were_asked_for(
         ("50 cents", "$0.52", False),
     ],
 )
-def test_a_tolerance_holds_for_whatever_a_unit_can_stand_for(target: str, said: str, correct: bool) -> None:
-    assert right(item(target, grader="numeric", tolerance=0.01), said) is correct
+def test_a_tolerance_applies_to_every_meaning_of_a_unit(target: str, answer: str, correct: bool) -> None:
+    assert is_right(item(target, grader="numeric", tolerance=0.01), answer) is correct
 
 
 @pytest.mark.parametrize(
-    ("said", "correct"),
+    ("answer", "correct"),
     [
         ("3.14", True),
         ("3.15", False),
@@ -261,26 +264,26 @@ def test_a_tolerance_holds_for_whatever_a_unit_can_stand_for(target: str, said: 
         ("about three", False),
     ],
 )
-def test_a_numeric_answer_may_be_off_by_its_tolerance(said: str, correct: bool) -> None:
-    assert right(item("3.1416 m", grader="numeric", tolerance=0.001), said) is correct
+def test_a_numeric_answer_may_be_off_by_its_tolerance(answer: str, correct: bool) -> None:
+    assert is_right(item("3.1416 m", grader="numeric", tolerance=0.001), answer) is correct
 
 
 @pytest.mark.parametrize(
-    ("said", "letter"), [("B", "B"), ("(b)", "B"), ("4", "B"), ("B) 4", "B"), ("Option B", "B"), ("5", "C")]
+    ("answer", "letter"), [("B", "B"), ("(b)", "B"), ("4", "B"), ("B) 4", "B"), ("Option B", "B"), ("5", "C")]
 )
-async def test_a_choice_is_its_letter_or_its_text(said: str, letter: str) -> None:
-    asked = item("4", choices=("3", "4", "5"))
-    assert asked.target == "B"
-    graded = await grade(asked, f"I think so.\n\nFinal answer: {said}")
-    assert graded == Graded(letter, letter == "B")
+async def test_a_choice_is_its_letter_or_its_text(answer: str, letter: str) -> None:
+    question_item = item("4", choices=("3", "4", "5"))
+    assert question_item.target == "B"
+    graded = await grade(question_item, f"I think so.\n\nFinal answer: {answer}")
+    assert graded == Grade(letter, letter == "B")
 
 
-async def test_what_cannot_be_read_is_wrong_and_says_why() -> None:
+async def test_an_unread_answer_is_wrong_and_says_why() -> None:
     graded = await grade(item("4"), "I would rather not say.")
-    assert graded == Graded(None, False, "no answer could be read")
+    assert graded == Grade(None, False, "no answer could be read")
 
 
-async def test_a_judge_is_not_asked_about_what_code_can_tell() -> None:
+async def test_a_judge_is_not_asked_if_code_can_decide() -> None:
     async def ask(prompt: str) -> str:
         raise AssertionError(prompt)
 
@@ -288,14 +291,14 @@ async def test_a_judge_is_not_asked_about_what_code_can_tell() -> None:
 
 
 @pytest.mark.parametrize("short", [None, "4"])
-async def test_a_judge_is_not_asked_about_silence(short: str | None) -> None:
-    """Also where something stood when the run failed."""
+async def test_a_judge_is_not_asked_about_an_empty_reply(short: str | None) -> None:
+    """Also if a failed run has a provisional short answer."""
 
     async def ask(prompt: str) -> str:
         raise AssertionError(prompt)
 
     graded = await grade(item("4", grader="judge"), " \n", short, ask)
-    assert graded == Graded(None, False, "no answer could be read")
+    assert graded == Grade(None, False, "no answer could be read")
 
 
 @pytest.mark.parametrize(
@@ -303,11 +306,11 @@ async def test_a_judge_is_not_asked_about_silence(short: str | None) -> None:
     [
         (("yes", "yes"), True, None),
         (("no", "no"), False, None),
-        (("yes", "no"), False, "the judge's verdict turned with the order of the answers"),
-        (("perhaps", "perhaps"), False, "the judge was unclear"),
+        (("yes", "no"), False, "the judge's verdict depends on the order of the answers"),
+        (("perhaps", "perhaps"), False, "the judge's verdict could not be read"),
     ],
 )
-async def test_a_judge_counts_where_both_orders_agree(
+async def test_a_judge_counts_only_if_both_orders_agree(
     verdicts: tuple[str, str], correct: bool, why: str | None
 ) -> None:
     left = list(verdicts)
@@ -319,15 +322,15 @@ async def test_a_judge_counts_where_both_orders_agree(
     assert (graded.correct, graded.why) == (correct, why)
 
 
-async def test_a_judged_answer_is_told_in_its_own_words_right_or_wrong() -> None:
+async def test_a_judged_answer_keeps_its_own_words_right_or_wrong() -> None:
     for verdict in ("yes", "no"):
 
         async def ask(prompt: str, verdict: str = verdict) -> str:
             return f"Final answer: {verdict}"
 
-        asked = item("Because it is lighter.", grader="judge")
-        assert (await grade(asked, "It weighs less.", "less weight", ask)).answer == "less weight"
-        graded = await grade(asked, "Weight.\nThat is\nwhat it lacks, as one can see.", None, ask)
+        question_item = item("Because it is lighter.", grader="judge")
+        assert (await grade(question_item, "It weighs less.", "less weight", ask)).answer == "less weight"
+        graded = await grade(question_item, "Weight.\nThat is\nwhat it lacks, as one can see.", None, ask)
         assert (graded.answer or "").startswith("weight that is what it lacks")
         assert graded.correct is (verdict == "yes")
 
@@ -337,12 +340,12 @@ async def test_a_judged_answer_is_told_in_its_own_words_right_or_wrong() -> None
     [
         ({"target": " "}, "has no target"),
         ({"target": "4", "choices": ("4",)}, "has 1 choices"),
-        ({"target": "9", "choices": ("4", "5")}, "is none of its choices"),
+        ({"target": "9", "choices": ("4", "5")}, "is not one of its choices"),
         ({"target": "4", "grader": "choice"}, "has no choices"),
-        ({"target": "2024-01-01", "grader": "numeric"}, "is no number"),
+        ({"target": "2024-01-01", "grader": "numeric"}, "is not a number"),
         ({"target": "A", "choices": ("B", "A")}, "the letter of one choice and the text of another"),
     ],
 )
-def test_a_question_that_nobody_could_answer_is_refused(fields: dict[str, object], message: str) -> None:
+def test_a_question_without_a_right_answer_is_refused(fields: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Item(id="1", question="Which?", **fields)  # type: ignore[arg-type]

@@ -1,11 +1,11 @@
-"""The unit that a question asks for is that of a target without one."""
+"""The unit that a question asks for applies to a target without one."""
 
 from __future__ import annotations
 
 import pytest
 
-from pnyx.evaluate.grading.grade import grade, right
-from pnyx.evaluate.grading.measures import asked_unit
+from pnyx.evaluate.grading.grade import grade, is_right
+from pnyx.evaluate.grading.measures import question_unit
 from pnyx.evaluate.items import Grader, Item
 
 
@@ -28,14 +28,14 @@ from pnyx.evaluate.items import Grader, Item
         ("Who was it in a red coat?", None),
     ],
 )
-def test_the_unit_asked_for(question: str, symbol: str | None) -> None:
-    unit = asked_unit(question)
+def test_a_question_names_its_unit(question: str, symbol: str | None) -> None:
+    unit = question_unit(question)
     assert (unit and unit.symbol) == symbol
 
 
 @pytest.mark.parametrize("grader", ["exact", "numeric"])
 @pytest.mark.parametrize(
-    ("question", "target", "said", "is_right"),
+    ("question", "target", "answer", "correct"),
     [
         ("How many minutes does it take?", "120", "2 hours", True),
         ("How many minutes does it take?", "120", "120 minutes", True),
@@ -56,8 +56,8 @@ def test_the_unit_asked_for(question: str, symbol: str | None) -> None:
     ],
 )
 async def test_an_answer_in_another_unit_is_converted(
-    question: str, target: str, said: str, is_right: bool, grader: Grader
+    question: str, target: str, answer: str, correct: bool, grader: Grader
 ) -> None:
     item = Item(id="1", question=question, target=target, grader=grader)
-    assert right(item, said) is is_right
-    assert (await grade(item, f"Reasons.\n\nFinal answer: {said}")).correct is is_right
+    assert is_right(item, answer) is correct
+    assert (await grade(item, f"Reasons.\n\nFinal answer: {answer}")).correct is correct

@@ -1,10 +1,10 @@
-"""Answers given as a sentence: right ones are read, and none is taken for what it does not say."""
+"""Answers in sentences: clear ones are read, ambiguous ones are not."""
 
 from __future__ import annotations
 
 import pytest
 
-from pnyx.evaluate.grading.grade import Graded, grade, right
+from pnyx.evaluate.grading.grade import Grade, grade, is_right
 from pnyx.evaluate.items import Item
 
 BEGAN = "A lesson of 45 minutes ends at 18:45. When did it begin?"
@@ -26,7 +26,7 @@ def ask(question: str, target: str, *choices: str) -> Item:
 
 
 @pytest.mark.parametrize(
-    ("item", "said"),
+    ("item", "answer"),
     [
         (ask(BEGAN, "18:00", *TIMES), "The lesson began at 18:00"),
         (ask(BEGAN, "18:00"), "The lesson that ends at 18:45 began at 18:00"),
@@ -56,17 +56,17 @@ def ask(question: str, target: str, *choices: str) -> Item:
         (ask("How many are left?", "5"), "There are 5 in total"),
     ],
 )
-async def test_a_sentence_is_read_for_the_value_that_it_states(item: Item, said: str) -> None:
-    assert right(item, said)
-    assert (await grade(item, f"Step 1.\n\nFinal answer: {said}", said)).correct
+async def test_a_sentence_is_read_as_the_value_that_it_states(item: Item, answer: str) -> None:
+    assert is_right(item, answer)
+    assert (await grade(item, f"Step 1.\n\nFinal answer: {answer}", answer)).correct
 
 
 @pytest.mark.parametrize(
-    ("item", "said"),
+    ("item", "answer"),
     [
         *(
-            (ask(BEGAN, "18:00", *TIMES), said)
-            for said in (
+            (ask(BEGAN, "18:00", *TIMES), answer)
+            for answer in (
                 "The lesson did not begin at 18:00",
                 "It didn't begin at 18:00",
                 "It began at 18:00 or 17:00",
@@ -81,8 +81,8 @@ async def test_a_sentence_is_read_for_the_value_that_it_states(item: Item, said:
             )
         ),
         *(
-            (ask(AGO, "Wednesday", *DAYS), said)
-            for said in (
+            (ask(AGO, "Wednesday", *DAYS), answer)
+            for answer in (
                 "The day of the week 5 days ago was not Wednesday",
                 "It was the day before Wednesday",
                 "5 days ago was Wednesday or Friday",
@@ -93,13 +93,13 @@ async def test_a_sentence_is_read_for_the_value_that_it_states(item: Item, said:
         ),
         (ask("Today is Monday. What day was it 7 days ago?", "Monday", *DAYS), "Today is Monday"),
         *(
-            (ask(AGO, "Wednesday"), said)
-            for said in ("It was not Wednesday", "The day before was Wednesday", "Tomorrow is Wednesday")
+            (ask(AGO, "Wednesday"), answer)
+            for answer in ("It was not Wednesday", "The day before was Wednesday", "Tomorrow is Wednesday")
         ),
         (ask("Today is Monday. What day was it 7 days ago?", "Monday"), "Today is Monday"),
         *(
-            (ask(LONGEST, "370 m", *LENGTHS), said)
-            for said in (
+            (ask(LONGEST, "370 m", *LENGTHS), answer)
+            for answer in (
                 "The shortest length is 370 m",
                 "The longest length is 370 m/s",
                 "The longest length is 1370 m",
@@ -111,8 +111,8 @@ async def test_a_sentence_is_read_for_the_value_that_it_states(item: Item, said:
             )
         ),
         *(
-            (ask(LARGER, "8/9"), said)
-            for said in (
+            (ask(LARGER, "8/9"), answer)
+            for answer in (
                 "8/9 is smaller than 1/4",
                 "8/9 is not larger than 1/4",
                 "1/4 is larger than 8/9",
@@ -123,9 +123,9 @@ async def test_a_sentence_is_read_for_the_value_that_it_states(item: Item, said:
             )
         ),
         *(
-            (ask(OLDEST, "Liam", *choices), said)
+            (ask(OLDEST, "Liam", *choices), answer)
             for choices in ((), NAMES)
-            for said in (
+            for answer in (
                 "The youngest is Liam",
                 "The oldest is not Liam",
                 "The oldest is the brother of Liam",
@@ -139,8 +139,8 @@ async def test_a_sentence_is_read_for_the_value_that_it_states(item: Item, said:
             )
         ),
         *(
-            (ask(MINUTES, "586 minutes"), said)
-            for said in (
+            (ask(MINUTES, "586 minutes"), answer)
+            for answer in (
                 "There are not 586 minutes in 9 hours and 46 minutes",
                 "There are 586 seconds in 9 hours and 46 minutes",
                 "There are 586 minutes in 9 hours and 47 minutes",
@@ -151,8 +151,8 @@ async def test_a_sentence_is_read_for_the_value_that_it_states(item: Item, said:
             )
         ),
         *(
-            (ask(OPEN, "40 hours"), said)
-            for said in (
+            (ask(OPEN, "40 hours"), answer)
+            for answer in (
                 "It takes 40 seconds",
                 "The library is open 40 days a week",
                 "It is open for 40 minutes a week",
@@ -160,16 +160,16 @@ async def test_a_sentence_is_read_for_the_value_that_it_states(item: Item, said:
             )
         ),
         *(
-            (ask("How many dollars?", "$12"), said)
-            for said in ("The shop gives back 12 cents", "The shop gives back €12", "It costs 12 euros")
+            (ask("How many dollars?", "$12"), answer)
+            for answer in ("The shop gives back 12 cents", "The shop gives back €12", "It costs 12 euros")
         ),
         *(
-            (ask("How long is it?", "12 km"), said)
-            for said in ("The road is 12 miles long", "The road is 12 kg heavy", "It goes 12 km per hour")
+            (ask("How long is it?", "12 km"), answer)
+            for answer in ("The road is 12 miles long", "The road is 12 kg heavy", "It goes 12 km per hour")
         ),
         *(
-            (ask("How many?", "15"), said)
-            for said in (
+            (ask("How many?", "15"), answer)
+            for answer in (
                 "Any number but 15",
                 "Everything except 15",
                 "The wrong answer is 15",
@@ -200,13 +200,13 @@ async def test_a_sentence_is_read_for_the_value_that_it_states(item: Item, said:
         (ask("How many minutes?", "15", "15", "30"), "It takes 15 hours"),
     ],
 )
-async def test_a_sentence_that_says_something_else_is_not_taken_for_the_answer(item: Item, said: str) -> None:
-    assert not right(item, said)
-    assert not (await grade(item, f"Step 1.\n\nFinal answer: {said}", said)).correct
+async def test_an_ambiguous_sentence_is_not_read_as_the_answer(item: Item, answer: str) -> None:
+    assert not is_right(item, answer)
+    assert not (await grade(item, f"Step 1.\n\nFinal answer: {answer}", answer)).correct
 
 
 @pytest.mark.parametrize(
-    ("item", "said"),
+    ("item", "answer"),
     [
         (ask("How many?", "15"), "Gina has boxes of marbles and gives away some"),
         (ask(BEGAN, "18:00"), "the time at which it began"),
@@ -215,12 +215,12 @@ async def test_a_sentence_that_says_something_else_is_not_taken_for_the_answer(i
         (ask(OLDEST, "Liam", *NAMES), "I will provide the answer"),
     ],
 )
-async def test_plain_text_where_a_value_was_asked_for_is_unread(item: Item, said: str) -> None:
-    assert await grade(item, "", said) == Graded(None, False, "no answer could be read")
+async def test_text_in_place_of_a_value_is_unread(item: Item, answer: str) -> None:
+    assert await grade(item, "", answer) == Grade(None, False, "no answer could be read")
 
 
 @pytest.mark.parametrize(
-    ("item", "said", "answer"),
+    ("item", "short", "answer"),
     [
         (ask("How many?", "15"), "16", "16"),
         (ask(BEGAN, "18:00", *TIMES), "17:30", "17:30"),
@@ -228,7 +228,7 @@ async def test_plain_text_where_a_value_was_asked_for_is_unread(item: Item, said
         (ask("What is the capital of France?", "Paris"), "I do not know it", "I do not know it"),
     ],
 )
-async def test_an_answer_that_is_no_option_is_wrong_and_was_read(item: Item, said: str, answer: str) -> None:
-    graded = await grade(item, "", said)
+async def test_an_answer_that_is_not_an_option_is_wrong_but_read(item: Item, short: str, answer: str) -> None:
+    graded = await grade(item, "", short)
     assert (graded.answer or "").casefold() == answer.casefold()
     assert not graded.correct

@@ -19,7 +19,7 @@ from pnyx.evaluate.analysis.arms import COMBINED, MAJORITY, ORACLE, SINGLE, WEIG
 from pnyx.evaluate.analysis.confidence import risk_coverage
 from pnyx.evaluate.analysis.log import Log, Row
 from pnyx.evaluate.report.document import document
-from tests.evaluate.logs import TARGET, chance_log, log
+from tests.evaluate.logs import TARGET, log, random_log
 
 Told = dict[str, Any]
 
@@ -138,7 +138,7 @@ def test_calibrated_confidence_is_learned_of_questions_that_the_weights_have_not
 
 
 def test_pairs_are_those_of_brute_force() -> None:
-    made = chance_log(80, seed=4, gain=0.2)
+    made = random_log(80, seed=4, gain=0.2)
     told = document(made)
     right = {column.name: {id: row.correct for id, row in column.rows.items()} for column in arms(made)}
     assert {(p["arm"], p["to"]) for p in told["pairs"]} == {
@@ -173,7 +173,7 @@ def _sign_test(ours: int, theirs: int) -> float:
 
 
 def test_the_correction_is_for_the_panel_arms_compared_with_the_same_one() -> None:
-    told = document(chance_log(60, seed=1, gain=0.3))
+    told = document(random_log(60, seed=1, gain=0.3))
     family = [p for p in told["pairs"] if p["to"] == SINGLE and p["p_holm"] is not None]
     assert {p["arm"] for p in family} == {MAJORITY, WEIGHTED, "council", "moa"}
     least = min(family, key=lambda p: p["p"])
@@ -201,7 +201,7 @@ def test_the_best_single_is_chosen_on_questions_that_it_is_not_judged_on() -> No
 @given(st.integers(0, 39), st.integers(0, 5))
 def test_no_rule_sees_the_truth_of_the_question_that_it_answers(place: int, seed: int) -> None:
     """With its truth turned round, a question keeps its model, its winners and its confidence."""
-    made = chance_log(40, seed, change=lambda row: {"confidence": 0.6 if row.correct else 0.4})
+    made = random_log(40, seed, change=lambda row: {"confidence": 0.6 if row.correct else 0.4})
     id = f"q{place:03}"
     rows = [replace(row, correct=row.answer == "x") if row.id == id else row for row in made.rows]
     turned = replace(made, rows=tuple(rows))
@@ -215,7 +215,7 @@ def test_no_rule_sees_the_truth_of_the_question_that_it_answers(place: int, seed
 
 
 def test_the_order_of_the_answers_and_a_way_through_a_file_change_nothing(tmp_path: Path) -> None:
-    made = chance_log(30, seed=2, change=lambda row: {"category": f"c{len(row.id + row.arm) % 2}"})
+    made = random_log(30, seed=2, change=lambda row: {"category": f"c{len(row.id + row.arm) % 2}"})
     told = document(made)
     made.write(tmp_path / "log.jsonl")
     assert document(Log.read(tmp_path / "log.jsonl")) == told
@@ -240,7 +240,7 @@ def test_an_unfinished_evaluation_is_compared_on_what_there_is() -> None:
 
 
 def test_a_price_that_is_not_known_is_unknown_and_never_nothing() -> None:
-    told = document(chance_log(20, change=lambda row: {"cost_usd": None} if row.arm == "b" else {}))
+    told = document(random_log(20, change=lambda row: {"cost_usd": None} if row.arm == "b" else {}))
     for name in ("b", MAJORITY, WEIGHTED, ORACLE):
         assert [arm(told, name)[key] for key in ("cost_usd", "total_usd", "usd_per_right")] == [None] * 3
     assert arm(told, "a")["total_usd"] == pytest.approx(0.2)
@@ -254,7 +254,7 @@ def test_a_price_that_is_not_known_is_unknown_and_never_nothing() -> None:
     [
         (log({}), "no question"),
         (log({"a": "+_", "b": "_+"}), "no question"),
-        (log({"a": "+"}, {MAJORITY: "+"}), "two arms of the log are called 'majority'"),
+        (log({"a": "+"}, {MAJORITY: "+"}), "two arms of the log have the name 'majority'"),
         (replace(log({"a": "+"}), models=("a", "b")), "no arm for the model 'b'"),
     ],
 )
@@ -294,7 +294,7 @@ def test_categories_hold_every_question_once() -> None:
 def test_confidence_is_calibrated_on_other_questions() -> None:
     """Of those 90 % sure half are right: raw it is off by 0.4, calibrated by little."""
     told = document(
-        chance_log(
+        random_log(
             200, change=lambda row: {"confidence": 0.9, "rule": "felt", "correct": int(row.id[1:]) % 2 == 0}
         )
     )

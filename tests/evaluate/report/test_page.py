@@ -18,7 +18,7 @@ from pnyx.evaluate.report.formats import amount, clip, interval, listed, p_value
 from pnyx.evaluate.report.page import page
 from pnyx.evaluate.report.plots import Scale, ticks
 from pnyx.evaluate.report.text import WIDTH, render
-from tests.evaluate.logs import chance_log, log, said
+from tests.evaluate.logs import log, random_letters, random_log
 from tests.support.pages import Page
 
 HOSTILE = (
@@ -43,10 +43,15 @@ def full(n: int = 40, names: tuple[str, ...] = ("a", "b", "council", "moa"), **m
             **more,
         }
 
-    chance = random.Random(0)
+    rng = random.Random(0)
     first, second, *protocols = names
-    models = {first: said(0.7, n, chance), second: said(0.6, n, chance)}
-    return log(models, {name: said(0.7, n, chance) for name in protocols}, said(0.7, n, chance), change)
+    models = {first: random_letters(0.7, n, rng), second: random_letters(0.6, n, rng)}
+    return log(
+        models,
+        {name: random_letters(0.7, n, rng) for name in protocols},
+        random_letters(0.7, n, rng),
+        change,
+    )
 
 
 def test_the_page_needs_no_script_and_nothing_from_elsewhere() -> None:
@@ -138,7 +143,7 @@ def test_the_text_fits_the_terminal_and_moves_nothing() -> None:
 
 
 def test_the_text_says_the_most_important_first() -> None:
-    told = document(chance_log(40, change=lambda row: {"category": "law"}))
+    told = document(random_log(40, change=lambda row: {"category": "law"}))
     text = render(told)
     places = [
         text.index(part)
@@ -163,7 +168,7 @@ def test_the_text_says_the_most_important_first() -> None:
 
 
 def test_an_unknown_price_is_told_as_unknown() -> None:
-    told = document(chance_log(20, change=lambda row: {"cost_usd": None}))
+    told = document(random_log(20, change=lambda row: {"cost_usd": None}))
     for shown_ in (render(told), page(told)):
         assert "unknown" in shown_
         assert "$" not in shown_

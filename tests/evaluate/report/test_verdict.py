@@ -7,7 +7,7 @@ import random
 from pnyx.evaluate.analysis.arms import SINGLE
 from pnyx.evaluate.analysis.log import Log
 from pnyx.evaluate.report.document import document
-from tests.evaluate.logs import chance_log, log, said
+from tests.evaluate.logs import log, random_letters, random_log
 
 
 def verdict(made: Log) -> str:
@@ -15,7 +15,7 @@ def verdict(made: Log) -> str:
 
 
 def test_a_panel_that_beats_the_best_single_and_samples_is_said_to() -> None:
-    told = verdict(chance_log(120, seed=1, gain=0.35))
+    told = verdict(random_log(120, seed=1, gain=0.35))
     assert "Most right answers: council" in told
     assert "council beats the best single model, chosen on held-out questions: +3" in told
     assert "At equal cost (1.00 times), council beats samples: +" in told
@@ -23,19 +23,19 @@ def test_a_panel_that_beats_the_best_single_and_samples_is_said_to() -> None:
 
 
 def test_a_gain_that_samples_have_as_well_is_no_gain_at_equal_cost() -> None:
-    chance = random.Random(3)
-    models = {name: said(0.5, 200, chance) for name in "ab"}
-    told = verdict(log(models, {"council": said(0.85, 200, chance)}, said(0.85, 200, chance)))
+    rng = random.Random(3)
+    models = {name: random_letters(0.5, 200, rng) for name in "ab"}
+    told = verdict(log(models, {"council": random_letters(0.85, 200, rng)}, random_letters(0.85, 200, rng)))
     assert "council beats the best single model" in told
     assert "At equal cost (1.00 times), no difference between council and samples was shown" in told
 
 
 def test_what_costs_more_is_not_said_to_be_at_equal_cost() -> None:
-    dear = chance_log(
+    dear = random_log(
         100, seed=1, gain=0.35, change=lambda row: {"cost_usd": 0.05} if row.arm == "council" else {}
     )
     assert "Not at equal cost, but at 5.00 times the cost, council beats samples" in verdict(dear)
-    free = chance_log(80, seed=1, gain=0.35, change=lambda row: {"cost_usd": 0.0})
+    free = random_log(80, seed=1, gain=0.35, change=lambda row: {"cost_usd": 0.0})
     assert "At equal number of tokens (1.00 times), council beats samples" in verdict(free)
 
 
@@ -58,9 +58,10 @@ def test_no_difference_comes_with_the_one_that_would_have_shown() -> None:
 
 
 def test_a_panel_that_is_worse_is_said_to_be() -> None:
-    chance = random.Random(0)
+    rng = random.Random(0)
     made = log(
-        {"a": said(0.9, 150, chance), "b": said(0.85, 150, chance)}, {"council": said(0.4, 150, chance)}
+        {"a": random_letters(0.9, 150, rng), "b": random_letters(0.85, 150, rng)},
+        {"council": random_letters(0.4, 150, rng)},
     )
     assert "Worse than the best single model, in points: council -" in verdict(made)
 
@@ -76,7 +77,7 @@ def test_an_interval_clear_of_zero_is_not_enough_among_many_arms() -> None:
 
 def test_chance_is_seldom_taken_for_a_gain() -> None:
     """Protocols that are as good as the models: one report in twenty may say that one wins, and no more."""
-    told = [verdict(chance_log(40, seed)) for seed in range(20)]
+    told = [verdict(random_log(40, seed)) for seed in range(20)]
     assert sum("council beats the best" in one or "moa beats the best" in one for one in told) <= 2
 
 

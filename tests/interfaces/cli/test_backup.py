@@ -30,11 +30,11 @@ def test_nothing_is_written_over(lab: ScriptedHost) -> None:
     assert (again.code, again.out, again.err) == (
         2,
         "",
-        "pnyx: all.pnyx is there already; a backup is a new file\n",
+        "pnyx: all.pnyx already exists; name a new file for the backup\n",
     )
     done = pnyx("restore", "all.pnyx")
     assert done.code == 2
-    assert "is not empty: restore into a new one, named with PNYX_DATABASE" in done.err
+    assert "is not empty: restore into a new one, set with PNYX_DATABASE" in done.err
     assert pnyx("runs", "--json").json == [run]
 
 

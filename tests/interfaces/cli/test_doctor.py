@@ -123,4 +123,4 @@ def test_the_doctor_does_not_wait_for_a_host_that_says_nothing(
 def test_the_doctor_passes_over_a_host_that_a_program_brings_along(lab: ScriptedHost) -> None:
     with Path("lab.toml").open("a") as file:
         file.write('[providers.mine]\nkind = "own"\n')
-    assert "-    provider mine: is brought along by a program" in pnyx("doctor").out
+    assert "-    provider mine: is supplied by a program" in pnyx("doctor").out

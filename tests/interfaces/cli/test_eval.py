@@ -258,7 +258,7 @@ def test_a_judge_that_goes_with_the_order_decides_nothing(skilled: ScriptedHost,
     rows = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()[1:]]
     assert {row["correct"] for row in rows} == {False}
     assert {row["detail"]["grade"] for row in rows} == {
-        "the judge's verdict turned with the order of the answers"
+        "the judge's verdict depends on the order of the answers"
     }
 
 
@@ -357,15 +357,18 @@ def test_its_runs_are_listed_among_ones_own_only_when_asked_for(skilled: Scripte
             ("nothing.json", *ARMS, "--dry-run"),
             "there is no file nothing.json; DATASET is a .csv or .jsonl file",
         ),
-        (("no-such-task", *ARMS), "Inspect cannot run no-such-task"),
+        (("no-such-task", *ARMS), "Inspect cannot run the task no-such-task"),
         (("sums.jsonl", "-m", "lab:alpha"), "two or more different models"),
         (("sums.jsonl", "-m", "lab:alpha*2"), "two or more different models"),
         (("sums.jsonl", *ARMS, "--arm", "votin"), "votin"),
         (("sums.jsonl", *ARMS, "--arm", "voting:fast"), "no preset 'fast'"),
         (("sums.jsonl", *ARMS, "--arm", "consensus:round=2"), "no option 'round'"),
-        (("bad.jsonl", *ARMS), "bad.jsonl, line 2: there is no target"),
-        (("worse.jsonl", *ARMS), "worse.jsonl, line 1: question '1': its target 'z' is none of its choices"),
-        (("--replay", "sums.jsonl"), "sums.jsonl, line 1: not a line of an evaluation's log"),
+        (("bad.jsonl", *ARMS), "bad.jsonl, line 2: the field target is missing"),
+        (
+            ("worse.jsonl", *ARMS),
+            "worse.jsonl, line 1: question '1': its target 'z' is not one of",
+        ),
+        (("--replay", "sums.jsonl"), "sums.jsonl, line 1: not a line of an evaluation log"),
     ],
 )
 def test_what_cannot_be_evaluated_is_refused_before_anything_is_sent(

@@ -173,7 +173,7 @@ def test_the_doctor_says_which_tools_are_off_and_why(
     monkeypatch.setenv("EXA_API_KEY", "exa-planted\nand a remark")
     done = pnyx("doctor")
     assert done.code == 0
-    assert "-    tool web_search: $EXA_API_KEY, the key of Exa, holds a blank" in done.out
+    assert "-    tool web_search: $EXA_API_KEY, the key of Exa, contains a space" in done.out
     assert "ok   tool read_page: is there" in done.out
     assert "exa-planted" not in done.out + done.err
 

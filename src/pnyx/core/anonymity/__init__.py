@@ -1,1 +1,1 @@
-"""What hides who wrote a text: brands, names that models give themselves, and their mask."""
+"""Masking of model names in material: brand names, self-references, and the mask."""

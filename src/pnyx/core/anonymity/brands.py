@@ -1,6 +1,6 @@
-"""The public names of model families, as patterns: what models call themselves and each other.
+"""Patterns of the public names of model families, for themselves and for each other.
 
-Knows no panel and no catalogue. All patterns are matched without case unless they say otherwise.
+Does not know the panel or the catalogue. All patterns ignore case unless they say otherwise.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ __all__ = [
     "company",
 ]
 
-# Chinese and Japanese write no spaces around a name, so their characters do not make it longer.
+# Chinese and Japanese have no spaces around a name, so their characters are not part of it.
 ALNUM = r"[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 LEFT = rf"(?<!{ALNUM})(?<!{ALNUM}_)"
 RIGHT = rf"(?!{ALNUM})(?!_{ALNUM})"
 JOIN = r"[-._:/@\u2010-\u2013]"
 SPACE = r"[^\S\r\n]"
-"""What stands between the parts of a name; a name never runs on into the next line."""
+"""White space between the parts of a name; a name never continues on the next line."""
 
 _NUMBER = r"\d+(?:[a-z]{1,2}\d*[a-z]?)?(?:\.\d+[a-z]{0,2})*"
 _SIZE = "sonnet|opus|haiku|mini|nano|turbo|flash|instruct|preview|thinking|coder"
@@ -42,17 +42,18 @@ _AFTER_SPACE = (
     r"|(?-i:Pro|Max|Lite|Large|Medium|Small|Chat|Code|Ultra|Coder|Next|Nemo|Thinking)"
 )
 TAIL = rf"(?:(?:{_NUMBER}|{JOIN}(?:{_AFTER_HYPHEN})|{SPACE}(?:{_AFTER_SPACE})){RIGHT}){{0,8}}"
-"""What follows a family's name: versions, sizes, dates. After a space, only what prose would not hold."""
+"""The rest of a family's name: versions, sizes, dates. After a space, only words that are unlikely in
+prose."""
 
 _PEOPLE = r"(?!\s(?:Shannon|Monet|Debussy|L[eé]vi|Bernard|Berrou|Chabrol|Rains|Juncker|Van\s))"
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """words: those of a reference ("provider:model") that tell the family. The rest are patterns.
+    """A model family. words: words in a reference ("provider:model") that identify it. The rest are patterns.
 
-    heads: names that versions follow. makers: companies known for nothing else.
-    others: words that mean other things as well, so names only where a model speaks of itself.
+    heads: names that versions follow. makers: companies known only for it. others: words with other meanings,
+    which are names only where a model refers to itself.
     """
 
     words: tuple[str, ...]
@@ -116,7 +117,7 @@ STEMS = (
     *("falcon", "olmo", "tulu", "ai2", "nova", "jamba", "minimax", "ernie", "baidu", "hunyuan", "tencent"),
     *("doubao", "bytedance", "sonar", "perplexity", "amazon", "apple", "intel"),
 )
-"""One of these is in every name above, once white space and hyphens are taken out."""
+"""Every name above contains one of these, without white space and hyphens."""
 
 ORDINARY = frozenset(
     (
@@ -137,7 +138,7 @@ ORDINARY = frozenset(
         *("accounts", "models", "model", "publishers", "projects", "library"),
     )
 )
-"""Owners of models whose names are everyday words: hidden in a reference and where a model names itself."""
+"""Model owners with everyday words as names: masked in a reference, and where a model names itself."""
 
 HOUSEHOLD = frozenset(
     (
@@ -145,11 +146,11 @@ HOUSEHOLD = frozenset(
         *("tencent", "perplexity"),
     )
 )
-"""Providers known for much else."""
+"""Providers that are known for other things too."""
 
 
 def company(name: str) -> str:
-    """The pattern of a household name: cased, and not the beginning of some other product's name."""
+    """The pattern of a household name: with its case, and not at the start of another product's name."""
     cased = f"(?-i:{name.capitalize()}|{name.upper()})"
     product = r"\s(?!Gem|DeepMind|AI\b|GPT|Llama|Qwen|Phi|Nova|Nemotron|Granite)[A-Z]"
     return f"{cased}(?!(?-i:{product}))|{name}(?=[:/])"

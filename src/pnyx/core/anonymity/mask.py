@@ -1,8 +1,8 @@
-"""Masking of model names in text that other seats read.
+"""Mask model names in the material that seats read.
 
-One rule for every name found. It is hidden where a model names itself with it; otherwise where it is
-the panel's and not subject matter, which is what the trusted text holds. A name of another family is
-a claim about who speaks only where a model names itself, so elsewhere it stays.
+One rule for every name: it is masked if a model names itself with it, or if it belongs to the panel and is
+not subject matter, that is, not in the trusted text. A name of another family identifies the author only
+where a model names itself, so elsewhere it stays.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _QUALIFIERS = regex(
     r"|\d{4}-\d\d-\d\d|\d\d-\d{4}))+\Z",
     re.IGNORECASE,
 )
-"""Dates, formats and stages at the end of a model's name, which it is also called without."""
+"""Dates, formats and stages at the end of a model's name that are often left out."""
 
 _BEFORE_SIZE = regex(r"[^\W\d_]{2,}?(?:[-_ ][^\W\d_]{2,}?)*(?=[-_ ]?v?\d)", re.IGNORECASE)
 
@@ -62,16 +62,16 @@ _OPENING = MARKUP + " \t-+"
 
 
 def mask(text: str, models: tuple[str, ...], *, trusted: str = "") -> str:
-    """`text` without the names that would tell who on the panel wrote it.
+    """`text` without the names that would identify its author on the panel.
 
-    models: panel references "provider:model". told: the trusted part of the prompt; what it names is
-    subject matter and stays, except where a model names itself. Masking again changes nothing.
+    models: the panel's references "provider:model". trusted: the trusted part of the prompt; the names in it
+    are subject matter and stay, except where a model names itself. Masking twice changes nothing.
     """
-    if not _suspect(text, models):
+    if not _may_hold_name(text, models):
         return text
     names = _names(models)
     out: list[str] = []
-    # Decisions look back at what is already masked, as a second pass would, so that it finds no more.
+    # Decisions use the masked text before a name, as a second pass would, so that it changes nothing.
     before, done = "", 0
     while found := names.search(text, done):
         start = found.start("name")
@@ -81,9 +81,9 @@ def mask(text: str, models: tuple[str, ...], *, trusted: str = "") -> str:
         stop = row[-1].end()
         itself = names_itself(before + article, text, stop)
         if not itself:
-            stop = _hidden(row, trusted)
+            stop = _masked_end(row, trusted)
         if stop > start:
-            piece = _worded("this participant" if itself else "a participant", before)
+            piece = _replacement("this participant" if itself else "a participant", before)
             done = stop if stop < row[-1].end() else _end(_KIND, text, stop)
         else:
             done = _end(_WORD, text, start)
@@ -94,15 +94,16 @@ def mask(text: str, models: tuple[str, ...], *, trusted: str = "") -> str:
     return "".join(out)
 
 
-@functools.lru_cache(maxsize=32)  # a proposal is shown to every other seat
-def _suspect(text: str, models: tuple[str, ...]) -> bool:
-    """Whether `text` may hold a name, however it is spaced."""
+@functools.lru_cache(maxsize=32)  # every other seat reads the same proposal
+def _may_hold_name(text: str, models: tuple[str, ...]) -> bool:
+    """Whether `text` may contain a name, with any spacing."""
     squeezed = "".join(text.split()).translate(_DASHES).casefold()
     return any(stem in squeezed for stem in _stems(models))
 
 
 def _row(names: re.Pattern[str], text: str, found: re.Match[str]) -> list[re.Match[str]]:
-    """`found` and the names joined to it: "OpenAI's GPT-5", "lab:alpha". Few, or long rows cost a square."""
+    """`found` and up to three names joined to it: "OpenAI's GPT-5", "lab:alpha". The bound keeps it
+    linear."""
     row = [found]
     while (
         len(row) < 4
@@ -114,8 +115,9 @@ def _row(names: re.Pattern[str], text: str, found: re.Match[str]) -> list[re.Mat
     return row
 
 
-def _hidden(row: list[re.Match[str]], trusted: str) -> int:
-    """Where the names of `row` stop that are the panel's and not held by `trusted`; its start if none is."""
+def _masked_end(row: list[re.Match[str]], trusted: str) -> int:
+    """The end of the names in `row` that belong to the panel and are not in `trusted`; its start if none
+    are."""
     start, stop = row[0].start("name"), row[-1].end()
     trusted_names = [_contains(name["name"], trusted) for name in row]
     ours = [name["panel"] is not None and not known for name, known in zip(row, trusted_names, strict=True)]
@@ -126,7 +128,7 @@ def _hidden(row: list[re.Match[str]], trusted: str) -> int:
     return row[0].end() if ours[0] else start
 
 
-def _worded(who: str, before: str) -> str:
+def _replacement(who: str, before: str) -> str:
     if _DETERMINED.search(before):
         return "participant"
     return who if before[sentence_start(before) :].strip(_OPENING) else who.capitalize()
@@ -139,29 +141,30 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _stems(models: tuple[str, ...]) -> tuple[str, ...]:
-    """What a text must hold, written together and folded, to hold a name: looked for first, for speed."""
-    sure, unsure = _spelled(models)
-    firsts = (token[0].casefold() for name in sure | unsure if (token := _TOKEN.search(name)))
+    """Stems of which a text with a name must contain one, without spaces and case; checked first, for
+    speed."""
+    certain, uncertain = _spellings(models)
+    firsts = (token[0].casefold() for name in certain | uncertain if (token := _TOKEN.search(name)))
     return tuple({*STEMS, *firsts})
 
 
 @functools.lru_cache(maxsize=64)
 def _names(models: tuple[str, ...]) -> re.Pattern[str]:
-    """Matches one name and its article: group `name`, and `panel` where it belongs to the panel."""
+    """The pattern of one name with its article: group `name`, and `panel` if it belongs to the panel."""
     words = frozenset(word for ref in models for word in _words(ref))
     ours = [family for family in FAMILIES if not words.isdisjoint(family.words)]
     others = [family for family in FAMILIES if family not in ours]
-    sure, unsure = _spelled(models)
-    branded = [name for name in sure if not FAMILY_WORDS.isdisjoint(_words(name))]
+    certain, uncertain = _spellings(models)
+    branded = [name for name in certain if not FAMILY_WORDS.isdisjoint(_words(name))]
     panel = (
         _versioned(*_patterns(branded), *(family.heads for family in ours)),
-        *_patterns(sure.difference(branded)),
+        *_patterns(certain.difference(branded)),
         *(family.makers for family in ours),
         *(company(ref.partition(":")[0]) for ref in models if ref.partition(":")[0].casefold() in HOUSEHOLD),
     )
     foreign = (
         _versioned(*(family.heads for family in others)),
-        *_patterns(unsure),
+        *_patterns(uncertain),
         *(family.makers for family in others),
         *(family.others for family in FAMILIES),
     )
@@ -179,30 +182,30 @@ def _versioned(*patterns: str) -> str:
 
 
 def _words(name: str) -> set[str]:
-    """The words of `name`, with the digits in them and without."""
+    """The words of `name`, with and without the digits in them."""
     folded = name.casefold()
     return {*_WORD.findall(folded), *_TOKEN.findall(folded)}
 
 
-def _spelled(models: tuple[str, ...]) -> tuple[set[str], set[str]]:
-    """The names in the references: those hidden wherever they stand, and those too common for that."""
-    sure: set[str] = set()
-    unsure: set[str] = set()
+def _spellings(models: tuple[str, ...]) -> tuple[set[str], set[str]]:
+    """The names in the references: those to mask everywhere, and those that are too common for that."""
+    certain: set[str] = set()
+    uncertain: set[str] = set()
     for ref in models:
         provider, colon, model = ref.partition(":")
         if not colon:
             provider, model = "", ref
         owners, name = _located(model)
         tagless = name.partition(":")[0]
-        sure |= {model, name, tagless, _QUALIFIERS.sub("", tagless)}
-        # "As Zephyr, I ..." of zephyr-7b-beta; elsewhere it may be a word like others.
-        unsure |= {short[0] for short in [_BEFORE_SIZE.match(tagless)] if short}
+        certain |= {model, name, tagless, _QUALIFIERS.sub("", tagless)}
+        # zephyr-7b-beta may write "As Zephyr, I ..."; elsewhere it may be an ordinary word.
+        uncertain |= {short[0] for short in [_BEFORE_SIZE.match(tagless)] if short}
         for owner in (provider, *owners):
-            (unsure if owner.casefold() in ORDINARY | HOUSEHOLD else sure).add(owner)
-        if provider in unsure or _vague(name):
-            sure.add(ref)
-    vague = set(filter(_vague, sure))
-    return sure - vague, unsure | vague
+            (uncertain if owner.casefold() in ORDINARY | HOUSEHOLD else certain).add(owner)
+        if provider in uncertain or _vague(name):
+            certain.add(ref)
+    vague = set(filter(_vague, certain))
+    return certain - vague, uncertain | vague
 
 
 def _vague(name: str) -> bool:
@@ -210,7 +213,7 @@ def _vague(name: str) -> bool:
 
 
 def _located(model: str) -> tuple[list[str], str]:
-    """The owners in front of a model's name, none where it is a file, and the name."""
+    """The owners before a model's name (none for a file), and the name."""
     *folders, name = re.split(r"[/\\]", model)
     return ([], _ENDING.sub("", name)) if _FILE.match(model) else (folders, name)
 
@@ -220,18 +223,19 @@ def _patterns(names: Iterable[str]) -> list[str]:
 
 
 def _pattern(name: str) -> str:
-    """Matches `name` however its parts are joined; empty when it cannot be told from the mask itself."""
+    """The pattern of `name` with its parts joined in any way; empty if it cannot be distinguished from the
+    mask."""
     tokens = list(_TOKEN.finditer(name))
     folded = [token[0].casefold() for token in tokens]
     if "participant" in folded or _MASK_WORDS.issuperset(folded):
         return ""
-    # A space joins the parts only of names long enough not to be found in prose by chance.
+    # A space joins the parts only of names that are too long to occur in prose by chance.
     space = f"|{SPACE}" if sum(map(len, folded)) > 3 else ""
     out = re.escape(tokens[0][0])
     for last, token in itertools.pairwise(tokens):
         own = name[last.end() : token.start()]
         joins = JOIN + (f"|{re.escape(own)}" if own else "")
-        # Masking writes "a participant": were " a" the end of a name, it would find that again.
+        # The mask writes "a participant": if a name could end in " a", masking again would match it.
         joins += "" if token[0].casefold() in _MASK_WORDS else space
         optional = "" if last[0].isdigit() and token[0].isdigit() else "?"
         out += f"(?:{joins}){optional}{re.escape(token[0])}"
@@ -240,7 +244,7 @@ def _pattern(name: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _contains(name: str, trusted: str) -> bool:
-    """Whether `trusted` has the words and numbers of `name` in a row."""
+    """Whether `trusted` contains the words and numbers of `name` in sequence."""
     return f" {_flat(name)} " in f" {_flat(trusted)} "
 
 

@@ -1,4 +1,4 @@
-"""Where a name is the speaker's own: "As GPT-5, I …", "I'm Claude, made by Anthropic"."""
+"""Whether a model names itself: "As GPT-5, I …", "I'm Claude, made by Anthropic"."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..regex import regex
 __all__ = ["MARKUP", "names_itself", "sentence_start"]
 
 MARKUP = "*_`\"'\u2018\u2019\u201c\u201d«»()[]#>"
-"""Emphasis, quotation and headings that may stand around a name."""
+"""Marks of emphasis, quotation and headings around a name."""
 
 _MADE = "made|built|created|developed|trained|designed|programmed|provided|released|aligned|hosted|powered"
 _LINK = (
@@ -30,7 +30,7 @@ _LONGEST = 16
 
 _LINKED = rf"(?: (?:{_LINK}|participant))*"
 _IS = regex(rf"(?:\A| )(?:(?:{_OPENER}){_LINKED}|as{_LINKED} (?:{_MADE}){_LINKED})\Z")
-"""Leads up to a name by which a model tells who it is: "I'm an assistant made by", "speaking as a"."""
+"""Introduces a name by which a model identifies itself: "I'm an assistant made by", "speaking as a"."""
 
 _AS = regex(rf"(?:\A| )(?:as|being){_LINKED}\Z")
 _AS_I = regex(
@@ -38,7 +38,7 @@ _AS_I = regex(
     rf"(?:\b(?:I|my|we|our|me)\b|\b(?:{_MADE})\s+by\b)",
     re.IGNORECASE,
 )
-"""Follows "as NAME" when the model speaks of itself."""
+"""Follows "as NAME" if the model refers to itself."""
 
 _OF_ME = regex(
     rf"\W{{0,4}}\s(?:(?:has|have|who|which|that)\s)?(?:{_MADE})\sme\b(?=\s*(?:[.,;:!)]|\Z|(?:to|as|and|with|on|for)\b))"
@@ -46,7 +46,7 @@ _OF_ME = regex(
     r"(?:I\b|(?:prevent|forbid|require)s?\sme\b|(?:do|does)(?:\snot|n['\u2019]t)\s(?:allow|let|permit)\sme\b)",
     re.IGNORECASE,
 )
-"""Follows a name that is the speaker's, whatever came before: "OpenAI trained me to …"."""
+"""Follows a name of the author, whatever precedes it: "OpenAI trained me to …"."""
 
 _HERE = regex(
     rf"[{re.escape(MARKUP)}]*(?:\s(?:here|speaking)\s?[.,:;!\u2013\u2014-]|[:\])][\s*_]*I\b)", re.IGNORECASE
@@ -56,7 +56,7 @@ _END = regex(r"[\s.*_]*\Z")
 
 
 def names_itself(before: str, text: str, stop: int) -> bool:
-    """Whether the name between `before` and `text[stop:]` is the one by which the writer calls itself."""
+    """Whether the author names itself with the name between `before` and `text[stop:]`."""
     if _OF_ME.match(text, stop):
         return True
     sentence = before[sentence_start(before) :]
@@ -71,11 +71,11 @@ def names_itself(before: str, text: str, stop: int) -> bool:
 
 
 def sentence_start(text: str) -> int:
-    """Where the last sentence of `text` begins, or its last line."""
+    """The start of the last sentence or the last line of `text`."""
     return max(text.rfind(mark) + len(mark) if mark in text else 0 for mark in ("\n", ". ", "! ", "? "))
 
 
 def _lead(sentence: str) -> str:
-    """The words at the end of `sentence`, few enough to lead up to a name, without their markup."""
+    """The last words of `sentence`, at most `_LONGEST`, without their markup."""
     words = sentence.lower().replace("\u2019", "'").split()[-_LONGEST:]
     return " ".join(filter(None, (word.strip(MARKUP + ",:") for word in words)))

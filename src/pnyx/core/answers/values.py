@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..markup.notation import plain, unmarked
+from ..markup.notation import plain, strip_emphasis
 from ..regex import regex
 from .equivalence import read
 
@@ -96,7 +96,7 @@ _ABBREVIATION = regex(r"\b\w\.\s?\w\.$")
 def _unwrap(text: str) -> str:
     text = boxed_value(text) or text
     while True:
-        before, text = text, unmarked(text).strip(" \t|,;:`" + SIGNS)
+        before, text = text, strip_emphasis(text).strip(" \t|,;:`" + SIGNS)
         text = text if _ABBREVIATION.search(text) else text.rstrip(".")
         wrapped = next(filter(None, (form.fullmatch(text) for form in _WRAPPINGS)), None)
         if wrapped and not _PLACEHOLDER.fullmatch(text):

@@ -1,1 +1,1 @@
-"""How texts mark notation and quotations."""
+"""Markup in replies: notation and quotations."""

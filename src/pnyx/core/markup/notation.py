@@ -1,4 +1,4 @@
-"""One notation for what can be written in many: Unicode look-alikes, LaTeX and markdown marks made plain."""
+"""One plain notation for Unicode look-alikes, LaTeX and Markdown marks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 
 from ..regex import regex
 
-__all__ = ["plain", "punctuation", "unmarked"]
+__all__ = ["ascii_punctuation", "plain", "strip_emphasis"]
 
 _LOOKALIKES = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2015\u2212\u2043\ufe58\ufe63\uff0d", "-")
@@ -37,7 +37,7 @@ _TEX_SYMBOLS = {
     "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "to": "→", "ldots": "...", "dots": "...", "sqrt": "√",
 }  # fmt: skip
 _TEX_SYMBOL = regex(rf"\\({'|'.join(_TEX_SYMBOLS)})(?![A-Za-z])")
-# Each matches only what holds no further braces, so that repeating it works from the inside out.
+# Each matches only if it holds no further braces, so repetition works from the inside out.
 _TEX_FRACTION = regex(r"\\[dtc]?frac\s*(?:\{([^{}]*)\}|(\d))\s*(?:\{([^{}]*)\}|(\d))")
 _TEX_WRAPPED = regex(
     r"\\(?:boxed|fbox|mbox|text(?:bf|it|rm|tt|sf|normal)?|math(?:rm|bf|it|sf|bb|tt)|operatorname|emph"
@@ -50,26 +50,26 @@ _ROOT = regex(r"\bsqrt\s*(?=\()|√\s+")
 _ROOT_OF_ATOM = regex(r"√\(\s*(\w+)\s*\)")
 
 
-def punctuation(text: str) -> str:
-    """`text` with ASCII dashes, quotes, colons and full stops; a long dash stands between spaces."""
+def ascii_punctuation(text: str) -> str:
+    """`text` with ASCII dashes, quotes, colons and full stops; an em dash becomes a dash between spaces."""
     return text.translate(_LOOKALIKES)
 
 
-def unmarked(text: str) -> str:
-    """`text` without markdown's emphasis; a star or underscore between words or inside one stays."""
+def strip_emphasis(text: str) -> str:
+    """`text` without Markdown emphasis; a star or underscore between words or inside a word stays."""
     return _MARK.sub("", text)
 
 
 def plain(value: str) -> str:
-    """`value` on one line and in one notation: ASCII punctuation, `a/b`, `x^2`, one times sign, no markup.
+    """`value` on one line in plain notation: ASCII punctuation, `a/b`, `x^2`, one times sign, no markup.
 
-    Time can grow with the square of the length, so callers bound what they pass.
+    The time can grow with the square of the length, so callers must bound it.
     """
-    text = unmarked(value)
+    text = strip_emphasis(value)
     if not text.isascii():
         text = _RAISED.sub(lambda m: "^" + m[0].translate(_LOWERED), text)
-        text = unicodedata.normalize("NFKC", _VULGAR.sub(" ", punctuation(text)))
-        text = punctuation("".join(c for c in text if unicodedata.category(c) != "Cf"))
+        text = unicodedata.normalize("NFKC", _VULGAR.sub(" ", ascii_punctuation(text)))
+        text = ascii_punctuation("".join(c for c in text if unicodedata.category(c) != "Cf"))
     text = _tex(text).replace("**", "^").translate(_OPERATORS).replace("^°", "°")
     return " ".join(_ROOT_OF_ATOM.sub(r"√\1", _ROOT.sub("√", text)).split())
 
@@ -85,16 +85,16 @@ def _tex(text: str) -> str:
         before = text
         text = _TEX_FRACTION.sub(_fraction, text)
         text = _TEX_WRAPPED.sub(r"\1", text)
-        text = _TEX_GROUP.sub(lambda m: m[1] + _grouped(m[2]), text)
+        text = _TEX_GROUP.sub(lambda m: m[1] + _parenthesize(m[2]), text)
     return _TEX_ESCAPE.sub(r"\1", text)
 
 
 def _fraction(match: re.Match[str]) -> str:
     above, below = match[1] or match[2] or "", match[3] or match[4] or ""
     mixed = match.start() > 0 and match.string[match.start() - 1].isdigit()
-    return f"{' ' if mixed else ''}{_grouped(above)}/{_grouped(below)}"
+    return f"{' ' if mixed else ''}{_parenthesize(above)}/{_parenthesize(below)}"
 
 
-def _grouped(text: str) -> str:
+def _parenthesize(text: str) -> str:
     text = text.strip()
     return text if _ATOM.fullmatch(text) else f"({text})"

@@ -1,1 +1,1 @@
-"""Readers of structured replies: verdicts, ballots, plans, positions, JSON objects."""
+"""Parsers of structured replies: verdicts, ballots, plans, positions, JSON objects."""

@@ -1,6 +1,7 @@
-"""Whose words a sentence gives: its writer's, or another's that it reports, denies or only imagines.
+"""Attribution of words in a sentence: to its author, or to someone whom the author reports, denies or
+imagines.
 
-Told from what stands before the words, and a little from what stands after them.
+Judged by the text before the words, and a little of the text after them.
 """
 
 from __future__ import annotations
@@ -9,10 +10,19 @@ import re
 
 from ..regex import regex
 
-__all__ = ["LEAD", "conditional", "hands_over", "imagined", "introduces_own", "lead", "reported", "speaker"]
+__all__ = [
+    "LEAD",
+    "begins_with_other",
+    "find_lead",
+    "introduces_author",
+    "introduces_other",
+    "is_conditional",
+    "is_imagined",
+    "is_reported",
+]
 
 _REACH = 300
-"""Characters before and after that can tell whose words they are."""
+"""Characters before and after the words that are searched."""
 
 _WHO = (
     r"(?:\b(?:(?:participants?|seats?|options?|candidates?)(?:[\s_-]*(?:[A-Z]{1,2}|\d{1,2})\b)?|reviewers?"
@@ -63,40 +73,40 @@ _SPEAKER = regex(
 )
 
 
-def reported(before: str, after: str = "", own: str = "") -> bool:
-    """Whether what stands between `before` and `after` is given as the words of someone other than `own`."""
-    before = _FIRST_PERSON.sub("I", _as_self(before[-_REACH:], own))
+def is_reported(before: str, after: str = "", author: str = "") -> bool:
+    """Whether the text between `before` and `after` is attributed to someone other than `author`."""
+    before = _FIRST_PERSON.sub("I", _as_self(before[-_REACH:], author))
     return bool(_REPORTED.search(before) or _ATTRIBUTED_AFTER.search(after[:_REACH]))
 
 
-def hands_over(before: str, own: str = "") -> bool:
-    """Whether `before` ends in giving the word to someone other than `own`, as in "Participant A said"."""
-    return bool(_HANDS_OVER.search(_as_self(before[-_REACH:], own)))
+def introduces_other(before: str, author: str = "") -> bool:
+    """Whether `before` ends by introducing someone other than `author`, as in "Participant A said"."""
+    return bool(_HANDS_OVER.search(_as_self(before[-_REACH:], author)))
 
 
-def speaker(line: str, own: str = "") -> bool:
-    """Whether `line` begins with someone other than `own` who speaks it, as in "Participant A: ..."."""
-    return bool(_SPEAKER.match(_as_self(line[:_REACH], own)))
+def begins_with_other(line: str, author: str = "") -> bool:
+    """Whether `line` begins with a speaker other than `author`, as in "Participant A: ..."."""
+    return bool(_SPEAKER.match(_as_self(line[:_REACH], author)))
 
 
-def imagined(before: str) -> bool:
-    """Whether what follows `before` is denied, doubted, past, or one of several choices."""
+def is_imagined(before: str) -> bool:
+    """Whether `before` makes the text after it denied, doubted, past, or one of several choices."""
     return bool(_IMAGINED.search(before[-_REACH:]))
 
 
-def conditional(led: str, before: str, after: str) -> bool:
-    """Whether the "I would vote" or "I will vote" of `led` stands beside what it would take."""
+def is_conditional(led: str, before: str, after: str) -> bool:
+    """Whether the "I would vote" or "I will vote" of `led` depends on a condition in `before` or `after`."""
     if re.search(r"\bwould\b|'d\b", led, re.IGNORECASE):
         return bool(re.search(r"\b(?:if|unless|had|were|but|provided|once)\b", before + after, re.IGNORECASE))
     will = re.search(r"\bwill\b|'ll\b", led, re.IGNORECASE)
     return bool(will and re.search(r"\b(?:if|unless|once|as\s+soon\s+as|until)\b", before, re.IGNORECASE))
 
 
-def _as_self(text: str, own: str) -> str:
-    """`text`, with "I" for the writer's own label."""
-    if not own:
+def _as_self(text: str, author: str) -> str:
+    """`text` with "I" in place of the author's label."""
+    if not author:
         return text
-    return re.sub(r"[\s_-]*".join(map(re.escape, own.split())) + r"\b", "I", text, flags=re.IGNORECASE)
+    return re.sub(r"[\s_-]*".join(map(re.escape, author.split())) + r"\b", "I", text, flags=re.IGNORECASE)
 
 
 _NOUN = (
@@ -131,23 +141,23 @@ LEAD = (
     rf"|\b(?:I|we)(?:'ll|'d|'m)?\b(?:\s*\([^()]{{1,40}}\))?(?:\s+{_WILL}\b){{0,4}}(?:\s+{_VOTE}\b)?)?"
     r"[\s:=>\"'-]*"
 )
-"""What a writer may say just before a directive without making it another's or a supposition.
+"""What an author may write just before a directive that is neither attributed to others nor supposed.
 
-The group `led` is "my vote is" or "I vote", where it says so.
+The group `led` is "my vote is" or "I vote", if present.
 """
 _MINE = regex(rf"\bmy\s+{_NOW}{_NOUN}\b", re.IGNORECASE)
 _LED = regex(rf"(?:^|[.!?;,:-]\s){LEAD}\Z", re.IGNORECASE)
 
 
-def lead(before: str) -> int | None:
-    """Where in `before` the "I vote" or "my vote is" begins that it ends with; None when it does not."""
+def find_lead(before: str) -> int | None:
+    """The start of the "I vote" or "my vote is" at the end of `before`; None if there is none."""
     match = _LED.search(before, max(0, len(before) - _REACH))
     return match.start("led") if match and match["led"] else None
 
 
-def introduces_own(line: str, own: str = "") -> bool:
-    """Whether `line` ends as one that introduces the writer's own words: "My vote:"."""
-    at = lead(line)
+def introduces_author(line: str, author: str = "") -> bool:
+    """Whether `line` introduces the author's own words: "My vote:"."""
+    at = find_lead(line)
     if at is None and (mine := _MINE.search(line[-_REACH:])):
         at = mine.start()
-    return at is not None and not reported(line[:at], own=own)
+    return at is not None and not is_reported(line[:at], author=author)

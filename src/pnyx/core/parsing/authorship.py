@@ -1,7 +1,7 @@
-"""Whose words a reply holds: its writer's, or another's that it quotes, reports or only imagines.
+"""The author's own words in a reply, without those that it quotes, reports or only imagines.
 
-That shows in the block that words stand in, in the line that introduces them, in the quotation marks around
-them, and in what comes before them in their sentence.
+Decided by the block around the words, the line that introduces them, their quotation marks, and the text
+before them in the sentence.
 """
 
 from __future__ import annotations
@@ -12,35 +12,36 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..markup.notation import plain
-from ..markup.quoting import Line, lines, unthought
+from ..markup.quoting import Line, lines, strip_thinking
 from ..regex import regex
-from .attribution import introduces_own, reported, speaker
+from .attribution import begins_with_other, introduces_author, is_reported
 from .json_objects import find_objects
 
-__all__ = ["Heard", "Sentence", "Unreadable", "hear", "own_lines"]
+__all__ = ["OwnWords", "Sentence", "Unreadable", "own_lines", "own_words"]
 
-LONGEST = 100_000
-"""Characters of a reply that is read for a verdict, which stands in a few lines."""
+MAX_CHARS = 100_000
+"""The longest reply that is parsed for a verdict, in characters; a verdict has a few lines."""
 
 
 class Unreadable(ValueError):  # noqa: N818 - named after what happened, as the tree in errors.py is
-    """A reply from which the verdict cannot be read; the message tells its writer what was wrong."""
+    """A reply whose verdict cannot be read. The message is for its author: what is wrong and what to
+    write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of the writer in plain notation, without the marks before it; `place` counts them from 0."""
+    """A sentence of the author in plain notation, without leading marks. place: its number, from 0."""
 
     text: str
     place: int
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What a writer says.
+class OwnWords:
+    """The author's own words in a reply.
 
-    written: the lines of the reply. lines: the same, empty where the words are another's, or JSON's.
-    objects: what the writer gives as JSON.
+    written: all lines of the reply. lines: the same lines, empty if they are quoted, reported or JSON.
+    objects: the author's JSON objects.
     """
 
     written: tuple[str, ...]
@@ -49,46 +50,49 @@ class Heard:
     objects: tuple[dict[str, Any], ...]
 
     def after(self, place: int) -> str:
-        """The sentence after the one at `place`; empty after the last."""
+        """The sentence after number `place`; empty after the last."""
         return self.sentences[place + 1].text if place + 1 < len(self.sentences) else ""
 
 
-def hear(text: str, words: re.Pattern[str], own: str = "") -> Heard:
-    """What the writer of `text`, whose label is `own`, says. Quotations matter that hold one of `words`.
+def own_words(text: str, words: re.Pattern[str], author: str = "") -> OwnWords:
+    """The author's own words in `text`. Quotations that contain one of `words` are removed.
 
-    Raises `Unreadable` when the text is longer than anybody's verdict.
+    author: the label of the seat that wrote it. Raises `Unreadable` if `text` is longer than `MAX_CHARS`.
     """
-    if len(text) > LONGEST:
-        raise Unreadable(f"the reply is longer than {LONGEST:,} characters: give the verdict alone")
+    if len(text) > MAX_CHARS:
+        raise Unreadable(f"the reply is longer than {MAX_CHARS:,} characters: give the verdict alone")
     written = lines(_without_copies(_COMMENT.sub(" ", text.replace("&gt;", ">"))))
-    kept = list(_without_reports(_without_blocks(written, own), own))
-    body, objects, rest, end = "\n".join(kept), list[dict[str, Any]](), list[str](), 0
+    author_lines = list(_without_reports(_without_blocks(written, author), author))
+    body, objects, rest, end = "\n".join(author_lines), list[dict[str, Any]](), list[str](), 0
     for found in find_objects(body):
         before = body[body.rfind("\n", 0, found.start) + 1 : found.start]
-        if not reported(_plainly(before), own=own):
+        if not is_reported(_normalize(before), author=author):
             objects.append(found.value)
         rest += [body[end : found.start], "\n" * body.count("\n", found.start, found.end)]
         end = found.end
-    kept = "".join([*rest, body[end:]]).split("\n")
-    return Heard(
+    author_lines = "".join([*rest, body[end:]]).split("\n")
+    return OwnWords(
         tuple(line.text for line in written) or ("",),
-        tuple(kept),
-        _sentences(kept, words, own),
+        tuple(author_lines),
+        _sentences(author_lines, words, author),
         tuple(objects),
     )
 
 
 def own_lines(text: str, form: re.Pattern[str]) -> list[int]:
-    """Which of `text.splitlines()` begin with `form` and are its writer's own. Raises as `hear` does."""
+    """The indices of the lines of `text.splitlines()` that match `form` and are the author's own.
+
+    Raises `Unreadable` as `own_words` does.
+    """
     written = text.splitlines()
-    # What stands below a line cannot make it a quotation, but for the end of thinking aloud.
-    thought = text[: len(text) - len(unthought(text))].count("\n")
+    # Lines below cannot make a line a quotation, except the end of thinking aloud.
+    thinking_end = text[: len(text) - len(strip_thinking(text))].count("\n")
     return [
         place
         for place, line in enumerate(written)
-        if place >= thought
+        if place >= thinking_end
         and form.match(line)
-        and hear("\n".join(written[: place + 1]), form).lines[-1].strip()
+        and own_words("\n".join(written[: place + 1]), form).lines[-1].strip()
     ]
 
 
@@ -97,10 +101,10 @@ _COPIED = regex(r"<(/?)(m[0-9a-f]{10}|blockquote|quote|q|cite|del|strike)\b[^<>\
 _FENCE = regex(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
 
 
-def _without_blocks(written: list[Line], own: str) -> list[str]:
-    """The lines of `written`, empty where they are quoted as a block.
+def _without_blocks(written: list[Line], author: str) -> list[str]:
+    """The lines of `written`, empty if they are in a quoted block.
 
-    Code is the writer's own where it is the whole reply, holds a JSON object, or follows "my vote:".
+    A code block is the author's own if it is the whole reply, holds a JSON object, or follows "my vote:".
     """
     out, above, place = list[str](), "", 0
     last = max((n for n, line in enumerate(written) if line.text.strip()), default=0)
@@ -117,7 +121,7 @@ def _without_blocks(written: list[Line], own: str) -> list[str]:
             end += 1
         inside = [line.text for line in written[place + 1 : end]]
         whole = not above and end >= last
-        mine = whole or introduces_own(_plainly(above), own) or any(find_objects("\n".join(inside)))
+        mine = whole or introduces_author(_normalize(above), author) or any(find_objects("\n".join(inside)))
         out += ["", *(inside if mine else [""] * len(inside)), ""]
         place = end + 1
     return out[: len(written)]
@@ -128,18 +132,18 @@ def _closes(line: Line, mark: str) -> bool:
 
 
 def _without_copies(text: str) -> str:
-    """`text` without what stands between tags of quotation, a prompt's fences among them."""
+    """`text` without the content of quotation tags, including the fences of a prompt."""
     tags = list(_COPIED.finditer(text))
     last = {tag[2].lower(): tag.start() for tag in tags if tag[1]}
-    kept, start, inside = list[str](), 0, ""
+    parts, start, inside = list[str](), 0, ""
     for tag in tags:
         name = tag[2].lower()
         if not inside and not tag[1] and last.get(name, -1) > tag.start():
-            kept.append(text[start : tag.start()])
+            parts.append(text[start : tag.start()])
             inside = name
         elif inside == name and tag[1]:
             start, inside = tag.end(), ""
-    return " ".join([*kept, text[start:]])
+    return " ".join([*parts, text[start:]])
 
 
 _LISTING = regex(
@@ -147,27 +151,29 @@ _LISTING = regex(
 )
 
 
-def _without_reports(kept: list[str], own: str) -> Iterator[str]:
-    """`kept`, emptied of lines that are given as another's, or as mere possibilities.
+def _without_reports(author_lines: list[str], author: str) -> Iterator[str]:
+    """Yield `author_lines`, empty if they are attributed to others or are only possibilities.
 
-    By their own beginning ("Participant A: ..."), or by a line above that ends with a colon or is a heading:
-    that covers the paragraph after it.
+    A line is attributed by its start ("Participant A: ..."), or by a heading or a line with a final colon
+    above it, which covers the next paragraph.
     """
     covers = introduces = False
-    for line in kept:
-        bare = _plainly(line)
+    for line in author_lines:
+        bare = _normalize(line)
         if not bare:
             covers = covers and introduces
             yield line
             continue
         heading = line.lstrip().startswith("#")
-        theirs = speaker(f"{bare}: ." if heading else bare, own)
+        theirs = begins_with_other(f"{bare}: ." if heading else bare, author)
         introduces = heading or bare.endswith(":")
         yield "" if covers or theirs else line
-        if introduces and introduces_own(bare, own):
+        if introduces and introduces_author(bare, author):
             covers = False
         elif introduces:
-            covers = theirs or (not heading and bool(_LISTING.search(bare) or reported(bare, own=own)))
+            covers = theirs or (
+                not heading and bool(_LISTING.search(bare) or is_reported(bare, author=author))
+            )
 
 
 _MARKS = regex(r"[\W_]*(?:(?:\d{1,2}|[ivx]{1,4})[.)]\s+)?[\W_]*", re.IGNORECASE)
@@ -189,39 +195,40 @@ _QUOTATION = regex(
 )
 _END = regex(r"(?<=[.!?;。！？；])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)[\"'”’)*_]*\s+", re.IGNORECASE)
 _SHORT = 200
-"""Characters before a quotation that can tell whose it is."""
+"""Characters before a quotation that are searched for its speaker."""
 
 _LONGEST = 2_000
-"""Characters of a sentence; of a longer one its beginning and its end are read."""
+"""The longest sentence in characters; of a longer one only the start and the end are read."""
 
 
-def _sentences(kept: list[str], words: re.Pattern[str], own: str) -> tuple[Sentence, ...]:
-    said = (
-        _plainly(sentence)
-        for line in kept
+def _sentences(author_lines: list[str], words: re.Pattern[str], author: str) -> tuple[Sentence, ...]:
+    sentences = (
+        _normalize(sentence)
+        for line in author_lines
         if line and not line.isspace() and not _NO_PROSE.match(line)
-        for sentence in _END.split(_unquoted(_TAG.sub(" ", _NUMBER.sub("", line)), words, own))
+        for sentence in _END.split(_unquoted(_TAG.sub(" ", _NUMBER.sub("", line)), words, author))
     )
-    return tuple(Sentence(text, place) for place, text in enumerate(filter(None, said)))
+    return tuple(Sentence(text, place) for place, text in enumerate(filter(None, sentences)))
 
 
-def _unquoted(line: str, words: re.Pattern[str], own: str) -> str:
-    """`line` with quotations of `words` taken out, but for one that is the line or follows "I vote"."""
+def _unquoted(line: str, words: re.Pattern[str], author: str) -> str:
+    """`line` without quotations that contain `words`, unless the quotation is the line or follows "I
+    vote"."""
 
     def shown(match: re.Match[str]) -> str:
         if not words.search(match[0] if match[0].isascii() else plain(match[0])):
             return match[0]
         start, end = match.span()
         alone = not (re.search(r"\w", line[:start]) or re.search(r"\w", line[end:]))
-        led = introduces_own(_plainly(line[max(0, start - _SHORT) : start]), own)
+        led = introduces_author(_normalize(line[max(0, start - _SHORT) : start]), author)
         return match[0][1:-1] if alone or led else '""'
 
-    # Letters may be full-width, so that `words` are found only in plain notation.
+    # Letters may be full-width, so that `words` match only in plain notation.
     return _QUOTATION.sub(shown, line) if words.search(line) or not line.isascii() else line
 
 
-def _plainly(line: str) -> str:
-    """`line` in plain notation, without the marks before it."""
+def _normalize(line: str) -> str:
+    """`line` in plain notation, without leading marks."""
     line = line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} {line[-_LONGEST // 2 :]}"
     # Most lines are plain already, and `plain` is slow.
     text = plain(line).replace("`", "'") if _MARKED.search(line) else " ".join(line.split())

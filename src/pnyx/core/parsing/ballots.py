@@ -1,4 +1,4 @@
-"""The ballots of a council: what a seat votes for, and how it ranks the proposals."""
+"""The ballots of a council: a seat's vote, and its ranking of the proposals."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Literal, cast
 
 from ..regex import regex
 from ..steps import Schema
-from .attribution import reported
-from .authorship import Heard, hear
-from .directives import Directive, Labels, Unreadable, Words, said
+from .attribution import is_reported
+from .authorship import OwnWords, own_words
+from .directives import Directive, DirectiveWords, Labels, Unreadable, strip_punctuation
 from .json_objects import field, object_schema
 
 __all__ = ["Ballot", "ballot_schema", "read_ballot"]
@@ -21,7 +21,7 @@ __all__ = ["Ballot", "ballot_schema", "read_ballot"]
 class Ballot:
     """One vote: to finalize the proposal `label`, to revise with a focus, or to split for a reason.
 
-    text: the focus or the reason, empty where none was given. ranking: labels, best first, maybe not all.
+    text: the focus or the reason, empty if there is none. ranking: labels, best first, possibly not all.
     """
 
     kind: Literal["finalize", "revise", "split"]
@@ -32,7 +32,7 @@ class Ballot:
 
 def ballot_schema(labels: Sequence[str]) -> Schema:
     """The schema of a ballot on the proposals `labels`; `label` is empty unless the vote is FINALIZE."""
-    # Models held to a schema write its fields in this order: the ground comes before what it decides.
+    # Models with structured output write the fields in this order: the reason comes before the decision.
     properties = {
         "text": {"type": "string"},
         "vote": {"type": "string", "enum": ["FINALIZE", "REVISE", "SPLIT"]},
@@ -44,7 +44,7 @@ def ballot_schema(labels: Sequence[str]) -> Schema:
 
 @dataclass(frozen=True, slots=True)
 class _Vote:
-    """A vote as far as it could be read. problem: what is wrong with the label it names."""
+    """A vote as far as it could be read. problem: what is wrong with its label."""
 
     kind: str
     label: str = ""
@@ -53,7 +53,7 @@ class _Vote:
     firm: bool = True
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         return f"{self.kind.upper()}: {self.label or self.problem}" if self.names else self.kind.upper()
 
     @property
@@ -61,7 +61,7 @@ class _Vote:
         return bool(self.label or self.problem)
 
 
-_WORDS = Words(finalize=r"finali[sz]ed?", revise="revise", split="split")
+_WORDS = DirectiveWords(finalize=r"finali[sz]ed?", revise="revise", split="split")
 _WANTED = "give exactly one line `FINALIZE: <label>`, `REVISE: <focus>` or `SPLIT: <reason>`"
 _PLACEHOLDER = regex(
     r"[\s\W]*(?:label|focus|reason|name|participant(?:\s+(?:x|label|name|letter))?|(?:your|insert)\b[^>\])]*"
@@ -73,57 +73,59 @@ _DOUBT = regex(
     r"(?!\W*(?:what|how|why|which|who|when|where|whether|is|are|does|do|did|can|should|would)\b)[^?]*\?\W*\Z",
     re.IGNORECASE,
 )
-"""A focus that is only asked about ("costs?"), not a question to work on."""
+"""A focus that is only a doubt ("costs?"), not a question to work on."""
 
 _RANK = regex(r"\brank\w*\b[^:]{0,60}:\W*\Z", re.IGNORECASE)
 _ABOVE = r">+|≻|→|->|=>"
 
 
-def read_ballot(text: str, labels: Sequence[str], *, own: str = "") -> Ballot:
-    """The ballot in `text`, on the proposals `labels`. own: the label of the seat that wrote it.
+def read_ballot(text: str, labels: Sequence[str], *, author: str = "") -> Ballot:
+    """The ballot in `text` on the proposals `labels`. author: the label of the seat that wrote it.
 
-    Raises `Unreadable` when there is no vote, more than one, or one for what is not on the ballot. A
-    ranking is not needed: one that is unclear is left out.
+    Raises `Unreadable` if there is no vote, more than one, or a vote for something that is not on the ballot.
+    The ranking is optional: an unclear one is left out.
     """
-    heard, names = hear(text, _WORDS.any, own), Labels(labels)
+    reply, names = own_words(text, _WORDS.any, author), Labels(labels)
     votes = [
-        *(vote for document in heard.objects for vote in _in_object(document, names)),
-        *(vote for found in _WORDS.find(heard, own) for vote in _in_words(found, heard, names, own)),
+        *(vote for document in reply.objects for vote in _in_object(document, names)),
+        *(vote for found in _WORDS.find(reply, author) for vote in _in_words(found, reply, names, author)),
     ]
     full = [vote for vote in votes if vote.names or vote.kind != "finalize"]
     counted = [vote for vote in full if vote.firm] or full
     if not counted:
         if votes:
-            raise Unreadable(f"FINALIZE does not name a proposal: it must be one of {names.told}")
+            raise Unreadable(f"FINALIZE does not name a proposal: it must be one of {names.listing}")
         raise Unreadable(f"no vote was found: {_WANTED}")
     if len({(vote.kind, vote.label, vote.problem) for vote in counted}) > 1:
-        told = ", ".join(dict.fromkeys(vote.told for vote in counted))
-        raise Unreadable(f"it votes more than once ({told}): {_WANTED}")
+        listing = ", ".join(dict.fromkeys(vote.description for vote in counted))
+        raise Unreadable(f"it votes more than once ({listing}): {_WANTED}")
     vote = counted[0]
     if vote.problem:
-        raise Unreadable(f"{vote.problem}: FINALIZE must name one of {names.told}")
+        raise Unreadable(f"{vote.problem}: FINALIZE must name one of {names.listing}")
     text = "; ".join(dict.fromkeys(vote.text for vote in counted if vote.text))
     kind = cast(Literal["finalize", "revise", "split"], vote.kind)
-    return Ballot(kind, vote.label or None, text, _ranking(heard, names, own))
+    return Ballot(kind, vote.label or None, text, _ranking(reply, names, author))
 
 
 def _in_object(document: Mapping[str, Any], names: Labels) -> Iterator[_Vote]:
     text = field(document, "text", "focus", "reason", "rationale", "why", "explanation", "justification")
     target = field(document, "label", "proposal", "target", "participant", "candidate", "winner", "for")
     for kind, values in _votes_of(document, target):
-        given = [value for value in values if isinstance(value, str) and value.strip()]
+        texts = [value for value in values if isinstance(value, str) and value.strip()]
         if kind != "finalize":
-            # A label beside REVISE is what it is about, not what it says.
-            yield _Vote(kind, text=said(text or next((v for v in given if v != target), "")))
+            # A label beside REVISE is its subject, not its focus.
+            yield _Vote(kind, text=strip_punctuation(text or next((v for v in texts if v != target), "")))
             continue
-        named = {one.label or one.problem: one for one in map(names.first, given) if one}
-        yield from (_Vote(kind, one.label, said(text or one.rest), one.problem) for one in named.values())
-        if not named:
+        match = {one.label or one.problem: one for one in map(names.first, texts) if one}
+        yield from (
+            _Vote(kind, one.label, strip_punctuation(text or one.rest), one.problem) for one in match.values()
+        )
+        if not match:
             yield _Vote(kind)
 
 
 def _votes_of(document: Mapping[str, Any], target: Any) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """The kinds of vote in an object, each with the values that may say for what."""
+    """Yield the kinds of vote in an object, each with the values that may name its target."""
     vote = field(
         document, "vote", "ballot", "directive", "decision", "verdict", "action", "choice", "kind", "type"
     )
@@ -142,63 +144,63 @@ _MINE = regex(r"\W*(?:my(?:\s+own)?\s+(?:proposal|answer|version|draft)|myself|m
 _RANKS = regex(r"(?:\A|\W+)rank(?:ing|ed)?\W.*", re.IGNORECASE | re.DOTALL)
 
 
-def _in_words(found: Directive, heard: Heard, names: Labels, own: str) -> Iterator[_Vote]:
+def _in_words(found: Directive, reply: OwnWords, names: Labels, author: str) -> Iterator[_Vote]:
     kind, value = found.kind, found.rest
     if found.discussed:
         return
-    if found.plain and not said(value):
-        below = heard.after(found.place)
+    if found.plain and not strip_punctuation(value):
+        below = reply.after(found.place)
         value = "" if _WORDS.any.match(below) else below
     other, rest = _WORDS.opening(value)
     if kind == "finalize" and other and rest.lstrip().startswith(":"):
-        # In "FINALIZE: REVISE: ..." the first word is but a header.
+        # In "FINALIZE: REVISE: ..." the first word is only a header.
         kind, value = other, rest
     if kind == "finalize":
-        yield from _finalizing(found, value, names, own)
+        yield from _finalizing(found, value, names, author)
     elif found.plain and not _PLACEHOLDER.match(value) and not _DOUBT.match(value):
-        yield _Vote(kind, text=said(_RANKS.sub("", value)), firm=found.firm)
+        yield _Vote(kind, text=strip_punctuation(_RANKS.sub("", value)), firm=found.firm)
 
 
-def _finalizing(found: Directive, value: str, names: Labels, own: str) -> Iterator[_Vote]:
-    named = names.first(value)
-    if own and _MINE.match(value):
-        yield _Vote("finalize", own, firm=found.firm)
-    elif named and (found.plain or found.led or not said(named.rest)):
-        yield _Vote("finalize", named.label, said(named.rest), named.problem, found.firm)
-    elif named is None and found.plain and not _PLACEHOLDER.match(value):
+def _finalizing(found: Directive, value: str, names: Labels, author: str) -> Iterator[_Vote]:
+    match = names.first(value)
+    if author and _MINE.match(value):
+        yield _Vote("finalize", author, firm=found.firm)
+    elif match and (found.plain or found.has_lead or not strip_punctuation(match.rest)):
+        yield _Vote("finalize", match.label, strip_punctuation(match.rest), match.problem, found.firm)
+    elif match is None and found.plain and not _PLACEHOLDER.match(value):
         yield _Vote("finalize", firm=found.firm)
 
 
-def _ranking(heard: Heard, names: Labels, own: str) -> tuple[str, ...]:
-    """The one ranking of the writer; of several that differ, the one that is called so."""
-    called = [*_listed(heard, names)]
+def _ranking(reply: OwnWords, names: Labels, author: str) -> tuple[str, ...]:
+    """The author's only ranking; if several differ, the only one that is called a ranking; else empty."""
+    called = [*_listed(reply, names)]
     other = list[tuple[str, ...]]()
-    for document in heard.objects:
+    for document in reply.objects:
         ranks = field(document, "ranking", "ranked", "rank", "order")
         if isinstance(ranks, str):
             called += [order for _, order in names.chains(ranks, rf"{_ABOVE}|,")]
         elif isinstance(ranks, list):
             found = [names.first(str(rank)) for rank in ranks]
             called.append(tuple(dict.fromkeys(one.label for one in found if one and one.label)))
-    for sentence in heard.sentences:
+    for sentence in reply.sentences:
         called_so = re.search(r"\brank", sentence.text, re.IGNORECASE)
         if not called_so and not re.search(_ABOVE, sentence.text):
             continue
         for at, order in names.chains(sentence.text, rf"{_ABOVE}|,(?:\s*then)?|;" if called_so else _ABOVE):
             before = sentence.text[:at]
-            if not reported(before, own=own):
+            if not is_reported(before, author=author):
                 (called if _RANK.search(before) else other).append(order)
     orders = set(filter(None, called)) or set(other)
     return orders.pop() if len(orders) == 1 else ()
 
 
-def _listed(heard: Heard, names: Labels) -> Iterator[tuple[str, ...]]:
-    """Rankings given as a list: one label a line, under a line that says so."""
-    for sentence in heard.sentences:
+def _listed(reply: OwnWords, names: Labels) -> Iterator[tuple[str, ...]]:
+    """Yield rankings in list form: one label per line, under a line that announces a ranking."""
+    for sentence in reply.sentences:
         if not _RANK.search(sentence.text):
             continue
         order = list[str]()
-        for item in heard.sentences[sentence.place + 1 :]:
+        for item in reply.sentences[sentence.place + 1 :]:
             one = names.first(item.text)
             if one is None or not one.label:
                 break

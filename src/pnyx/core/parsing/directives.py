@@ -1,4 +1,4 @@
-"""Finding directives ("FINALIZE: Participant B") and labels in what a writer says."""
+"""Directives ("FINALIZE: Participant B") and labels in an author's own words."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..regex import regex
-from .attribution import LEAD, conditional, hands_over, imagined, lead, reported
-from .authorship import Heard, Sentence, Unreadable
+from .attribution import LEAD, find_lead, introduces_other, is_conditional, is_imagined, is_reported
+from .authorship import OwnWords, Sentence, Unreadable
 
-__all__ = ["Directive", "Labels", "Named", "Unreadable", "Words", "said"]
+__all__ = ["Directive", "DirectiveWords", "LabelMatch", "Labels", "Unreadable", "strip_punctuation"]
 
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A directive word and what follows it in the sentence at `place`.
+    """A directive word and the rest of its sentence, the one at `place`.
 
     firm: it opens the sentence, or follows "I vote" or "my vote is"; else it opens a clause, with a colon.
-    plain: its word alone tells that it is meant as one: in capitals, parted by a colon, or at the end.
-    led: "I vote" or "my vote is" stands before it. discussed: what follows is a verb, as in "SPLIT is early".
+    plain: its form shows that it is a directive: in capitals, before a colon, or at the end.
+    has_lead: it follows "I vote" or "my vote is". discussed: a verb follows, as in "SPLIT is early".
     """
 
     kind: str
@@ -29,7 +29,7 @@ class Directive:
     place: int
     firm: bool
     plain: bool
-    led: bool
+    has_lead: bool
     discussed: bool
 
 
@@ -39,62 +39,69 @@ _DISCUSSED = regex(r"\s+(?:is|are|was|were|would|could|might|may|seems?|has|had|
 _PARTED = regex(r"\s*(?:[:=|>→]|-+>?(?=\s)|\W*\Z)")
 
 
-class Words:
-    """The directive words of one kind of verdict; a keyword is a kind, its value the pattern of its word."""
+class DirectiveWords:
+    """The directive words of one kind of verdict. forms: kind -> the pattern of its word."""
 
     def __init__(self, **forms: str) -> None:
         either = "|".join(forms.values())
-        named = "|".join(f"(?P<{kind}>{form})" for kind, form in forms.items())
+        alternatives = "|".join(f"(?P<{kind}>{form})" for kind, form in forms.items())
         listed = rf"(?:(?:{either})(?:\s*(?:[/|,]|\bor\b)\s*(?:{either}))+\s*[:=-]+\s*)?"
         self.kinds = tuple(forms)
         self.any = regex(rf"\b(?:{either})\b", re.IGNORECASE)
-        self._opening = regex(rf"{listed}{LEAD}(?:{named})\b", re.IGNORECASE)
+        self._opening = regex(rf"{listed}{LEAD}(?:{alternatives})\b", re.IGNORECASE)
         self._named = regex(rf"\b(?:{either})\s*:", re.IGNORECASE)
-        self._inside = regex(rf"(?<!\w)(?:{named})\b", re.IGNORECASE)
-        self._start = regex(rf"[\W_]*(?:{named})\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+        self._inside = regex(rf"(?<!\w)(?:{alternatives})\b", re.IGNORECASE)
+        self._start = regex(rf"[\W_]*(?:{alternatives})\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
         self._alternative = regex(rf"(?:[/|,]|\bor\b)\s*(?P<word>{either})\b(?P<colon>\s*:)?", re.IGNORECASE)
 
-    def find(self, heard: Heard, own: str = "") -> list[Directive]:
-        """The directives of the writer, whose label is `own`, in order; none that offers a choice of them."""
+    def find(self, reply: OwnWords, author: str = "") -> list[Directive]:
+        """The author's directives in order, without those that only offer a choice.
+
+        author: the label of the seat that wrote the reply.
+        """
         return [
             found
-            for sentence in heard.sentences
+            for sentence in reply.sentences
             if self.any.search(sentence.text)
-            for found in self._in(sentence, own)
+            for found in self._in(sentence, author)
         ]
 
     def opening(self, value: Any) -> tuple[str, str]:
-        """The kind whose word a value of JSON begins with, "" for none, and what follows the word."""
+        """The kind of the word at the start of a JSON value, "" for none, and the text after the word."""
         match = self._start.match(value) if isinstance(value, str) else None
         return (self._kind(match), match["rest"]) if match else ("", "")
 
     def _kind(self, match: re.Match[str]) -> str:
         return next(kind for kind in self.kinds if match[kind])
 
-    def _in(self, sentence: Sentence, own: str) -> Iterator[Directive]:
+    def _in(self, sentence: Sentence, author: str) -> Iterator[Directive]:
         text, opened = sentence.text, False
         for clause in _CLAUSE.finditer(text):
             before = text[: clause.start()]
             if opening := self._opening.match(text, clause.end()):
                 opened = True
                 after = text[opening.end() :]
-                if not reported(before, after, own) and not conditional(opening["led"] or "", before, after):
-                    yield from self._directive(opening, sentence, led=bool(opening["led"]), firm=True)
+                if not is_reported(before, after, author) and not is_conditional(
+                    opening["led"] or "", before, after
+                ):
+                    yield from self._directive(opening, sentence, has_lead=bool(opening["led"]), firm=True)
         several = len(self._named.findall(text)) > 1
         for inside in [] if opened else self._inside.finditer(text):
             before, after = text[: inside.start()], text[inside.end() :]
-            at = lead(before)
+            at = find_lead(before)
             if at is not None:
-                yes = not hands_over(before[:at], own) and not conditional(before[at:], before[:at], after)
+                yes = not introduces_other(before[:at], author) and not is_conditional(
+                    before[at:], before[:at], after
+                )
             else:
-                told = inside[0].isupper() or before.rstrip().endswith(":")
-                yes = told and not several and bool(_BEGINS.search(before) and re.match(r"\s*:", after))
-                yes = yes and not imagined(before) and not reported(before, after, own)
+                is_marked = inside[0].isupper() or before.rstrip().endswith(":")
+                yes = is_marked and not several and bool(_BEGINS.search(before) and re.match(r"\s*:", after))
+                yes = yes and not is_imagined(before) and not is_reported(before, after, author)
             if yes:
-                yield from self._directive(inside, sentence, led=at is not None, firm=at is not None)
+                yield from self._directive(inside, sentence, has_lead=at is not None, firm=at is not None)
 
     def _directive(
-        self, match: re.Match[str], sentence: Sentence, *, led: bool, firm: bool
+        self, match: re.Match[str], sentence: Sentence, *, has_lead: bool, firm: bool
     ) -> Iterator[Directive]:
         kind = self._kind(match)
         rest = sentence.text[match.end() :]
@@ -105,15 +112,15 @@ class Words:
         if not offers_choice:
             plain = match[kind].isupper() or bool(_PARTED.match(rest))
             yield Directive(
-                kind, match[kind], rest, sentence.place, firm, plain, led, bool(_DISCUSSED.match(rest))
+                kind, match[kind], rest, sentence.place, firm, plain, has_lead, bool(_DISCUSSED.match(rest))
             )
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """What a text names first: one of the labels, or else the `problem` with it. rest: what follows.
+class LabelMatch:
+    """The label at the start of a text, or the `problem` with it. rest: the text after it.
 
-    bare: only its letter is there, which may be that of something else, such as an option of the question.
+    bare: it is only a letter, which may also mean something else, such as an option of the question.
     """
 
     label: str
@@ -155,15 +162,15 @@ class Labels:
         )
 
     @property
-    def told(self) -> str:
-        """The labels, for a message."""
+    def listing(self) -> str:
+        """The labels as a list for messages."""
         return ", ".join(self.labels)
 
-    def first(self, text: str) -> Named | None:
-        """The label that `text` begins with, after words such as "the proposal of"; None without one.
+    def first(self, text: str) -> LabelMatch | None:
+        """The label at the start of `text`, after words such as "the proposal of"; None without one.
 
-        It is a problem when that is no label of the ballot, or when another label stands beside it with
-        "and" or "or". A label that is only asked about or supposed ("B?", "B would be") is not there.
+        The match has a problem if the label is not on the ballot, or if "and" or "or" joins another label to
+        it. A label that is only questioned or supposed ("B?", "B would be") does not count.
         """
         one = self._at(text)
         if one is None or one.problem:
@@ -172,20 +179,20 @@ class Labels:
             return None
         joint = _AND.match(one.rest)
         two = self._at(one.rest[joint.end() :]) if joint else None
-        # After a comma another label may begin a clause about it, unless the next one goes on with a list.
+        # After a comma, another label may begin a clause about itself, unless a list continues after it.
         if (
             joint
             and two
             and two.label != one.label
-            and (joint[0].strip() != "," or not said(two.rest) or self._continued(two.rest))
+            and (joint[0].strip() != "," or not strip_punctuation(two.rest) or self._continued(two.rest))
         ):
-            return Named("", "", f"{one.label} and {two.label or 'somebody else'} are both named")
+            return LabelMatch("", "", f"{one.label} and {two.label or 'somebody else'} are both named")
         return one
 
     def chains(self, text: str, joint: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """Every run of two or more labels in `text` joined by the pattern `joint`, and where it begins.
+        """Yield the start and the labels of each run of two or more labels in `text` joined by `joint`.
 
-        Cut before two that are ranked equal, with an equals sign.
+        A run ends before two labels that are ranked equal, with an equals sign.
         """
         link = regex(
             rf"(?:'s)?(?:\s+(?:proposal|answer))?[\"'\])*]*\s*(?:{joint})\s*[\"'\[(*]*", re.IGNORECASE
@@ -205,11 +212,11 @@ class Labels:
         return self._known.get(_squeezed(name["whole"] or name["key"] or name["bare"]), "")
 
     def _continued(self, rest: str) -> bool:
-        """Whether what follows a label joins another one to it."""
+        """Whether the text after a label joins another label to it."""
         joint = _AND.match(rest)
         return bool(joint and self._at(rest[joint.end() :]))
 
-    def _at(self, text: str) -> Named | None:
+    def _at(self, text: str) -> LabelMatch | None:
         before = _BEFORE.match(text)
         name = self._name.match(text, before.end() if before else 0)
         if name is None:
@@ -217,14 +224,14 @@ class Labels:
         label, rest, key, bare = self._label(name), text[name.end() :], name["key"] or "", name["bare"] or ""
         # "A better answer", "I think", "to be shown".
         article = bare.upper() in ("A", "I") and not _ENDED.match(rest)
-        if article or (bare.islower() and said(rest)):
+        if article or (bare.islower() and strip_punctuation(rest)):
             return None
         if label:
-            return Named(label, rest, bare=bool(bare))
+            return LabelMatch(label, rest, bare=bool(bare))
         word = len(key or bare) > 1 and not key.isdigit()
         if word or (bare and (rest.startswith("/") or not _ENDED.match(rest))):
             return None
-        return Named("", rest, f"{name[0].strip()} is not on the ballot")
+        return LabelMatch("", rest, f"{name[0].strip()} is not on the ballot")
 
 
 _AROUND = " \t\n:=|>→\"'*_-.,;"
@@ -234,8 +241,8 @@ def _squeezed(name: str) -> str:
     return re.sub(_GAP, "", name).casefold()
 
 
-def said(value: Any) -> str:
-    """What a value says, without the punctuation around it; empty where that is all, or it is no text."""
+def strip_punctuation(value: Any) -> str:
+    """`value` without surrounding punctuation; empty if nothing else is left, or if it is not a string."""
     text = value.strip(_AROUND) if isinstance(value, str) else ""
     while text[:1] in ("(", "[", "<") and text[-1:] in (")", "]", ">"):
         text = text[1:-1].strip(_AROUND)

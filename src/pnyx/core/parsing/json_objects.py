@@ -1,4 +1,4 @@
-"""JSON out of what a model wrote, and whether it has the shape that was asked for."""
+"""JSON objects in the text of a model, and whether they satisfy a schema."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 from ..regex import regex
 from ..steps import Schema
 
-__all__ = ["Located", "conform", "field", "find_objects", "object_schema", "read_object"]
+__all__ = ["Located", "field", "find_objects", "find_violation", "object_schema", "read_object"]
 
-DEEPEST = 100
-"""Levels of nesting: what is deeper is nobody's answer, and would exhaust the stack of whoever walks it."""
+MAX_DEPTH = 100
+"""Levels of nesting. A deeper object is not an answer, and would exhaust the stack of code that walks it."""
 
-TOKENS = 50_000
-"""Tokens of one text that are read leniently, which is slower than `json` reads what is valid."""
+MAX_TOKENS = 50_000
+"""Tokens of one text that are parsed leniently, which is slower than `json` on valid text."""
 
-LONGEST = 100_000
-"""Characters of an object that is read leniently."""
+MAX_CHARS = 100_000
+"""The longest object in characters that is parsed leniently."""
 
 _FENCE = regex(r"^[ \t]*(```|~~~)[^\n]*\n(.*?)^[ \t]*\1", re.DOTALL | re.MULTILINE)
 _OPENING = regex(r"\{(?=\s*(?:[\"'“”„}]|//|/\*|[A-Za-z_]\w{0,63}\s*:))")
@@ -44,7 +44,7 @@ _WORDS = {"true": "true", "false": "false", "null": "null", "True": "true", "Fal
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """An object and the characters of the text that it was read from, `text[start:end]`."""
+    """An object and its place in the text, `text[start:end]`."""
 
     start: int
     end: int
@@ -52,7 +52,8 @@ class Located:
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """The JSON object in `text`: all of it, the first in a fenced block, or the first bare one; else None."""
+    """The JSON object in `text`: the whole text, the first in a fenced block, or the first bare one; else
+    None."""
     found = list(find_objects(text))
     blocks = [match.span(2) for match in _FENCE.finditer(text)] if len(found) > 1 else []
     for one in found:
@@ -62,20 +63,19 @@ def read_object(text: str) -> dict[str, Any] | None:
 
 
 def find_objects(text: str) -> Iterator[Located]:
-    """The JSON objects in `text` that no other one holds, in order.
+    """Yield the outermost JSON objects in `text`, in order.
 
-    Where an object is not valid JSON it is still read when only its notation is off: comments, commas
-    before a closing bracket, quotes of another kind, keys without quotes, Python's constants. An object
-    that says two things under one key, that holds a number which is not finite, or that is nested too
-    deep is not read. Takes time linear in the text, whatever is in it.
+    Invalid JSON is accepted if only its notation is wrong: comments, commas before a closing bracket, other
+    quotes, keys without quotes, Python's constants. An object is skipped if it has two values under one key,
+    a number that is not finite, or too many levels. The time is linear in the length of any text.
     """
     bare = text.strip().removeprefix("\ufeff")
     if bare.startswith("{") and (whole := _decode(bare)) is not None:
         yield Located(0, len(text), whole)
         return
-    left, match = TOKENS, _OPENING.search(text)
+    left, match = MAX_TOKENS, _OPENING.search(text)
     while match and left > 0:
-        source, end, used = _relaxed(text, match.start(), left)
+        source, end, used = _to_strict(text, match.start(), left)
         left -= used
         value = _decode(source) if source else None
         if value is not None:
@@ -84,19 +84,19 @@ def find_objects(text: str) -> Iterator[Located]:
 
 
 def field(document: Mapping[str, Any], *names: str) -> Any:
-    """The value of the first of `names` under which `document` holds one; its own may be in any case."""
+    """The first value in `document` under one of `names`, in any case; None without one."""
     found = {re.sub(r"[\W_]+", "_", key.strip()).casefold(): value for key, value in document.items()}
     return next((found[name] for name in names if found.get(name) is not None), None)
 
 
-def _relaxed(text: str, start: int, most: int) -> tuple[str, int, int]:
-    """The object at `start` in strict notation ("" where there is none), its end, and the tokens read."""
+def _to_strict(text: str, start: int, most: int) -> tuple[str, int, int]:
+    """The object at `start` in strict JSON ("" if there is none), its end, and the number of tokens read."""
     out: list[str] = []
     depth, pos = 0, start
     for used in range(1, most + 1):
-        token = _TOKEN.match(text, pos, start + LONGEST)
+        token = _TOKEN.match(text, pos, start + MAX_CHARS)
         if token is None:
-            # Only what opens a string or a comment was looked for beyond its first characters.
+            # Only a string or a comment is searched beyond its first characters, which counts as more work.
             return "", start, used + (2_000 if text[pos : pos + 1] in _OPENERS else 0)
         pos = token.end()
         piece = token[0]
@@ -115,7 +115,7 @@ def _relaxed(text: str, start: int, most: int) -> tuple[str, int, int]:
         out.append(piece)
         if depth == 0:
             return " ".join(out), pos, used
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             break
     return "", start, most
 
@@ -125,7 +125,7 @@ def _decode(source: str) -> dict[str, Any] | None:
         value = _DECODER.decode(source)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and _depth(value) <= DEEPEST else None
+    return value if isinstance(value, dict) and _depth(value) <= MAX_DEPTH else None
 
 
 def _finite(literal: str) -> float:
@@ -135,7 +135,7 @@ def _finite(literal: str) -> float:
     return number
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in pairs:
         if out.setdefault(key, value) != value:
@@ -144,7 +144,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_once, parse_float=_finite, parse_constant=_finite, strict=False
+    object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_finite, strict=False
 )
 
 
@@ -162,11 +162,11 @@ def object_schema(name: str, properties: Mapping[str, Any]) -> Schema:
     return Schema.of(name, {"type": "object", "properties": properties} | required)
 
 
-def conform(document: Any, schema: Schema) -> str | None:
-    """The first thing in which `document` is not what `schema` describes, in words; None when it is.
+def find_violation(document: Any, schema: Schema) -> str | None:
+    """The first violation of `schema` in `document`, in words; None if there is none.
 
-    Knows of JSON Schema: type (one name), enum, properties, required, items, minItems, maxItems, minimum,
-    maximum. Properties that the schema does not name are let pass.
+    Supports of JSON Schema: type (one name), enum, properties, required, items, minItems, maxItems, minimum,
+    maximum. Additional properties are allowed.
     """
     return _problem(document, schema.document, "")
 
@@ -185,16 +185,16 @@ _ARTICLES = {"object": "an object", "array": "an array", "integer": "a whole num
 def _problem(value: Any, schema: dict[str, Any], path: str) -> str | None:
     name = f"`{path}`" if path else "the reply"
     kind = schema.get("type")
-    if kind is not None and not _is(value, kind):
-        return f"{name} must be {_ARTICLES.get(kind, f'a {kind}')}, not {_told(value)}"
+    if kind is not None and not _has_type(value, kind):
+        return f"{name} must be {_ARTICLES.get(kind, f'a {kind}')}, not {_abbreviate(value)}"
     if "enum" in schema and value not in schema["enum"]:
-        return f"{name} must be one of {', '.join(map(str, schema['enum']))}, not {_told(value)}"
+        return f"{name} must be one of {', '.join(map(str, schema['enum']))}, not {_abbreviate(value)}"
     if kind in ("number", "integer"):
-        return _beyond(f"{name} must be", value, schema.get("minimum"), schema.get("maximum"))
+        return _bounds_violation(f"{name} must be", value, schema.get("minimum"), schema.get("maximum"))
     if kind == "array":
         inner = (_problem(v, schema.get("items", {}), f"{path}[{n}]") for n, v in enumerate(value))
         bounds = schema.get("minItems"), schema.get("maxItems")
-        return _beyond(f"{name} must hold", len(value), *bounds) or next(filter(None, inner), None)
+        return _bounds_violation(f"{name} must hold", len(value), *bounds) or next(filter(None, inner), None)
     if kind == "object":
         known, prefix = schema.get("properties", {}), f"{path}." if path else ""
         for key in schema.get("required", ()):
@@ -205,7 +205,7 @@ def _problem(value: Any, schema: dict[str, Any], path: str) -> str | None:
     return None
 
 
-def _beyond(what: str, amount: float, low: float | None, high: float | None) -> str | None:
+def _bounds_violation(what: str, amount: float, low: float | None, high: float | None) -> str | None:
     if low is not None and amount < low:
         return f"{what} at least {low}, not {amount}"
     if high is not None and amount > high:
@@ -213,13 +213,13 @@ def _beyond(what: str, amount: float, low: float | None, high: float | None) -> 
     return None
 
 
-def _is(value: Any, kind: str) -> bool:
+def _has_type(value: Any, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     whole = kind != "integer" or value == value // 1 if isinstance(value, int | float) else True
     return isinstance(value, _TYPES[kind]) and whole
 
 
-def _told(value: Any) -> str:
+def _abbreviate(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,4 +1,4 @@
-"""Sorting texts by what they come to: the verdict of a judge who tells which of them say the same."""
+"""Partitions: a judge's verdict on which of several texts say the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ..regex import regex
 from ..steps import Schema
-from .authorship import hear
+from .authorship import own_words
 from .json_objects import field, object_schema
 from .verdicts import Unreadable
 
@@ -16,31 +16,31 @@ __all__ = ["groups_schema", "read_groups"]
 
 def groups_schema(count: int) -> Schema:
     """The schema of groups of the texts 1 to `count`."""
-    # Each number by name: hosts that hold a model to a schema know no bounds, and small models count on.
+    # An enum, since structured output ignores bounds and small models would keep counting.
     number = {"type": "integer", "enum": list(range(1, count + 1))}
     return object_schema("groups", {"groups": {"type": "array", "items": {"type": "array", "items": number}}})
 
 
 def read_groups(text: str, count: int) -> list[list[int]]:
-    """The groups of the texts 1 to `count` that say the same; a text in none of them stands alone.
+    """The groups of the texts 1 to `count` that say the same; a text in no group is alone.
 
-    Raises `Unreadable` when there are no groups, or a text is in two.
+    Raises `Unreadable` if there are no groups, if a text is in two, or if a number is out of range.
     """
-    wanted = f'give one JSON object {{"groups": [[1, 2], [3]]}} with the numbers 1 to {count}, each once'
-    for document in hear(text, regex(r"(?!)")).objects:
+    instruction = f'give one JSON object {{"groups": [[1, 2], [3]]}} with the numbers 1 to {count}, each once'
+    for document in own_words(text, regex(r"(?!)")).objects:
         found = field(document, "groups", "group")
         if not isinstance(found, list):
             continue
         groups = [
             [_number(item) for item in (group if isinstance(group, list) else [group])] for group in found
         ]
-        # A group that is written down again, in whatever order, is one group.
+        # A repeated group, in any order, is one group.
         groups = [group for n, group in enumerate(groups) if set(group) not in map(set, groups[:n])]
         numbers = [n for group in groups for n in group]
         if len(set(numbers)) < len(numbers) or any(not 1 <= n <= count for n in numbers):
-            raise Unreadable(f"a number is there twice, or is no text's: {wanted}")
+            raise Unreadable(f"a number is there twice, or is no text's: {instruction}")
         return groups
-    raise Unreadable(f"no groups were found: {wanted}")
+    raise Unreadable(f"no groups were found: {instruction}")
 
 
 def _number(item: Any) -> int:

@@ -1,4 +1,4 @@
-"""Plans: a question taken apart into subtasks that build on each other."""
+"""Plans: a question divided into subtasks that can depend on each other."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..regex import regex
-from .authorship import hear
-from .directives import Unreadable, said
+from .authorship import own_words
+from .directives import Unreadable, strip_punctuation
 from .json_objects import field, object_schema
 
 __all__ = ["PLAN", "Subtask", "check_plan", "read_plan"]
@@ -18,7 +18,7 @@ __all__ = ["PLAN", "Subtask", "check_plan", "read_plan"]
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """A question to answer on its own, given the answers to the subtasks whose labels it `needs`."""
+    """A question to answer with the answers of other subtasks. needs: their labels."""
 
     label: str
     question: str
@@ -53,19 +53,19 @@ _ITEM = regex(
     re.IGNORECASE,
 )
 _CONTINUED = regex(rf"[\s*+•-]*{_NEEDS}\b[\s*_]*[:：]?[\s*_]*(?P<needs>.*)", re.IGNORECASE)
-_NOBODY = ("", "none", "nothing", "no", "null", "n/a", "[]")
+_NO_NEEDS = ("", "none", "nothing", "no", "null", "n/a", "[]")
 
 
 def read_plan(text: str) -> tuple[Subtask, ...]:
-    """The subtasks in `text`, as they are given: `check_plan` says whether they can be done.
+    """The subtasks in `text`, unchecked: `check_plan` says whether they can be carried out.
 
     Reads a JSON object or array, or a list of questions ("2. What does it cost? (needs: 1)"). Raises
-    `Unreadable` when there is no plan, or more than one.
+    `Unreadable` if there is no plan or more than one.
     """
-    heard = hear(text, regex(r"(?!)"))
+    reply = own_words(text, regex(r"(?!)"))
     nested = [
         items
-        for document in heard.objects
+        for document in reply.objects
         if (
             items := field(
                 document, "subtasks", "sub_tasks", "tasks", "steps", "plan", "parts", "subquestions"
@@ -73,9 +73,9 @@ def read_plan(text: str) -> tuple[Subtask, ...]:
         )
         is not None
     ]
-    loose = [document for document in heard.objects if _question(document)]
+    loose = [document for document in reply.objects if _question(document)]
     plans = [tuple(_subtasks(items)) for items in nested or ([loose] if loose else [])]
-    plans = plans or list(filter(None, [tuple(_listed(heard.lines))]))
+    plans = plans or list(filter(None, [tuple(_list_items(reply.lines))]))
     if not plans:
         raise Unreadable(f"no plan was found: {_WANTED}")
     if len(set(plans)) > 1:
@@ -87,9 +87,9 @@ _WANTED = 'give one JSON object {"subtasks": [{"label": "a", "question": "...", 
 
 
 def check_plan(plan: Sequence[Subtask], most: int) -> str | None:
-    """Why `plan` cannot be done, in words that are not the planner's; None when it can.
+    """Why `plan` cannot be carried out, without words from the plan itself; None if it can.
 
-    It has 1 to `most` subtasks, each with a label of its own and a question, and no circle of needs.
+    A valid plan has 1 to `most` subtasks, each with a unique label and a question, and no cycle of needs.
     """
     if not 1 <= len(plan) <= most:
         return f"the plan has {len(plan)} subtasks; it may have 1 to {most}"
@@ -111,7 +111,7 @@ def check_plan(plan: Sequence[Subtask], most: int) -> str | None:
 
 
 def _subtasks(items: Any) -> Iterator[Subtask]:
-    """The subtasks of a list of objects or of questions, or of a mapping from labels to them."""
+    """Yield the subtasks in a list of objects or questions, or in a mapping from labels to them."""
     if isinstance(items, Mapping):
         items = [
             {"label": label, **(item if isinstance(item, Mapping) else {"question": item})}
@@ -138,16 +138,16 @@ def _needs(value: Any) -> tuple[str, ...]:
         value = re.split(r"\s*(?:[,;&]|\band\b)\s*", value)
     items = value if isinstance(value, list) else [] if value is None else [value]
     return tuple(
-        dict.fromkeys(need for item in items if (need := str(item).strip()).casefold() not in _NOBODY)
+        dict.fromkeys(need for item in items if (need := str(item).strip()).casefold() not in _NO_NEEDS)
     )
 
 
-def _listed(lines: Sequence[str]) -> Iterator[Subtask]:
-    """Subtasks given as a list, one a line: questions, or items that say what they need."""
+def _list_items(lines: Sequence[str]) -> Iterator[Subtask]:
+    """Yield the subtasks in a text list, one per line: questions, or items with their needs."""
     task: Subtask | None = None
     for line in lines:
         if task and (more := _CONTINUED.fullmatch(line)):
-            task = Subtask(task.label, task.question, _named(more["needs"]))
+            task = Subtask(task.label, task.question, _parse_labels(more["needs"]))
             continue
         item = _ITEM.fullmatch(line) if len(line) < 2_000 else None
         if item is None:
@@ -157,12 +157,14 @@ def _listed(lines: Sequence[str]) -> Iterator[Subtask]:
         task = None
         short = item["label"].isdigit() or len(item["label"]) == 1
         if item["needs"] is not None or (short and item["question"].endswith("?")):
-            task = Subtask(item["label"], said(item["question"]), _named(item["needs"] or ""))
+            task = Subtask(
+                item["label"], strip_punctuation(item["question"]), _parse_labels(item["needs"] or "")
+            )
     if task:
         yield task
 
 
-def _named(needs: str) -> tuple[str, ...]:
+def _parse_labels(needs: str) -> tuple[str, ...]:
     """The labels in "subtask 1 and 2"."""
     plain = re.sub(r"\b(?:sub-?)?(?:tasks?|steps?|parts?|questions?)\b", " ", needs, flags=re.IGNORECASE)
-    return _needs(said(plain))
+    return _needs(strip_punctuation(plain))

@@ -1,4 +1,4 @@
-"""Positions in a debate: the other side at its strongest, what is wrong with it, and what one decides."""
+"""Positions in a debate: the strongest case of the other side, its flaws, and the decision."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from ..answers.extract import final_answer, same
 from ..answers.values import is_missing
 from ..regex import regex
-from .authorship import Heard, hear
-from .directives import Unreadable, said
+from .authorship import OwnWords, own_words
+from .directives import Unreadable, strip_punctuation
 from .json_objects import field, object_schema
 
 __all__ = ["POSITION", "Position", "read_position"]
@@ -19,9 +19,9 @@ __all__ = ["POSITION", "Position", "read_position"]
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What a seat holds. answer: the short answer it decides on, None where there is none.
+    """A seat's position. answer: the short answer of its decision, None if there is none.
 
-    steelman, critique: empty where the seat left them out.
+    steelman, critique: empty if the seat left them out.
     """
 
     steelman: str
@@ -45,18 +45,18 @@ _HEADING = regex(
 _FINAL = regex(r"[\W_]*final\s+answer\b", re.IGNORECASE)
 _WANTED = "give the sections STEELMAN, CRITIQUE and DECISION once, the last with your answer and why"
 _MOST = 10
-"""Decisions in one reply that are compared for saying the same."""
+"""The most decisions in one reply; each is compared with the first."""
 
 
 def read_position(text: str) -> Position:
-    """The position in `text`, from its sections STEELMAN, CRITIQUE and DECISION or a JSON object.
+    """The position in `text`, from its sections STEELMAN, CRITIQUE and DECISION or from a JSON object.
 
-    Without the heading of the decision, the paragraph with the line `Final answer:` is the decision.
-    Raises `Unreadable` when there is no decision, or when there are two for different answers.
+    Without a DECISION heading, the decision starts at the paragraph with the line `Final answer:`. Raises
+    `Unreadable` if there is no decision, or if there are two with different answers.
     """
-    heard = hear(text, _HEADING)
-    found = [position for document in heard.objects if (position := _in_object(document))]
-    found += _in_sections(heard)
+    reply = own_words(text, _HEADING)
+    found = [position for document in reply.objects if (position := _in_object(document))]
+    found += _in_sections(reply)
     if not found:
         raise Unreadable(f"no DECISION was found: {_WANTED}")
     first, *others = found
@@ -66,33 +66,34 @@ def read_position(text: str) -> Position:
 
 
 def _in_object(document: Mapping[str, Any]) -> Position | None:
-    def told(*names: str) -> str:
+    def text_of(*names: str) -> str:
         value = field(document, *names)
         return str(value).strip() if isinstance(value, str | int | float) else ""
 
-    decision, written = told("decision", "answer", "final_answer"), told("answer", "final_answer")
+    decision, written = text_of("decision", "answer", "final_answer"), text_of("answer", "final_answer")
     if not decision:
         return None
-    answer = _named(written)
+    answer = _named_answer(written)
     ends = final_answer(decision)
     concludes = any(_FINAL.match(line) for line in decision.splitlines())
     if concludes and ends and answer and written != decision and not same(ends, answer):
         raise Unreadable(f"its decision ends on another answer than the one it names: {_WANTED}")
-    return Position(told("steelman"), told("critique"), decision, answer or ends)
+    return Position(text_of("steelman"), text_of("critique"), decision, answer or ends)
 
 
-def _named(written: str) -> str:
-    """The answer in a field of its own, where the line's label is often written too; empty without one."""
+def _named_answer(written: str) -> str:
+    """The answer in the `answer` field, which may start with "Final answer:"; empty if there is none."""
     value = (final_answer(written) or "") if _FINAL.match(written) else written
     return "" if is_missing(value) else value
 
 
 @dataclass(slots=True)
 class _Section:
-    """Lines under a heading. own: those of `written` that are the writer's own words, others empty."""
+    """The lines under a heading. author_lines: `written`, with lines emptied that are not the author's
+    own."""
 
     name: str
-    own: list[str]
+    author_lines: list[str]
     written: list[str]
 
     @property
@@ -100,36 +101,36 @@ class _Section:
         return "\n".join(self.written).strip()
 
 
-def _in_sections(heard: Heard) -> list[Position]:
-    """A position for each DECISION; they share the other sections."""
+def _in_sections(reply: OwnWords) -> list[Position]:
+    """One position for each DECISION; all share the other sections."""
     sections = [_Section("", [], [])]
-    for own, written in zip(heard.lines, heard.written, strict=True):
-        marks = _MARKS.match(own)
-        if marks and (heading := _HEADING.fullmatch(own, marks.end())):
+    for line, written in zip(reply.lines, reply.written, strict=True):
+        marks = _MARKS.match(line)
+        if marks and (heading := _HEADING.fullmatch(line, marks.end())):
             name = next(name for name in ("steelman", "critique", "decision") if heading[name])
             sections.append(_Section(name, [heading["rest"]], [heading["rest"]]))
         else:
-            sections[-1].own.append(own)
+            sections[-1].author_lines.append(line)
             sections[-1].written.append(written)
     if not any(section.name == "decision" for section in sections):
         sections = [part for section in sections for part in _split(section)]
-    decisions = [s for s in sections if s.name == "decision" and said("\n".join(s.own))]
+    decisions = [s for s in sections if s.name == "decision" and strip_punctuation("\n".join(s.author_lines))]
     if len(decisions) > _MOST:
         raise Unreadable(f"it decides {len(decisions)} times: {_WANTED}")
     steelman, critique = (
         "\n\n".join(s.text for s in sections if s.name == name) for name in ("steelman", "critique")
     )
-    return [Position(steelman, critique, s.text, final_answer("\n".join(s.own))) for s in decisions]
+    return [Position(steelman, critique, s.text, final_answer("\n".join(s.author_lines))) for s in decisions]
 
 
 def _split(section: _Section) -> list[_Section]:
-    """`section`, from the paragraph with the final answer on a decision."""
-    start = next((n for n, line in enumerate(section.own) if _FINAL.match(line)), None)
+    """`section`, split before the paragraph with the final answer, which begins the decision."""
+    start = next((n for n, line in enumerate(section.author_lines) if _FINAL.match(line)), None)
     if start is None:
         return [section]
-    while start and section.own[start - 1].strip():
+    while start and section.author_lines[start - 1].strip():
         start -= 1
     return [
-        _Section(section.name, section.own[:start], section.written[:start]),
-        _Section("decision", section.own[start:], section.written[start:]),
+        _Section(section.name, section.author_lines[:start], section.written[:start]),
+        _Section("decision", section.author_lines[start:], section.written[start:]),
     ]

@@ -1,9 +1,9 @@
-"""What code needs to know from replies: approvals, picks, classes, sameness.
+"""Verdicts that code reads from replies: approvals, picks, classes, sameness.
 
-Each verdict has a schema, for providers that can hold a model to one, and a reader, which takes the JSON
-object of that schema or the directive in plain text, as models garble either. A reader counts what the
-writer of a reply decides, once, and nothing that it quotes, reports or imagines; what it cannot tell it
-refuses with `Unreadable`, whose message is meant for the writer.
+Each verdict has a schema, for providers with structured output, and a reader, which accepts the JSON object
+of the schema or the directive in plain text, since models garble either. A reader counts the decision of the
+author once, and nothing that the reply quotes, reports or imagines. It raises `Unreadable` if the decision is
+unclear; the message is for the author of the reply.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any, Literal, cast
 
 from ..regex import regex
 from ..steps import Schema
-from .attribution import imagined
-from .authorship import Heard, hear
-from .directives import Labels, Named, Unreadable, Words, said
+from .attribution import is_imagined
+from .authorship import OwnWords, own_words
+from .directives import DirectiveWords, LabelMatch, Labels, Unreadable, strip_punctuation
 from .json_objects import field, object_schema
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Whether a seat lets a text ship, and why; the reason is empty where none was given."""
+    """Whether a seat approves a text, and its reason; empty if it gives none."""
 
     approved: bool
     reason: str = ""
@@ -48,24 +48,29 @@ APPROVAL = object_schema(
     {"verdict": {"type": "string", "enum": ["APPROVE", "REJECT"]}, "reason": {"type": "string"}},
 )
 _NOT = r"(?:(?:can|do|will)\s*not|can't|don't|won't|not)"
-_APPROVALS = Words(approve=r"approve[ds]?", reject=rf"reject(?:ed|s)?|disapproved?|{_NOT}\s+approved?")
+_APPROVALS = DirectiveWords(
+    approve=r"approve[ds]?", reject=rf"reject(?:ed|s)?|disapproved?|{_NOT}\s+approved?"
+)
 
 
-def read_approval(text: str, *, own: str = "") -> Approval:
-    """APPROVE or REJECT, with the reason. own: the label of the seat that wrote it.
+def read_approval(text: str, *, author: str = "") -> Approval:
+    """The approval in `text`: APPROVE or REJECT, with the reason. author: the label of the seat that wrote
+    it.
 
-    Raises `Unreadable` when neither is there, or both are.
+    Raises `Unreadable` if `text` has neither or both.
     """
-    heard = hear(text, _APPROVALS.any, own)
-    strong = [found for document in heard.objects for found in _approvals_in_object(document)]
+    reply = own_words(text, _APPROVALS.any, author)
+    strong = [found for document in reply.objects for found in _approvals_in_object(document)]
     weak = list[tuple[str, str]]()
-    for found in _APPROVALS.find(heard, own):
+    for found in _APPROVALS.find(reply, author):
         if not found.discussed and not re.match(r"\W*\?", found.rest):
-            truth = _truth(said(found.rest))
+            truth = _truth(strip_punctuation(found.rest))
             kind = found.kind if truth is not False else "reject" if found.kind == "approve" else "approve"
-            reason = (said(found.rest) if truth is None else "") or said(heard.after(found.place))
+            reason = (strip_punctuation(found.rest) if truth is None else "") or strip_punctuation(
+                reply.after(found.place)
+            )
             (strong if found.plain and found.firm else weak).append((kind, reason))
-    counted = strong or [one for one in weak if _sole([one[0]], _APPROVALS, heard)]
+    counted = strong or [one for one in weak if _sole([one[0]], _APPROVALS, reply)]
     kind = _one([kind for kind, _ in counted], "give exactly one line `APPROVE` or `REJECT: <reason>`")
     return Approval(kind == "approve", next(filter(None, (reason for _, reason in counted)), ""))
 
@@ -77,7 +82,7 @@ def _approvals_in_object(document: dict[str, Any]) -> Iterable[tuple[str, str]]:
         field(document, "verdict", "decision", "vote", "approval", "status", "answer")
     )
     if kind:
-        yield kind, reason or said(rest)
+        yield kind, reason or strip_punctuation(rest)
     for key, value in document.items():
         kind, _ = _APPROVALS.opening(key)
         truth = _truth(value)
@@ -98,7 +103,7 @@ _BEST = (
     r"(?:best|strongest|winning|top|preferred|chosen|winner|pick|choice|selection|most\s+convincing)"
     rf"(?:\s+{_THING}){{0,3}}(?:\s+(?:of|among)\s+(?:all|them|the\s+\w+))?"
 )
-_PICKS = Words(
+_PICKS = DirectiveWords(
     best=rf"(?:(?:the|my|our|overall|final|single)\s+){{0,3}}{_BEST}",
     choose=r"pick|choose|select|prefer|favou?r|endorse|vote\s+for|go\s+with",
 )
@@ -120,34 +125,34 @@ _WINS = regex(
 
 
 def read_pick(text: str, labels: Sequence[str]) -> str:
-    """The one of `labels` that a judge picked ("BEST: Participant C").
+    """The one of `labels` that a judge picks ("BEST: Participant C").
 
-    Raises `Unreadable` when none is picked, when several are, or when what is picked is no label.
+    Raises `Unreadable` if it picks none or several, or if its pick is not a label.
     """
-    heard, names = hear(text, _PICKS.any), Labels(labels)
-    firm, alone, sole = list[Named](), list[Named](), len(heard.sentences) == 1
-    for document in heard.objects:
+    reply, names = own_words(text, _PICKS.any), Labels(labels)
+    firm, alone, sole = list[LabelMatch](), list[LabelMatch](), len(reply.sentences) == 1
+    for document in reply.objects:
         value = field(document, "best", "pick", "winner", "choice", "label", "selected", "verdict", "vote")
         firm += filter(None, [names.first(str(value))])
-    for found in _PICKS.find(heard):
+    for found in _PICKS.find(reply):
         to = _GOES_TO.match(found.rest)
         value = found.rest[to.end() :] if to else found.rest
-        named = names.first(value if said(value) else heard.after(found.place))
-        # A letter alone may be that of an option in the answer, as in "The best choice is B".
-        if named and (to or found.led) and not (named.bare and _OF_OPTIONS.search(found.word)):
-            firm.append(named)
-    for sentence in heard.sentences:
+        match = names.first(value if strip_punctuation(value) else reply.after(found.place))
+        # A letter alone may be an option of the question, as in "The best choice is B".
+        if match and (to or found.has_lead) and not (match.bare and _OF_OPTIONS.search(found.word)):
+            firm.append(match)
+    for sentence in reply.sentences:
         before = _BEFORE.match(sentence.text)
         start = before.end() if before else 0
-        named = names.first(sentence.text[start:])
-        if named and named.label and not imagined(sentence.text[:start]) and (sole or not named.bare):
-            firm += [named] if _WINS.match(named.rest) else []
-            alone += [named] if not said(named.rest) else []
+        match = names.first(sentence.text[start:])
+        if match and match.label and not is_imagined(sentence.text[:start]) and (sole or not match.bare):
+            firm += [match] if _WINS.match(match.rest) else []
+            alone += [match] if not strip_punctuation(match.rest) else []
     counted = firm or alone
-    wanted = f"give exactly one line `BEST: <label>`, the label one of {names.told}"
-    picked = _one([named.label or named.problem for named in counted], wanted)
+    instruction = f"give exactly one line `BEST: <label>`, the label one of {names.listing}"
+    picked = _one([match.label or match.problem for match in counted], instruction)
     if picked not in labels:
-        raise Unreadable(f"{picked}: {wanted}")
+        raise Unreadable(f"{picked}: {instruction}")
     return picked
 
 
@@ -160,7 +165,7 @@ _FALLS = (
     r"(?:falls?\s+(?:under|into)|calls?\s+for|requires?|belongs?\s+to)\s+"
     r"|(?:classify|class|call)\s+(?:this|it|the\s+question)\s+(?:as\s+)?)?(?:an?\s+|the\s+)?"
 )
-_CLASSES = Words(
+_CLASSES = DirectiveWords(
     reasoning=rf"{_FALLS}reasoning",
     judgment=rf"{_FALLS}judge?ment(?:al)?",
     compound=rf"{_FALLS}(?:compound|multi-?part)",
@@ -168,67 +173,68 @@ _CLASSES = Words(
 
 
 def read_class(text: str) -> QuestionClass:
-    """The class of a question. Raises `Unreadable` when none is named, or several are."""
-    heard = hear(text, _CLASSES.any)
+    """The class of a question. Raises `Unreadable` if the reply names none or several."""
+    reply = own_words(text, _CLASSES.any)
     strong, weak = list[str](), list[str]()
-    for document in heard.objects:
+    for document in reply.objects:
         value = field(
             document, "class", "category", "type", "kind", "classification", "label", "route", "answer"
         )
         strong += filter(None, [_CLASSES.opening(value)[0]])
-    for found in _CLASSES.find(heard):
-        # Many explain themselves under "Reasoning:" before they name another class.
-        explains = found.kind == "reasoning" and not found.led and found.rest.lstrip().startswith(":")
-        if found.led or (found.plain and not explains):
+    for found in _CLASSES.find(reply):
+        # Many replies explain themselves under "Reasoning:" before they name another class.
+        explains = found.kind == "reasoning" and not found.has_lead and found.rest.lstrip().startswith(":")
+        if found.has_lead or (found.plain and not explains):
             strong.append(found.kind)
-        elif explains and said(found.rest):
+        elif explains and strip_punctuation(found.rest):
             weak.append(found.kind)
-    wanted = "answer with one word: reasoning, judgment or compound"
-    return cast(QuestionClass, _one(strong or weak, wanted))
+    instruction = "answer with one word: reasoning, judgment or compound"
+    return cast(QuestionClass, _one(strong or weak, instruction))
 
 
 SAMENESS = object_schema("sameness", {"verdict": {"type": "string", "enum": ["SAME", "DIFFERENT"]}})
 _THEY = r"(?:(?:they|both|these)(?:\s+(?:mean|say|give|state))?\s+(?:the\s+)?)?"
-_SAMENESS = Words(
+_SAMENESS = DirectiveWords(
     different=rf"{_THEY}(?:different|differ|not\s+(?:the\s+)?(?:same|equivalent|identical))",
     same=rf"{_THEY}(?:not\s+different|same|equivalent|identical)",
 )
 
 
 def read_same(text: str) -> bool:
-    """Whether a judge says SAME and not DIFFERENT. Raises `Unreadable` when it says neither, or both."""
-    heard = hear(text, _SAMENESS.any)
+    """Whether a judge says SAME and not DIFFERENT. Raises `Unreadable` if it says neither or both."""
+    reply = own_words(text, _SAMENESS.any)
     strong = list[str]()
-    for document in heard.objects:
+    for document in reply.objects:
         value = field(document, "verdict", "same", "equivalent", "answer", "decision", "result")
         truth = _truth(value)
         strong += filter(
             None, [_SAMENESS.opening(value)[0] if truth is None else "same" if truth else "different"]
         )
-    found = _SAMENESS.find(heard)
+    found = _SAMENESS.find(reply)
     strong += [one.kind for one in found if one.plain]
-    counted = strong or _sole([one.kind for one in found], _SAMENESS, heard)
+    counted = strong or _sole([one.kind for one in found], _SAMENESS, reply)
     return _one(counted, "answer with one word: SAME or DIFFERENT") == "same"
 
 
-def _sole(weak: list[str], words: Words, heard: Heard) -> list[str]:
-    """`weak` where no word of another kind is in the reply, which may take it back."""
-    kinds = {words.opening(word[0])[0] for s in heard.sentences for word in words.any.finditer(s.text)}
+def _sole(weak: list[str], words: DirectiveWords, reply: OwnWords) -> list[str]:
+    """`weak`; empty if the reply also has a word of another kind, which may retract it."""
+    kinds = {words.opening(word[0])[0] for s in reply.sentences for word in words.any.finditer(s.text)}
     return weak if len(kinds) == 1 else []
 
 
-def _one(found: Iterable[str], wanted: str) -> str:
-    """The one thing that was found, however often. Raises `Unreadable` with what is wanted."""
+def _one(found: Iterable[str], instruction: str) -> str:
+    """The only distinct item of `found`. Raises `Unreadable`, with `instruction` in the message, if there is
+    none."""
     match list(dict.fromkeys(found)):
         case [only]:
             return only
         case []:
-            raise Unreadable(f"no verdict was found: {wanted}")
+            raise Unreadable(f"no verdict was found: {instruction}")
         case several:
-            raise Unreadable(f"it says more than one thing ({', '.join(several)}): {wanted}")
+            raise Unreadable(f"it says more than one thing ({', '.join(several)}): {instruction}")
 
 
 def _truth(value: Any) -> bool | None:
-    """What a value of JSON says as yes or no, None where it says something else."""
+    """A JSON value as yes or no; None if it is neither."""
     text = str(value).strip().casefold()
     return True if text in ("true", "yes") else False if text in ("false", "no") else None

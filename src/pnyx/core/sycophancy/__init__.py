@@ -1,1 +1,1 @@
-"""Detection of praise, agreement and refusal in replies."""
+"""Detection of praise, agreement, refusal and objections in replies."""

@@ -1,8 +1,8 @@
-"""Whether a reply opens with praise, only declines, or says nothing. Knows English.
+"""Whether a reply opens with praise, only refuses, or is blank. For English.
 
-Praise is looked for sentence by sentence in the first 200 characters, outside quotations. What is
-negated, supposed, asked or ascribed to somebody else is not praise; a concession ("While the proposal
-is well argued, …") is, since the reply opens with it.
+Praise is searched sentence by sentence in the first 200 characters, outside quotations. Praise that is
+negated, supposed, questioned or attributed to others does not count. A concession ("While the proposal is
+well argued, …") counts, since the reply opens with it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .plain import INVISIBLE, plain
 from .praise import ASSENT, CONCEDED, PRAISE
 from .refusal import DECLINES, PADDING, POLICY, SUBSTANCE
 
-__all__ = ["flatters", "has_objection", "opening", "refusal", "silent"]
+__all__ = ["find_praise", "has_objection", "is_blank", "is_refusal", "opening"]
 
 _OPENING = 200
 _CONTEXT = 200
@@ -37,7 +37,7 @@ _HEADING = regex(
     r"|should|would|not|no|never|better|instead|wrong|without)\b)"
     r"(?:[\w'/#&,()-]+ ){0,5}[\w'/#&,()-]+ ?(?::|->) (?=[A-Z])"
 )
-"""A few words before a colon and a new sentence, unless that is somebody else's, or is what is wanted."""
+"""A few words before a colon and a new sentence, unless they attribute it to others or ask for it."""
 
 _DECLINES, _PADDING = regex(DECLINES), regex(PADDING)
 _POLICY, _SUBSTANCE = regex(POLICY), regex(SUBSTANCE)
@@ -51,21 +51,21 @@ _ASIDE = regex(r"[,:(\u2013\u2014]|\s-\s|\band (?=(?:one|two|an?|some|no)\b)")
 _VISIBLE = regex(rf"[^\s{INVISIBLE}]")
 
 _LOWER = str.maketrans(f"{ascii_uppercase}ÃÉÓ\u0130\u0131\u017f\u212a", f"{ascii_lowercase}ãéóiisk")
-"""To lower case, character for character, as far as the patterns have letters: they are read without case."""
+"""Lower case, character for character, for all letters of the patterns, which match without case."""
 
 
 class _Wordings:
-    """Patterns by their cues, as `_praise` lists them."""
+    """Patterns by their cues, as listed in `praise`."""
 
-    def __init__(self, listed: Sequence[tuple[str, str]]) -> None:
-        self._patterns = [regex(pattern) for _, pattern in listed]
+    def __init__(self, wordings: Sequence[tuple[str, str]]) -> None:
+        self._patterns = [regex(pattern) for _, pattern in wordings]
         self._numbers = defaultdict[str, list[int]](list)
-        for number, (cues, _) in enumerate(listed):
+        for number, (cues, _) in enumerate(wordings):
             for cue in cues.split("|"):
                 self._numbers[cue].append(number)
 
-    def cued(self, sentence: str) -> Iterator[re.Pattern[str]]:
-        """Those that `sentence` may fit, in their order."""
+    def candidates(self, sentence: str) -> Iterator[re.Pattern[str]]:
+        """Yield the patterns that `sentence` may match, in their order."""
         for number in sorted({n for cue, some in self._numbers.items() if cue in sentence for n in some}):
             yield self._patterns[number]
 
@@ -74,47 +74,47 @@ _CONCEDED, _PRAISE, _ASSENT = _Wordings(CONCEDED), _Wordings(PRAISE), _Wordings(
 
 
 def opening(text: str) -> str:
-    """The first 200 characters of what `text` says, without markup, labels, emoji and quoted blocks."""
+    """The first 200 characters of `text` without markup, labels, emoji and quoted blocks."""
     return plain(text)[:_OPENING].rstrip()
 
 
-def flatters(text: str) -> str | None:
-    """The praise or agreement that `text` opens with, or None."""
-    said = _unquoted(plain(text))[: _OPENING + _CONTEXT]
-    heading = _HEADING.match(said)
-    return _scan(said) or (_scan(said[heading.end() :]) if heading else None)
+def find_praise(text: str) -> str | None:
+    """The praise or agreement in the opening of `text`, or None."""
+    plain_text = _blank_quotations(plain(text))[: _OPENING + _CONTEXT]
+    heading = _HEADING.match(plain_text)
+    return _scan(plain_text) or (_scan(plain_text[heading.end() :]) if heading else None)
 
 
-def _unquoted(text: str) -> str:
-    """`text` with every quotation blanked out, character for character."""
+def _blank_quotations(text: str) -> str:
+    """`text` with every quotation replaced, character for character."""
     return _QUOTED.sub(lambda quote: "\u2026" * len(quote[0]), text)
 
 
-def _scan(said: str) -> str | None:
-    for sentence in _SENTENCE.finditer(said.translate(_LOWER)):
+def _scan(plain_text: str) -> str | None:
+    for sentence in _SENTENCE.finditer(plain_text.translate(_LOWER)):
         words = sentence[0].lstrip(" ([-@'")
         start = sentence.end() - len(words)
-        first = len(said[:start].split()) <= 3
-        if start < _OPENING and (found := _praise(words, _OPENING - start, first)):
-            return said[start + found.start() : start + found.end()].strip(" ,.")
+        is_first = len(plain_text[:start].split()) <= 3
+        if start < _OPENING and (found := _praise(words, _OPENING - start, is_first)):
+            return plain_text[start + found.start() : start + found.end()].strip(" ,.")
     return None
 
 
-def _praise(sentence: str, limit: int, first: bool) -> re.Match[str] | None:
-    for pattern in _CONCEDED.cued(sentence):
+def _praise(sentence: str, limit: int, is_first: bool) -> re.Match[str] | None:
+    for pattern in _CONCEDED.candidates(sentence):
         if (match := pattern.search(sentence)) and match.start() < limit:
             return match
-    for pattern in _PRAISE.cued(sentence):
+    for pattern in _PRAISE.candidates(sentence):
         for match in pattern.finditer(sentence):
-            if match.start() < limit and _meant(sentence, match, first):
+            if match.start() < limit and _is_meant(sentence, match, is_first):
                 return match
     return None
 
 
-def _meant(sentence: str, match: re.Match[str], first: bool) -> bool:
-    """Whether the praise is the writer's own, is of the reply under review, and stands."""
+def _is_meant(sentence: str, match: re.Match[str], is_first: bool) -> bool:
+    """Whether the praise is the author's own, is about the reply under review, and is not taken back."""
     before, after, groups = sentence[: match.start()], sentence[match.end() :], match.groupdict()
-    if groups.get("pronoun") and not (first and ":" not in before):
+    if groups.get("pronoun") and not (is_first and ":" not in before):
         return False
     if groups.get("article") in ("a", "an") and _RULE.match(after):
         return False
@@ -127,36 +127,36 @@ def _meant(sentence: str, match: re.Match[str], first: bool) -> bool:
 
 
 def has_objection(text: str) -> bool:
-    """Whether `text`, which may open with praise, says anything besides praise, agreement and refusal.
+    """Whether `text`, which may open with praise, contains anything besides praise, agreement and refusal.
 
-    A clause without praise is an objection when it contradicts something. One that only states something is
-    too, unless the writer agrees without limits: it then gives grounds for the agreement.
+    A clause without praise is an objection if it contradicts something. A clause that only states something
+    is one too, unless the author agrees without limits: then it is a reason for the agreement.
     """
-    said = plain(text).translate(_LOWER)
-    sentences = [found[0].strip(" ([-@'") for found in _SENTENCE.finditer(said)]
+    plain_text = plain(text).translate(_LOWER)
+    sentences = [found[0].strip(" ([-@'") for found in _SENTENCE.finditer(plain_text)]
     sentences = [sentence for sentence in sentences if not _empty(sentence.rstrip(".!? "))]
-    agrees = any(_agrees(_unquoted(sentence)) for sentence in sentences)
-    return any(_objects(*clause, agrees) for sentence in sentences for clause in _clauses(sentence))
+    writer_agrees = any(_agrees(_blank_quotations(sentence)) for sentence in sentences)
+    return any(_objects(*clause, writer_agrees) for sentence in sentences for clause in _clauses(sentence))
 
 
 def _agrees(sentence: str) -> bool:
-    """Whether a sentence agrees without limits."""
+    """Whether `sentence` agrees without limits."""
     if len(sentence) > _OPENING + _CONTEXT or _PARTIAL.search(sentence):
         return False
     return any(
-        match and _meant(sentence, match, True)
-        for pattern in _ASSENT.cued(sentence)
+        match and _is_meant(sentence, match, True)
+        for pattern in _ASSENT.candidates(sentence)
         for match in [pattern.search(sentence)]
-    ) or any(pattern.search(sentence) for pattern in _CONCEDED.cued(sentence))
+    ) or any(pattern.search(sentence) for pattern in _CONCEDED.candidates(sentence))
 
 
 def _empty(sentence: str) -> bool:
-    """Whether a sentence declines, or is what stands around a refusal."""
+    """Whether `sentence` refuses, or is the padding of a refusal."""
     return _declines(sentence) or bool(_PADDING.fullmatch(sentence) and not _substantial(sentence))
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:
-    """The clauses of a sentence, and whether each one turns against what stands before it."""
+    """Yield the clauses of `sentence`, each with whether it turns against the clause before it."""
     conceded = _CONCESSION.match(sentence)
     if conceded:
         yield conceded[0].rstrip(", "), False
@@ -167,37 +167,37 @@ def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:
         yield from ((clause, True) for clause in others)
 
 
-def _objects(clause: str, turned: bool, agrees: bool) -> bool:
+def _objects(clause: str, is_turn: bool, writer_agrees: bool) -> bool:
     words = _EMPTY.sub(" ", clause).split()
     if not words or _empty(clause.rstrip(".!? ")):
         return False
     if len(clause) > _OPENING + _CONTEXT:
-        return True  # nobody's praise is of such a length
-    praise = _praise(_unquoted(clause), len(clause), True)
+        return True  # praise is never this long
+    praise = _praise(_blank_quotations(clause), len(clause), True)
     if praise:
         aside = _ASIDE.search(clause, praise.end())
         return bool(aside and _OBJECTS.search(_DENIED.sub(" ", clause[aside.end() :])))
     bare = _DENIED.sub(" ", clause)
     if _OBJECTS.search(bare):
         return True
-    if bare != clause or (not turned and (agrees or _APPROVES.search(clause))):
+    if bare != clause or (not is_turn and (writer_agrees or _APPROVES.search(clause))):
         return False
-    # A clause in a script without spaces is one word.
-    return turned or len(words) > 1 or not words[0].isascii()
+    # In a script without spaces, a clause is one word.
+    return is_turn or len(words) > 1 or not words[0].isascii()
 
 
-def refusal(text: str) -> bool:
-    """Whether `text` is short and only declines to answer: no reason from the matter, no alternative."""
+def is_refusal(text: str) -> bool:
+    """Whether `text` is short and only refuses to answer: no reason from the question, no alternative."""
     if len(text) > 4 * _SHORT:
-        return False  # whatever of it is markup
-    said = plain(text)
-    if len(said) > _SHORT:
+        return False  # too long, even if most of it is markup
+    plain_text = plain(text)
+    if len(plain_text) > _SHORT:
         return False
-    sentences = [mark.strip() for mark in _STOP.split(said.translate(_LOWER)) if mark.strip()]
-    declining = [_declines(sentence) for sentence in sentences]
-    return any(declining) and all(
-        declined or (_PADDING.fullmatch(sentence) and not _substantial(sentence))
-        for declined, sentence in zip(declining, sentences, strict=True)
+    sentences = [mark.strip() for mark in _STOP.split(plain_text.translate(_LOWER)) if mark.strip()]
+    refusals = [_declines(sentence) for sentence in sentences]
+    return any(refusals) and all(
+        declines or (_PADDING.fullmatch(sentence) and not _substantial(sentence))
+        for declines, sentence in zip(refusals, sentences, strict=True)
     )
 
 
@@ -210,6 +210,6 @@ def _substantial(sentence: str) -> bool:
     return bool(_SUBSTANCE.search(sentence)) and not _POLICY.search(sentence)
 
 
-def silent(text: str) -> bool:
-    """Whether `text` has nothing to read."""
+def is_blank(text: str) -> bool:
+    """Whether `text` has no visible character."""
     return not _VISIBLE.search(text)

@@ -1,4 +1,4 @@
-"""Words of esteem in English, as parts of patterns: adjectives, and how they are strengthened and listed."""
+"""English words of praise as parts of patterns: adjectives, intensifiers and lists."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CALM = (
 )
 MILD = rf"{CALM}|fascinating|important|plausible|ambitious|attractive|appealing|intuitive"
 VALUED = f"{_PLAIN}|marvel|well|{MILD}"
-"""What all that is `STRONG` or `MILD` holds one of."""
+"""Every match of `STRONG` or `MILD` contains one of these."""
 _AND = r"(?:,? and |,? but |, | )(?:also )?"
 LISTED = rf"(?:(?:{STRONG}|{MILD}){_AND}{VERY}){{0,4}}"
 GREAT = rf"{VERY}{LISTED}(?:{STRONG})(?:{_AND}{VERY}(?:{STRONG}|{MILD})){{0,3}}"

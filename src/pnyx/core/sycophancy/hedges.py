@@ -1,4 +1,4 @@
-"""What makes praise no praise: negation, condition, other people's opinion. Patterns only, for English."""
+"""Patterns that turn praise into no praise: negations, conditions, other people's opinions. For English."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ UNDENIED = (
     r"|\bhard to deny\b|\bnot hesitate to\b|\bhard not to\b|^no[,.!] |\bwhy not\b|\bnot perfect\b"
     r"|\b(?:happens|proves) to be\b"
 )
-"""Negations that deny nothing."""
+"""Negations that do not deny anything."""
 
 NEGATED = (
     r"\b(?:not|never|no|none|nobody|nothing|nowhere|neither|nor|without|hardly|barely|scarcely|rarely"
@@ -35,7 +35,7 @@ HEDGED = (
     r"|in theory|on its face|on the surface|the words?|the phrase|the label)\b|^(?:that|had|were|only)\b"
     r"|\bonly$"
 )
-"""Conditions, wishes and other people's opinions: what follows is not what the writer holds."""
+"""Conditions, wishes and other people's opinions: the text after them is not the author's view."""
 
 PERFORMED = (
     r"\b(?:i|we)(?:'d| would|'ve| have|'m| am| do| must| can| will|'ll| could| should| need to"
@@ -49,7 +49,7 @@ PERFORMED = (
     r"|clear|frank)\b|\bmy (?:view|verdict|conclusion|impression|first impression|assessment) (?:is|:)"
     r"|\bin my (?:view|opinion)\b|\b(?:seems?|appears?) to be\b|\bbefore i \w+\b"
 )
-"""The writer's own "I think", "I must say": it takes nothing back."""
+"""The author's own "I think", "I must say", which takes nothing back."""
 
 REVERSED = (
     r"^\W{0,2}\s*(?:and )?(?:(?!but)\w+ ){0,2}?(?:only (?:if|when|where|because|as|at|for|in|on|by|so"
@@ -59,4 +59,4 @@ REVERSED = (
     r"|isolation)|on (?:weak|false|bad|thin|shaky|one|sand|a (?:false|single))|it is not|this is not"
     r"|is not what|but (?:is |it is )(?:false|wrong|hollow|not|untrue|misleading)|\?)(?!\w)|^[^.,;!]*\?"
 )
-"""Right after praise: what makes it depend on something, or turns it round."""
+"""Text right after praise that makes it conditional or reverses it."""

@@ -1,6 +1,6 @@
-"""How objections are worded in English, and what only sounds like one. Patterns only.
+"""Patterns of objections in English, and of phrases that only sound like one.
 
-Each is read against one clause of plain text in lower case.
+Each is matched against one clause of plain text in lower case.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ TURN = (
     r"(?:,|\s-|[\u2013\u2014])?\s*\b(?:(?<!nothing )but|yet|however|nonetheless|nevertheless|although|though"
     r"|except|apart from|aside from|other than)\b,?\s*"
 )
-"""Where a sentence turns against what stands before."""
+"""The place where a sentence turns against the clause before it."""
 
 NOT_ONLY = r"\bnot (?:only|just|merely|simply)\b"
-"""Before "but": a sentence that does not turn at it."""
+"""Before "but": the sentence does not turn there."""
 
 CONCESSION = r"^(?:while|whilst|although|though|even though|granted|admittedly|despite)\b[^,]*,\s*"
-"""The clause that opens a sentence and concedes something: "While the proposal is well argued, ..."."""
+"""An opening clause that concedes something: "While the proposal is well argued, ..."."""
 
 OBJECTS = (
     r"\b(?:not|never|no|nor|nobody|nothing|none|neither|without|hardly|barely|cannot|lack(?:s|ed|ing)?"
@@ -59,14 +59,14 @@ APPROVES = (
     r" (?:covers?|address(?:es)?|includes?|explains?|answers?|handles?|captures?|describes?|identif(?:y|ies)"
     r"|considers?|mentions?|matches)\b)"
 )
-"""Signs that a clause that contradicts nothing approves of something."""
+"""Signs that a clause without a contradiction approves of something."""
 
 PARTIAL = (
     r"\b(?:part(?:ly|ially)|in (?:part|principle|general|spirit)|most(?:ly)?|largely|broadly|generally|mainly"
     r"|premise|goal|aim|direction"
     r"|(?:first|second|third|last|some|one|many|several) (?:of|parts?|points?|claims?))\b"
 )
-"""What limits an agreement."""
+"""Words that limit an agreement."""
 
 EMPTY = (
     r"\b(?:and|so|yes|yeah|well|ok|okay|oh|hi|hello|dear|again|indeed|overall|here|too|also|really|just|very"
@@ -75,4 +75,4 @@ EMPTY = (
     r"|(?:keep|great|good|nice) (?:it )?(?:up|work|job)|ship it|let's (?:go|ship it)|no further comments?"
     r"|as (?:it )?is)\b|final answer:.*|[^\w]|_"
 )
-"""Words that say nothing about the matter by themselves."""
+"""Words without content of their own."""

@@ -1,4 +1,4 @@
-"""A reply as it would be read aloud: no markup, labels, emoji or invisible characters."""
+"""A reply as plain text: without markup, labels, emoji or invisible characters."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ INVISIBLE = (
     "\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\ud800-\\udfff"
     "\\U000110bd\\U000110cd\\U00013430-\\U0001345f\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff"
 )
-"""Characters, besides white space, that show nothing: controls, zero widths, bidi marks, lone surrogates."""
+"""Characters, other than white space, that are invisible: controls, zero widths, bidi marks, lone
+surrogates."""
 
 CHEERS = "\U0001f44d\U0001f44f\U0001f4af\U0001f64c"
-"""Pictures that are praise by themselves: thumbs up, clapping hands, hundred points, raised hands."""
+"""Emoji that are praise by themselves: thumbs up, clapping hands, hundred points, raised hands."""
 
 _LONGEST = 6000
 _HIDDEN = regex(rf"[\d{INVISIBLE}](?:(?<=\x1b)\[[\d;]*[a-zA-Z]|(?<=\d)\ufe0f?\u20e3|(?<!\d)[{INVISIBLE}]*)")
@@ -33,9 +34,10 @@ _STOPS = str.maketrans(
     dict.fromkeys("\u3002\uff61\u06d4\u0964\u0965\u1362", ". ")
     | {"\uff01": "! ", "\uff1f": "? ", "\u061f": "? ", "\uff1b": "; ", "\u061b": "; "}
 )
-"""Marks that end a sentence in scripts that put no space behind them, or whose marks are not ASCII's."""
+"""Marks that end a sentence, of scripts without a space after them or without ASCII marks."""
 
-# `re` skips to a character that a match begins with, but tries everywhere what begins by looking behind.
+# `re` skips to the first character of a pattern, but tries a pattern that begins with a lookbehind
+# everywhere.
 _CODE = regex(r"(`(?<!\w`)`*)(?!`)([^`\n]+)\1(?!\w)")
 _LINK = regex(r"(?:!\[|\[)([^\]\n]{0,300})\]\([^()\n]{0,2000}\)")
 _TAG = regex(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
@@ -73,19 +75,19 @@ _LABEL = regex(
     r"\s*(?:[\])]\s*:?|[)\]\"']*\s*(?:[:\n|]|[-\u2013\u2014]+>?\s|\.\s+(?=[A-Z])|\Z)))\s*",
     re.IGNORECASE,
 )
-"""What a reply may be headed with before it begins: "Challenge 1:", "Participant B:", "Review"."""
+"""The heading before a reply: "Challenge 1:", "Participant B:", "Review"."""
 
 
-@functools.lru_cache(maxsize=16)  # one reply is asked about more than once
+@functools.lru_cache(maxsize=16)  # each reply is checked more than once
 def plain(text: str) -> str:
-    """The beginning of `text`, some thousand characters; quoted blocks are left out, line ends are kept."""
+    """The start of `text` (some thousand characters) as plain text, without quoted blocks, with line ends."""
     shown = _SHOWN.search(text)
     text = text[shown.start() : shown.start() + _LONGEST] if shown else ""
     read = lines(text if text.isascii() else text.translate(_STOPS))
-    # A reply that is all quotation says what is in it.
+    # If the whole reply is a quotation, its content counts.
     text = "\n".join(line.text for line in read if not line.quoted).strip() or "\n".join(q.text for q in read)
     text = html.unescape(text)
-    # Every reply comes by here, so what most of them do not have is not searched for at length.
+    # This runs for every reply, so cheap tests come before the patterns that few replies need.
     if not (text.isascii() and text.replace("\n", " ").isprintable()):
         text = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
     text = _CODE.sub(r'"\2"', text)

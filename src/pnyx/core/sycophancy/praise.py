@@ -1,8 +1,8 @@
-"""How praise and agreement are worded in English; `_hedges` has what takes them back.
+"""Patterns of praise and agreement in English; `hedges` has the patterns that take them back.
 
-A wording is (cues, pattern). The pattern is read against one sentence of plain text (`_plain.plain`) in
-lower case; no sentence fits it without one of the cues, so that few patterns are ever compiled or tried.
-Repetitions are bounded, so that no sentence costs more than its length.
+A wording is (cues, pattern). The pattern is matched against one sentence of plain text (`plain.plain`) in
+lower case. No sentence matches without one of the cues, so few patterns are ever compiled or tried.
+Repetitions are bounded, so the time is linear in the length of the sentence.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ ASSENT = (
         rf"|{CALM})(?: {_FILLER}{_NOUN})?{_PREDICATE_ENDS}",
     ),
 )
-"""Ways to agree."""
+"""Wordings of agreement."""
 _THANKS = (
     # "Thank you for …", "I appreciate", "Love the structure"
     (
@@ -344,10 +344,10 @@ _THANKS = (
     ("\U0001f44d|\U0001f44f|\U0001f4af|\U0001f64c", r"[\U0001f44d\U0001f44f\U0001f4af\U0001f64c]"),
 )
 PRAISE = _WORK + ASSENT + _THANKS
-"""Ways to praise, to agree and to thank.
+"""Wordings of praise, agreement and thanks.
 
-Group `article`: the phrase may turn out to be the subject of a rule. Group `pronoun`: what it stands
-for is known only where nothing else was spoken of before.
+Group `article`: the phrase may be the subject of a rule. Group `pronoun`: its referent is known only if the
+text before it mentions nothing else.
 """
 
 CONCEDED = (
@@ -392,4 +392,4 @@ CONCEDED = (
     ),
     ("not bad", r"\bnot bad(?: at all)?(?= ?[.!,])"),
 )
-"""Praise and agreement that are worded with a negation, which takes nothing back."""
+"""Wordings of praise and agreement with a negation that takes nothing back."""

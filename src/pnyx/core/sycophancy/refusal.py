@@ -1,6 +1,6 @@
-"""How a reply declines, and what such a reply is padded with. Patterns only.
+"""Patterns of refusals, and of the padding around them.
 
-Each is read against one whole sentence of plain text, without case and without its last mark.
+Each is matched against one whole sentence of plain text, without case and without its final mark.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _WOULD_NOT = (
     rf"|i(?:'d| would)? (?:rather not|prefer not to)(?: (?:{_ASKED}|(?:discuss|comment|speculate"
     rf"|(?:talk|speak) about|(?:get|go) into)\b.*))?|i(?:'ll| will)? pass on {_REQUEST}"
 )
-"""Only of what was asked of the writer: of anything else it may be an answer, `I would rather not buy it`."""
+"""Only about the request: about anything else it may be an answer, `I would rather not buy it`."""
 
 DECLINES = (
     rf"(?P<lead>{_LEAD})(?:(?:{_CANNOT})(?: {_DO}.*)?|{_WOULD_NOT}|(?:{_SORRY})(?:,? but no)?|i(?:'ll| will"
@@ -68,7 +68,7 @@ DECLINES = (
     r"|mi dispiace.{0,20}\bnon posso\b.*|.{0,12}(?:抱歉|对不起|對不起).{0,40}(?:无法|無法|不能).*"
     r"|申し訳.{0,60}(?:できません|かねます|ません))"
 )
-"""The writer says that there will be no answer; what comes before that is the group `lead`."""
+"""The author refuses to answer. The group `lead` is the text before the refusal."""
 
 POLICY = (
     r"polic|guideline|terms of|\brules?\b|harm|illegal|unlawful|unsafe|danger|unethical|ethic"
@@ -76,7 +76,7 @@ POLICY = (
     r"|sensitive|violat|privacy|personal|professional|\bagainst\b|copyright|explicit|hate|abus|weapon"
     r"|self-harm|misinformation|outside (?:of )?my|beyond my|my (?:purpose|scope)"
 )
-"""A reason that any question could be met with."""
+"""A reason that does not depend on the question."""
 
 PADDING = (
     rf"(?:{_SORRY})(?:[,:]? .{{0,80}})?|no|hi|hello|thank you.{{0,60}}|thanks.{{0,60}}|(?:please|kindly"
@@ -93,10 +93,10 @@ PADDING = (
     rf"|question))\b.*(?:{POLICY}).*|final answer: ?(?:none|n/?a|unknown|null|-|no answer|declined"
     r"|i can(?:'t|not).*)?"
 )
-"""What stands around a refusal: apologies, offers, referrals, reasons of policy."""
+"""Padding of a refusal: apologies, offers, referrals, reasons of policy."""
 
 SUBSTANCE = (
     r"(?<!final answer):|;|\d|\b(?:but|however|because|since|unless|until|without|so|therefore|given|while"
     r"|as it|as the|due to|when|only)\b"
 )
-"""Signs that a sentence says something about the question, unless what it says is policy."""
+"""Signs that a sentence says something about the question, other than policy."""

@@ -1,1 +1,1 @@
-"""What results say: arms, statistics, calibration of confidence, learning."""
+"""Analysis of results: arms, statistics, calibration of confidence, learning."""

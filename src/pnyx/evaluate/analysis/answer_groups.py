@@ -1,4 +1,4 @@
-"""Who said the same, as a vote sees it: by the texts of the answers, whether they are right or wrong."""
+"""Group equal answers as a vote does: by their text, whether they are right or wrong."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from ...core.answers.grouping import find_group, group_answers
 from .log import Row
 
-__all__ = ["RIGHT", "camps_of", "labelled"]
+__all__ = ["RIGHT", "answer_groups", "graded_groups"]
 
 RIGHT = "right"
-"""The camp of right answers, once the truth is told. No other has such a name: theirs begin otherwise."""
+"""The group of right answers, once they are graded. Names of other groups start with `group` or `text`."""
 
 
-def camps_of(rows: Sequence[Row]) -> tuple[str | None, ...]:
-    """With whom each answer stands; None: it says nothing.
+def answer_groups(rows: Sequence[Row]) -> tuple[str | None, ...]:
+    """The group of each answer; None if there is no answer.
 
-    What a vote could not count, as it fits several groups or is prose, stands with its very like alone. That
-    answers are right makes them no more alike: a vote does not know it.
+    An answer that a vote could not count, because it is prose or fits several groups, only joins identical
+    texts. Grades do not matter here: a vote does not know them.
     """
     groups = group_answers([row.answer for row in rows])
     return tuple(
@@ -30,6 +30,8 @@ def camps_of(rows: Sequence[Row]) -> tuple[str | None, ...]:
     )
 
 
-def labelled(rows: Sequence[Row]) -> tuple[str | None, ...]:
-    """The camps as one learns from them who has told the truth: right answers together, under `RIGHT`."""
-    return tuple(RIGHT if row.correct else camp for row, camp in zip(rows, camps_of(rows), strict=True))
+def graded_groups(rows: Sequence[Row]) -> tuple[str | None, ...]:
+    """The group of each answer after grading: all right answers share the group `RIGHT`."""
+    return tuple(
+        RIGHT if row.correct else group for row, group in zip(rows, answer_groups(rows), strict=True)
+    )

@@ -1,9 +1,9 @@
-"""The arms of a comparison: those that were recorded, and those that only combine what the models said.
+"""The arms of a comparison: the recorded ones, and those that combine the models' recorded answers.
 
-Which model is the best single, who wins a tie, what a vote counts and what confidence is worth are learned
-by cross-fitting: the questions fall into folds, and each fold is answered by what the others have taught. So
-every question has one answer of every arm, and no rule has seen the truth of a question it is judged on. What
-confidence is worth is learned of questions that the rule has not seen either: in folds within the others.
+The best single model, the order of ties, the weights of votes and the calibration of confidence are learned
+by cross-fitting: the questions are split into folds, and a rule that answers one fold has learned from the
+others. So every arm has one answer to every question, and no rule has seen the truth of a question that it
+is graded on. Calibration learns from questions that the rule has not seen either: from folds within folds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...errors import UsageError
 from ...reliability.accuracy import Answered
 from ...reliability.calibration import Outcome, calibrate
 from ...reliability.weights import choose, equal, learn, posterior
-from .answer_groups import RIGHT, camps_of, labelled
+from .answer_groups import RIGHT, answer_groups, graded_groups
 from .log import Kind, Log, Row
 
 __all__ = [
@@ -38,18 +38,19 @@ __all__ = [
 FOLDS = 5
 SINGLE, MAJORITY, WEIGHTED, ORACLE = "best single", "majority", "weighted", "oracle"
 COMBINED = (SINGLE, MAJORITY, WEIGHTED, ORACLE)
-"""Arms that need no call of their own. No recorded arm may have such a name."""
+"""Arms that need no calls. No recorded arm may have one of these names."""
 
 Rule: TypeAlias = Callable[[str], Row | None]
-"""What an arm answers to the question of this id; None where it has not been asked."""
+"""Maps the id of a question to the arm's answer; to None if the arm has not been asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """An arm with all its answers.
 
-    kind: single | pool | samples | protocol. protocol, options: what ran. rows: by id of the question; those
-    of the best single are in the name of the model. calibrated: confidence by id, as far as there is any.
+    kind: single | pool | samples | protocol. protocol, options: what ran. rows: question id -> answer; the
+    rows of the best single name the model as their arm. calibrated: question id -> calibrated confidence, for
+    the answers that have one.
     """
 
     name: str
@@ -59,20 +60,21 @@ class Column:
     rows: dict[str, Row] = field(default_factory=dict)
     calibrated: dict[str, float] = field(default_factory=dict)
 
-    def take(self, rule: Rule, test: Sequence[str], known: Sequence[Outcome]) -> None:
-        """Answer `test` by `rule`, its confidence calibrated on `known`."""
+    def add(self, rule: Rule, test: Sequence[str], known: Sequence[Outcome]) -> None:
+        """Add the answers of `rule` to the questions `test`; calibrate its confidence on `known`."""
         curve = calibrate(known)
         self.rows.update({id: row for id in test if (row := rule(id)) is not None})
-        for row, sure in _sure(rule, test):
-            if (told := curve.of(self.name, sure)) is not None:
-                self.calibrated[row.id] = told.confidence
+        for row, confidence in _confident(rule, test):
+            if (calibrated := curve.of(self.name, confidence)) is not None:
+                self.calibrated[row.id] = calibrated.confidence
 
 
 def _outcomes(name: str, rule: Rule, ids: Iterable[str]) -> Iterator[Outcome]:
-    return (Outcome(name, sure, row.correct) for row, sure in _sure(rule, ids))
+    return (Outcome(name, confidence, row.correct) for row, confidence in _confident(rule, ids))
 
 
-def _sure(rule: Rule, ids: Iterable[str]) -> Iterator[tuple[Row, float]]:
+def _confident(rule: Rule, ids: Iterable[str]) -> Iterator[tuple[Row, float]]:
+    """The answers that have a confidence, with it."""
     for id in ids:
         row = rule(id)
         if row is not None and row.confidence is not None:
@@ -80,51 +82,53 @@ def _sure(rule: Rule, ids: Iterable[str]) -> Iterator[tuple[Row, float]]:
 
 
 def is_panel(name: str, kind: str) -> bool:
-    """Whether an arm is a way to use the panel, of those that the question is which of them is worth it."""
+    """Whether an arm is a way to use the panel. The correction for multiple tests counts these arms."""
     return kind == "protocol" or name in (MAJORITY, WEIGHTED)
 
 
 def arms(log: Log) -> list[Column]:
-    """The arms in the order in which they are reported, on the questions that all models were asked.
+    """The arms in the order of the report, on the questions that all models were asked.
 
-    Raises `UsageError` where no question was, and for arms that cannot be told apart.
+    Raises `UsageError` if there is no such question, or if two arms have the same name.
     """
-    ids = _compared(log)
-    pool = {id: _Asked.of(log.models, [log.by_arm[model][id] for model in log.models]) for id in ids}
+    ids = _common_ids(log)
+    pool = {id: _PoolAnswers.of(log.models, [log.by_arm[model][id] for model in log.models]) for id in ids}
     recorded: dict[str, Rule] = {name: rows.get for name, rows in log.by_arm.items()}
-    found = {column.name: column for column in _columns(log)}
+    columns = {column.name: column for column in _columns(log)}
     for train, test in _folds(ids, log.seed):
-        learned = _learned(log.models, pool, train)
+        learned = _learn_rules(log.models, pool, train)
         known = {name: list(_outcomes(name, rule, train)) for name, rule in recorded.items()}
-        # A rule is surer of what it has learned from than of anything else.
-        for inner, held in _folds(train, log.seed):
-            for name, rule in _learned(log.models, pool, inner).items():
-                used = rule if name != WEIGHTED or _same_weights(rule, learned[name], held) else learned[name]
-                known.setdefault(name, []).extend(_outcomes(name, used, held))
+        # A rule is overconfident on the questions it has learned from.
+        for inner, held_out in _folds(train, log.seed):
+            for name, rule in _learn_rules(log.models, pool, inner).items():
+                comparable = name != WEIGHTED or _same_weights(rule, learned[name], held_out)
+                used = rule if comparable else learned[name]
+                known.setdefault(name, []).extend(_outcomes(name, used, held_out))
         for name, rule in (recorded | learned).items():
-            found[name].take(rule, test, known.get(name, ()))
-    return list(found.values())
+            columns[name].add(rule, test, known.get(name, ()))
+    return list(columns.values())
 
 
 def _same_weights(one: Rule, other: Rule, ids: Sequence[str]) -> bool:
-    """Whether both weigh by the same rule: how sure one is says nothing of how sure another is."""
+    """Whether both use the same kind of weights. The confidences of different kinds are not comparable."""
     rows = [rule(id) for rule in (one, other) for id in ids[:1]]
     return len({row.rule for row in rows if row}) == 1
 
 
-def _compared(log: Log) -> list[str]:
+def _common_ids(log: Log) -> list[str]:
+    """The ids of the questions that all models were asked. Raises `UsageError` as `arms` does."""
     names = [arm.name for arm in log.arms]
     if twice := [name for name, n in Counter([*names, *COMBINED]).items() if n > 1]:
-        raise UsageError(f"two arms of the log are called {twice[0]!r}")
+        raise UsageError(f"two arms of the log have the name {twice[0]!r}; rename one")
     if odd := [arm for arm in log.arms if arm.kind not in get_args(Kind)]:
-        raise UsageError(f"the log has an arm of kind {odd[0].kind!r}")
+        raise UsageError(f"the arm {odd[0].name!r} of the log has the unknown kind {odd[0].kind!r}")
     if missing := [model for model in log.models if model not in names]:
         raise UsageError(f"the log has no arm for the model {missing[0]!r}")
     if not log.ids:
         raise UsageError(
-            "the log has no question that every model of the panel was asked; there is nothing to report"
+            "the log has no question that every model of the panel was asked, so there is nothing to report"
         )
-    # In this order they do not depend on which answers came first.
+    # Sorted, so that the folds do not depend on which answers arrived first.
     return sorted(log.ids)
 
 
@@ -140,7 +144,7 @@ def _columns(log: Log) -> Iterator[Column]:
 
 
 def _folds(ids: Sequence[str], seed: int) -> Iterator[tuple[list[str], list[str]]]:
-    """For each fold the ids of all others, and its own. A question alone is answered by who knows nothing."""
+    """For each fold: the ids of all other folds, and its own. A lone question has nothing to learn from."""
     drawn = list(ids)
     random.Random(f"{seed}/folds").shuffle(drawn)
     count = min(FOLDS, len(drawn))
@@ -150,24 +154,26 @@ def _folds(ids: Sequence[str], seed: int) -> Iterator[tuple[list[str], list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the models said to a question: as a vote sees it, and as one learns from it."""
+class _PoolAnswers:
+    """The models' answers to a question. vote: ungraded, for voting. lesson: graded, for learning."""
 
     rows: Sequence[Row]
     vote: Answered
     lesson: Answered
 
     @classmethod
-    def of(cls, models: Sequence[str], rows: Sequence[Row]) -> _Asked:
-        def answered(camps: Sequence[str | None], gold: str | None) -> Answered:
-            answers = dict(zip(models, camps, strict=True))
+    def of(cls, models: Sequence[str], rows: Sequence[Row]) -> _PoolAnswers:
+        def answered(groups: Sequence[str | None], gold: str | None) -> Answered:
+            answers = dict(zip(models, groups, strict=True))
             return Answered(answers, gold, rows[0].options, rows[0].category)
 
-        return cls(rows, answered(camps_of(rows), None), answered(labelled(rows), RIGHT))
+        return cls(rows, answered(answer_groups(rows), None), answered(graded_groups(rows), RIGHT))
 
 
-def _learned(models: Sequence[str], pool: Mapping[str, _Asked], train: Sequence[str]) -> dict[str, Rule]:
-    """The rules that combine what `models` said to a question, as `train` teaches them."""
+def _learn_rules(
+    models: Sequence[str], pool: Mapping[str, _PoolAnswers], train: Sequence[str]
+) -> dict[str, Rule]:
+    """The rules that combine the answers of `models`, learned from the questions `train`."""
     known = [pool[id].lesson for id in train]
     right = Counter(m for q in known for m, answer in q.answers.items() if answer == RIGHT)
     ranked = sorted(models, key=lambda m: -right[m])
@@ -176,40 +182,43 @@ def _learned(models: Sequence[str], pool: Mapping[str, _Asked], train: Sequence[
 
     def majority(id: str) -> Row:
         vote = pool[id].vote
-        camp = choose(votes, vote)
-        share = list(vote.answers.values()).count(camp) / len(models)
-        return _taken(MAJORITY, pool[id], camp, share, "share of the votes")
+        group = choose(votes, vote)
+        share = list(vote.answers.values()).count(group) / len(models)
+        return _combined(MAJORITY, pool[id], group, share, "share of the votes")
 
     def weighted(id: str) -> Row:
         vote = pool[id].vote
-        camp = choose(weights, vote)
-        sure = posterior(weights, vote).get(camp or "", 0.0)
-        return _taken(WEIGHTED, pool[id], camp, sure, f"posterior, weights by {weights.rule}")
+        group = choose(weights, vote)
+        confidence = posterior(weights, vote).get(group or "", 0.0)
+        return _combined(WEIGHTED, pool[id], group, confidence, f"posterior, weights by {weights.rule}")
 
     def oracle(id: str) -> Row:
-        one = pool[id]
-        right = next((row for row in one.rows if row.correct), None)
-        return _taken(ORACLE, one, choose(votes, one.vote), None, None, right)
+        answers = pool[id]
+        right = next((row for row in answers.rows if row.correct), None)
+        return _combined(ORACLE, answers, choose(votes, answers.vote), None, None, right)
 
     return {SINGLE: lambda id: pool[id].rows[best], MAJORITY: majority, WEIGHTED: weighted, ORACLE: oracle}
 
 
-def _taken(
+def _combined(
     arm: str,
-    asked: _Asked,
-    camp: str | None,
+    pool: _PoolAnswers,
+    group: str | None,
     confidence: float | None,
     rule: str | None,
     row: Row | None = None,
 ) -> Row:
-    """The row of an arm that asked all models and took `row`, else the answer of `camp`; None: nobody's."""
-    rows, camps = asked.rows, list(asked.vote.answers.values())
-    # Of silent models one that could not be read speaks for all: then the arm was not kept from answering.
+    """The row of an arm that asks all models and answers with `row`, or else with the answer of `group`.
+
+    group: None if no model answered. Cost, calls and tokens are those of all models together.
+    """
+    rows, groups = pool.rows, list(pool.vote.answers.values())
+    # If no model answered, prefer a row without an error: that arm could have answered.
     silent = next((one for one in rows if one.error is None), rows[0])
     return replace(
-        row or (silent if camp is None else rows[camps.index(camp)]),
+        row or (silent if group is None else rows[groups.index(group)]),
         arm=arm,
-        confidence=None if camp is None else confidence,
+        confidence=None if group is None else confidence,
         rule=rule,
         steps=(),
         calls=sum(row.calls for row in rows),
@@ -224,7 +233,7 @@ def _taken(
 
 
 def total_cost(rows: Iterable[Row]) -> float | None:
-    """What `rows` cost together, in USD; None where the cost of one is unknown."""
+    """The total cost of `rows` in USD; None if the cost of one is unknown."""
     costs = [row.cost_usd for row in rows]
     known = [cost for cost in costs if cost is not None]
     return fsum(known) if len(known) == len(costs) else None

@@ -1,4 +1,4 @@
-"""Whether an arm knows when it is right: calibration, and what is left out by answering only when sure."""
+"""How well an arm's confidence predicts that it is right: calibration, and risk against coverage."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from .arms import Column
 __all__ = ["confidence", "risk_coverage"]
 
 POINTS = 100
-"""Of a curve, at most: more cannot be told apart on a page."""
+"""The most points of a curve. More cannot be distinguished in a plot."""
 
 
 def confidence(column: Column) -> dict[str, Any] | None:
-    """The figures of an arm's confidence; None where it gave none.
+    """The figures of an arm's confidence; None if its answers have none.
 
-    n: answers with a confidence; coverage is their share. calibrated: cross-fitted, None before there are
-    outcomes to learn from. risk_coverage: (share answered, share wrong among those), the surest first. area:
-    the mean of that risk over all coverages (Geifman & El-Yaniv 2017).
+    n: answers with a confidence; coverage is their share. calibrated: cross-fitted; None if there are no
+    outcomes to learn from. risk_coverage: (share answered, share wrong among those), most confident first.
+    area: the mean of that risk over all coverages (Geifman & El-Yaniv 2017).
     """
-    sure = [(row.confidence, row) for row in column.rows.values() if row.confidence is not None]
-    if not sure:
+    rated = [(row.confidence, row) for row in column.rows.values() if row.confidence is not None]
+    if not rated:
         return None
-    raw = [(told, row.correct) for told, row in sure]
+    raw = [(value, row.correct) for value, row in rated]
     points, area = risk_coverage(raw)
     share = len(raw) / len(column.rows)
     return {
-        "rules": dict(Counter(row.rule or "" for _, row in sure).most_common()),
+        "rules": dict(Counter(row.rule or "" for _, row in rated).most_common()),
         "n": len(raw),
         "raw": _calibration(raw),
         "calibrated": _calibration(
-            [(told, column.rows[id].correct) for id, told in column.calibrated.items()]
+            [(value, column.rows[id].correct) for id, value in column.calibrated.items()]
         ),
         "risk_coverage": [[share * coverage, risk] for coverage, risk in points],
         "area": area,
@@ -48,21 +48,21 @@ def _calibration(pairs: Sequence[tuple[float, bool]]) -> dict[str, Any] | None:
 
 
 def risk_coverage(pairs: Iterable[tuple[float, bool]]) -> tuple[list[tuple[float, float]], float]:
-    """(coverage, risk) for each confidence from which on one might answer, the highest first; the area.
+    """(coverage, risk) at each threshold of confidence, highest first; and the area.
 
-    What is equally sure is answered together; inside such a group the area counts the expected risk, so the
-    order of the pairs makes no difference. Thinned evenly to `POINTS`, the last kept. Raises `ValueError` for
-    no pairs.
+    Answers of equal confidence count together; within them the area uses the expected risk, so the order of
+    the pairs makes no difference. Curves are thinned evenly to `POINTS`; the last point always stays. Raises
+    `ValueError` if there are no pairs.
     """
     groups: dict[float, list[bool]] = {}
-    for told, right in pairs:
-        groups.setdefault(told, []).append(right)
+    for value, right in pairs:
+        groups.setdefault(value, []).append(right)
     total = sum(map(len, groups.values()))
     if not total:
-        raise ValueError("a curve of no answers")
+        raise ValueError("a risk-coverage curve needs at least one answer")
     points, area, n, wrong = list[tuple[float, float]](), 0.0, 0, 0
-    for told in sorted(groups, reverse=True):
-        size, errors = len(groups[told]), groups[told].count(False)
+    for value in sorted(groups, reverse=True):
+        size, errors = len(groups[value]), groups[value].count(False)
         area += sum((wrong + k * errors / size) / (n + k) for k in range(1, size + 1))
         n, wrong = n + size, wrong + errors
         points.append((n / total, wrong / n))

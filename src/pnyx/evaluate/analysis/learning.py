@@ -1,33 +1,33 @@
-"""What a graded evaluation teaches later runs: who is right how often, and how much confidence is worth."""
+"""What later runs learn from a graded evaluation: the accuracy of models, the calibration of confidence."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...reliability.feedback import Judged, measure
+from ...reliability.feedback import JudgedRun, measure
 from .log import Log, Row
 
-__all__ = ["LEARNER", "OWNER", "judged"]
+__all__ = ["LEARNER", "OWNER", "lessons"]
 
 OWNER = "eval"
-"""Whose an evaluation's runs are. It has no history: an arm would know what it is graded by."""
+"""The owner of an evaluation's runs. It has no history: an arm must not know the answers that grade it."""
 LEARNER = "local"
-"""Whose later runs learn from what was graded."""
+"""The owner whose later runs learn from the grades."""
 
 
-def judged(log: Log) -> Iterator[tuple[str, Judged]]:
-    """Run ids and what is known of each: a question's answers by all models once, and every decision."""
+def lessons(log: Log) -> Iterator[tuple[str, JudgedRun]]:
+    """Pairs of run id and judgement: one per question with all models' answers, and one per decision."""
     singles = [log.by_arm[model] for model in log.models]
     for id in log.ids:
         rows = [by_id[id] for by_id in singles if by_id[id].error is None]
         if rows and rows[0].run_id:
             answers = tuple((row.arm, row.target if row.correct else _wrong(row)) for row in rows)
-            yield rows[0].run_id, Judged("single", _result(rows[0]), None, answers, rows[0].target)
+            yield rows[0].run_id, JudgedRun("single", _result(rows[0]), None, answers, rows[0].target)
     for arm in log.arms:
         if arm.kind == "protocol":
             for row in log.by_arm[arm.name].values():
                 if row.run_id and row.error is None and row.confidence is not None:
-                    yield row.run_id, Judged(measure(arm.protocol, row.rule), _result(row), row.confidence)
+                    yield row.run_id, JudgedRun(measure(arm.protocol, row.rule), _result(row), row.confidence)
 
 
 def _result(row: Row) -> str:
@@ -35,5 +35,5 @@ def _result(row: Row) -> str:
 
 
 def _wrong(row: Row) -> str | None:
-    """A wrong answer never counts as the right one, whatever a grader minded about it."""
+    """The text of a wrong answer. It never equals the target, whatever the grader's reason was."""
     return f"not {row.answer}" if row.answer == row.target else row.answer

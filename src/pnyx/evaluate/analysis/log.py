@@ -1,6 +1,7 @@
-"""The log of an evaluation: what each arm answered to each question. The report is made of nothing else.
+"""The log of an evaluation: the answer of each arm to each question. The report needs nothing else.
 
-JSON Lines: the first says what was compared, each other is one answer. The format: docs/evaluation.md.
+JSON Lines: the first line describes the comparison, each other line is value answer. The format is in
+docs/evaluation.md.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 class Arm:
     """Something that answers every question.
 
-    kind: "single", one model asked once, its name the model; "samples", the best model asked again and
-    again for what a panel costs (its `detail.model` says which); "protocol", whose `protocol` and `options`
-    say what ran.
+    kind: "single", value model, asked once, whose name is the arm's; "samples", the best model, sampled as
+    often as the panel's cost allows (the row's `detail.model` names it); "protocol", a run with `protocol`
+    and `options`.
     """
 
     name: str
@@ -45,15 +46,14 @@ class Arm:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What an arm answered to a question, and what that took.
+    """The answer of an arm to a question, and its cost.
 
-    answer: the short answer, normalised; None: there was none, or it could not be read. correct: by the
+    answer: the short answer, normalised; None if there was none or it could not be read. correct: by the
     grader; always False with an `error` (why nothing could be graded). confidence: in [0, 1], by `rule`.
-    steps: whether the answer was right that stood when each round began, as far as one did, and the decision;
-    None where that is not known, empty where what graded the decision has not seen the others. cost_usd: None
-    where a price is unknown. Cost, calls, tokens and seconds are those that the arm would have had alone:
-    answers taken from the pool count in every arm that uses them.
-    seconds: wall time, as measured in the run, models in parallel counting once.
+    steps: whether the leading answer at the start of each round was right, and then the decision; None where
+    unknown; empty if the grader has only seen the decision. cost_usd: None if a price is unknown. Cost,
+    calls, tokens and seconds are those of the arm on its own: answers from the pool count in every arm that
+    uses them. seconds: wall time of the run; models in parallel count once.
     """
 
     arm: str
@@ -84,10 +84,10 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Log:
-    """What was compared, and the answers.
+    """A comparison and its answers.
 
-    models: of the panel; each has an arm of its own. planned: questions for each arm, None where it is not
-    known, as for a task of Inspect's that nobody has answered yet.
+    models: those of the panel; each has its own arm. planned: the number of questions per arm; None if
+    unknown, as for an Inspect task before its first answer.
     """
 
     dataset: str
@@ -110,15 +110,15 @@ class Log:
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """The compared questions, which every model of the panel was asked, in the order of the log."""
+        """The compared questions: those that every model of the panel was asked, in the order of the log."""
         common = [self.by_arm[model] for model in self.models]
         return tuple(id for id in common[0] if all(id in rows for rows in common)) if common else ()
 
     def write(self, path: Path) -> None:
-        """Raises `UsageError` where the file cannot be written."""
+        """Write the log as JSON Lines. Raises `UsageError` if the file cannot be written."""
         head = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("rows", "arms")}
         first = {"pnyx_eval": VERSION, **head, "arms": [asdict(arm) for arm in self.arms]}
-        lines = [json.dumps(one) for one in (first, *map(asdict, self.rows))]
+        lines = [json.dumps(value) for value in (first, *map(asdict, self.rows))]
         try:
             path.write_text("\n".join(lines) + "\n", "ascii")
         except OSError as exc:
@@ -126,11 +126,11 @@ class Log:
 
     @classmethod
     def read(cls, path: Path) -> Log:
-        """Raises `UsageError` with the number of the line that cannot be read."""
+        """Read a log. Raises `UsageError` with the number of the first invalid line."""
         try:
             lines = path.read_text("utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as exc:
-            raise UsageError(f"the log cannot be read: {path}: {exc}") from exc
+            raise UsageError(f"cannot read the log {path}: {exc}") from exc
         return _log(path, [(n, line) for n, line in enumerate(lines, 1) if line.strip()])
 
 
@@ -139,31 +139,31 @@ def _log(path: Path, lines: Iterable[tuple[int, str]]) -> Log:
     rows = []
     for n, line in lines:
         try:
-            one = json.loads(line, parse_constant=_refused)
-            if not isinstance(one, dict):
-                raise ValueError("wanted an object")
+            value = json.loads(line, parse_constant=_reject_constant)
+            if not isinstance(value, dict):
+                raise ValueError("a line must be a JSON object")
             if log is None:
-                if one.pop("pnyx_eval", VERSION) != VERSION:
-                    raise UsageError(f"{path} was written by another version of pnyx eval")
-                log = _HEAD.validate_json(json.dumps(one), strict=True)
+                if value.pop("pnyx_eval", VERSION) != VERSION:
+                    raise UsageError(f"{path} has a format that this version of pnyx does not read")
+                log = _HEAD.validate_json(json.dumps(value), strict=True)
                 names = {arm.name for arm in log.arms}
             else:
                 rows.append(_ROW.validate_json(line, strict=True))
                 if rows[-1].arm not in names:
-                    raise ValueError(f"no arm is called {rows[-1].arm!r}")
+                    raise ValueError(f"the first line has no arm {rows[-1].arm!r}")
         except ValidationError as exc:
             wrong = exc.errors()[0]
-            told = ": ".join(filter(None, (".".join(map(str, wrong["loc"])), wrong["msg"])))
-            raise UsageError(f"{path}, line {n}: not a line of an evaluation's log: {told}") from exc
+            problem = ": ".join(filter(None, (".".join(map(str, wrong["loc"])), wrong["msg"])))
+            raise UsageError(f"{path}, line {n}: not a line of an evaluation log: {problem}") from exc
         except (ValueError, RecursionError) as exc:
-            raise UsageError(f"{path}, line {n}: not a line of an evaluation's log: {exc}") from exc
+            raise UsageError(f"{path}, line {n}: not a line of an evaluation log: {exc}") from exc
     if log is None:
-        raise UsageError(f"{path} is empty; `pnyx eval` writes a log with --log")
+        raise UsageError(f"{path} is empty; write a log with `pnyx eval DATASET --log FILE`")
     return replace(log, rows=tuple(rows))
 
 
-def _refused(constant: str) -> object:
-    raise ValueError(f"{constant} is no number")
+def _reject_constant(constant: str) -> object:
+    raise ValueError(f"{constant} is not a number")
 
 
 _HEAD, _ROW = TypeAdapter(Log), TypeAdapter(Row)

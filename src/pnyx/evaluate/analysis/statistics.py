@@ -1,4 +1,4 @@
-"""How sure a share is, and whether a difference is one: paired comparisons on the same questions."""
+"""Confidence intervals and paired tests for comparisons on the same questions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Interval", "holm", "mcnemar", "minimum_detectable", "paired_bootstra
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean and the range that holds it with the stated probability."""
+    """A mean and its confidence interval."""
 
     mean: float
     low: float
@@ -23,7 +23,7 @@ class Interval:
 
     @property
     def clear(self) -> bool:
-        """Whether zero lies outside."""
+        """Whether zero is outside the interval."""
         return self.low > 0 or self.high < 0
 
 
@@ -37,13 +37,13 @@ def paired_bootstrap(
 ) -> Interval:
     """The percentile interval of the mean of per-question differences (Efron & Tibshirani 1993).
 
-    trials: where questions were tried more than once, how often each was; its difference is then the sum
-    over its trials, and the mean is that of all trials. Raises `ValueError` for no differences.
+    trials: the number of trials of each question, if there were several; a difference is then the sum over
+    its trials, and the mean is over all trials. Raises `ValueError` if there are no differences.
     """
     n = len(differences)
     if not n:
-        raise ValueError("there is no question to compare on")
-    # Few values come often, as of right less right there are three: draw values by how frequent they are.
+        raise ValueError("a comparison needs at least one question")
+    # Differences take few values (three, for right minus right), so draw values by their frequency.
     counts = Counter(zip(differences, trials or [1] * n, strict=True))
     values = sorted(counts)
     edges = list(accumulate(counts[value] for value in values))
@@ -61,7 +61,7 @@ def _mean(drawn: Sequence[tuple[float, int]]) -> float:
 def mcnemar(ours: int, theirs: int) -> float:
     """The two-sided exact p-value of McNemar's test (1947), in (0, 1].
 
-    ours: questions that only we have right, theirs: that only they have.
+    ours: questions that only this arm has right. theirs: questions that only the other has right.
     """
     n, few = ours + theirs, min(ours, theirs)
     ways = list(accumulate(range(few), lambda way, k: way * (n - k) // (k + 1), initial=1))
@@ -69,22 +69,22 @@ def mcnemar(ours: int, theirs: int) -> float:
 
 
 def minimum_detectable(n: int, split: float, *, level: float = 0.95, power: float = 0.8) -> float:
-    """The smallest difference of two accuracies that `n` paired questions show with probability `power`.
+    """The smallest difference of two accuracies that `n` paired questions detect with probability `power`.
 
-    split: the share of questions that exactly one of the two has right, in (0, 1]. The normal approximation
-    of McNemar's test (Connor 1987, to first order), which on a handful of questions passes 1: no difference
-    is larger than that. Raises `ValueError` for no questions.
+    split: the share of questions that exactly one of the two has right, in (0, 1]. Uses the normal
+    approximation of McNemar's test (Connor 1987, first order), capped at 1, which it exceeds for very few
+    questions. Raises `ValueError` if there are no questions.
     """
     if n < 1:
-        raise ValueError("there is no question to compare on")
+        raise ValueError("a comparison needs at least one question")
     z = NormalDist().inv_cdf
     return min(1.0, (z((1 + level) / 2) + z(power)) * sqrt(split / n))
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """The p-values adjusted for their number, in the order given (Holm 1979).
+    """The p-values adjusted for multiple tests (Holm 1979), in the order of `ps`.
 
-    Whoever rejects those at most 0.05 rejects any true hypothesis with probability 0.05 at most.
+    Rejecting those of at most 0.05 rejects any true hypothesis with probability 0.05 at most.
     """
     adjusted, least = dict[int, float](), 0.0
     for rank, place in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
@@ -96,22 +96,22 @@ def holm(ps: Sequence[float]) -> list[float]:
 def wilson(hits: int, n: int, *, level: float = 0.95) -> Interval:
     """The share of `hits` in `n` with its score interval (Wilson 1927), always within [0, 1].
 
-    Raises `ValueError` for `n` of none.
+    Raises `ValueError` if `n` is below 1.
     """
     if n < 1:
-        raise ValueError("a share of nothing")
+        raise ValueError("a share needs at least one trial")
     z, share = NormalDist().inv_cdf((1 + level) / 2), hits / n
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    # Rounding must not take the ends past what is certain.
+    # Rounding must not move the ends beyond the share itself, or beyond 0 and 1.
     return Interval(share, min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half)))
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest of `values` that at least `share` of them, in (0, 1], do not exceed.
+    """The smallest of `values` that at least a `share` in (0, 1] of them do not exceed.
 
-    Raises `ValueError` for no values.
+    Raises `ValueError` if there are no values.
     """
     if not values:
-        raise ValueError("there is no value")
+        raise ValueError("a percentile needs at least one value")
     return sorted(values)[max(0, ceil(share * len(values)) - 1)]

@@ -1,4 +1,4 @@
-"""The test sets that pnyx brings itself: questions of its own making, with targets worked out in code."""
+"""The test sets included in pnyx: its own questions, with targets computed in code."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ NAMES: tuple[str, ...] = ("small", "traps", "hard")
 
 
 def load(name: str, *, seed: int = 0, limit: int | None = None) -> list[Item]:
-    """The questions of a test set, the same ones for the same seed; `limit` gives the first of them.
+    """The questions of a test set, the same ones for the same seed; at most `limit` of them.
 
-    `small` is generated and has as many as asked for, 240 if not told; the others have a fixed number.
-    Raises `UsageError` for an unknown name and for a limit that gives no questions.
+    `small` is generated and returns as many as `limit` requests, 240 by default; the others have a fixed
+    number. Raises `UsageError` for an unknown name and for a limit below 1.
     """
     if name not in NAMES:
-        raise UsageError(f"no test set {name!r}; there are {', '.join(NAMES)}")
+        raise UsageError(f"unknown test set {name!r}; choose one of: {', '.join(NAMES)}")
     if limit is not None and limit < 1:
-        raise UsageError(f"a limit of {limit} leaves no questions")
+        raise UsageError(f"the limit is {limit}; it must be at least 1")
     dataset: Dataset = import_module(f"{__name__}.{name}").DATASET
     return draw(name, dataset, seed, limit)

@@ -1,4 +1,4 @@
-"""How a test set is made: kinds of questions, each a function of chance, dealt in turn."""
+"""Generate a test set from kinds of questions, each a function of a random generator, in turn."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ TIMES = "\u00d7"
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question that has no place in a test set yet.
+    """A generated question before it becomes an `Item`.
 
-    wrong: the other options, where it is a choice. The rest is as in `Item`.
+    wrong: the other options, if it is a choice. The other fields are those of `Item`.
     """
 
     question: str
@@ -36,7 +36,7 @@ Kind: TypeAlias = Callable[[random.Random], Draft]
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """categories: the kinds of each, which take turns. size: questions. endless: more can be had."""
+    """categories: their kinds of questions, used in turn. size: questions. endless: more can be generated."""
 
     categories: Mapping[str, Sequence[Kind]]
     size: int
@@ -44,12 +44,12 @@ class Dataset:
 
 
 def fixed(question: str, target: str, *wrong: str) -> Kind:
-    """A question in which nothing is left to chance but the order of its options."""
+    """A fixed question. Only the order of its options is random."""
     return lambda rng: Draft(question, target, wrong)
 
 
 def near(rng: random.Random, value: int, *slips: int, step: int = 1) -> tuple[int, ...]:
-    """Three wrong numbers: those that `slips` in the calculation give, then some a few steps off."""
+    """Three wrong numbers: first `slips`, the results of common mistakes, then numbers a few steps away."""
     wrong = [slip for slip in dict.fromkeys(slips) if slip != value and slip >= 0][:3]
     while len(wrong) < 3:
         other = value + step * rng.choice((-3, -2, -1, 1, 2, 3, 4))
@@ -59,13 +59,13 @@ def near(rng: random.Random, value: int, *slips: int, step: int = 1) -> tuple[in
 
 
 DIGITS = 6
-"""Digits of an exact number beyond those that it is to be rounded to."""
+"""Digits of the target after those that the question asks for."""
 
 
 def rounded(question: str, exact: Fraction, places: int) -> Draft:
-    """A question for a number that is rounded to `places` decimals; the unrounded number is right as well.
+    """A question for a number rounded to `places` decimals; the unrounded number is right as well.
 
-    The target is that number, not a rounded one: where it lies in the middle it may be rounded either way.
+    The target is the unrounded number: one halfway between two roundings may be rounded either way.
     """
     slack = Fraction(51, 100 * 10**places)
     target = f"{float(exact):.{places + DIGITS}f}".rstrip("0")
@@ -78,37 +78,37 @@ def rounded(question: str, exact: Fraction, places: int) -> Draft:
 
 
 def draw(name: str, dataset: Dataset, seed: int, limit: int | None = None) -> list[Item]:
-    """The first questions of a test set. Categories take turns, and so do the kinds within each.
+    """The first questions of a test set. Categories alternate, and so do the kinds within each.
 
-    What question n is depends on the seed and those before it, so that a limit only cuts the list.
+    Question n depends on the seed and on the questions before it, so a limit only shortens the list.
     """
     count = dataset.size if limit is None else limit if dataset.endless else min(limit, dataset.size)
     items: list[Item] = []
-    asked: set[str] = set()
+    texts: set[str] = set()
     for n in range(count):
         turn, place = divmod(n, len(dataset.categories))
         category = list(dataset.categories)[place]
         kinds = dataset.categories[category]
         rng = random.Random(f"{name}/{seed}/{n}")
-        draft = _unasked(kinds[(turn + place) % len(kinds)], rng, asked)
+        draft = _new_draft(kinds[(turn + place) % len(kinds)], rng, texts)
         if draft is None:
-            raise UsageError(f"{name} has no more than {n} different questions")
-        asked.add(draft.question)
+            raise UsageError(f"{name} has only {n} different questions; request at most {n}")
+        texts.add(draft.question)
         items.append(_item(f"{name}-{n + 1:04}", category, draft, rng))
     return items
 
 
 TRIES = 200
-"""Draws of one kind before it counts as used up."""
+"""Draws of one kind before it counts as exhausted."""
 
 
-def _unasked(kind: Kind, rng: random.Random, asked: set[str]) -> Draft | None:
+def _new_draft(kind: Kind, rng: random.Random, texts: set[str]) -> Draft | None:
     drafts = (kind(rng) for _ in range(TRIES))
-    return next((draft for draft in drafts if draft.question not in asked), None)
+    return next((draft for draft in drafts if draft.question not in texts), None)
 
 
 def _item(id: str, category: str, draft: Draft, rng: random.Random) -> Item:
-    # Small models lean to the first or last option, so the right one must be anywhere.
+    # Small models prefer the first or last option, so the position of the right one is random.
     choices = [draft.target, *draft.wrong] if draft.wrong else []
     rng.shuffle(choices)
     return Item(

@@ -1,1 +1,1 @@
-"""Running an evaluation: arms, sampling, the bench, the inspect-ai plug-in."""
+"""Run an evaluation: arms, sampling, the bench, the inspect-ai plug-in."""

@@ -1,4 +1,4 @@
-"""Arms as they are named on the command line and in Inspect."""
+"""Names of arms, on the command line and in Inspect."""
 
 from __future__ import annotations
 
@@ -17,66 +17,73 @@ __all__ = [
     "SELF_CONSISTENCY",
     "parse_arm",
     "parse_arms",
-    "request",
+    "request_fields",
     "single_arm",
-    "takes_given",
+    "takes_responses",
 ]
 
 SELF_CONSISTENCY = Arm(name="self-consistency", kind="samples", protocol="sample")
-"""The best single model, asked as often as the panel's answers cost."""
+"""The best single model, sampled as often as the cost of the panel's answers allows."""
 MOST_SAMPLES = 100
-"""The most often that a model is asked for what a panel costs: as many as `sample` takes."""
+"""The most samples of a model per question: the limit of the protocol `sample`."""
 PRESET = "preset"
 
 
 def single_arm(model: str) -> Arm:
+    """The arm of a model that is asked once."""
     return Arm(name=model, kind="single", protocol="single")
 
 
-def takes_given(arm: Arm) -> bool:
-    """Whether the arm begins from answers that exist already."""
+def takes_responses(arm: Arm) -> bool:
+    """Whether the arm starts from existing answers."""
     return arm.kind == "protocol" and protocols.get(arm.protocol).quorum_given is not None
 
 
-def request(arm: Arm, panel: Sequence[str], *, times: int = 1, given: Sequence[Given] = ()) -> dict[str, Any]:
-    """Options of `RunRequest` with which the arm answers. panel: the models that it asks.
+def request_fields(
+    arm: Arm, panel: Sequence[str], *, times: int = 1, responses: Sequence[Given] = ()
+) -> dict[str, Any]:
+    """The fields of a `RunRequest` for an arm that asks `panel`.
 
-    times: answers that self-consistency samples. given: the pool's, for an arm that takes such.
+    times: the number of samples, for self-consistency. responses: answers from the pool, for an arm that
+    starts from existing answers.
     """
-    asked: dict[str, Any] = {"protocol": arm.protocol, "models": panel}
+    fields: dict[str, Any] = {"protocol": arm.protocol, "models": panel}
     if arm.kind == "samples":
-        return {**asked, "options": {"samples": times, "adaptive": False}}
+        return {**fields, "options": {"samples": times, "adaptive": False}}
     if arm.kind == "single":
-        return {**asked, "models": [arm.name]}
+        return {**fields, "models": [arm.name]}
     options = {key: value for key, value in arm.options.items() if key != PRESET}
-    return {**asked, "options": options, "preset": arm.options.get(PRESET), "responses": given}
+    return {**fields, "options": options, "preset": arm.options.get(PRESET), "responses": responses}
 
 
 def parse_arm(name: str) -> Arm:
-    """`PROTOCOL`, `PROTOCOL:quick` or `PROTOCOL:rounds=2,preset=deep`. Raises `UsageError`, `NotFound`."""
+    """The arm of `PROTOCOL`, `PROTOCOL:quick` or `PROTOCOL:rounds=2,preset=deep`.
+
+    Raises `NotFound` for an unknown protocol and `UsageError` for an unknown or repeated option.
+    """
     protocol, _, rest = name.partition(":")
-    page = protocols.get(protocol)
+    definition = protocols.get(protocol)
     options: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")
         if not equals:
             key, value = PRESET, key
         if key in options:
-            raise UsageError(f"arm {name!r} gives {key} twice")
+            raise UsageError(f"arm {name!r} sets {key} twice; remove one")
         options[key] = value if key == PRESET else _literal(value)
     preset = options.get(PRESET)
-    if preset is not None and preset not in page.presets:
-        known = ", ".join(page.presets) or "none"
+    if preset is not None and preset not in definition.presets:
+        known = ", ".join(definition.presets) or "none"
         raise UsageError(f"arm {name!r}: {protocol} has no preset {preset!r}; it has: {known}")
-    page.resolve_options({key: value for key, value in options.items() if key != PRESET})
+    definition.resolve_options({key: value for key, value in options.items() if key != PRESET})
     return Arm(name=name, kind="protocol", protocol=protocol, options=options)
 
 
 def parse_arms(names: Iterable[str]) -> list[Arm]:
-    """Raises `UsageError` also for one that is named twice."""
+    """The arms of `names`. Raises as `parse_arm` does, and `UsageError` if a name is repeated."""
     arms = [parse_arm(name) for name in names]
     if len({arm.name for arm in arms}) < len(arms):
-        raise UsageError("an arm is named twice")
+        raise UsageError("an arm is named twice; use each --arm once")
     return arms
 
 

@@ -1,4 +1,4 @@
-"""Where the arms of an evaluation answer: runs of one batch, paired by a shared pool of answers."""
+"""Run the arms of an evaluation: runs of one batch, paired by a shared pool of answers."""
 
 from __future__ import annotations
 
@@ -20,38 +20,42 @@ from ...run.result import Result
 from ...run.spec import Spec
 from ..analysis.learning import OWNER
 from ..analysis.log import Arm
-from .arm_names import request, single_arm, takes_given
+from .arm_names import request_fields, single_arm, takes_responses
 
-__all__ = ["Bench", "Told"]
+__all__ = ["ArmAnswer", "Bench"]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What an arm answered: a result, the short answers that stood one after another, what the pool gave."""
+class ArmAnswer:
+    """The answer of an arm.
+
+    leading: the leading short answer at the start of each round, and then the decision's. pool: the results
+    from the pool that the arm started from.
+    """
 
     result: Result
-    standing: tuple[str | None, ...] = ()
-    given: tuple[Result, ...] = ()
+    leading: tuple[str | None, ...] = ()
+    pool: tuple[Result, ...] = ()
 
     def facts(self) -> dict[str, Any]:
-        """What the log wants of it, as plain values; cost, calls and tokens with those of the pool's part."""
-        all_of = (self.result, *self.given)
-        costs = [one.usage["cost_usd"] for one in all_of]
+        """The values for the log. Cost, calls, tokens and seconds include those of the pool's results."""
+        results = (self.result, *self.pool)
+        costs = [result.usage["cost_usd"] for result in results]
         models = [seat["model"] for seat in self.result.seats]
         sums = {
-            name: sum(one.usage[name] for one in all_of)
+            name: sum(result.usage[name] for result in results)
             for name in ("calls", "input_tokens", "cached_tokens", "output_tokens")
         }
         return {
             **sums,
             "cost_usd": None if None in costs else sum(costs),
-            "seconds": self.result.elapsed_s + max((one.elapsed_s for one in self.given), default=0.0),
+            "seconds": self.result.elapsed_s + max((result.elapsed_s for result in self.pool), default=0.0),
             "run_id": self.result.run_id,
             "failure": failure(self.result),
             "final_answer": self.result.final_answer,
             "confidence": self.result.confidence,
             "rule": self.result.confidence_rule,
-            "standing": list(self.standing),
+            "standing": list(self.leading),
             "detail": {
                 "status": self.result.status,
                 "stop_reason": self.result.stop_reason,
@@ -66,9 +70,10 @@ class Told:
 class Bench:
     """The answers of one evaluation.
 
-    panel: model references, each once. samples: question -> the model to sample for it and how often, known
-    once the pool is. observe: told of every answer. waiting: ids of the runs that wait for a larger cap of
-    their own, and are no answers yet.
+    panel: different model references. judge: the model that grades free text; None selects the first of the
+    panel. samples: question -> the model to sample and how often; set once the pool is complete. observe: is
+    called with every answer. pool: question -> model -> result. waiting: ids of runs that stopped at their
+    own spending cap; they have no answer yet.
     """
 
     batch: Batch
@@ -77,39 +82,39 @@ class Bench:
     judge: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     samples: Callable[[str], tuple[str, int]] | None = None
-    observe: Callable[[Arm, Told], object] = lambda arm, told: None
+    observe: Callable[[Arm, ArmAnswer], object] = lambda arm, answer: None
     arms: dict[str, Arm] = field(default_factory=dict)
     pool: dict[str, dict[str, Result]] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
 
-    async def answer(self, arm: Arm, question: str) -> Told:
-        """The arm's answer. Raises `Halted` once the evaluation stops, and where a run may not cost enough.
+    async def answer(self, arm: Arm, question: str) -> ArmAnswer:
+        """The arm's answer. Raises `Halted` if the evaluation stops, `OutOfBudget` at the cap of one run.
 
-        A run that failed is the arm's answer too, an empty one, with what it cost; without a name, where
-        somebody else decides what is tried again, it raises `PnyxError`.
+        A failed run counts as an empty answer, at its cost. In a batch without a name, where the caller
+        decides about retries, it raises `PnyxError` instead.
         """
         if arm.kind != "single":
             for one in self.pool.get(question, {}).values():
                 self._check_paid(one)
-        given = self._given(arm, question)
-        spec = self._spec(arm, question, given)
+        pool = self._pool_results(arm, question)
+        spec = self._spec(arm, question, pool)
         handle, result = await self.batch.run(spec)
         if arm.kind == "single":
             self.pool.setdefault(question, {})[arm.name] = result
         self._check_paid(result)
         if failure(result) is None:
-            standing = await _standing(handle, result)
+            leading = await _leading_answers(handle, result)
         elif self.batch.name is None:
             raise _failed(result)
         else:
-            standing = ()
-        told = Told(result, standing, tuple(given.values()))
-        self.observe(arm, told)
-        return told
+            leading = ()
+        answer = ArmAnswer(result, leading, tuple(pool.values()))
+        self.observe(arm, answer)
+        return answer
 
     async def ask_judge(self, prompt: str) -> str:
-        """What the judge replies."""
-        spec = self._build(prompt, request(single_arm(self.judge or self.panel[0]), ()))
+        """The judge's reply. Raises as `answer` does, and `PnyxError` if its run failed."""
+        spec = self._build(prompt, request_fields(single_arm(self.judge or self.panel[0]), ()))
         _, result = await self.batch.run(spec)
         self._check_paid(result)
         if failure(result) is not None:
@@ -117,35 +122,35 @@ class Bench:
         return result.answer
 
     def _check_paid(self, result: Result) -> None:
-        """Raises `OutOfBudget` for a run that stands at its own cap, which a larger one takes up again."""
+        """Raise `OutOfBudget` for a run that is paused at its own cap; a larger cap resumes it."""
         if (result.status, result.stop_reason) == ("paused", OutOfBudget.stop_reason):
             self.waiting.add(result.run_id)
             raise OutOfBudget(f"run {result.run_id} {failure(result)}")
 
-    def _given(self, arm: Arm, question: str) -> dict[str, Result]:
-        """The pool's answers that the arm begins with, where its protocol takes such, by model."""
-        if not takes_given(arm):
+    def _pool_results(self, arm: Arm, question: str) -> dict[str, Result]:
+        """The pool's results that the arm starts from, by model; empty if its protocol asks for its own."""
+        if not takes_responses(arm):
             return {}
         known = self.pool.get(question, {})
         found = {model: known[model] for model in self.panel if model in known}
         return found if sum(failure(one) is None for one in found.values()) > 1 else {}
 
-    def _spec(self, arm: Arm, question: str, given: Mapping[str, Result]) -> Spec:
+    def _spec(self, arm: Arm, question: str, pool: Mapping[str, Result]) -> Spec:
         panel, times = self.panel, 1
         if arm.kind == "samples":
             assert self.samples is not None
             model, times = self.samples(question)
             panel = [model]
-        responses = [_response(model, given.get(model)) for model in panel] if given else ()
-        return self._build(question, request(arm, panel, times=times, given=responses))
+        responses = [_response(model, pool.get(model)) for model in panel] if pool else ()
+        return self._build(question, request_fields(arm, panel, times=times, responses=responses))
 
-    def _build(self, question: str, asked: Mapping[str, Any]) -> Spec:
-        chance = self.seed
-        if chance is not None and len(asked["models"]) > 1:
-            # Of one seed a model would have the same label and place in every question, and whoever favours
-            # the first of several would always favour that model.
-            chance = crc32(f"{chance}/{question}".encode())
-        request = RunRequest(question=question, seed=chance, **self.options, **asked)
+    def _build(self, question: str, fields: Mapping[str, Any]) -> Spec:
+        seed = self.seed
+        if seed is not None and len(fields["models"]) > 1:
+            # With one seed, a model would have the same label and position in every question, and a judge
+            # that prefers the first proposal would always prefer that model.
+            seed = crc32(f"{seed}/{question}".encode())
+        request = RunRequest(question=question, seed=seed, **self.options, **fields)
         return resolve(request, self.batch.runner.settings, owner=OWNER, batch=self.batch.name)
 
 
@@ -154,7 +159,7 @@ def _failed(result: Result) -> PnyxError:
 
 
 def _response(model: str, result: Result | None) -> Given:
-    """The pool's answer as it is handed to a protocol; an empty one keeps the place of a silent seat."""
+    """The pool's answer as a response for a protocol; an empty one keeps the position of a silent seat."""
     if result is None or failure(result) is not None:
         return Given("", source=model)
     answer, short = result.answer.strip(), result.final_answer
@@ -163,13 +168,13 @@ def _response(model: str, result: Result | None) -> Given:
     return Given(short, source=model)
 
 
-async def _standing(handle: RunHandle, result: Result) -> tuple[str | None, ...]:
-    """The short answers that stood when each round began, where there was one, and the decision's."""
-    past = [event async for event in handle.events()]
-    # Protocols that run inside this one count rounds of their own, on other questions perhaps.
-    own = [e for e in past if isinstance(e, PhaseEntered) and e.protocol == result.protocol]
+async def _leading_answers(handle: RunHandle, result: Result) -> tuple[str | None, ...]:
+    """The leading short answer at the start of each round that had one, and then the decision's."""
+    events = [event async for event in handle.events()]
+    # Protocols inside this one count their own rounds, perhaps on other questions.
+    phases = [e for e in events if isinstance(e, PhaseEntered) and e.protocol == result.protocol]
     before: dict[int | None, str] = {}
-    for event in own[:-1]:
+    for event in phases[:-1]:
         if event.answer:
             before.setdefault(event.round, event.answer)
     return (*map(final_answer, before.values()), result.final_answer)

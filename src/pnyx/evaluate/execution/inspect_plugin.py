@@ -1,7 +1,7 @@
-"""pnyx within Inspect: `pnyx/PROTOCOL` as a model, our test sets as tasks, our graders as a scorer.
+"""pnyx within Inspect: `pnyx/PROTOCOL` as a model, the included test sets as tasks, the graders as a scorer.
 
-Found by Inspect through its entry point, so `inspect eval TASK --model pnyx/council -M panel=a:x,b:y` works.
-`pnyx eval` runs its arms as the same model, with a bench of its own in `BENCH`.
+Inspect finds it through its entry point, so `inspect eval TASK --model pnyx/council -M panel=a:x,b:y` works.
+`pnyx eval` runs its arms as the same model, with its own bench in `BENCH`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from ..datasets import load as load_set
 from ..grading.grade import grade
 from ..items import Item
 from .arm_names import parse_arm
-from .bench import Bench, Told
+from .bench import ArmAnswer, Bench
 
 __all__ = [
     "BENCH",
@@ -56,9 +56,9 @@ __all__ = [
 ]
 
 BENCH: ContextVar[Bench] = ContextVar("bench")
-"""Where the models of this evaluation answer; unset where Inspect itself began it."""
+"""The bench of this evaluation; unset if `inspect eval` started it."""
 FACTS = "pnyx"
-"""The key in an output's metadata under which stands what came of the run."""
+"""The key of the run's facts in the metadata of an output."""
 T = TypeVar("T")
 
 
@@ -66,8 +66,8 @@ T = TypeVar("T")
 class PanelModel(ModelAPI):
     """A panel as one model. Its name is an arm: `voting`, `council:quick`, `consensus:rounds=2`.
 
-    model_args: panel (references, comma-separated or a list; default: as configured), seed, budget_usd
-    (USD, of one answer), tools; all else is an option of the protocol.
+    model_args: panel (references, comma-separated or a list; default: the configured one), seed, budget_usd
+    (USD per answer), tools; all others are options of the protocol.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class PanelModel(ModelAPI):
         **model_args: Any,
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config)
-        self._own = model_args
+        self._args = model_args
         bench = BENCH.get(None)
         self.arm = bench.arms[model_name] if bench else _with(parse_arm(model_name), model_args)
 
@@ -91,9 +91,9 @@ class PanelModel(ModelAPI):
         config: GenerateConfig,
     ) -> ModelOutput:
         if tools:
-            raise UsageError("a panel uses pnyx's own tools ([tools] in its settings), none of Inspect's")
+            raise UsageError("a panel cannot use an Inspect task's tools; configure pnyx's own under [tools]")
         question = _question(input)
-        bench = BENCH.get(None) or await _own_bench(self._own)
+        bench = BENCH.get(None) or await _standalone_bench(self._args)
         return _output(self.model_name, await _in(bench, bench.answer(self.arm, question)))
 
     def max_connections(self) -> int:
@@ -105,7 +105,7 @@ class PanelModel(ModelAPI):
 
 @modelapi(name="pnyx-judge")
 class JudgeModel(ModelAPI):
-    """The judge of the evaluation, for tasks that have a model grade: no arm may grade itself."""
+    """The judge of the evaluation, for tasks that a model grades: no arm may grade itself."""
 
     async def generate(
         self,
@@ -115,22 +115,22 @@ class JudgeModel(ModelAPI):
         config: GenerateConfig,
     ) -> ModelOutput:
         bench = BENCH.get()
-        told = await _in(bench, bench.ask_judge(_question(input)))
-        return ModelOutput.from_content(self.model_name, told)
+        reply = await _in(bench, bench.ask_judge(_question(input)))
+        return ModelOutput.from_content(self.model_name, reply)
 
 
 async def _in(bench: Bench, work: Coroutine[Any, Any, T]) -> T:
-    """Do `work` in the loop of the bench: Inspect has one of its own, in a thread of its own."""
+    """Run `work` in the event loop of the bench: Inspect has its own loop in another thread."""
     if bench.batch.loop is asyncio.get_running_loop():
         return await work
     there: Awaitable[T] = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, bench.batch.loop))
     return await there
 
 
-def _output(model: str, told: Told) -> ModelOutput:
-    facts = told.facts()
-    # What stood when a run failed is not its answer.
-    output = ModelOutput.from_content(model, "" if facts["failure"] else told.result.answer)
+def _output(model: str, answer: ArmAnswer) -> ModelOutput:
+    facts = answer.facts()
+    # A failed run may hold a provisional answer, which does not count.
+    output = ModelOutput.from_content(model, "" if facts["failure"] else answer.result.answer)
     output.usage = ModelUsage(
         input_tokens=facts["input_tokens"] - facts["cached_tokens"],
         input_tokens_cache_read=facts["cached_tokens"],
@@ -144,14 +144,14 @@ def _output(model: str, told: Told) -> ModelOutput:
 
 
 def _question(messages: Sequence[ChatMessage]) -> str:
-    """What a chat asks, as one text: only the words of a lone message, else each behind who said it."""
+    """A chat as one text: a single message unchanged, several messages each after its role."""
     if any(not isinstance(m.content, str) and any(c.type != "text" for c in m.content) for m in messages):
-        raise UsageError("a panel reads text only; this sample has images, sound or files")
-    spoken = [message for message in messages if message.text.strip()]
-    if len(spoken) == 1 and isinstance(spoken[0], ChatMessageUser):
-        return spoken[0].text
-    head = [message.text for message in spoken if message.role == "system"]
-    turns = [message for message in spoken if message.role != "system"]
+        raise UsageError("a panel reads text only, and this sample has images, sound or files")
+    with_text = [message for message in messages if message.text.strip()]
+    if len(with_text) == 1 and isinstance(with_text[0], ChatMessageUser):
+        return with_text[0].text
+    head = [message.text for message in with_text if message.role == "system"]
+    turns = [message for message in with_text if message.role != "system"]
     if len(turns) == 1:
         return "\n\n".join([*head, turns[0].text])
     names = {True: "Assistant", False: "User"}
@@ -160,46 +160,47 @@ def _question(messages: Sequence[ChatMessage]) -> str:
     )
 
 
-OURS = ("panel", "seed", "budget_usd", "tools")
+PANEL_ARGS = ("panel", "seed", "budget_usd", "tools")
+"""The model arguments that are not options of the protocol."""
 _OPEN: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[tuple[Runner, object]]] = WeakKeyDictionary()
 
 
 def _with(arm: Arm, args: dict[str, Any]) -> Arm:
-    options = {**arm.options, **{key: value for key, value in args.items() if key not in OURS}}
+    options = {**arm.options, **{key: value for key, value in args.items() if key not in PANEL_ARGS}}
     return Arm(name=arm.name, kind=arm.kind, protocol=arm.protocol, options=options)
 
 
-async def _own_bench(args: dict[str, Any]) -> Bench:
-    """A bench for an evaluation that Inspect began: each answer a fresh run, on the settings found here."""
+async def _standalone_bench(args: dict[str, Any]) -> Bench:
+    """A bench for an evaluation that `inspect eval` started: each answer is a new run with local settings."""
     loop = asyncio.get_running_loop()
     if loop not in _OPEN:
-        _OPEN[loop] = loop.create_task(_opened())
+        _OPEN[loop] = loop.create_task(_open_runner())
     runner, _ = await asyncio.shield(_OPEN[loop])
-    told: dict[str, Any] = {key: args[key] for key in ("budget_usd", "tools") if key in args}
+    options: dict[str, Any] = {key: args[key] for key in ("budget_usd", "tools") if key in args}
     return Bench(
-        Batch(runner), panel_of(runner.settings, args.get("panel")), seed=args.get("seed"), options=told
+        Batch(runner), panel_of(runner.settings, args.get("panel")), seed=args.get("seed"), options=options
     )
 
 
-async def _opened() -> tuple[Runner, object]:
+async def _open_runner() -> tuple[Runner, object]:
     settings = load()
     check_protocols(settings, {name: protocols.get(name) for name in settings.protocols})
-    # Inspect closes no model; what runs leave behind is in the journal, and ends with the process.
-    held = Runner.open(settings)
-    return await held.__aenter__(), held
+    # Inspect never closes a model, so the runner stays open until the process ends; the journal is complete.
+    context = Runner.open(settings)
+    return await context.__aenter__(), context
 
 
-def panel_of(settings: Settings, given: str | Sequence[str] | None = None) -> tuple[str, ...]:
-    """The references of a panel: given, configured, or found here."""
-    refs = given.split(",") if isinstance(given, str) else given
+def panel_of(settings: Settings, panel: str | Sequence[str] | None = None) -> tuple[str, ...]:
+    """The references of `panel`, or of the configured panel, or else of the available models."""
+    refs = panel.split(",") if isinstance(panel, str) else panel
     return tuple(refs or settings.panel.seats or default_panel(settings).refs)
 
 
 def item_task(items: Sequence[Item], name: str) -> Task:
-    """Our questions as a task of Inspect's."""
+    """The questions as an Inspect task."""
     samples = [
         Sample(
-            input=item.asked,
+            input=item.prompt,
             target=item.target,
             id=item.id,
             metadata={
@@ -230,19 +231,19 @@ def read_item(id: str, target: str, metadata: dict[str, Any]) -> Item:
 
 @scorer(metrics=[accuracy(), stderr()])
 def same_answer() -> Scorer:
-    """Right where the short answer is the target's: exactly, by letter, within a tolerance, or to a judge."""
+    """A scorer by each question's own grader: exact, choice, numeric or judge."""
 
     async def score(state: TaskState, target: Target) -> Score:
         item = read_item(str(state.sample_id), target.text, state.metadata)
         facts = (state.output.metadata or {}).get(FACTS, {})
 
         async def ask(prompt: str) -> str:
-            bench = BENCH.get(None) or await _own_bench({})
+            bench = BENCH.get(None) or await _standalone_bench({})
             return await _in(bench, bench.ask_judge(prompt))
 
-        graded = await grade(item, state.output.completion, facts.get("final_answer"), ask)
+        result = await grade(item, state.output.completion, facts.get("final_answer"), ask)
         return Score(
-            value=CORRECT if graded.correct else INCORRECT, answer=graded.answer, explanation=graded.why
+            value=CORRECT if result.correct else INCORRECT, answer=result.answer, explanation=result.why
         )
 
     return score
@@ -250,17 +251,17 @@ def same_answer() -> Scorer:
 
 @task
 def small(seed: int = 0, limit: int | None = None) -> Task:
-    """Generated questions of mid difficulty for small models."""
+    """Generated questions of medium difficulty for small models."""
     return item_task(load_set("small", seed=seed, limit=limit), "small")
 
 
 @task
 def traps() -> Task:
-    """Questions whose well-known answer is wrong."""
+    """Questions whose obvious answer is wrong."""
     return item_task(load_set("traps"), "traps")
 
 
 @task
 def hard() -> Task:
-    """Hard questions in six categories, every computable key derived in code."""
+    """Hard questions in six categories, with computed targets where possible."""
     return item_task(load_set("hard"), "hard")

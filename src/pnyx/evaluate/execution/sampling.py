@@ -1,4 +1,4 @@
-"""Self-consistency: which model is asked again and again, and how often, for what a panel costs."""
+"""Self-consistency: which model is sampled, and how often, at the cost of the panel."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..analysis.learning import OWNER
 from ..analysis.log import Log, Row
 from .arm_names import MOST_SAMPLES, SELF_CONSISTENCY
 
-__all__ = ["begun", "sampling"]
+__all__ = ["earlier_samples", "sampling"]
 
-Sampled: TypeAlias = tuple[str, int]
-"""A model, and how often it is asked."""
+Samples: TypeAlias = tuple[str, int]
+"""A model, and the number of its samples."""
 
 
-async def begun(batch: Batch) -> dict[str, list[Sampled]]:
-    """What earlier tries of the evaluation have begun: by question, oldest first."""
-    found: dict[str, list[Sampled]] = {}
+async def earlier_samples(batch: Batch) -> dict[str, list[Samples]]:
+    """The sampling runs that earlier tries of the evaluation started, by question, oldest first."""
+    found: dict[str, list[Samples]] = {}
     query = partial(store.specs, owner=OWNER, protocol=SELF_CONSISTENCY.protocol)
     for spec in await batch.runner.database.read(query):
         seats, options = spec["seats"], spec["options"]
@@ -33,35 +33,36 @@ async def begun(batch: Batch) -> dict[str, list[Sampled]]:
 
 
 def sampling(
-    pool: Mapping[str, Mapping[str, Result]], log: Log, begun: Mapping[str, Sequence[Sampled]]
-) -> Callable[[str], Sampled]:
-    """What to ask for a question: of the model that was best on the other folds, for the panel's cost.
+    pool: Mapping[str, Mapping[str, Result]], log: Log, earlier: Mapping[str, Sequence[Samples]]
+) -> Callable[[str], Samples]:
+    """A function from a question to its samples: of the model that was best on the other folds.
 
-    pool: question -> the panel's answers, by model. begun: see there. What was begun stands: a host that has
-    come back since may have changed the panel's cost, and who is best, and the same would be paid again.
+    Their number is the panel's cost over the model's. pool: question -> the panel's answers, by model.
+    earlier: see `earlier_samples`; they take precedence. A host that has recovered since may have changed the
+    panel's cost and the best model, and new samples would be paid a second time.
     """
     best = next(column for column in arms(log) if column.name == SINGLE).rows
     ids = {row.run_id: row.id for row in log.rows}
     times = {model: min(max(round(_ratio(log, model)), 1), MOST_SAMPLES) for model in log.models}
 
-    def asked(question: str) -> Sampled:
+    def samples(question: str) -> Samples:
         answers = pool.get(question, {}).values()
         row = next((best[id] for one in answers if (id := ids.get(one.run_id)) in best), None)
         if row is None:
-            raise UsageError("not every model of the panel has answered this question")
-        wanted, known = (row.arm, times[row.arm]), begun.get(question, ())
-        return known[-1] if known and wanted not in known else wanted
+            raise UsageError("not every model of the panel has answered this question; run it again")
+        planned, known = (row.arm, times[row.arm]), earlier.get(question, ())
+        return known[-1] if known and planned not in known else planned
 
-    return asked
+    return samples
 
 
 def _ratio(log: Log, model: str) -> float:
-    """What the panel cost over what `model` did: in USD; in tokens where it is free or a price is unknown.
+    """The panel's cost over that of `model`: in USD, or in tokens if it is free or a price is unknown.
 
-    In calls where it used no tokens either. Of questions that everybody has answered, where there are any.
+    In calls if it used no tokens either. Counts the questions that all models have answered, if any.
     """
-    whole_ones = [id for id in log.ids if all(log.by_arm[name][id].error is None for name in log.models)]
-    rows = {name: [log.by_arm[name][id] for id in whole_ones or log.ids] for name in log.models}
+    complete = [id for id in log.ids if all(log.by_arm[name][id].error is None for name in log.models)]
+    rows = {name: [log.by_arm[name][id] for id in complete or log.ids] for name in log.models}
     panel = [row for each in rows.values() for row in each]
     for measure in (total_cost, _tokens):
         whole, own = measure(panel), measure(rows[model])

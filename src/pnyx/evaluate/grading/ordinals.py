@@ -1,7 +1,7 @@
-"""The number of a place in a row: 10 of `10th`, `the tenth day`, `Day 10`, where a question asks which one.
+"""Read ordinals: 10 from `10th`, `the tenth day` or `Day 10`, if the question asks which one.
 
-Of `how many` an ordinal is no clear answer, and of things in no order (`the second box`) it may count them as
-they were told and not as they are numbered.
+An ordinal does not clearly answer `how many`. For unordered things (`the second box`) it may mean their
+order in the text and not their numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...core.answers.statements import alters_value
 from ...core.answers.units import NONE
 from ...core.regex import regex
 
-__all__ = ["is_ordinal", "numbered"]
+__all__ = ["is_ordinal", "ordinal_number"]
 
 _ONES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 _STEMS = ("fift", "sixt", "sevent", "eight", "ninet")
@@ -27,7 +27,7 @@ _PLACE = (
     r"day|week|month|year|century|place|position|rank|floor|storey|round|lap|step|stage|attempt|term|row|column"
     r"|seat|page|chapter|generation"
 )
-"""What is known by its number in a row."""
+"""Nouns of things that have a number in a sequence."""
 _ORDINAL = regex(
     rf"(?:(?P<digits>\d{{1,9}})(?:st|nd|rd|th)|(?P<word>{'|'.join(_NTH)}))(?:\s+(?P<noun>{_PLACE}))?"
 )
@@ -41,25 +41,25 @@ _COUNTED = regex(r"\bhow\s+(?:many|much)\b", re.IGNORECASE)
 
 
 def is_ordinal(short: str) -> bool:
-    """Whether `short` says the how-manieth and nothing else: `10th`, `the twenty-first day`."""
+    """Whether `short` is an ordinal and nothing else: `10th`, `the twenty-first day`."""
     return bool(_ORDINAL.fullmatch(_bare(short)))
 
 
-def numbered(question: str, short: str) -> str | None:
-    """The number by which `short` names what `question` asks for, where it is an ordinal or has a label."""
-    text, asked = _bare(short), {found[1].lower() for found in _ASKED.finditer(question)}
+def ordinal_number(question: str, short: str) -> str | None:
+    """The number of an ordinal or label (`Day 10`) that answers `question`; None if `short` is neither."""
+    text, nouns = _bare(short), {found[1].lower() for found in _ASKED.finditer(question)}
     if nth := _ORDINAL.fullmatch(text):
-        places = {noun for noun in asked if regex(_PLACE).fullmatch(noun)}
-        meant = bool(places) and nth["noun"] in (None, *places) and not _COUNTED.search(question)
-        return str(int(nth["digits"] or _NTH[nth["word"]])) if meant else None
+        places = {noun for noun in nouns if regex(_PLACE).fullmatch(noun)}
+        expected = bool(places) and nth["noun"] in (None, *places) and not _COUNTED.search(question)
+        return str(int(nth["digits"] or _NTH[nth["word"]])) if expected else None
     label = _LABELLED.fullmatch(text)
-    if label is None or label["noun"] not in asked or alters_value(label["noun"]):
+    if label is None or label["noun"] not in nouns or alters_value(label["noun"]):
         return None
     number = read(label["value"]).quantity
     return str(number) if number and number.unit is NONE and number.value.denominator == 1 else None
 
 
 def _bare(short: str) -> str:
-    """Without case, article and end; compounds with their hyphen."""
+    """`short` in lower case, without article and full stop; compounds with a hyphen."""
     text = " ".join(short.casefold().split()).rstrip(".!")
     return _COMPOUND.sub("-", _LEAD.sub("", text))

@@ -1,7 +1,7 @@
-"""The short answer that a sentence states: `586 minutes` of `There are 586 minutes in 9 h and 46 min`.
+"""Extract the short answer from a sentence: `586 minutes` of `There are 586 minutes in 9 h and 46 min`.
 
-Nothing here knows the right answer, only of which kind it is. A sentence that may say something else is
-left alone: an answer that is not read is counted as such, one that is read wrongly as the model's.
+These functions know the kind of the right answer, but not the answer. They leave an ambiguous sentence
+unread: an unread answer is counted separately, while a misread one would count as the model's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...core.answers.equivalence import read
 from ...core.answers.statements import ALTERATION, alters_value, is_measurement, only_value
 from ...core.regex import regex
 
-__all__ = ["asked_rate", "option", "stated"]
+__all__ = ["stated_option", "stated_value", "without_rate"]
 
 _SAYS = regex(
     r"(?P<before>.+)\s(?:is|are|was|were|be|equals|(?P<place>at|on))\s+(?P<value>\S.{0,60})", re.IGNORECASE
@@ -35,14 +35,14 @@ _PLAIN = regex(
     "|option|choice|day|date|time|week|weekday|of|in|on|at|to|for|is|was|are|were|will|would|be|been|have"
     "|has|word|name|person|number|value|called"
 )
-"""Words that say nothing of which value is meant; all others have to be the question's."""
-_GIVEN = regex(
+"""Words that do not identify a value. All other words must come from the question."""
+_TODAY = regex(
     r"(?:^|[,;]\s*)(?:(?:so|thus|therefore|hence|then|and|if),?\s+)*(?P<day>today|now)$", re.IGNORECASE
 )
 
 
-def stated(question: str, kind: str, short: str) -> str | None:
-    """The one value of `kind` that the sentence `short` states in answer to `question`; None without one.
+def stated_value(question: str, kind: str, short: str) -> str | None:
+    """The one value of `kind` that the sentence `short` states as the answer to `question`, or None.
 
     kind: number | time | date | weekday | text.
     """
@@ -53,48 +53,50 @@ def stated(question: str, kind: str, short: str) -> str | None:
         _alone(question, kind, text)
         or _there(question, kind, text)
         or _larger(question, kind, text)
-        or _said(question, kind, text)
+        or _after_verb(question, kind, text)
     )
 
 
-def option(question: str, choices: Sequence[str], short: str) -> str | None:
-    """The letter of the one option whose text the sentence `short` states in answer to `question`."""
+def stated_option(question: str, choices: Sequence[str], short: str) -> str | None:
+    """The letter of the one option that the sentence `short` states as the answer to `question`, or None."""
     text = " ".join(short.split()).rstrip(".!")
-    standing = [
+    matches = [
         (letter, found)
         for letter, choice in zip(string.ascii_uppercase, choices, strict=False)
-        if (found := _standing(choice, text))
+        if (found := _find_choice(choice, text))
     ]
-    if len(standing) != 1 or _contrary(question, text):
+    if len(matches) != 1 or _contrary(question, text):
         return None
-    ((letter, found),) = standing
-    return letter if _chosen(question, text, found) else None
+    ((letter, found),) = matches
+    return letter if _is_chosen(question, text, found) else None
 
 
 def _alone(question: str, kind: str, text: str) -> str | None:
-    """The one number or time of the sentence, in the question's rate."""
+    """The only number or time of the sentence, if its rate is that of the question."""
     if kind not in ("number", "time") or (kind == "number" and _other_rate(question, text)):
         return None
     value = only_value(kind, text)
-    return value and asked_rate(question, value)
+    return value and without_rate(question, value)
 
 
-def asked_rate(question: str, text: str) -> str:
-    """`text` without the `a week` at its end, where the question has asked for what is in a week."""
+def without_rate(question: str, text: str) -> str:
+    """`text` without a rate at its end, such as `a week`, if the question has the same one."""
     found = _RATE.search(text)
-    asked = found and found["period"].lower() in (m["period"].lower() for m in _RATE.finditer(question))
-    return text[: found.start()].rstrip() if found and asked and found.end() == len(text) else text
+    same = found and found["period"].lower() in (m["period"].lower() for m in _RATE.finditer(question))
+    return text[: found.start()].rstrip() if found and same and found.end() == len(text) else text
 
 
 def _other_rate(question: str, text: str) -> bool:
-    asked, said = ({m["period"].lower() for m in _RATE.finditer(one)} for one in (question, text))
-    return bool(asked and said - asked)
+    """Whether the sentence has a rate that differs from the question's."""
+    expected, stated = ({m["period"].lower() for m in _RATE.finditer(one)} for one in (question, text))
+    return bool(expected and stated - expected)
 
 
 _RATE = regex(r"\b(?:an?|per|each|every)\s+(?P<period>day|week|month|year)\b", re.IGNORECASE)
 
 
 def _there(question: str, kind: str, text: str) -> str | None:
+    """The value in `There are VALUE in …`."""
     match = _THERE.fullmatch(text)
     if match is None or not _is(kind, match["value"]) or _altered(question, match["rest"]):
         return None
@@ -102,7 +104,7 @@ def _there(question: str, kind: str, text: str) -> str | None:
 
 
 def _larger(question: str, kind: str, text: str) -> str | None:
-    """The larger of two, where that is what was asked."""
+    """The first value in `X is larger than Y`, if the question asks for that comparison."""
     match = _THAN.fullmatch(text)
     if match is None or kind not in ("number", "text"):
         return None
@@ -111,21 +113,21 @@ def _larger(question: str, kind: str, text: str) -> str | None:
     both = (match["value"], match["rest"])
     if len(ways) != 1 or not ways[0].fullmatch(word) or not all(_is(kind, one) for one in both):
         return None
-    asked = all(_figures(one) <= _figures(question) for one in both)
+    known = all(_figures(one) <= _figures(question) for one in both)
     return (
         match["value"]
-        if asked and (kind == "number" or all(_echoes(question, one) for one in both))
+        if known and (kind == "number" or all(_echoes(question, one) for one in both))
         else None
     )
 
 
-def _said(question: str, kind: str, text: str) -> str | None:
-    """The value behind the last `is`, where all before it is the question's."""
+def _after_verb(question: str, kind: str, text: str) -> str | None:
+    """The value after the last `is`, if the question has all words before it."""
     match = _SAYS.fullmatch(text)
     if match is None or (kind == "text" and match["place"]) or not _is(kind, match["value"]):
         return None
     before = match["before"]
-    if _altered(question, before) or _day_given(question, before):
+    if _altered(question, before) or _repeats_day(question, before):
         return None
     if kind in ("number", "time"):
         return match["value"] if _figures(before) <= _figures(question) else None
@@ -139,7 +141,7 @@ def _is(kind: str, value: str) -> bool:
 
 
 def _altered(question: str, text: str) -> bool:
-    """Whether a word denies or changes what is said, other than in words that the question has itself."""
+    """Whether a word negates or changes the statement, unless the question has the same words."""
     for found in ALTERATION.finditer(text):
         following = _WORDS.match(text[found.end() :].lstrip())
         phrase = f"{found[0].strip()} {following[0]}" if following else ""
@@ -149,13 +151,13 @@ def _altered(question: str, text: str) -> bool:
 
 
 def _contrary(question: str, text: str) -> bool:
-    """Whether it tells of the shortest where the longest was asked for."""
-    asked, said = _ways(question), _ways(text)
-    return len(asked) == 1 and bool(said - asked)
+    """Whether the sentence names the opposite extreme: the shortest if the question asks for the longest."""
+    expected, stated = _ways(question), _ways(text)
+    return len(expected) == 1 and bool(stated - expected)
 
 
 def _ways(text: str) -> set[str]:
-    """Up, down or both: what the superlatives tell or, without one, the comparatives."""
+    """The directions, up or down or both, of the superlatives in `text`, or else of its comparatives."""
     for form in ("est", "er"):
         if ways := {
             way for way in (_UP, _DOWN) if regex(rf"\b(?:{way}){form}\b", re.IGNORECASE).search(text)
@@ -164,10 +166,10 @@ def _ways(text: str) -> set[str]:
     return set()
 
 
-def _day_given(question: str, before: str) -> bool:
-    """Whether it says what the question has told: `Today is Monday`."""
-    given = _GIVEN.search(before)
-    return bool(given and f"{given['day']} is ".casefold() in question.casefold())
+def _repeats_day(question: str, before: str) -> bool:
+    """Whether the sentence only repeats a day from the question: `Today is Monday`."""
+    found = _TODAY.search(before)
+    return bool(found and f"{found['day']} is ".casefold() in question.casefold())
 
 
 def _figures(text: str) -> set[str]:
@@ -175,10 +177,10 @@ def _figures(text: str) -> set[str]:
 
 
 def _echoes(question: str, text: str) -> bool:
-    """Whether each word is one of the question's, in whatever form, or says nothing."""
-    asked = _folded(question)
+    """Whether each word is in the question, in any form, or is in `_PLAIN`."""
+    known = _folded(question)
     return all(
-        _PLAIN.fullmatch(word) or any(word == one or _form(word, one) for one in asked)
+        _PLAIN.fullmatch(word) or any(word == one or _form(word, one) for one in known)
         for word in _folded(text)
     )
 
@@ -193,23 +195,23 @@ def _folded(text: str) -> list[str]:
 
 
 _ENDS = r"(?![\w:/%^*+<>=\u00d7\u2019'-]|[.,]\d|\s+(?:[ap]\.?m\b|per\s?cent\b)|\s*[-%^*+/<>=\u00d7])"
-_RECKONS = regex(r"[+*^<>=√±≈~≠≤≥\u00d7\u00f7]|-\s*\d")
+_CALCULATES = regex(r"[+*^<>=√±≈~≠≤≥\u00d7\u00f7]|-\s*\d")
 
 
-def _standing(choice: str, text: str) -> re.Match[str] | None:
-    """Where `choice` stands in `text` as a whole, and not as part of a longer value."""
+def _find_choice(choice: str, text: str) -> re.Match[str] | None:
+    """The match of `choice` in `text`, unless it is part of a longer value."""
     return regex(rf"(?<![\w.,:/$€£¥%'\u2019-]){re.escape(choice.strip())}{_ENDS}", re.IGNORECASE).search(text)
 
 
-def _chosen(question: str, text: str, found: re.Match[str]) -> bool:
-    """Whether the sentence says that this option is the answer."""
+def _is_chosen(question: str, text: str, found: re.Match[str]) -> bool:
+    """Whether the sentence states this option as the answer."""
     before, behind = text[: found.start()].strip(), text[found.end() :].strip()
     around = f"{before} {behind}"
-    # A figure in its place: `before 18:00` is another time, `before` alone may be anything.
+    # A number replaces the option: `before 18:00` is another time, `before` alone may be anything.
     if (
         alters_value(f"{before} 0 {behind}")
-        or _RECKONS.search(around)
-        or _day_given(question, before.rpartition(" ")[0])
+        or _CALCULATES.search(around)
+        or _repeats_day(question, before.rpartition(" ")[0])
     ):
         return False
     if read(found[0]).kind in ("number", "time", "date"):
@@ -228,7 +230,7 @@ def _link(before: str) -> str:
 
 
 def _units(value: str, behind: str) -> Iterator[str]:
-    """A unit of measure behind a value that has none of its own."""
+    """The units of measure after a value that has none itself."""
     words = behind.split()[:2]
     if not is_measurement(value) and read(value).kind == "number":
         for count in range(len(words), 0, -1):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ..analysis.answer_groups import camps_of
+from ..analysis.answer_groups import answer_groups
 from ..analysis.arms import FOLDS, ORACLE, Column, arms, total_cost
 from ..analysis.confidence import confidence
 from ..analysis.log import Log, Row
@@ -53,7 +53,7 @@ def document(log: Log) -> dict[str, Any]:
 
 def _agree(rows: Sequence[Row]) -> bool:
     """Whether all gave the same answer; who gave none does not agree."""
-    camps = set(camps_of(rows))
+    camps = set(answer_groups(rows))
     return len(camps) == 1 and None not in camps
 
 

@@ -12,6 +12,7 @@ from ...core.protocol import Protocol
 from ...protocols.call_bounds import reckon
 from ...providers.catalogue import STRONG, parse_seats
 from ...providers.embedded.weights_table import KNOWN
+from ...providers.installed import key_variables
 
 __all__ = ["calls_of_three", "described", "models_by_name", "models_with_keys"]
 
@@ -59,6 +60,6 @@ def models_by_name(settings: Settings, here: Set[str]) -> tuple[str, ...]:
 def models_with_keys(settings: Settings) -> Iterator[str]:
     """The models that are asked when no panel is configured, of providers whose key is set."""
     for kind, models in STRONG.items():
-        variables = settings.provider(kind).key_variables
+        variables = key_variables(settings.provider(kind))
         if any(os.environ.get(variable) for variable in variables):
             yield from (f"{kind}:{model}" for model in models)

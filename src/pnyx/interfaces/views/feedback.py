@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from ...core.decision import DECIDED
 from ...errors import UsageError
 from ...evaluate.analysis.learning import LEARNER, OWNER
-from ...reliability.feedback import Judged, judge
+from ...reliability.feedback import JudgedRun, judge
 from ...run.limits import now
 from ...store import outcomes as kept
 from ...store import runs as store
@@ -19,7 +19,7 @@ __all__ = ["judgement", "keep_feedback"]
 
 def keep_feedback(
     connection: Connection, prefix: str, verdict: str, truth: str | None = None, owner: str | None = None
-) -> tuple[store.RunRow, Judged]:
+) -> tuple[store.RunRow, JudgedRun]:
     """Keep what became of a run, in the place of what was said before; the run, and what is learned.
 
     verdict: success, partial or failure. truth: the right answer, where it is short and known. Raises
@@ -35,7 +35,7 @@ def keep_feedback(
     return row, judged
 
 
-def judgement(run_id: str, judged: Judged) -> dict[str, Any]:
+def judgement(run_id: str, judged: JudgedRun) -> dict[str, Any]:
     """The judgement as JSON. seats: what each said alone. answers: by model, the last seat of each."""
     return {
         "run_id": run_id,

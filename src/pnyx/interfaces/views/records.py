@@ -94,7 +94,9 @@ def read_runs(
     for stored, taken in STORED.get(status or "", ((status, None),)):
         most = limit
         while True:
-            listed = store.listing(connection, status=stored, limit=most, owner=owner, but=but, taken=taken)
+            listed = store.listing(
+                connection, status=stored, limit=most, owner=owner, except_owner=but, has_worker=taken
+            )
             found = [row for row in listed if status in (None, _status(row))]
             if len(found) >= limit or len(listed) < most:
                 break

@@ -64,7 +64,7 @@ async def _cast(table: Table, seat: Seat) -> tuple[str, Ballot | None]:
     labels = sorted(table.proposals)
 
     def read(text: str) -> Ballot:
-        return read_ballot(text, labels, own=seat.label)
+        return read_ballot(text, labels, author=seat.label)
 
     try:
         verdict = await ask_verdict(table.panel, seat, table.ballot(seat), ballot_schema(labels), read)
@@ -90,7 +90,7 @@ async def confirm(table: Table, winner: str, merged: str) -> list[Verdict[Approv
     """What the seats say of the merged text, next to the proposal that would ship instead."""
     draft = table.confirmation(winner, merged)
     asks = [
-        ask_verdict(table.panel, seat, draft, APPROVAL, partial(read_approval, own=seat.label))
+        ask_verdict(table.panel, seat, draft, APPROVAL, partial(read_approval, author=seat.label))
         for seat in table.panel.seats
     ]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ...core.parsing.authorship import Unreadable, own_lines
-from ...core.parsing.directives import Labels, said
+from ...core.parsing.directives import Labels, strip_punctuation
 from ...core.regex import regex
 from ..shared.reply_parts import below, fresh
 
@@ -41,7 +41,11 @@ def review_of(author: str, review: str, labels: Sequence[str]) -> str:
     for line in review.splitlines():
         heading = _HEADING.fullmatch(line)
         named = names.first(heading["name"]) if heading else None
-        if named and named.label and not said(re.sub(r"(?i)'s|proposal|review|answer", "", named.rest)):
+        if (
+            named
+            and named.label
+            and not strip_punctuation(re.sub(r"(?i)'s|proposal|review|answer", "", named.rest))
+        ):
             about = named.label
         else:
             parts.setdefault(about, []).append(line)

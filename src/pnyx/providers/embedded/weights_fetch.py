@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from ...config.file_lock import held
+from ...config.file_lock import lock_file
 from ...errors import ProviderError
 from .weights_sources import Source, SourceError
 from .weights_table import Weights
@@ -33,7 +33,7 @@ def fetch(
     report = progress or (lambda done, total, source: None)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with held(path.with_name(f".{path.name}.lock"), lambda: _wait(report, weights.bytes)):
+        with lock_file(path.with_name(f".{path.name}.lock"), lambda: _wait(report, weights.bytes)):
             if not (path.is_file() and _sha256(path) == weights.sha256):
                 _bring(weights, sources, path, report)
     except BrokenPipeError:

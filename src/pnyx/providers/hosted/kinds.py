@@ -1,116 +1,56 @@
-"""The kinds of hosted providers: where each host lives and how its SDK is opened, with its retries off.
+"""The built-in kinds of hosted providers, registered as entry points in pyproject.toml: addresses and keys.
 
-Every opener imports its own SDK: one takes up to seconds to load, and a panel needs few of them.
+Light to import: an SDK is loaded when a provider is opened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
-from urllib.parse import urlsplit
+from functools import partial
 
-import httpx2
-from pydantic_ai.models import Model
+from ..adapter import AnyProvider
+from ..kind import ProviderConfig, ProviderKind
 
-from .usage import ANTHROPIC, GOOGLE, MISTRAL, OPENAI, Meter
-
-__all__ = ["KINDS", "Kind", "Maker"]
-
-Maker = Callable[[str], "Model[Any]"]
-"""From a model's name at the host to the model."""
+__all__ = ["ANTHROPIC", "DEEPSEEK", "GOOGLE", "MISTRAL", "OLLAMA", "OPENAI", "OPENROUTER"]
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """base_url: its own host. meter: its dialect. open: (base URL, key, HTTP client) -> maker of models.
+def _open(kind: str, config: ProviderConfig) -> AnyProvider:
+    # The HTTP stack and the SDKs take a second to load, which an embedded panel never needs.
+    from .provider import open_hosted
 
-    searches: how its host tells of searches of the web that it makes by itself, shown in the answer or only
-    counted in the usage; none where it makes none.
-    """
-
-    base_url: str
-    meter: Meter
-    open: Callable[[str, str, httpx2.AsyncClient], Maker]
-    needs_key: bool = True
-    searches: Literal["none", "shown", "counted"] = "none"
+    return open_hosted(kind, base_url=config.base_url, api_key=config.api_key)
 
 
-def _openai(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
-    # Loaded by the panels that ask this kind.
-    from openai import AsyncOpenAI
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.profiles.openai import OpenAIModelProfile
-    from pydantic_ai.providers import Provider
+async def _list_models(kind: str, config: ProviderConfig) -> frozenset[str]:
+    # As above: the HTTP stack.
+    from .listing import list_models
 
-    sdk = AsyncOpenAI(base_url=base_url, api_key=api_key, http_client=client, max_retries=0, timeout=None)
-    provider: Provider[AsyncOpenAI]
-    profile: OpenAIModelProfile | None = None
-    match urlsplit(base_url).hostname:
-        case "api.openai.com":
-            from pydantic_ai.providers.openai import OpenAIProvider
-
-            provider = OpenAIProvider(openai_client=sdk)
-        case "api.deepseek.com":
-            from pydantic_ai.providers.deepseek import DeepSeekProvider
-
-            provider = DeepSeekProvider(openai_client=sdk)
-        case "openrouter.ai":
-            from pydantic_ai.models.openrouter import OpenRouterModel
-            from pydantic_ai.providers.openrouter import OpenRouterProvider
-
-            router = OpenRouterProvider(openai_client=sdk)
-            return lambda name: OpenRouterModel(name, provider=router)
-        case _:
-            from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
-
-            # Compatible hosts know the older field; many ignore the newer one, and so would not stop.
-            profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
-            provider = OpenAICompatibleProvider("compatible", openai_client=sdk, profile=profile)
-    return lambda name: OpenAIChatModel(name, provider=provider)
+    return await list_models(kind, base_url=config.base_url, api_key=config.api_key)
 
 
-def _anthropic(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
-    # Loaded by the panels that ask this kind.
-    from anthropic import AsyncAnthropic
-    from pydantic_ai.models.anthropic import AnthropicModel
-    from pydantic_ai.providers.anthropic import AnthropicProvider
-
-    base_url = base_url.removesuffix("/v1")
-    sdk = AsyncAnthropic(base_url=base_url, api_key=api_key, http_client=client, max_retries=0, timeout=None)
-    provider = AnthropicProvider(anthropic_client=sdk)
-    return lambda name: AnthropicModel(name, provider=provider)
-
-
-def _google(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
-    # Loaded by the panels that ask this kind.
-    from google.genai.client import Client
-    from google.genai.types import HttpOptions
-    from pydantic_ai.models.google import GoogleModel
-    from pydantic_ai.providers.google import GoogleProvider
-
-    options = HttpOptions(base_url=base_url.removesuffix("/v1beta"), httpx_async_client=client)
-    provider = GoogleProvider(client=Client(vertexai=False, api_key=api_key, http_options=options))
-    return lambda name: GoogleModel(name, provider=provider)
+def _hosted(
+    name: str, base_url: str, *key_variables: str, free: bool = False, prices: str | None = None
+) -> ProviderKind:
+    return ProviderKind(
+        name=name,
+        open=partial(_open, name),
+        base_url=base_url,
+        key_variables=key_variables,
+        free=free,
+        prices=prices,
+        list_models=partial(_list_models, name),
+    )
 
 
-def _mistral(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
-    # Loaded by the panels that ask this kind.
-    from mistralai.client import Mistral
-    from pydantic_ai.models.mistral import MistralModel
-    from pydantic_ai.providers.mistral import MistralProvider
-
-    sdk = Mistral(api_key=api_key, server_url=base_url.removesuffix("/v1"), async_client=client)
-    provider = MistralProvider(mistral_client=sdk)
-    return lambda name: MistralModel(name, provider=provider)
-
-
-KINDS = {
-    "openai": Kind("https://api.openai.com/v1", OPENAI, _openai),
-    "anthropic": Kind("https://api.anthropic.com", ANTHROPIC, _anthropic, searches="shown"),
-    "google": Kind("https://generativelanguage.googleapis.com", GOOGLE, _google, searches="shown"),
-    "mistral": Kind("https://api.mistral.ai", MISTRAL, _mistral),
-    "ollama": Kind("http://127.0.0.1:11434/v1", OPENAI, _openai, needs_key=False),
-    "deepseek": Kind("https://api.deepseek.com", OPENAI, _openai),
-    "openrouter": Kind("https://openrouter.ai/api/v1", OPENAI, _openai, searches="counted"),
-}
+OPENAI = _hosted("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", prices="openai")
+ANTHROPIC = _hosted("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", prices="anthropic")
+GOOGLE = _hosted(
+    "google",
+    "https://generativelanguage.googleapis.com",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    prices="google",
+)
+MISTRAL = _hosted("mistral", "https://api.mistral.ai", "MISTRAL_API_KEY", prices="mistral")
+DEEPSEEK = _hosted("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY", prices="deepseek")
+OPENROUTER = _hosted("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", prices="openrouter")
+OLLAMA = _hosted("ollama", "http://127.0.0.1:11434/v1", free=True)

@@ -53,10 +53,10 @@ from pydantic_ai.tools import ToolDefinition
 
 from ...core.lru import LRU
 from ...core.models import Usage
-from ...errors import ConfigError, ProviderError
+from ...errors import ProviderError
 from ..base import Call, Completion, ToolCall
+from .dialects import DIALECTS, Dialect
 from .http_errors import plain
-from .kinds import KINDS, Kind
 from .transport import WIRE, Transport, Wire
 
 __all__ = ["HostedProvider", "open_hosted"]
@@ -67,18 +67,9 @@ MODELS = 256
 _BY_HOST = (NativeToolCallPart, NativeToolReturnPart)
 
 
-def open_hosted(kind: str, *, base_url: str | None = None, api_key: str | None = None) -> HostedProvider:
-    """A provider of `kind`: openai (any compatible host), anthropic, google, mistral, ollama, deepseek or
-    openrouter. base_url: None for the host's own address.
-
-    Raises `ConfigError` for an unknown kind, and where a kind's own host would be asked without a key.
-    """
-    if kind not in KINDS:
-        raise ConfigError(f"unknown kind of provider {kind!r}; hosted kinds are: {', '.join(KINDS)}")
-    known = KINDS[kind]
-    if base_url is None and api_key is None and known.needs_key:
-        raise ConfigError(f"a provider of kind {kind!r} needs a key: name its variable in `api_key_env`")
-    return HostedProvider(known, base_url or known.base_url, api_key)
+def open_hosted(kind: str, *, base_url: str, api_key: str | None = None) -> HostedProvider:
+    """A provider that speaks the dialect of `kind`, a key of `DIALECTS`. api_key: None sends none."""
+    return HostedProvider(DIALECTS[kind], base_url, api_key)
 
 
 class _Direct(TypedDict):
@@ -93,16 +84,16 @@ class _Direct(TypedDict):
 class HostedProvider:
     """One configured host; see `pnyx.providers.base.Provider`. It keeps connections open until `close`."""
 
-    def __init__(self, kind: Kind, base_url: str, api_key: str | None) -> None:
-        self._kind = kind
+    def __init__(self, dialect: Dialect, base_url: str, api_key: str | None) -> None:
+        self._dialect = dialect
         self._secrets = (api_key,) if api_key else ()
         self._client = httpx2.AsyncClient(
-            transport=Transport(base_url, kind.meter),
+            transport=Transport(base_url, dialect.meter),
             timeout=None,
             headers={"Accept-Encoding": "gzip, deflate"},
         )
         # Some SDKs refuse to start without a key, which hosts at home do not ask for.
-        self._make = kind.open(base_url.rstrip("/"), api_key or "none", self._client)
+        self._make = dialect.open(base_url.rstrip("/"), api_key or "none", self._client)
         self._models = LRU[str, Model[Any]](MODELS, make=self._make)
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
@@ -122,7 +113,7 @@ class HostedProvider:
             able = self._model(model).profile.get("supported_native_tools", ())
         except UserError:
             return False  # there can be no model of that name, which asking it will tell
-        return self._kind.searches != "none" and WebSearchTool in able
+        return self._dialect.searches != "none" and WebSearchTool in able
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -174,12 +165,12 @@ class HostedProvider:
         return self._models[name]
 
     def _completion(self, call: Call, response: ModelResponse, wire: Wire) -> Completion:
-        meter = self._kind.meter
+        meter = self._dialect.meter
         completion = _completion(response, meter.usage(wire.reports))
         if not call.searches:
             return completion
         told = meter.searches(wire.reports)
-        if told is None and self._kind.searches == "shown":
+        if told is None and self._dialect.searches == "shown":
             told = _shown(response)
         return replace(completion, searches=told, sources=_cited(response))
 

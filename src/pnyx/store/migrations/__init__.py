@@ -1,1 +1,1 @@
-"""Alembic migrations; they travel in the wheel and run by themselves when a database is opened."""
+"""Alembic migrations. They are part of the wheel and run automatically when a database is opened."""

@@ -1,4 +1,4 @@
-"""Alembic's entry: the connection is handed over by `store.engine`, already inside a transaction."""
+"""Alembic's entry point. `store.engine` passes a connection inside a transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long questions for strong models, which code answers exactly: six categories of twenty."""
+"""Long questions for strong models, in six categories of twenty, with targets computed exactly."""
 
 from __future__ import annotations
 

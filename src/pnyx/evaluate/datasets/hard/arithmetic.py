@@ -1,4 +1,4 @@
-"""Arithmetic of many steps, every one of which must be right."""
+"""Arithmetic of many steps. Every step must be right."""
 
 from __future__ import annotations
 

@@ -63,9 +63,9 @@ def _nth_weekday(rng: Random) -> Draft:
         day for day in calendar.Calendar().itermonthdates(year, month) if day.month == month
         and day.weekday() == weekday
     ]  # fmt: skip
-    place, said = rng.choice(((1, "second"), (2, "third"), (-1, "last"), (-2, "last but one")))
+    place, phrase = rng.choice(((1, "second"), (2, "third"), (-1, "last"), (-2, "last but one")))
     return Draft(
-        f"Which date is the {said} {WEEKDAYS[weekday]} of {MONTHS[month]} {year}? {RULE} "
+        f"Which date is the {phrase} {WEEKDAYS[weekday]} of {MONTHS[month]} {year}? {RULE} "
         "Answer with the date as YYYY-MM-DD.",
         str(days[place]),
     )

@@ -1,4 +1,4 @@
-"""Facts at their edges: what can be computed is; all else are definitions, and what stays as it is."""
+"""Precise facts: computed where possible, else definitions and facts that do not change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ELEMENTS = (
     "Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og"
 )
 SYMBOLS = ELEMENTS.split()
-"""By atomic number, from 1."""
+"""Symbols of the elements by atomic number, from 1."""
 STATES = (
     "Alabama Alaska Arizona Arkansas California Colorado Connecticut Delaware Florida Georgia Hawaii Idaho "
     "Illinois Indiana Iowa Kansas Kentucky Louisiana Maine Maryland Massachusetts Michigan Minnesota "
@@ -40,7 +40,7 @@ def _letter_of_no_state() -> str:
 
 
 def _in_two_ways() -> int:
-    """The smallest sum of two positive cubes in two ways."""
+    """The smallest number that is the sum of two positive cubes in two ways."""
     cubes = [n**3 for n in range(1, 20)]
     sums = [a + b for a, b in combinations_with_replacement(cubes, 2)]
     return min(total for total in sums if sums.count(total) > 1)
@@ -63,7 +63,7 @@ def _roman(number: int) -> str:
 
 
 BLACK_KEYS = sum(note % 12 in (1, 3, 6, 8, 10) for note in range(21, 109))
-"""Of a piano, whose lowest and highest notes have the MIDI numbers 21 and 108."""
+"""The octaves of a piano, whose lowest and highest notes have the MIDI numbers 21 and 108."""
 PIPS = sum(a + b for a, b in combinations_with_replacement(range(7), 2))
 ROMAN = 2949
 MIXED = "a\u00e9\u20ac\U0001f600"

@@ -1,4 +1,4 @@
-"""Logic puzzles: true statements are added until only one world is left in which all of them hold."""
+"""Logic puzzles: true statements are added until all of them hold in one world only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Clue: TypeAlias = tuple[str, Callable[[W], bool]]
 
 
 def pinned(rng: Random, worlds: Sequence[W], clue: Callable[[Random], Clue[W]]) -> tuple[W, list[str]]:
-    """One of `worlds` at random, and statements that hold in it and in no other; none of them is to spare."""
+    """A random world, and statements that hold in it and in no other; each of them is needed."""
     truth = rng.randrange(len(worlds))
     every = frozenset(range(len(worlds)))
     left, fitting = every, dict[str, frozenset[int]]()
@@ -49,11 +49,11 @@ def _knights(rng: Random) -> Draft:
         claim, holds = rng.choice(claims)
         return f'{people[speaker]} says: "{claim[0].upper()}{claim[1:]}."', lambda w: w[speaker] == holds(w)
 
-    truth, said = pinned(rng, worlds, clue)
+    truth, statements = pinned(rng, worlds, clue)
     return Draft(
         f"Knights always tell the truth and knaves always lie. {', '.join(people)} are each a knight or a "
-        f"knave. {' '.join(said)} What is each of them? Answer with one word of five letters: K for each "
-        f"knight and N for each knave, in the order {', '.join(people)}.",
+        f"knave. {' '.join(statements)} What is each of them? Answer with one word of five letters: K for "
+        f"each knight and N for each knave, in the order {', '.join(people)}.",
         "".join("K" if knight else "N" for knight in truth),
     )
 
@@ -75,11 +75,11 @@ def _row(rng: Random) -> Draft:
         ]
         return rng.choice(clues)
 
-    truth, said = pinned(rng, list(permutations(people)), clue)
+    truth, statements = pinned(rng, list(permutations(people)), clue)
     seat = rng.randrange(len(people))
     return Draft(
         f"{', '.join(sorted(people))} sit in a row of six seats, numbered 1 to 6 from left to right. "
-        f"{' '.join(said)} Who sits in seat {seat + 1}? Answer with the name.",
+        f"{' '.join(statements)} Who sits in seat {seat + 1}? Answer with the name.",
         truth[seat],
     )
 
@@ -89,7 +89,7 @@ def _houses(rng: Random) -> Draft:
     pets, drinks = ("cat", "dog", "parrot", "turtle"), ("coffee", "juice", "milk", "tea")
     worlds = list(product(permutations(people), permutations(pets), permutations(drinks)))
     World: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
-    said_of = (
+    phrases = (
         {person: person for person in people},
         {pet: f"the owner of the {pet}" for pet in pets},
         {drink: f"the one who drinks {drink}" for drink in drinks},
@@ -97,8 +97,8 @@ def _houses(rng: Random) -> Draft:
 
     def clue(rng: Random) -> Clue[World]:
         i, j = rng.sample(range(3), 2)
-        one, two = rng.choice(list(said_of[i])), rng.choice(list(said_of[j]))
-        first, second = said_of[i][one], said_of[j][two]
+        one, two = rng.choice(list(phrases[i])), rng.choice(list(phrases[j]))
+        first, second = phrases[i][one], phrases[j][two]
         first = first[0].upper() + first[1:]
         clues: list[Clue[World]] = [
             (f"{first} lives next door to {second}.", lambda w: abs(w[i].index(one) - w[j].index(two)) == 1),
@@ -111,10 +111,10 @@ def _houses(rng: Random) -> Draft:
         ]
         return rng.choice(clues)
 
-    (names, animals, cups), said = pinned(rng, worlds, clue)
+    (names, animals, cups), statements = pinned(rng, worlds, clue)
     pet = rng.choice(pets)
     drink = cups[animals.index(pet)]
-    asked, target = rng.choice(
+    question, target = rng.choice(
         (
             (f"What does the owner of the {pet} drink? Answer with the drink.", drink),
             (f"Who drinks {drink}? Answer with the name.", names[cups.index(drink)]),
@@ -123,7 +123,7 @@ def _houses(rng: Random) -> Draft:
     return Draft(
         f"In four houses in a row live {', '.join(sorted(people))}, one in each. One owns a cat, one a dog, "
         "one a parrot and one a turtle. One drinks coffee, one juice, one milk and one tea. "
-        f"{' '.join(said)} {asked}",
+        f"{' '.join(statements)} {question}",
         target,
     )
 
@@ -146,9 +146,9 @@ def _number(rng: Random) -> Draft:
         ]
         return rng.choice(clues)
 
-    truth, said = pinned(rng, range(1000, 10_000), clue)
+    truth, statements = pinned(rng, range(1000, 10_000), clue)
     return Draft(
-        f"Find the only number of four digits for which all this holds. {' '.join(said)}", str(truth)
+        f"Find the only number of four digits for which all this holds. {' '.join(statements)}", str(truth)
     )
 
 
@@ -163,7 +163,7 @@ def _outside(*people: str) -> Callable[[str], bool]:
 def _thief(rng: Random) -> Draft:
     people = sorted(rng.sample(PEOPLE, 6))
     while True:
-        said: list[Clue[str]] = []
+        statements: list[Clue[str]] = []
         for person in people:
             one, two = rng.sample([other for other in people if other != person], 2)
             claims = (
@@ -171,14 +171,16 @@ def _thief(rng: Random) -> Draft:
                 (f"It was neither {one} nor {two}", _outside(one, two)),
                 (f"It was not me, and it was not {one}", _outside(person, one)),
             )
-            said.append(rng.choice(claims))
-        true = {thief: sum(holds(thief) for _, holds in said) for thief in people}
-        told = [count for count in true.values() if list(true.values()).count(count) == 1]
-        if told:
+            statements.append(rng.choice(claims))
+        true = {thief: sum(holds(thief) for _, holds in statements) for thief in people}
+        unique = [count for count in true.values() if list(true.values()).count(count) == 1]
+        if unique:
             break
-    count = rng.choice(told)
+    count = rng.choice(unique)
     (thief,) = (person for person in people if true[person] == count)
-    speeches = " ".join(f'{person} says: "{text}."' for person, (text, _) in zip(people, said, strict=True))
+    speeches = " ".join(
+        f'{person} says: "{text}."' for person, (text, _) in zip(people, statements, strict=True)
+    )
     return Draft(
         f"Exactly one of {', '.join(people)} took the ring. {speeches} Exactly {count} of these six "
         f"statements {'is' if count == 1 else 'are'} true. Who took the ring? Answer with the name.",

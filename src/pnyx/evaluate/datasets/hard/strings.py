@@ -1,4 +1,4 @@
-"""Letters to count, to move and to compare in texts that are too long for a glance."""
+"""Letters to count, to move and to compare in long texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversions over several units, worked out in exact fractions; what is needed stands in the question."""
+"""Conversions over several units, computed in exact fractions; the question has all conversion factors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions of middling difficulty for models of 0.1 to 1.5 billion parameters; every fourth is a choice."""
+"""Questions of medium difficulty for models of 0.1 to 1.5 billion parameters; every fourth is a choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of two steps, percentages, and which of some numbers is larger. The last kind of each is a choice."""
+"""Calculations of two steps, percentages, comparisons. The last kind of each category is a choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is older or comes first, and how a sequence goes on. The last kind of each is a choice."""
+"""Orders of people, and sequences to continue. The last kind of each category is a choice."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SCALES = (
 def _extreme(rng: Random) -> Draft:
     people = rng.sample(PEOPLE, 3)
     more, most, least = rng.choice(SCALES)
-    said = [f"{one} is {more} than {two}." for one, two in pairwise(people)]
-    rng.shuffle(said)
+    statements = [f"{one} is {more} than {two}." for one, two in pairwise(people)]
+    rng.shuffle(statements)
     word, target = rng.choice(((most, people[0]), (least, people[-1])))
-    return Draft(f"{' '.join(said)} Who is the {word}? Answer with the name.", target)
+    return Draft(f"{' '.join(statements)} Who is the {word}? Answer with the name.", target)
 
 
 def _queue(rng: Random) -> Draft:
@@ -47,10 +47,10 @@ def _ages(rng: Random) -> Draft:
 
 def _place(rng: Random) -> Draft:
     people = rng.sample(PEOPLE, 4)
-    said = [f"{one} finished before {two}." for one, two in pairwise(people)]
+    statements = [f"{one} finished before {two}." for one, two in pairwise(people)]
     place, word = rng.choice(((0, "first"), (1, "second"), (2, "third")))
     wrong = tuple(person for person in people if person != people[place])
-    return Draft(f"Four people ran a race. {' '.join(said)} Who finished {word}?", people[place], wrong)
+    return Draft(f"Four people ran a race. {' '.join(statements)} Who finished {word}?", people[place], wrong)
 
 
 ORDER: tuple[Kind, ...] = (_extreme, _queue, _ages, _place)

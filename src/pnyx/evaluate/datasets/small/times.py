@@ -1,4 +1,4 @@
-"""Days and weekdays, hours and minutes, and units to convert. The last kind of each is a choice."""
+"""Days and weekdays, hours and minutes, units to convert. The last kind of each category is a choice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MONTHS = tuple(calendar.month_name)
 
 
 def _uneven_days(rng: Random) -> int:
-    """No whole weeks, after which the weekday would be the one that the question names."""
+    """A number of days other than whole weeks, so that the weekday of the answer is another one."""
     return 7 * (rng.random() < 0.2) + rng.randint(1, 6)
 
 
@@ -31,7 +31,8 @@ def _days_between(rng: Random) -> Draft:
     start = date(2023, rng.randint(1, 12), rng.randint(2, 15))
     end = start + timedelta(days=rng.choice([days for days in range(4, 14) if days != start.day]))
     return Draft(
-        f"How many days after {_said(start)} is {_said(end)}, in the same year? Answer with a number.",
+        f"How many days after {_day_text(start)} is {_day_text(end)}, in the same year? "
+        "Answer with a number.",
         str((end - start).days),
     )
 
@@ -55,7 +56,7 @@ def _weekday_before(rng: Random) -> Draft:
     )
 
 
-def _said(day: date) -> str:
+def _day_text(day: date) -> str:
     return f"{MONTHS[day.month]} {day.day}"
 
 

@@ -1,4 +1,4 @@
-"""Letters and words to count, and stories that hide two operations. The last kind of each is a choice."""
+"""Letters and words to count, and word problems of two steps. The last kind of each category is a choice."""
 
 from __future__ import annotations
 

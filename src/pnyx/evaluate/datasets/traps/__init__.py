@@ -1,4 +1,4 @@
-"""Questions that are answered wrong when answered fast: classic traps, and classics altered to be none."""
+"""Questions whose obvious answer is wrong: classic traps, and classics changed so that the trap is gone."""
 
 from __future__ import annotations
 

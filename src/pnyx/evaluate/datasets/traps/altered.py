@@ -1,4 +1,4 @@
-"""Puzzles that everybody knows, altered so that what everybody answers is wrong."""
+"""Well-known puzzles, changed so that the well-known answer is wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ S = TypeVar("S")
 
 
 def _steps(start: S, done: Callable[[S], bool], moves: Callable[[S], Iterable[S]]) -> int:
-    """The length of the shortest way from `start` to a state that is `done`. Raises `ValueError`: no way."""
+    """Steps of the shortest path from `start` to a state that is `done`. Raises `ValueError` without one."""
     seen, edge, length = {start}, {start}, 0
     while edge:
         if any(map(done, edge)):
@@ -23,7 +23,7 @@ def _steps(start: S, done: Callable[[S], bool], moves: Callable[[S], Iterable[S]
         edge = set(chain.from_iterable(map(moves, edge))) - seen
         seen |= edge
         length += 1
-    raise ValueError("there is no way")
+    raise ValueError("no path leads to a final state")
 
 
 Bank = tuple[bool, frozenset[str]]
@@ -32,7 +32,7 @@ EATING = ({"wolf", "goat"}, {"goat", "cabbage"})
 
 
 def crossings(room: int) -> int:
-    """Trips over the river, with room in the boat for so many of the cargo beside the farmer."""
+    """Trips over the river, with room in the boat for the farmer and `room` of the cargo."""
 
     def moves(state: Bank) -> Iterable[Bank]:
         farmer_left, left = state
@@ -46,10 +46,10 @@ def crossings(room: int) -> int:
 
 
 def _river(rng: Random) -> Draft:
-    room, said = rng.choice(((2, "any two of them"), (3, "all three of them")))
+    room, phrase = rng.choice(((2, "any two of them"), (3, "all three of them")))
     return Draft(
         "A farmer must cross a river with a wolf, a goat and a cabbage. Left without him, the wolf eats "
-        f"the goat and the goat eats the cabbage. The boat carries him and {said} at once. How many trips "
+        f"the goat and the goat eats the cabbage. The boat carries him and {phrase} at once. How many trips "
         "over the river, counting each way as one, does he need at the least? Answer with a number.",
         str(crossings(room)),
     )
@@ -57,7 +57,7 @@ def _river(rng: Random) -> Draft:
 
 def _jugs(rng: Random) -> Draft:
     sizes = rng.sample(range(5, 14), 2)
-    wanted = rng.choice((sizes[0], sum(sizes)))
+    total = rng.choice((sizes[0], sum(sizes)))
 
     def moves(state: tuple[int, int]) -> Iterable[tuple[int, int]]:
         one, two = state
@@ -65,11 +65,11 @@ def _jugs(rng: Random) -> Draft:
         yield from ((sizes[0], two), (one, sizes[1]), (0, two), (one, 0))
         yield from ((one - poured, two + poured), (one + back, two - back))
 
-    least = _steps((0, 0), lambda state: sum(state) == wanted, moves)
+    least = _steps((0, 0), lambda state: sum(state) == total, moves)
     return Draft(
         f"You have a tap and two empty jugs that hold {sizes[0]} and {sizes[1]} litres. A step fills one "
         "jug to the brim, empties one jug, or pours one into the other until that is full or the first is "
-        f"empty. How many steps at the least until the jugs hold exactly {wanted} litres together? Answer "
+        f"empty. How many steps at the least until the jugs hold exactly {total} litres together? Answer "
         "with a number.",
         str(least),
     )
@@ -83,7 +83,7 @@ ALTERED: tuple[Kind, ...] = (
         "his father", "his mother", "his uncle", "his stepmother",
     ),
     _river,
-    # The doors hide nothing.
+    # Nothing is hidden behind the doors.
     fixed(
         "On a game show there are three doors of clear glass. Behind one of them you see a car, behind the "
         "other two goats. You want the car and choose its door. The host opens another door, and the goat "

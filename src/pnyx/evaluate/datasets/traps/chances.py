@@ -1,4 +1,4 @@
-"""Chances, all of them counted out over equally likely cases."""
+"""Probabilities, all computed by counting equally likely cases."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T")
 AS_FRACTION = "Answer with a fraction."
 
 
-def _share(cases: Iterable[T], given: Callable[[T], bool], wanted: Callable[[T], bool]) -> Fraction:
-    """How often what is wanted holds among the equally likely cases that fit what is given."""
-    fitting = [case for case in cases if given(case)]
-    return Fraction(sum(map(wanted, fitting)), len(fitting))
+def _share(cases: Iterable[T], condition: Callable[[T], bool], event: Callable[[T], bool]) -> Fraction:
+    """The probability of `event` under `condition`, over equally likely cases."""
+    fitting = [case for case in cases if condition(case)]
+    return Fraction(sum(map(event, fitting)), len(fitting))
 
 
 def _ignorant_host(rng: Random) -> Draft:
@@ -84,13 +84,13 @@ def _next_toss(rng: Random) -> Draft:
 
 
 def _socks(rng: Random) -> Draft:
-    wanted, others = rng.sample(("black", "white", "grey", "red"), 2)
+    colour, others = rng.sample(("black", "white", "grey", "red"), 2)
     few = rng.randint(6, 12)
     many = few + rng.randint(3, 8)
-    # In the worst case all of the other colour come first.
+    # In the worst case, all socks of the other colour come first.
     return Draft(
-        f"A drawer holds {many} {wanted} socks and {few} {others} socks, and it is dark. How many socks "
-        f"must you take out, at the least, to be certain of having two {wanted} ones? Answer with a number.",
+        f"A drawer holds {many} {colour} socks and {few} {others} socks, and it is dark. How many socks "
+        f"must you take out, at the least, to be certain of having two {colour} ones? Answer with a number.",
         str(few + 2),
     )
 

@@ -1,4 +1,4 @@
-"""Sums that are answered too fast, and numbers that look larger than they are."""
+"""Calculations with a tempting wrong result, and numbers that look larger than they are."""
 
 from __future__ import annotations
 
@@ -100,14 +100,14 @@ def _decimals(rng: Random) -> Draft:
 def _versions(rng: Random) -> Draft:
     major, minor = rng.randint(2, 8), rng.randint(11, 19)
     versions = [(major, minor), (major, 9), (major, minor // 10), (major, 8)]
-    said = {version: ".".join(map(str, version)) for version in versions}
+    texts = {version: ".".join(map(str, version)) for version in versions}
     target = max(versions)
     rng.shuffle(versions)
     return Draft(
         "A program counts its versions so that the number after the dot is a whole number which grows by "
-        f"one with each version. Which version is the newest: {', '.join(said[v] for v in versions)}?",
-        said[target],
-        tuple(said[version] for version in versions if version != target),
+        f"one with each version. Which version is the newest: {', '.join(texts[v] for v in versions)}?",
+        texts[target],
+        tuple(texts[version] for version in versions if version != target),
     )
 
 

@@ -1,4 +1,4 @@
-"""Questions that ask something else than they seem to."""
+"""Questions that ask something other than they seem to."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def _overtaking(rng: Random) -> Draft:
 
 def _stops(rng: Random) -> Draft:
     stops = [(rng.randint(1, 5), rng.randint(1, 6)) for _ in range(rng.randint(4, 7))]
-    said = " ".join(f"It stops: {off} get off and {on} get on." for off, on in stops)
+    stops_text = " ".join(f"It stops: {off} get off and {on} get on." for off, on in stops)
     return Draft(
-        f"A bus sets out with {rng.randint(26, 38)} passengers. {said} "
+        f"A bus sets out with {rng.randint(26, 38)} passengers. {stops_text} "
         "How many times has the bus stopped since it set out? Answer with a number.",
         str(len(stops)),
     )

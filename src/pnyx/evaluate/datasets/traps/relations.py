@@ -1,4 +1,4 @@
-"""Families: who counts whom, and who counts as what."""
+"""Family relations, with people to count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Days, gaps and zones that are off by one when counted fast."""
+"""Days, intervals and time zones, with off-by-one traps."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ DAYS = (("the day before", -1), ("the day after", 1), ("two days after", 2))
 
 
 def _tomorrow(rng: Random) -> Draft:
-    named, (said, offset) = rng.randrange(7), rng.choice(DAYS)
+    named, (phrase, offset) = rng.randrange(7), rng.choice(DAYS)
     (today,) = (day for day in range(7) if (day - 1) % 7 == (named + offset) % 7)
     return Draft(
-        f"Yesterday was {said} {WEEKDAYS[named]}. What day of the week is tomorrow?",
+        f"Yesterday was {phrase} {WEEKDAYS[named]}. What day of the week is tomorrow?",
         WEEKDAYS[(today + 1) % 7],
     )
 

@@ -1,4 +1,4 @@
-"""Letters and digits, which models do not see: they read longer pieces."""
+"""Letters and digits, which models do not see: their tokens are longer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ONES = (
 )  # fmt: skip
 TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 NAMES_BELOW_100 = [*ONES[1:], *(tens + one for tens in TENS for one in ONES[:10])]
-"""What the numbers from 1 to 99 are called, without hyphens."""
+"""The names of the numbers from 1 to 99, without hyphens."""
 
 COUNTED = ("strawberry r", "cranberry r", "mississippi s", "occurrence c", "assassination s", "committee e",
            "parallelogram l", "uncharacteristically c", "bookkeeping o")  # fmt: skip

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ....core.models import NUSD
-from ....store.costs import TOKENS, Spent
+from ....store.costs import TOKENS, CallCosts
 from ....store.ledger import Account
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
@@ -18,7 +18,7 @@ from ..terminal.output import Stream, streams
 
 __all__ = ["cost"]
 
-BY: Mapping[str, Callable[[Spent], str]] = {
+BY: Mapping[str, Callable[[CallCosts], str]] = {
     "model": lambda spent: spent.model,
     "provider": lambda spent: spent.model.partition(":")[0],
     "protocol": lambda spent: spent.protocol,
@@ -33,7 +33,7 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
     today = datetime.now(UTC).date()
     since = (today - timedelta(days=days - 1)).isoformat() if days else ""
 
-    async def read(stored: RunRecords) -> tuple[list[Spent], Account]:
+    async def read(stored: RunRecords) -> tuple[list[CallCosts], Account]:
         return await stored.spending(since), await stored.account(f"day:{today.isoformat()}")
 
     spent, account = with_records(settings, read)
@@ -53,14 +53,16 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
     return 0
 
 
-def _grouped(spent: Iterable[Spent], key: Callable[[Spent], str]) -> Iterable[tuple[str, list[Spent]]]:
-    groups: dict[str, list[Spent]] = {}
+def _grouped(
+    spent: Iterable[CallCosts], key: Callable[[CallCosts], str]
+) -> Iterable[tuple[str, list[CallCosts]]]:
+    groups: dict[str, list[CallCosts]] = {}
     for one in spent:
         groups.setdefault(key(one), []).append(one)
     return groups.items()
 
 
-def _sum(spent: Sequence[Spent]) -> dict[str, Any]:
+def _sum(spent: Sequence[CallCosts]) -> dict[str, Any]:
     """cost_usd: None where a part of it is unknown; known_usd: the other part."""
     known, unpriced = round(sum(one.cost_usd for one in spent), 9), sum(one.unpriced for one in spent)
     return {

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 from .... import protocols
 from ....config.paths import models_dir
-from ....config.schema import ProviderSettings, Settings, ToolsSettings, nearest
+from ....config.schema import OWN, ProviderSettings, Settings, ToolsSettings, nearest
 from ....errors import ConfigError, NotFound, PnyxError, ProviderError
 from ....providers.catalogue import default_panel, parse_seats
 from ....providers.embedded.weights import find
 from ....providers.embedded.weights_table import KNOWN
-from ....providers.registry import key_of
+from ....providers.installed import KINDS, configure, key_variables, list_models
 from ....tools.open import enabled_tools, open_tools
 from ...open_settings import open_settings
 from ...render.terminal import safe, wrapped
@@ -74,6 +74,7 @@ async def _examine() -> tuple[list[Finding], bool]:
         return [Finding("settings", False, str(exc), "change what is named there, or run pnyx trust")], False
     findings = [Finding("settings", True, "all keys are known and fit"), await _database(settings)]
     findings += _protocols(settings.run.protocol)
+    findings += _kinds()
     try:
         refs = parse_seats(settings.panel.seats) or default_panel(settings).refs
     except PnyxError as exc:
@@ -112,6 +113,14 @@ def _protocols(chosen: str) -> Iterator[Finding]:
         yield Finding(f"protocol {name}", False if name == chosen else None, str(reason), fix)
 
 
+def _kinds() -> Iterator[Finding]:
+    """Installed kinds of providers that cannot be used. Only their own providers need them."""
+    for name, reason in KINDS.broken().items():
+        yield Finding(
+            f"provider kind {name}", None, str(reason), f"update or uninstall {KINDS.distribution(name)}"
+        )
+
+
 def _tools(settings: ToolsSettings) -> list[Finding]:
     """The tools that the settings ask for. One that is off costs a question only what it would have found."""
     found = []
@@ -135,36 +144,39 @@ def _weights(refs: tuple[str, ...], settings: Settings) -> Iterator[Finding]:
 
 
 async def _host(name: str, settings: Settings, refs: tuple[str, ...]) -> Finding:
-    """Whether a host takes the key: it is asked for the list of its models, in the way that calls go."""
+    """Whether a host accepts the key: a request for the list of its models, sent as calls are."""
     provider = settings.provider(name)
-    what, variables = f"provider {name}", provider.key_variables
-    if provider.kind == "own":
-        return Finding(what, None, "is brought along by a program")
+    what = f"provider {name}"
+    if provider.kind == OWN:
+        return Finding(what, None, "is supplied by a program")
+    kind = KINDS.find(provider.kind)
+    if kind is None:
+        return Finding(what, False, f"its kind {provider.kind} cannot be used", "see the kind above")
+    variables = key_variables(provider)
     if variables and not any(os.environ.get(variable) for variable in variables):
         return Finding(what, False, "its key is not set", f"export {variables[0]}=...")
     try:
-        key = key_of(name, provider, os.environ)
+        config = configure(name, provider, os.environ)
     except ConfigError as exc:
-        return Finding(what, False, str(exc), f"export {variables[0]}=...")
-    # Hosts that are nobody's own are known where their SDKs are, which take a second to load.
-    from ....providers.hosted.kinds import KINDS as HOSTED
-    from ....providers.listing import list_models
-
-    url = provider.base_url or HOSTED[provider.kind].base_url
+        fix = f"export {variables[0]}=..." if variables else f"change [providers.{name}]"
+        return Finding(what, False, str(exc), fix)
+    url = config.base_url or name
     try:
         async with asyncio.timeout(REACH_S):
-            listed = await list_models(provider.kind, base_url=url, api_key=key)
+            listed = await list_models(kind, config)
     except TimeoutError:
         reason = f"no answer within {REACH_S:g} s"
         return Finding(what, False, f"{url} cannot be reached: {reason}", UNREACHED)
     except ProviderError as exc:
         return _unlisted(what, url, name, provider, exc)
+    if listed is None:
+        return Finding(what, None, f"not contacted: the kind {kind.name} cannot list its models")
     models = dict.fromkeys(ref.partition(":")[2] for ref in refs if ref.startswith(f"{name}:"))
     if listed and (missing := [model for model in models if not _is_listed(model, listed)]):
         hint = nearest(missing[0], sorted(listed)).removeprefix("; ")
         told = f"{url} answers, but does not list {', '.join(missing)}"
         return Finding(what, None, told, hint or "check the names in [panel] seats")
-    return Finding(what, True, f"{url} answers" + (", its key is set" if key else ""))
+    return Finding(what, True, f"{url} answers" + (", its key is set" if config.api_key else ""))
 
 
 def _unlisted(what: str, url: str, name: str, provider: ProviderSettings, exc: ProviderError) -> Finding:
@@ -172,7 +184,7 @@ def _unlisted(what: str, url: str, name: str, provider: ProviderSettings, exc: P
     said = str(exc).removeprefix("cannot connect: ")
     # Google has no status of its own for a wrong key.
     if exc.kind == "auth" or (exc.kind == "refused" and "api key" in said.lower()):
-        variable = next((v for v in provider.key_variables if os.environ.get(v, "").strip()), None)
+        variable = next((v for v in key_variables(provider) if os.environ.get(v, "").strip()), None)
         if variable is None:
             fix = f"name the variable that holds its key as api_key_env in [providers.{name}]"
             return Finding(what, False, f"{url} wants a key: {said}", fix)

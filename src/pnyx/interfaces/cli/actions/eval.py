@@ -20,18 +20,18 @@ from ....core.decision import Given
 from ....core.models import NUSD
 from ....core.text import estimate_tokens
 from ....errors import OutOfBudget, UsageError
-from ....evaluate.analysis.learning import judged as taught
+from ....evaluate.analysis.learning import lessons
 from ....evaluate.analysis.log import Arm, Log
 from ....evaluate.execution.arm_names import (
     MOST_SAMPLES,
     SELF_CONSISTENCY,
     parse_arms,
-    request,
+    request_fields,
     single_arm,
-    takes_given,
+    takes_responses,
 )
 from ....evaluate.items import Item
-from ....evaluate.questions import known_set
+from ....evaluate.questions import find_items
 from ....providers.catalogue import default_panel, parse_seats
 from ....run.request import RunRequest
 from ....run.resolve import resolve
@@ -46,7 +46,7 @@ from ..terminal.output import Output, streams
 from ..terminal.progress import Progress
 
 if TYPE_CHECKING:
-    from ....evaluate.execution.bench import Told
+    from ....evaluate.execution.bench import ArmAnswer
 
 __all__ = ["evaluate"]
 
@@ -184,7 +184,7 @@ def _measure(
         raise UsageError("an evaluation compares two or more different models, each named once with -m")
     names = arms or dict.fromkeys((DEFAULT_ARM, settings.run.protocol))
     compared = [*([SELF_CONSISTENCY] if samples else []), *parse_arms(names)]
-    items = known_set(dataset, seed=seed, limit=limit)
+    items = find_items(dataset, seed=seed, limit=limit)
     if dry_run:
         return _dry_run(output, settings, dataset, panel, compared, items, limit, given["judge"])
     # A file is the same however its path is written, and another one elsewhere is another.
@@ -229,8 +229,8 @@ async def _run(
             service.check_providers(replace(_planned(settings, panel, arm, "?"), batch=name))
         progress = Progress(output, limit if items is None else len(items))
 
-        def observe(arm: Arm, told: Told) -> None:
-            progress.add(arm.name, told.result.usage["cost_usd"])
+        def observe(arm: Arm, answer: ArmAnswer) -> None:
+            progress.add(arm.name, answer.result.usage["cost_usd"])
 
         batch = service.batch(name, current=True)
         bench = Bench(batch, panel, seed, judge, observe=observe)
@@ -242,7 +242,7 @@ async def _run(
         if log is not None:
             found.write(log)
         if learn and batch.halted is None and not bench.waiting:
-            await service.keep_lessons(dict(taught(found)))
+            await service.keep_lessons(dict(lessons(found)))
         account = await service.account(f"batch:{name}")
     spent = paid(account.spent_nusd / NUSD, batch.unpriced)
     output.note(f"{name}: {spent} in all; each answer: inspect view --log-dir {folder}")
@@ -268,11 +268,11 @@ def _dry_run(
     judge: str | None,
 ) -> int:
     """Bounds for every arm; for a task of Inspect's, whose questions only it knows, for `limit` or one."""
-    questions = [item.asked for item in items] if items else ["?" * TYPICAL] * (limit or 1)
+    questions = [item.prompt for item in items] if items else ["?" * TYPICAL] * (limit or 1)
     longest = max(questions, key=estimate_tokens)
     everyone = [*map(single_arm, panel), *arms]
     rows = {arm.name: _bound(_reckoned(settings, panel, arm, longest), len(questions)) for arm in everyone}
-    if judged := sum(item.graded_by == "judge" for item in items or ()):
+    if judged := sum(item.effective_grader == "judge" for item in items or ()):
         answer = "?" * 2 * settings.run.max_output_tokens
         reading = plan(_planned(settings, panel, single_arm(judge or panel[0]), longest + answer))
         # Every answer in both orders.
@@ -310,6 +310,6 @@ def _bound(one: Plan, times: int) -> dict[str, Any]:
 
 def _planned(settings: Settings, panel: Sequence[str], arm: Arm, question: str, times: int = 1) -> Spec:
     """The run of an arm as far as it is known; how sampling is shared out is, once the panel has answered."""
-    given = [Given("?")] * len(panel) if takes_given(arm) else ()
-    values = request(arm, panel, times=times, given=given)
-    return resolve(RunRequest(question=question, **values), settings)
+    responses = [Given("?")] * len(panel) if takes_responses(arm) else ()
+    fields = request_fields(arm, panel, times=times, responses=responses)
+    return resolve(RunRequest(question=question, **fields), settings)

@@ -15,7 +15,7 @@ from ....reliability.calibration import (
     protocol_of,
     reliability_bins,
 )
-from ....reliability.feedback import Judged, outcomes, questions
+from ....reliability.feedback import JudgedRun, outcomes, questions
 from ....reliability.weights import learn
 from ...keys import LOCAL
 from ...open_settings import open_settings
@@ -44,7 +44,7 @@ def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int
     return 0
 
 
-def _learned(judged: Judged, own: str | None) -> Iterator[str]:
+def _learned(judged: JudgedRun, own: str | None) -> Iterator[str]:
     """What the models learn. own: the decision's final answer."""
     if not judged.answers:
         yield "no short answer that a model gave alone is on record, so votes learn nothing of it"
@@ -70,7 +70,7 @@ def calibration(as_json: bool) -> int:
     return 0
 
 
-def _document(history: Sequence[Judged]) -> dict[str, Any]:
+def _document(history: Sequence[JudgedRun]) -> dict[str, Any]:
     found = outcomes(history)
     curves = calibrate(found)
     models = tuple(dict.fromkeys(model for one in history for model, _ in one.answers))

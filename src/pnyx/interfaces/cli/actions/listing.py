@@ -10,8 +10,8 @@ from typing import Any
 
 from .... import protocols
 from ....config.load import describe
-from ....config.paths import config_dir, data_dir, expanded, models_dir
-from ....config.schema import Settings
+from ....config.paths import config_dir, data_dir, expand_path, models_dir
+from ....config.schema import OWN, Settings
 from ....config.trust import PROJECT_FILE
 from ....config.trust import trust as trust_here
 from ....core.protocol import Option, Protocol
@@ -19,6 +19,7 @@ from ....errors import ConfigError, NotFound
 from ....providers.catalogue import Catalogue, ModelInfo, parse_seats
 from ....providers.embedded.weights import find, installed
 from ....providers.embedded.weights_table import KNOWN
+from ....providers.installed import KINDS, key_variables
 from ...open_settings import open_settings
 from ...render.terminal import clip, columns, flat
 from ...views.catalogue import calls_of_three, described, models_by_name
@@ -81,7 +82,9 @@ def _state(info: ModelInfo, settings: Settings, here: Set[str]) -> str:
         except NotFound:
             return "not there"
         return "a file"
-    variables = settings.provider(info.provider).key_variables
+    if info.kind != OWN and KINDS.find(info.kind) is None:
+        return "its kind cannot be used: see pnyx doctor"
+    variables = key_variables(settings.provider(info.provider))
     if not variables:
         return "needs no key"
     found = next((variable for variable in variables if os.environ.get(variable)), None)
@@ -209,7 +212,7 @@ def _shown(value: Any) -> str:
 
 def _home(path: str) -> Path:
     try:
-        return expanded(path)
+        return expand_path(path)
     except ValueError as exc:
         raise ConfigError(f"$PNYX_CONFIG {exc}") from exc
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ....config.file_lock import held
+from ....config.file_lock import lock_file
 from ....config.schema import Settings
 from ....core.decision import UNDECIDED
 from ....core.events import Event, RunFinished, Token, to_json
@@ -151,7 +151,7 @@ def alone(folder: Path, what: str) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as exc:
         raise UsageError(f"{folder} cannot be made: {exc.strerror}") from exc
-    with held(folder / "lock", refuse):
+    with lock_file(folder / "lock", refuse):
         yield
 
 

@@ -12,17 +12,17 @@ down_revision = "0005"
 
 def upgrade() -> None:
     if op.get_bind().dialect.name == "sqlite":
-        # Words come folded and set apart by blanks: all that is not ASCII is part of one.
+        # Words are folded and separated by spaces; characters outside ASCII are parts of words.
         op.execute("CREATE VIRTUAL TABLE recall USING fts5(run, question, answer, tokenize = 'porter ascii')")
     else:
         for statement in POSTGRESQL:
             op.execute(statement)
-    # By the code that will look for them; should it read words anew, a later migration lists all again.
+    # Uses the current code for splitting words; if that changes, a later migration must index all runs again.
     search.add_all(op.get_bind())
 
 
 POSTGRESQL = (
-    # The stemmer of `english` without its stop words, which a phrase may be made of.
+    # The stemmer of `english` without its stop words, since phrases may consist of them.
     "CREATE TEXT SEARCH DICTIONARY pnyx (TEMPLATE = snowball, LANGUAGE = english)",
     "CREATE TEXT SEARCH CONFIGURATION pnyx (COPY = simple)",
     "ALTER TEXT SEARCH CONFIGURATION pnyx ALTER MAPPING FOR asciiword, word WITH pnyx",

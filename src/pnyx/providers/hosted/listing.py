@@ -12,10 +12,10 @@ from typing import Any
 
 import httpx2
 
-from ..errors import ProviderError
-from .hosted.http_errors import plain
-from .hosted.kinds import KINDS
-from .hosted.transport import MOST_BYTES, READ_S, WIRE, Transport, Wire
+from ...errors import ProviderError
+from .dialects import DIALECTS
+from .http_errors import plain
+from .transport import MOST_BYTES, READ_S, WIRE, Transport, Wire
 
 __all__ = ["list_models"]
 
@@ -39,22 +39,20 @@ _WAYS = {
 }
 
 
-async def list_models(
-    kind: str, *, base_url: str | None = None, api_key: str | None = None
-) -> frozenset[str]:
+async def list_models(kind: str, *, base_url: str, api_key: str | None = None) -> frozenset[str]:
     """The names of the models that a host of `kind` lists; none where its list is of no known shape.
 
     Raises `ProviderError` as a call would; "not_found" and "malformed" where the address has no listing,
     which some hosts do without. It waits as long as a call may: the caller bounds it.
     """
-    known, way = KINDS[kind], _WAYS.get(kind, _Way())
-    root = (base_url or known.base_url).rstrip("/")
+    meter, way = DIALECTS[kind].meter, _WAYS.get(kind, _Way())
+    root = base_url.rstrip("/")
     # The SDKs send this too where there is no key.
     key = api_key or "none"
     wire = Wire(MOST_BYTES, MOST_BYTES, READ_S, marks=MOST_BYTES)
     token = WIRE.set(wire)
     try:
-        async with httpx2.AsyncClient(transport=Transport(root, known.meter), timeout=None) as client:
+        async with httpx2.AsyncClient(transport=Transport(root, meter), timeout=None) as client:
             response = await client.get(
                 f"{root.removesuffix(way.version)}{way.version}/models",
                 params=dict(way.query),

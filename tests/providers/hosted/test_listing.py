@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pnyx.errors import ProviderError
-from pnyx.providers.listing import list_models
+from pnyx.providers.hosted.listing import list_models
 from tests.support.hosting import KEY, KINDS, kinds
 from tests.support.scripted import ScriptedHost
 

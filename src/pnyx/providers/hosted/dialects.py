@@ -1,0 +1,115 @@
+"""The dialects of the hosted kinds: how usage is reported, and how the SDK is opened, with its retries off.
+
+Each opener imports its own SDK: one takes up to seconds to load, and a panel needs few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import httpx2
+from pydantic_ai.models import Model
+
+from .usage import ANTHROPIC, GOOGLE, MISTRAL, OPENAI, Meter
+
+__all__ = ["DIALECTS", "Dialect", "Maker"]
+
+Maker = Callable[[str], "Model[Any]"]
+"""From a model's name at the host to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """meter: how its usage is reported. open: (base URL, key, HTTP client) -> maker of models.
+
+    searches: how the host reports the web searches that it makes by itself: shown in the answer, or only
+    counted in the usage; none if it makes none.
+    """
+
+    meter: Meter
+    open: Callable[[str, str, httpx2.AsyncClient], Maker]
+    searches: Literal["none", "shown", "counted"] = "none"
+
+
+def _openai(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
+    # Loaded only by panels with a model of this kind.
+    from openai import AsyncOpenAI
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+    from pydantic_ai.providers import Provider
+
+    sdk = AsyncOpenAI(base_url=base_url, api_key=api_key, http_client=client, max_retries=0, timeout=None)
+    provider: Provider[AsyncOpenAI]
+    profile: OpenAIModelProfile | None = None
+    match urlsplit(base_url).hostname:
+        case "api.openai.com":
+            from pydantic_ai.providers.openai import OpenAIProvider
+
+            provider = OpenAIProvider(openai_client=sdk)
+        case "api.deepseek.com":
+            from pydantic_ai.providers.deepseek import DeepSeekProvider
+
+            provider = DeepSeekProvider(openai_client=sdk)
+        case "openrouter.ai":
+            from pydantic_ai.models.openrouter import OpenRouterModel
+            from pydantic_ai.providers.openrouter import OpenRouterProvider
+
+            router = OpenRouterProvider(openai_client=sdk)
+            return lambda name: OpenRouterModel(name, provider=router)
+        case _:
+            from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+            # Compatible hosts know the older field; many ignore the newer one, and so would not stop.
+            profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
+            provider = OpenAICompatibleProvider("compatible", openai_client=sdk, profile=profile)
+    return lambda name: OpenAIChatModel(name, provider=provider)
+
+
+def _anthropic(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
+    # Loaded only by panels with a model of this kind.
+    from anthropic import AsyncAnthropic
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    base_url = base_url.removesuffix("/v1")
+    sdk = AsyncAnthropic(base_url=base_url, api_key=api_key, http_client=client, max_retries=0, timeout=None)
+    provider = AnthropicProvider(anthropic_client=sdk)
+    return lambda name: AnthropicModel(name, provider=provider)
+
+
+def _google(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
+    # Loaded only by panels with a model of this kind.
+    from google.genai.client import Client
+    from google.genai.types import HttpOptions
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google import GoogleProvider
+
+    options = HttpOptions(base_url=base_url.removesuffix("/v1beta"), httpx_async_client=client)
+    provider = GoogleProvider(client=Client(vertexai=False, api_key=api_key, http_options=options))
+    return lambda name: GoogleModel(name, provider=provider)
+
+
+def _mistral(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
+    # Loaded only by panels with a model of this kind.
+    from mistralai.client import Mistral
+    from pydantic_ai.models.mistral import MistralModel
+    from pydantic_ai.providers.mistral import MistralProvider
+
+    sdk = Mistral(api_key=api_key, server_url=base_url.removesuffix("/v1"), async_client=client)
+    provider = MistralProvider(mistral_client=sdk)
+    return lambda name: MistralModel(name, provider=provider)
+
+
+DIALECTS = {
+    "openai": Dialect(OPENAI, _openai),
+    "anthropic": Dialect(ANTHROPIC, _anthropic, searches="shown"),
+    "google": Dialect(GOOGLE, _google, searches="shown"),
+    "mistral": Dialect(MISTRAL, _mistral),
+    "ollama": Dialect(OPENAI, _openai),
+    "deepseek": Dialect(OPENAI, _openai),
+    "openrouter": Dialect(OPENAI, _openai, searches="counted"),
+}
+"""By the name of the kind of provider."""
