@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
 from ...errors import UsageError
-from ...reliability.accuracy import Answered, counted, log_odds, one_coin, options_of
+from ...reliability.accuracy import AnsweredQuestion, labelled_accuracies, log_odds, mean_options, one_coin
 from ...reliability.calibration import Outcome, brier, calibrate, ece
-from ...reliability.stopping import settled
+from ...reliability.stopping import is_settled
 from ...reliability.weights import Weights, choose, equal, learn, posterior
 from ..analysis.statistics import Interval, minimum_detectable, paired_bootstrap
 
@@ -21,7 +21,7 @@ DEFAULT, SINGLE, MAJORITY = "default rule", "best single", "majority"
 STOPPED, ORACLE = "default, stopped early", "oracle"
 LABELS, AGREEMENT = "log-odds, labels", "log-odds, no labels"
 
-Rule: TypeAlias = Callable[[Answered], str | None]
+Rule: TypeAlias = Callable[[AnsweredQuestion], str | None]
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Replay:
 
 
 def replay(
-    questions: Sequence[Answered], *, splits: int = 20, seed: int = 0, labels: int | None = None
+    questions: Sequence[AnsweredQuestion], *, splits: int = 20, seed: int = 0, labels: int | None = None
 ) -> Replay:
     """Halve `questions` at random `splits` times; learn each rule on one half and judge it on the other.
 
@@ -101,16 +101,16 @@ def replay(
 
 
 def _arms(
-    train: Sequence[Answered], models: Sequence[str], weights: Weights, singles: Counter[str]
+    train: Sequence[AnsweredQuestion], models: Sequence[str], weights: Weights, singles: Counter[str]
 ) -> Iterator[tuple[str, Rule]]:
     """The rules, each learned on `train`. Ties go to the model that was best there."""
-    options = options_of(train)
+    options = mean_options(train)
     right = Counter(m for q in train for m, answer in q.answers.items() if answer == q.gold is not None)
     ranked = sorted(models, key=lambda m: -right[m])
     singles[ranked[0]] += 1
     yield SINGLE, lambda q: q.answers[ranked[0]]
     yield MAJORITY, _by(equal(ranked))
-    labels, agreement = counted(train, ranked), one_coin(train, ranked, options)
+    labels, agreement = labelled_accuracies(train, ranked), one_coin(train, ranked, options)
     yield LABELS, _by(Weights("", 0, {m: log_odds(p, options) for m, p in labels.items()}))
     yield AGREEMENT, _by(Weights("", 0, {m: log_odds(p, options) for m, p in agreement.items()}))
     yield DEFAULT, _by(weights)
@@ -121,12 +121,12 @@ def _by(weights: Weights) -> Rule:
     return lambda question: choose(weights, question)
 
 
-def _stopped(weights: Weights, question: Answered) -> tuple[bool, int]:
+def _stopped(weights: Weights, question: AnsweredQuestion) -> tuple[bool, int]:
     """Whether the answer is right when models are asked one by one until it is settled, and how many were."""
     votes, said = weights.of(question.category), dict[str, str | None]()
     waiting = sorted(weights.models, key=lambda m: votes[m], reverse=True)
     heard = replace(question, answers=said)
-    while not settled(weights, heard, waiting):
+    while not is_settled(weights, heard, waiting):
         model = waiting.pop(0)
         said[model] = question.answers[model]
     return choose(weights, heard) == question.gold, len(said)
@@ -136,7 +136,7 @@ INNER = 5
 """Parts of a learning half of which the others teach what confidence is worth in each."""
 
 
-def _taught(weights: Weights, train: Sequence[Answered], models: Sequence[str]) -> list[Outcome]:
+def _taught(weights: Weights, train: Sequence[AnsweredQuestion], models: Sequence[str]) -> list[Outcome]:
     """How sure the default rule was of questions that it had not seen, and whether it was right.
 
     Of those that its weights were fitted to it is surer than of any other. But where a part of them is too
@@ -151,7 +151,7 @@ def _taught(weights: Weights, train: Sequence[Answered], models: Sequence[str]) 
 
 
 def _confidence(
-    weights: Weights, taught: Sequence[Outcome], test: Sequence[Answered]
+    weights: Weights, taught: Sequence[Outcome], test: Sequence[AnsweredQuestion]
 ) -> tuple[list[tuple[float, bool]], list[tuple[float, bool]]]:
     """The default rule's confidence and whether it was right: raw, and calibrated on `taught`."""
     curve = calibrate(taught)
@@ -159,7 +159,7 @@ def _confidence(
     return raw, [(told.confidence, right) for sure, right in raw if (told := curve.of("replay", sure))]
 
 
-def _sure(weights: Weights, question: Answered) -> tuple[float, bool]:
+def _sure(weights: Weights, question: AnsweredQuestion) -> tuple[float, bool]:
     answer = choose(weights, question)
     return posterior(weights, question).get(answer or "", 0.0), answer == question.gold
 
