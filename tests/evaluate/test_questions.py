@@ -88,7 +88,7 @@ def test_csv_and_json_say_the_same_also_compressed(tmp_path: Path) -> None:
             '{"question": "a", "target": "A", "choices": "[\\"\\\\udc00\\", \\"b\\"]"}',
             "line 2: choices contains a NUL",
         ),
-        ("[1]", "line 2: wanted a JSON object"),
+        ("[1]", "line 2: a line must be a JSON object"),
         ("{", "line 2 is not JSON"),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 from pnyx.config.schema import OWN, ProviderSettings, Settings
 from pnyx.errors import ConfigError, ProviderError
 from pnyx.interfaces.open_settings import open_settings
-from pnyx.providers.base import Call, Message, opened
+from pnyx.providers.base import Call, Message, ensure_open
 from pnyx.providers.catalogue import Catalogue, default_panel
 from pnyx.providers.installed import KINDS, configure, has_key, key_variables, list_models, problems
 from pnyx.providers.kind import ProviderConfig, ProviderKind, Setting
@@ -131,7 +131,7 @@ def test_a_missing_key_is_named_and_the_provider_is_in_no_default_panel() -> Non
 @pytest.mark.usefixtures("acme")
 def test_its_key_is_masked_though_no_settings_name_it() -> None:
     providers = Providers(Settings(), {"ACME_KEY": KEY})
-    assert (providers.redact(KEY), providers.redact_said(KEY)) == ("[redacted]", "[redacted]")
+    assert (providers.redact(KEY), providers.redact_replies(KEY)) == ("[redacted]", "[redacted]")
     assert KEY not in repr(configure("acme", ProviderSettings(kind="acme"), {"ACME_KEY": KEY}))
 
 
@@ -225,7 +225,7 @@ async def test_opening_that_fails_in_any_way_is_an_error_of_that_provider(
     install("bare", GROUP, "bare = bare_kind:BARE", text)
     providers = Providers(Settings(), {})
     with pytest.raises(ProviderError, match=r"kaput|int is not a provider") as caught:
-        await opened(providers.get("bare"))
+        await ensure_open(providers.get("bare"))
     assert caught.value.kind == "malformed"
     await providers.close()
 

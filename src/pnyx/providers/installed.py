@@ -12,7 +12,7 @@ from ..config.credentials import key_in
 from ..config.schema import OWN, ProviderSettings, Settings
 from ..errors import ConfigError, ProviderError
 from ..plugins import PROVIDERS, Plugins
-from .base import guarded
+from .base import guard
 from .kind import ProviderConfig, ProviderKind, Setting
 
 __all__ = ["KINDS", "configure", "has_key", "key_variables", "list_models", "problems"]
@@ -87,7 +87,7 @@ async def list_models(kind: ProviderKind, config: ProviderConfig) -> frozenset[s
     request = kind.list_models
     if request is None:
         return None
-    models: object = await guarded(lambda: request(config))
+    models: object = await guard(lambda: request(config))
     if not isinstance(models, Collection) or not all(isinstance(model, str) for model in models):
         raise ProviderError("malformed", "list_models() did not return the names of models")
     return frozenset(models)

@@ -1,8 +1,7 @@
-"""The voting rules on answers that other people recorded: what design/reliability.md says of them, in short.
+"""The voting rules on a sample of answers that other projects recorded: the claims of design/reliability.md.
 
-The recordings are no part of the repository; where they are missing beside it, this is skipped. All figures
-there are of 20 splits. Here one split has to do on MMLU-Pro, and two of every fourth question for 29 models,
-so that all of it takes some 20 s of CPU: each is the same in every run, and further off than from twenty.
+The recordings are not part of the repository; the tests are skipped if they are missing. `pnyx eval --answers
+FILE` replays all questions, in many splits: see docs/evaluation.md.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ DATA = ROOT.parent / "shared" / "data"
 MMLU = DATA / "mmlu_pro_predictions.csv.gz"
 GSM8K = DATA / "zeroeval_gsm8k_answers.jsonl.gz"
 CONSISTENT = {"gold_consistent": "1"}
-"""Of MMLU-Pro 33 questions have different right answers in different files."""
+"""33 questions of MMLU-Pro have different gold answers in different files."""
 
 STRONG = [
     "gemini-1.5-pro-002",
@@ -44,50 +43,50 @@ FRONTIER = [
     "Llama-3.1-405B-Inst@sambanova",
 ]
 AHEAD = ["DeepSeek-Coder-V2", "Meta-Llama-3-70B", "Meta-Llama-3_1-70B", "jamba-1.5-large"]
-"""The first by 10 points."""
+"""A panel whose first model leads by 10 points."""
 
-ROUNDING = 0.0002
-"""Level is level where another machine's logarithms break a tie otherwise."""
+SAMPLE = 400
+"""Questions of a recording, evenly spaced."""
+NOISE = 0.01
+"""Two of the 200 questions that a split holds out."""
 
 pytestmark = pytest.mark.skipif(
     not (MMLU.is_file() and GSM8K.is_file()), reason="no recorded answers beside the repository"
 )
 
 
-def ahead(result: Replay, of: str) -> float:
-    """By how much the default rule is right more often."""
-    return result.accuracy(DEFAULT) - result.accuracy(of)
+def lead(result: Replay, over: str) -> float:
+    """The accuracy of the default rule minus that of `over`."""
+    return result.accuracy(DEFAULT) - result.accuracy(over)
 
 
-def held_out(path: Path, models: list[str], splits: int, every: int = 1) -> Replay:
-    """The replay of every n-th question; it must know how sure it is, and when to stop asking."""
-    where = CONSISTENT if path == MMLU else {}
-    result = replay(read_recorded(path, models, where)[::every], splits=splits)
-    assert result.ece[1] <= 0.03
-    assert ahead(result, STOPPED) <= 0.003
-    assert result.calls <= 3.2 or len(result.models) != 5
-    return result
+def replay_sample(path: Path, models: list[str], splits: int = 5) -> Replay:
+    questions = read_recorded(path, models, CONSISTENT if path == MMLU else {})
+    return replay(questions[:: len(questions) // SAMPLE][:SAMPLE], splits=splits)
 
 
 @pytest.mark.parametrize(
-    ("path", "models", "splits"),
-    [(MMLU, STRONG[:4], 1), (MMLU, STRONG, 1), (MMLU, MID, 1), (GSM8K, FRONTIER, 20)],
+    ("path", "models"),
+    [(MMLU, STRONG[:4]), (MMLU, STRONG), (MMLU, MID), (GSM8K, FRONTIER)],
     ids=["strong of four", "strong", "mid", "gsm8k"],
 )
 def test_near_peers_together_are_at_least_as_good_as_the_best_of_them_and_as_the_majority(
-    path: Path, models: list[str], splits: int
+    path: Path, models: list[str]
 ) -> None:
-    result = held_out(path, models, splits)
-    for other in (SINGLE, MAJORITY):
-        assert ahead(result, other) >= -ROUNDING
+    result = replay_sample(path, models)
+    assert result.questions == SAMPLE
+    assert lead(result, SINGLE) >= 0
+    assert lead(result, MAJORITY) >= -NOISE
+    assert lead(result, STOPPED) <= 0.003
+    assert result.calls < len(models)
+    assert result.ece[1] <= 0.1
 
 
-@pytest.mark.parametrize(
-    ("models", "splits", "every"), [(AHEAD, 1, 1), ([], 2, 4)], ids=["10 points ahead", "all 29"]
-)
-def test_beside_much_weaker_models_the_best_loses_next_to_nothing(
-    models: list[str], splits: int, every: int
+@pytest.mark.parametrize(("models", "splits"), [(AHEAD, 5), ([], 1)], ids=["10 points ahead", "all 29"])
+def test_with_much_weaker_models_the_panel_is_as_good_as_the_best_model(
+    models: list[str], splits: int
 ) -> None:
-    result = held_out(MMLU, models, splits, every)
+    result = replay_sample(MMLU, models, splits)
     assert len(result.models) == (len(models) or 29)
-    assert ahead(result, SINGLE) >= -0.005
+    assert lead(result, SINGLE) >= 0
+    assert lead(result, STOPPED) <= 0.003

@@ -1,4 +1,4 @@
-"""The report as text and as a page: what others wrote does no harm there, and everything is readable."""
+"""The report as text and as a page: untrusted text is harmless, and everything is readable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOSTILE = (
 
 
 def full(n: int = 40, names: tuple[str, ...] = ("a", "b", "council", "moa"), **more: Any) -> Log:
-    """A log of which every table and plot has something."""
+    """A log with which no table or plot is empty."""
 
     def change(row: Row) -> dict[str, Any]:
         return {
@@ -54,7 +54,7 @@ def full(n: int = 40, names: tuple[str, ...] = ("a", "b", "council", "moa"), **m
     )
 
 
-def test_the_page_needs_no_script_and_nothing_from_elsewhere() -> None:
+def test_the_page_has_no_script_and_no_outside_resource() -> None:
     source = page(document(full()))
     found = Page(source)
     found.check_policy()
@@ -75,7 +75,7 @@ def test_tables_have_captions_and_scopes_and_plots_have_names() -> None:
     assert all(attributes["role"] == "img" and attributes["aria-label"] for attributes in plots)
 
 
-def test_what_the_log_says_stands_on_the_page_and_cannot_leave_its_place() -> None:
+def test_untrusted_text_of_the_log_is_escaped_on_the_page() -> None:
     names = (*HOSTILE[:2], *HOSTILE[3:])
     source = page(document(full(30, names)))
     source.encode("utf-8")
@@ -89,7 +89,7 @@ def test_what_the_log_says_stands_on_the_page_and_cannot_leave_its_place() -> No
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
-def test_any_name_leaves_the_page_as_it_is(model: str, category: str) -> None:
+def test_no_name_changes_the_structure_of_the_page(model: str, category: str) -> None:
     made = log({model: "+x"}, change=lambda row: {"category": category})
     plain = log({"a": "+x"}, change=lambda row: {"category": "c"})
     source = page(document(made))
@@ -134,55 +134,55 @@ def _points(path: str) -> Iterator[tuple[float, float]]:
         yield float(x), float(y)
 
 
-def test_the_text_fits_the_terminal_and_moves_nothing() -> None:
-    told = render(document(full(30, HOSTILE)))
-    for line in told.split("\n"):
+def test_the_text_fits_the_terminal_and_has_no_control_characters() -> None:
+    report = render(document(full(30, HOSTILE)))
+    for line in report.split("\n"):
         assert cell_len(line) <= WIDTH, line
         assert line == line.rstrip()
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", told)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", report)
 
 
-def test_the_text_says_the_most_important_first() -> None:
-    told = document(random_log(40, change=lambda row: {"category": "law"}))
-    text = render(told)
+def test_the_text_starts_with_the_most_important_part() -> None:
+    report = document(random_log(40, change=lambda row: {"category": "law"}))
+    text = render(report)
     places = [
         text.index(part)
         for part in (
             "Most right answers",
             "RIGHT ANSWERS, %",
-            "WHAT A QUESTION TAKES",
+            "COST OF A QUESTION",
             "AGAINST THE BEST SINGLE MODEL",
             "AGAINST THE MAJORITY",
             "AGAINST SAMPLES",
-            "WHETHER CONFIDENCE CAN BE BELIEVED",
+            "CALIBRATION OF CONFIDENCE",
             "RIGHT ANSWERS BY CATEGORY",
         )
     ]
     assert places == sorted(places)
-    assert "WHAT EACH ROUND CHANGED" not in text
+    assert "ANSWERS CHANGED BY EACH ROUND" not in text
     lines = text.splitlines()
     start = lines.index("RIGHT ANSWERS, %")
     council = next(line for line in lines[start:] if line.startswith("council"))
-    (arm,) = [arm for arm in told["arms"] if arm["name"] == "council"]
+    (arm,) = [arm for arm in report["arms"] if arm["name"] == "council"]
     assert f"{100 * arm['accuracy']['mean']:.1f}" in council
 
 
-def test_an_unknown_price_is_told_as_unknown() -> None:
-    told = document(random_log(20, change=lambda row: {"cost_usd": None}))
-    for shown_ in (render(told), page(told)):
-        assert "unknown" in shown_
-        assert "$" not in shown_
+def test_an_unknown_price_is_shown_as_unknown() -> None:
+    report = document(random_log(20, change=lambda row: {"cost_usd": None}))
+    for form in (render(report), page(report)):
+        assert "unknown" in form
+        assert "$" not in form
 
 
-def test_a_row_of_many_figures_goes_on_below_under_its_name() -> None:
+def test_a_wide_table_continues_below_with_its_names_repeated() -> None:
     models = {f"lab:model-{n:02}": "+x+x" for n in range(12)}
-    told = render(document(log(models, change=lambda row: {"category": "law"})))
-    below = told[told.index("BY CATEGORY") :].splitlines()
+    report = render(document(log(models, change=lambda row: {"category": "law"})))
+    below = report[report.index("BY CATEGORY") :].splitlines()
     assert [line.split()[0] for line in below[1:]] == ["category", "law"] * (len(below) // 2)
-    assert all(name in told[told.index("BY CATEGORY") :] for name in models)
+    assert all(name in report[report.index("BY CATEGORY") :] for name in models)
 
 
-def test_figures_read_as_they_should() -> None:
+def test_figures_are_formatted_for_people() -> None:
     assert percent(0.7833) == "78.3"
     assert interval({"low": 0.701, "high": 0.848}) == "[70.1, 84.8]"
     assert points({"mean": 0.058, "low": -0.0001, "high": 0.1}) == "+5.8 [+0.0, +10.0]"
@@ -209,7 +209,7 @@ def test_ticks_are_few_even_and_within(low: float, span: float, most: int) -> No
 
 
 @given(st.floats(1e-6, 1e3), st.floats(8, 1e6))
-def test_a_scale_of_magnitudes_has_ticks_within_and_keeps_their_order(low: float, times: float) -> None:
+def test_a_logarithmic_scale_has_ordered_ticks_within_its_range(low: float, times: float) -> None:
     scale = Scale(low, low * times, 0.0, 500.0, log=True)
     found = scale.ticks()
     assert 1 <= len(found) <= 8

@@ -216,6 +216,8 @@ def test_eval_replays_recorded_answers_without_a_call(lab: ScriptedHost, recorde
         "eval", "--answers", recorded, "-m", "good", "-m", "bad", "--where", "part=1", "--splits", "2"
     )
     assert some.out.startswith("30 questions, 2 models; 2 splits")
+    first = pnyx("eval", "--answers", recorded, "--limit", "20", "--splits", "2", "--json").json
+    assert first["questions"] == 20
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Evaluations of recorded answers, without a call."""
+"""Evaluate recorded answers, without a call."""

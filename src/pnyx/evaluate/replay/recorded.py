@@ -1,4 +1,4 @@
-"""Files of recorded answers: which model said what to which question. The format: docs/evaluation.md."""
+"""Read files of recorded answers of models to questions. The format is in docs/evaluation.md."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..report.tables import read_table
 __all__ = ["NOT_ASKED", "read_recorded"]
 
 NOT_ASKED = "NA"
-"""In a cell: this model was not asked this question. An empty cell is an abstention."""
+"""The cell of a model that was not asked this question. An empty cell is an abstention."""
 
 MOST_OPTIONS = 1_000_000
-"""No question has more to choose from: such a number belongs in another column."""
+"""The most options of a question. A larger number probably belongs in another column."""
 
 ID, OPTIONS = ("id", "question_id"), ("options", "n_options")
 FIELDS = {*ID, *OPTIONS, "gold", "category"}
@@ -33,10 +33,10 @@ def read_recorded(
 ) -> list[AnsweredQuestion]:
     """The questions of a CSV or JSONL file (also `.gz`) that all of `models` were asked, in the file's order.
 
-    models: whose answers to read, in the order in which ties go; none names all. where: column -> the only
-    value to read. Answers are brought to canonical form, so `1,000` and `1000` agree.
+    models: the models to read, in the order that breaks ties; empty for all. where: column -> the value that
+    a row must have. Answers are normalised, so `1,000` and `1000` are equal.
 
-    Raises `UsageError`, with the line, for a file that cannot be read and for a model that is not in it.
+    Raises `UsageError` with the line number if the file cannot be read or lacks one of the models.
     """
     where = where or {}
     questions: list[AnsweredQuestion] = []
@@ -48,34 +48,35 @@ def read_recorded(
         found = True
         id = str(_first(row, ID, line, path))
         if id in seen:
-            raise UsageError(f"{path}, line {line}: the question {id} comes a second time")
+            raise UsageError(f"{path}, line {line}: the question {id} appears twice")
         seen.add(id)
         panel = panel or list(answers)
         if not models and (more := answers.keys() - set(panel)):
             raise UsageError(
-                f"{path}, line {line}: an answer of {min(more)}, whom the first line does not have"
+                f"{path}, line {line}: it has an answer of {min(more)}, which the first line does not have"
             )
         if unknown := [m for m in panel if m not in answers]:
-            raise UsageError(f"{path}, line {line}: no answer of {unknown[0]}, nor {NOT_ASKED} in its place")
+            advice = f"write {NOT_ASKED} if it was not asked"
+            raise UsageError(f"{path}, line {line}: no answer of {unknown[0]}; {advice}")
         if all(str(answers[m]).strip() != NOT_ASKED for m in panel):
             questions.append(_answered(row, {m: answers[m] for m in panel}, line, path))
     if where and not found:
-        told = " and ".join(f"{name}={value}" for name, value in where.items())
-        raise UsageError(f"{path} has no row with {told}")
+        conditions = " and ".join(f"{name}={value}" for name, value in where.items())
+        raise UsageError(f"{path} has no row with {conditions}")
     if not questions:
-        raise UsageError(f"{path} has no question that all of the panel were asked")
+        raise UsageError(f"{path} has no question that all models of the panel were asked")
     return questions
 
 
 def _rows(path: Path, where: Collection[str]) -> Iterator[tuple[int, Mapping[str, Any], Mapping[str, Any]]]:
-    """Line number, fields, and answers by model: an object of its own in JSON, in CSV all other columns."""
-    named = Path(path.stem if path.suffix == ".gz" else path.name).suffix == ".jsonl"
+    """Line number, fields, and answers by model: the object `answers` in JSON, all other columns in CSV."""
+    is_json = Path(path.stem if path.suffix == ".gz" else path.name).suffix == ".jsonl"
     for line, row in read_table(path):
         answers = (
-            row.get("answers") if named else {n: v for n, v in row.items() if n not in (*FIELDS, *where)}
+            row.get("answers") if is_json else {n: v for n, v in row.items() if n not in (*FIELDS, *where)}
         )
         if not isinstance(answers, dict):
-            raise UsageError(f"{path}, line {line}: wanted an object with the object `answers`")
+            raise UsageError(f"{path}, line {line}: a line must be an object with an object `answers`")
         yield line, row, answers
 
 
@@ -83,22 +84,22 @@ def _answered(row: Mapping[str, Any], answers: Mapping[str, Any], line: int, pat
     options = next((row[name] for name in OPTIONS if row.get(name) not in (None, "")), None)
     count = None if options is None else _count(options)
     if count == 0:
-        told = f"{brief(options)} is no number of options"
+        problem = f"{brief(options)} is not a number of options"
         raise UsageError(
-            f"{path}, line {line}: {told}; wanted 2 to {MOST_OPTIONS:,}, or nothing if it is open"
+            f"{path}, line {line}: {problem}; write 2 to {MOST_OPTIONS:,}, or nothing for an open question"
         )
     gold = _text(_cell(row, "gold", line, path))
     if gold is None:
-        raise UsageError(f"{path}, line {line}: there is no gold answer")
+        raise UsageError(f"{path}, line {line}: the gold answer is missing")
     for name, value in {"gold": row["gold"], **answers}.items():
         if isinstance(value, list | dict):
-            raise UsageError(f"{path}, line {line}: {name} is one text or number, not {brief(value)}")
-    said = {model: _text(answer) for model, answer in answers.items()}
-    return AnsweredQuestion(said, gold, count, _text(row.get("category"), plain=True))
+            raise UsageError(f"{path}, line {line}: {name} must be one text or number, not {brief(value)}")
+    texts = {model: _text(answer) for model, answer in answers.items()}
+    return AnsweredQuestion(texts, gold, count, _text(row.get("category"), plain=True))
 
 
 def _count(options: Any) -> int:
-    """How many options there are; 0 for what is no number of such."""
+    """The number of options; 0 if the value is invalid."""
     try:
         count = float(str(options))
     except ValueError:
@@ -107,13 +108,13 @@ def _count(options: Any) -> int:
 
 
 def _text(value: Any, *, plain: bool = False) -> str | None:
-    """A cell as it is compared; None for an empty one."""
+    """The text of a cell, normalised unless `plain`; None for an empty one."""
     text = "" if value is None else str(value).strip()
     return (text if plain else canonical(text) or text) or None
 
 
 def _is(cell: Any, value: str) -> bool:
-    """Whether a cell is what was asked for: of JSON as JSON writes it, numbers by value, null as nothing."""
+    """Whether a cell equals `value`. JSON values compare as JSON, numbers by value; null is also empty."""
     if isinstance(cell, str):
         return cell == value
     if cell is None:
@@ -132,4 +133,4 @@ def _first(row: Mapping[str, Any], names: Sequence[str], line: int, path: Path) 
     for name in names:
         if name in row:
             return row[name]
-    raise UsageError(f"{path}, line {line}: there is no `{names[0]}`")
+    raise UsageError(f"{path}, line {line}: the column `{names[0]}` is missing")

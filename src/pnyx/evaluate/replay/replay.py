@@ -1,4 +1,4 @@
-"""Replay of recorded answers: each voting rule learned on one half of them and judged on the other."""
+"""Replay recorded answers: each voting rule learns on one half and is graded on the other half."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Rule: TypeAlias = Callable[[AnsweredQuestion], str | None]
 
 @dataclass(slots=True)
 class Replay:
-    """What the splits came to. A trial is a question in a split that held it out.
+    """The results of all splits. A trial is a question in a split that held it out.
 
-    trials: the place of each trial's question. right: arm -> whether it was right, by trial. rules: how often
-    the default rule came out as what. singles: how often which model was the best of a learning half. calls:
-    models asked a question until it was settled. ece, brier: of the default rule's confidence, raw and
-    calibrated, means over splits.
+    trials: the index of each trial's question. right: arm -> whether it was right, by trial. rules: how often
+    the default rule chose each kind of weights. singles: how often each model was best on a learning half.
+    calls: models asked per question until it was settled. ece, brier: of the default rule's confidence, raw
+    and calibrated, means over splits.
     """
 
     questions: int
@@ -50,9 +50,9 @@ class Replay:
         return sum(self.right[arm]) / len(self.trials)
 
     def compare(self, arm: str, to: str) -> Interval:
-        """The accuracy of `arm` less that of `to`, with the bootstrap interval over questions.
+        """The accuracy of `arm` minus that of `to`, with a bootstrap interval over questions.
 
-        The trials of a question are drawn together: only questions are independent of each other.
+        The trials of a question are resampled together, because only questions are independent.
         """
         sums: dict[int, list[int]] = {}
         for place, ours, theirs in zip(self.trials, self.right[arm], self.right[to], strict=True):
@@ -60,7 +60,7 @@ class Replay:
         return paired_bootstrap([sum(each) for each in sums.values()], [len(each) for each in sums.values()])
 
     def changes(self, arm: str, to: str) -> tuple[float, float]:
-        """The shares of trials that only `arm` had right (rescues), and that only `to` had (regressions)."""
+        """The share of trials that only `arm` had right (rescues), and that only `to` had (regressions)."""
         pairs = list(zip(self.right[arm], self.right[to], strict=True))
         return pairs.count((True, False)) / len(pairs), pairs.count((False, True)) / len(pairs)
 
@@ -68,15 +68,15 @@ class Replay:
 def replay(
     questions: Sequence[AnsweredQuestion], *, splits: int = 20, seed: int = 0, labels: int | None = None
 ) -> Replay:
-    """Halve `questions` at random `splits` times; learn each rule on one half and judge it on the other.
+    """Split `questions` in half at random `splits` times; learn each rule on one half, grade it on the other.
 
-    labels: of how many questions of a learning half the truth is known to the rules; None for all of them.
-    Every question needs its gold answer and an answer, or an abstention, of the same models. Raises
-    `UsageError` for fewer than four questions or two models, and for no split or no label.
+    labels: the number of questions of a learning half whose gold answer the rules see; None for all. Every
+    question needs a gold answer, and an answer or abstention of the same models. Raises `UsageError` for
+    fewer than four questions or two models, and if `splits` or `labels` is below 1.
     """
     models = tuple(questions[0].answers) if questions else ()
     if len(questions) < 4 or len(models) < 2 or splits < 1 or (labels is not None and labels < 1):
-        raise UsageError("a comparison needs four questions, two models, a split and a label at the least")
+        raise UsageError("a replay needs at least four questions, two models, one split and one label")
     out = Replay(len(questions), models, splits)
     for n in range(splits):
         places = list(range(len(questions)))
@@ -94,7 +94,7 @@ def replay(
         stopped = [_stopped(weights, q) for q in test]
         out.right.setdefault(STOPPED, []).extend(right for right, _ in stopped)
         out.calls += sum(calls for _, calls in stopped) / len(test) / splits
-        before, after = _confidence(weights, _taught(weights, train, models), test)
+        before, after = _confidence(weights, _outcomes(weights, train, models), test)
         out.ece = (out.ece[0] + ece(before) / splits, out.ece[1] + ece(after) / splits)
         out.brier = (out.brier[0] + brier(before) / splits, out.brier[1] + brier(after) / splits)
     return out
@@ -103,7 +103,7 @@ def replay(
 def _arms(
     train: Sequence[AnsweredQuestion], models: Sequence[str], weights: Weights, singles: Counter[str]
 ) -> Iterator[tuple[str, Rule]]:
-    """The rules, each learned on `train`. Ties go to the model that was best there."""
+    """The rules, each learned on `train`. Ties go to the model that was best in `train`."""
     options = mean_options(train)
     right = Counter(m for q in train for m, answer in q.answers.items() if answer == q.gold is not None)
     ranked = sorted(models, key=lambda m: -right[m])
@@ -122,52 +122,54 @@ def _by(weights: Weights) -> Rule:
 
 
 def _stopped(weights: Weights, question: AnsweredQuestion) -> tuple[bool, int]:
-    """Whether the answer is right when models are asked one by one until it is settled, and how many were."""
-    votes, said = weights.of(question.category), dict[str, str | None]()
+    """Ask models one by one until the answer is settled: whether it is right, and how many were asked."""
+    votes, answers = weights.of(question.category), dict[str, str | None]()
     waiting = sorted(weights.models, key=lambda m: votes[m], reverse=True)
-    heard = replace(question, answers=said)
-    while not is_settled(weights, heard, waiting):
+    partial = replace(question, answers=answers)
+    while not is_settled(weights, partial, waiting):
         model = waiting.pop(0)
-        said[model] = question.answers[model]
-    return choose(weights, heard) == question.gold, len(said)
+        answers[model] = question.answers[model]
+    return choose(weights, partial) == question.gold, len(answers)
 
 
 INNER = 5
-"""Parts of a learning half of which the others teach what confidence is worth in each."""
+"""Folds of a learning half. Weights learned on the others provide the outcomes for calibration in each."""
 
 
-def _taught(weights: Weights, train: Sequence[AnsweredQuestion], models: Sequence[str]) -> list[Outcome]:
-    """How sure the default rule was of questions that it had not seen, and whether it was right.
+def _outcomes(weights: Weights, train: Sequence[AnsweredQuestion], models: Sequence[str]) -> list[Outcome]:
+    """The default rule's confidence in questions that it has not seen, and whether it was right.
 
-    Of those that its weights were fitted to it is surer than of any other. But where a part of them is too
-    little for the rule, another rule says nothing of how sure this one is.
+    It is overconfident on questions that its weights were fitted to. If four folds are too few for the same
+    kind of weights, the fitted weights are used: the confidences of different kinds are not comparable.
     """
     found = []
     for part in range(INNER):
         inner = learn([q for n, q in enumerate(train) if n % INNER != part], models)
         used = inner if inner.rule == weights.rule else weights
-        found += [Outcome("replay", *_sure(used, q)) for q in train[part::INNER] if q.gold is not None]
+        found += [Outcome("replay", *_rated(used, q)) for q in train[part::INNER] if q.gold is not None]
     return found
 
 
 def _confidence(
-    weights: Weights, taught: Sequence[Outcome], test: Sequence[AnsweredQuestion]
+    weights: Weights, outcomes: Sequence[Outcome], test: Sequence[AnsweredQuestion]
 ) -> tuple[list[tuple[float, bool]], list[tuple[float, bool]]]:
-    """The default rule's confidence and whether it was right: raw, and calibrated on `taught`."""
-    curve = calibrate(taught)
-    raw = [_sure(weights, q) for q in test]
-    return raw, [(told.confidence, right) for sure, right in raw if (told := curve.of("replay", sure))]
+    """The default rule's confidence and whether it was right: raw, and calibrated on `outcomes`."""
+    curve = calibrate(outcomes)
+    raw = [_rated(weights, q) for q in test]
+    calibrated = ((curve.of("replay", confidence), right) for confidence, right in raw)
+    return raw, [(estimate.confidence, right) for estimate, right in calibrated if estimate is not None]
 
 
-def _sure(weights: Weights, question: AnsweredQuestion) -> tuple[float, bool]:
+def _rated(weights: Weights, question: AnsweredQuestion) -> tuple[float, bool]:
+    """The confidence in the chosen answer, and whether it is right."""
     answer = choose(weights, question)
     return posterior(weights, question).get(answer or "", 0.0), answer == question.gold
 
 
 def document(result: Replay) -> dict[str, Any]:
-    """The comparison as plain values; shares and differences are fractions of 1, absent is None.
+    """The comparison as plain JSON values. Shares and differences are fractions of 1; missing ones are None.
 
-    arms: for each its accuracy, and how much better the default rule was (mean, low, high).
+    arms: for each its accuracy, and the accuracy of the default rule minus it (mean, low, high).
     """
     arms = (SINGLE, MAJORITY, LABELS, AGREEMENT, DEFAULT, STOPPED, ORACLE)
     accuracy = {arm: result.accuracy(arm) for arm in arms}
@@ -201,28 +203,28 @@ def document(result: Replay) -> dict[str, Any]:
 
 def render(result: Replay) -> str:
     """The comparison as plain text, in percent and points."""
-    told = document(result)
+    values = document(result)
     lines = [
-        f"{told['questions']} questions, {len(told['models'])} models; "
-        f"{told['splits']} splits, held-out halves",
-        f"best single: {_counts(told['best_single'])}    default rule: {_counts(told['default_rule'])}",
+        f"{values['questions']} questions, {len(values['models'])} models; "
+        f"{values['splits']} splits, held-out halves",
+        f"best single: {_counts(values['best_single'])}    default rule: {_counts(values['default_rule'])}",
         "",
-        f"{'accuracy %':<26}{'':>6}   default rule less it, points [95 % interval]",
+        f"{'accuracy %':<26}{'':>6}   default rule minus it, points [95 % interval]",
     ]
-    for arm, figures in told["arms"].items():
+    for arm, figures in values["arms"].items():
         less = figures["default_less_it"]
         lines.append(f"{arm:<26}{100 * figures['accuracy']:>6.2f}   {_points(less) if less else ''}".rstrip())
-    multiple, gap = told["safety_multiple"], told["oracle_gap_closed"]
-    ece, brier = told["ece"], told["brier"]
+    multiple, gap = values["safety_multiple"], values["oracle_gap_closed"]
+    ece, brier = values["ece"], values["brier"]
     lines += [
         "",
-        f"against the best single: rescues {100 * told['rescues']:.2f} %, "
-        f"regressions {100 * told['regressions']:.2f} %, "
+        f"against the best single: rescues {100 * values['rescues']:.2f} %, "
+        f"regressions {100 * values['regressions']:.2f} %, "
         f"safety multiple {'no regressions' if multiple is None else f'{multiple:.2f}'}, "
         f"oracle gap closed {'none' if gap is None else f'{gap:.0%}'}",
-        "smallest difference that one half shows in four of five times: "
-        f"{100 * told['detectable']:.2f} points",
-        f"asked one by one: {told['calls']:.2f} of {len(told['models'])} calls",
+        "smallest difference that one half detects four times in five: "
+        f"{100 * values['detectable']:.2f} points",
+        f"calls when asked one by one: {values['calls']:.2f} of {len(values['models'])}",
         f"confidence: ECE {100 * ece['raw']:.2f} % raw, {100 * ece['calibrated']:.2f} % calibrated; "
         f"Brier {brier['raw']:.4f} raw, {brier['calibrated']:.4f} calibrated",
     ]

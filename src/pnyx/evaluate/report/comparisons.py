@@ -1,4 +1,4 @@
-"""Each arm against each of those that it has to beat, on the questions that both answered."""
+"""Compare each arm with each baseline, on the questions that both answered."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["compare", "pairs"]
 
 
 def pairs(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """Every arm against the best single model, the majority and what samples of one model give at equal cost.
+    """Every arm against each baseline: the best single model, the majority and samples at equal cost.
 
-    p_holm: `p` adjusted for the number of panel arms that were compared with the same one; None for others.
+    p_holm: `p` adjusted for the number of panel arms compared with the same baseline; None for other arms.
     """
-    best = {column.name: column for column in columns}
+    by_name = {column.name: column for column in columns}
     found = []
     for to in columns:
         if to.name not in (SINGLE, MAJORITY) and to.kind != "samples":
             continue
         against = [
-            compare(arm, to, best[ORACLE] if to.name == SINGLE else None)
+            compare(arm, to, by_name[ORACLE] if to.name == SINGLE else None)
             for arm in columns
             if arm is not to and arm.rows.keys() & to.rows.keys()
         ]
-        family = [pair for pair in against if is_panel(pair["arm"], best[pair["arm"]].kind)]
+        family = [pair for pair in against if is_panel(pair["arm"], by_name[pair["arm"]].kind)]
         for pair, adjusted in zip(family, holm([pair["p"] for pair in family]), strict=True):
             pair["p_holm"] = adjusted
         found += against
@@ -37,12 +37,13 @@ def pairs(columns: Sequence[Column]) -> list[dict[str, Any]]:
 
 
 def compare(arm: Column, to: Column, oracle: Column | None = None) -> dict[str, Any]:
-    """`arm` less `to`; n, rescues (only `arm` was right) and regressions (only `to` was) are counts.
+    """The accuracy of `arm` minus that of `to`, with counts and tests.
 
-    safety_multiple: rescues / regressions, None without regressions. oracle_gap_closed: share of the way from
-    `to` to `oracle`; None where there is none. detectable: the smallest difference that so many questions of
-    which so many are answered differently show four times in five. cost_ratio, token_ratio: what `arm` took
-    for what `to` took, in USD and in tokens; None where that is unknown or nothing.
+    n, rescues (only `arm` was right) and regressions (only `to` was right) are counts. safety_multiple:
+    rescues / regressions; None without regressions. oracle_gap_closed: the share of the gap from `to` to
+    `oracle` that `arm` closes; None without a gap. detectable: the smallest difference that these questions
+    detect four times in five. cost_ratio, token_ratio: the cost of `arm` over that of `to`, in USD and in
+    tokens; None if one is unknown or that of `to` is 0.
     """
     ids = [id for id in arm.rows if id in to.rows]
     ours, theirs = [arm.rows[id] for id in ids], [to.rows[id] for id in ids]
@@ -69,7 +70,7 @@ def compare(arm: Column, to: Column, oracle: Column | None = None) -> dict[str, 
 
 @lru_cache(maxsize=1 << 12)
 def _interval(rescues: int, regressions: int, n: int) -> Interval:
-    """Of a difference there is no more to know than these counts, and arms that differ little share them."""
+    """The interval of a difference. Cached, because it only depends on these counts."""
     return paired_bootstrap([1.0] * rescues + [-1.0] * regressions + [0.0] * (n - rescues - regressions))
 
 

@@ -1,4 +1,4 @@
-"""The report of an evaluation, made of its log alone: no model is asked."""
+"""Build the report of an evaluation from its log, without a call."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ __all__ = ["document"]
 
 
 def document(log: Log) -> dict[str, Any]:
-    """The comparison as plain JSON values; shares are fractions of 1, absent is None.
+    """The comparison as plain JSON values. Shares are fractions of 1; missing values are None.
 
-    questions: those that every model of the panel was asked; only they are compared. asked: all in the log.
-    partial: whether some arm has not answered all that were asked. unanimous, split: how many of them all
-    models answered alike, and the others. arms, in the order of `arms.arms`: see `_figures`. pairs: see
-    `comparing`. categories: right answers of each arm in each; empty where there are none.
+    questions: the number of questions that every model of the panel was asked; only they are compared. asked:
+    the number of all questions in the log. partial: whether an arm has not answered all of them. unanimous,
+    split: the number of questions with equal answers of all models, and of the others. arms, in the order of
+    `arms.arms`: see `_figures`. pairs: see `comparisons`. categories: the right answers of each arm per
+    category; empty without categories.
 
-    Raises `UsageError` where there is nothing to compare.
+    Raises `UsageError` if there is nothing to compare.
     """
     columns = arms(log)
     ids = list(next(column.rows for column in columns if column.name == ORACLE))
     unanimous = {id for id in ids if _agree([log.by_arm[model][id] for model in log.models])}
     asked = {row.id for row in log.rows}
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "dataset": log.dataset,
         "models": list(log.models),
         "seed": log.seed,
@@ -48,22 +49,22 @@ def document(log: Log) -> dict[str, Any]:
         "pairs": pairs(columns),
         "categories": _categories(columns, {id: log.by_arm[log.models[0]][id].category for id in ids}),
     }
-    return {"verdict": verdict(told), **told}
+    return {"verdict": verdict(values), **values}
 
 
 def _agree(rows: Sequence[Row]) -> bool:
-    """Whether all gave the same answer; who gave none does not agree."""
-    camps = set(answer_groups(rows))
-    return len(camps) == 1 and None not in camps
+    """Whether all answers are equal. A missing answer does not agree with any other."""
+    groups = set(answer_groups(rows))
+    return len(groups) == 1 and None not in groups
 
 
 def _figures(column: Column, unanimous: Collection[str]) -> dict[str, Any]:
-    """What is known of an arm.
+    """The figures of an arm.
 
-    n, right, accuracy, also on unanimous and on split questions: counts, and the share with its 95 % interval
-    (Wilson), None for no questions. unread: no answer could be read; errors: there was none to read; both are
-    wrong. calls, tokens and USD are means of a question, seconds percentiles. chosen: how many questions
-    which model answered, where the arm is one model that was chosen. rounds: see `_rounds`.
+    n, right, accuracy, also on unanimous and on split questions: two counts, and the share with its 95 %
+    interval (Wilson), which is None if n is 0. unread: answers that could not be read. errors: questions
+    without an answer. Both count as wrong. calls, tokens and USD are means per question, seconds percentiles.
+    chosen: model -> number of questions, if the arm selects one model. rounds: see `_rounds`.
     """
     rows = list(column.rows.values())
     n, right = len(rows), sum(row.correct for row in rows)
@@ -110,7 +111,7 @@ def _chosen(column: Column) -> dict[str, int] | None:
 
 
 def _rounds(rows: Sequence[Row]) -> list[dict[str, int]]:
-    """For each round, from 1: of `n` answers known before and after it, how many it fixed and broke."""
+    """For each round, from 1: of `n` answers known before and after it, the number it fixed and broke."""
     out = []
     for after in range(1, max((len(row.steps) for row in rows), default=0)):
         seen = [row.steps[after - 1 : after + 1] for row in rows if len(row.steps) > after]

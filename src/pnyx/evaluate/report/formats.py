@@ -1,4 +1,4 @@
-"""Figures and names as a person reads them. What is absent is a dash, a price that is not known "unknown"."""
+"""Format figures and names for people. A missing value is a dash, a missing price "unknown"."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ...core.sycophancy.plain import INVISIBLE
 
 __all__ = ["amount", "clip", "interval", "listed", "number", "p_value", "percent", "points", "shown", "usd"]
 
-NONE = "–"  # noqa: RUF001 (stands in a table where there is no figure)
+NONE = "–"  # noqa: RUF001 (the dash of an empty cell)
 _HIDDEN = regex(f"[{INVISIBLE}]")
 
 
 def shown(text: str) -> str:
-    """Somebody else's text as one line of characters that can be seen and move nothing."""
+    """Untrusted text as one line of visible characters, without control characters."""
     return _HIDDEN.sub("\ufffd", " ".join(text.split()))
 
 
 def clip(text: str, width: int) -> str:
-    """`text` as `shown` in at most `width` cells, its middle left out: families share beginnings."""
+    """`text` as `shown`, in at most `width` cells. Cuts the middle: names in a family share their start."""
     line = shown(text)
     if cell_len(line) <= width:
         return line
@@ -31,21 +31,21 @@ def clip(text: str, width: int) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A fraction of 1 in percent, without its sign: "78.3"."""
+    """A fraction of 1 in percent, without the percent sign: "78.3"."""
     return NONE if share is None else f"{100 * share:.1f}"
 
 
-def interval(given: Mapping[str, float] | None) -> str:
+def interval(values: Mapping[str, float] | None) -> str:
     """The ends of an interval of a share, in percent: "[70.1, 84.8]"."""
-    return NONE if given is None else f"[{percent(given['low'])}, {percent(given['high'])}]"
+    return NONE if values is None else f"[{percent(values['low'])}, {percent(values['high'])}]"
 
 
-def points(given: Mapping[str, float] | None) -> str:
+def points(values: Mapping[str, float] | None) -> str:
     """A difference of shares with its interval, in points: "+5.8 [+1.7, +10.0]"."""
-    if given is None:
+    if values is None:
         return NONE
-    # Rounded first, so that nothing is told as -0.0.
-    mean, low, high = (f"{round(100 * given[name], 1) + 0.0:+.1f}" for name in ("mean", "low", "high"))
+    # Round first, so that -0.0 never appears.
+    mean, low, high = (f"{round(100 * values[name], 1) + 0.0:+.1f}" for name in ("mean", "low", "high"))
     return f"{mean} [{low}, {high}]"
 
 
@@ -58,14 +58,14 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def amount(value: float | None) -> str:
-    """Tokens or calls of a mean question: whole from a hundred on."""
+    """Mean tokens or calls of a question: whole numbers from 100."""
     return (
         NONE if value is None else f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
     )
 
 
 def usd(cost: float | None) -> str:
-    """An amount in USD with as many digits as it needs; what is not known is never shown as nothing."""
+    """An amount in USD with as many digits as it needs; an unknown one is "unknown", never $0."""
     if cost is None:
         return "unknown"
     if cost == 0:
@@ -75,5 +75,5 @@ def usd(cost: float | None) -> str:
 
 def listed(names: Sequence[Any]) -> str:
     """ "a", "a and b", "a, b and c"."""
-    told = [str(name) for name in names]
-    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+    texts = [str(name) for name in names]
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

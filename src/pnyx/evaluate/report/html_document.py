@@ -1,6 +1,6 @@
-"""Pages that are one file: no script, nothing from elsewhere, light and dark, readable in print.
+"""Build HTML documents in one file: no script, no outside resource, light and dark, printable.
 
-What a page shows comes here as HTML already; whoever makes it escapes what others wrote.
+These functions insert HTML as it is. The caller escapes untrusted text.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ STYLE = Path(__file__).with_name("html_document.css")
 
 
 def self_contained(title: str, body: str, style: Path) -> str:
-    """A whole document, which may use the style common to all pages and `style`, and nothing else."""
+    """A whole document. Its policy allows the common style and `style`, and nothing else."""
     css = STYLE.read_text("utf-8") + style.read_text("utf-8")
-    known = b64encode(sha256(css.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{known}'; base-uri 'none'; form-action 'none'"
+    digest = b64encode(sha256(css.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -31,7 +31,7 @@ def self_contained(title: str, body: str, style: Path) -> str:
 
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table that scrolls where it is too wide; the first cell of a row names it."""
+    """A table that scrolls if it is too wide. The first cell of each row is its header."""
     columns = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     lines = "".join(
         f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'

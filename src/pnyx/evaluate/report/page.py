@@ -1,4 +1,4 @@
-"""The report as a page: one file that needs no script and nothing from elsewhere."""
+"""The report as an HTML page: one file, without script or outside resource."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .sheets import Sheet, about, sheets
 
 __all__ = ["page"]
 
-Told = Mapping[str, Any]
+Values = Mapping[str, Any]
 COLOURS = 8
-"""Lines that can be told apart; further ones begin again, dashed."""
+"""Colours of lines. Further lines repeat them, dashed."""
 
 STYLE = Path(__file__).with_name("page.css")
 KINDS = {
@@ -28,7 +28,7 @@ KINDS = {
 
 
 def page(document: Mapping[str, Any]) -> str:
-    """All of the report as HTML; names and categories are text of others, and are escaped."""
+    """The whole report as HTML. Names and categories are untrusted and escaped."""
     plots = {
         "accuracy": _accuracy,
         "cost": _cost,
@@ -39,15 +39,15 @@ def page(document: Mapping[str, Any]) -> str:
     body, drawn = [], set[str]()
     for sheet in sheets(document):
         body.append(f"<section><h2>{text(sheet.title)}</h2>")
-        # Of the tables of pairs the first, against the best single model, is drawn as well.
+        # Only the first table of pairs, against the best single model, has a plot.
         if sheet.key in plots and sheet.key not in drawn:
             body.append(plots[sheet.key](document))
             drawn.add(sheet.key)
         body.append(f"{_table(sheet)}</section>\n")
-    said = "".join(f"<li>{text(sentence)}</li>" for sentence in document["verdict"])
+    sentences = "".join(f"<li>{text(sentence)}</li>" for sentence in document["verdict"])
     title = f"pnyx eval: {document['dataset']}"
     head = f'<header><h1>{text(title)}</h1><p class="about">{text(about(document))}</p></header>'
-    verdict = f'<section class="verdict" aria-label="Verdict"><ul>{said}</ul></section>'
+    verdict = f'<section class="verdict" aria-label="Verdict"><ul>{sentences}</ul></section>'
     return self_contained(text(title), f"{head}{verdict}\n{''.join(body)}", STYLE)
 
 
@@ -57,9 +57,9 @@ def _table(sheet: Sheet) -> str:
     return table(text(sheet.title), [_name(cell) for cell in sheet.head], rows) + note
 
 
-def _name(said: str) -> str:
-    """A name may be in a script that runs the other way; it must not turn its surroundings round."""
-    return f"<bdi>{text(said)}</bdi>"
+def _name(name: str) -> str:
+    """A name, isolated: one in a right-to-left script must not reorder the text around it."""
+    return f"<bdi>{text(name)}</bdi>"
 
 
 def _figure(caption: str, drawn: str, key: Sequence[tuple[str, str]] = ()) -> str:
@@ -68,77 +68,77 @@ def _figure(caption: str, drawn: str, key: Sequence[tuple[str, str]] = ()) -> st
     return f"<figure><figcaption>{text(caption)}</figcaption>{legend}{drawn}</figure>"
 
 
-def _look(arm: Told) -> str:
+def _look(arm: Values) -> str:
     return "oracle" if arm["name"] == ORACLE else str(arm["kind"])
 
 
-def _kinds(told: Told) -> list[tuple[str, str]]:
-    kinds = {arm["kind"] for arm in told["arms"]}
+def _kinds(report: Values) -> list[tuple[str, str]]:
+    kinds = {arm["kind"] for arm in report["arms"]}
     return [*((kind, name) for kind, name in KINDS.items() if kind in kinds), ("oracle", "oracle")]
 
 
-def _dots(told: Told, x: str | None = None) -> Iterator[Dot]:
-    """The arms that have answered something, at their accuracy or, with `x`, above that figure."""
-    for arm in told["arms"]:
+def _dots(report: Values, x: str | None = None) -> Iterator[Dot]:
+    """The arms with answers, at their accuracy or, with `x`, at that figure and their accuracy."""
+    for arm in report["arms"]:
         if arm["accuracy"] and (x is None or arm[x] is not None):
             mean, low, high = (arm["accuracy"][end] for end in ("mean", "low", "high"))
             yield Dot(arm["name"], mean if x is None else arm[x], low, high, mean, _look(arm))
 
 
-def _accuracy(told: Told) -> str:
-    best = next(arm for arm in told["arms"] if arm["name"] == SINGLE)["accuracy"]["mean"]
+def _accuracy(report: Values) -> str:
+    best = next(arm for arm in report["arms"] if arm["name"] == SINGLE)["accuracy"]["mean"]
     return _figure(
-        "Share of right answers with its 95 % interval; the dashed line is the best single model.",
-        forest("Right answers of each arm", list(_dots(told)), "right answers, %", best),
-        _kinds(told),
+        "Share of right answers with its 95 % interval. The dashed line is the best single model.",
+        forest("Right answers of each arm", list(_dots(report)), "right answers, %", best),
+        _kinds(report),
     )
 
 
-def _cost(told: Told) -> str:
-    money = any(arm["cost_usd"] for arm in told["arms"])
-    dots = list(_dots(told, "cost_usd" if money else "output_tokens"))
+def _cost(report: Values) -> str:
+    money = any(arm["cost_usd"] for arm in report["arms"])
+    dots = list(_dots(report, "cost_usd" if money else "output_tokens"))
     unit = "USD a question" if money else "output tokens a question"
     drawn = {dot.name for dot in dots}
-    missing = [dot.name for dot in _dots(told) if dot.name not in drawn]
-    more = f" Left out, as a price is not known: {listed(missing)}." if missing else ""
+    missing = [dot.name for dot in _dots(report) if dot.name not in drawn]
+    more = f" Not shown, because a price is unknown: {listed(missing)}." if missing else ""
     return _figure(
-        f"What a question costs against how often it is answered right, %.{more}",
+        f"Cost of a question and share of right answers.{more}",
         scatter("Cost and right answers", dots, unit, money),
-        _kinds(told),
+        _kinds(report),
     )
 
 
-def _pairs(told: Told) -> str:
-    looks = {arm["name"]: _look(arm) for arm in told["arms"]}
+def _pairs(report: Values) -> str:
+    looks = {arm["name"]: _look(arm) for arm in report["arms"]}
     dots = [
         Dot(
             pair["arm"],
             look=looks[pair["arm"]],
             **{"x" if k == "mean" else k: v for k, v in pair["difference"].items()},
         )
-        for pair in told["pairs"]
+        for pair in report["pairs"]
         if pair["to"] == SINGLE
     ]
     return _figure(
-        "Difference to the best single model with its 95 % interval; the dashed line is none.",
+        "Difference to the best single model with its 95 % interval. The dashed line is zero.",
         forest("Differences to the best single model", dots, "points", 0.0, signed=True),
-        _kinds(told),
+        _kinds(report),
     )
 
 
-def _rounds(told: Told) -> str:
+def _rounds(report: Values) -> str:
     drawn = [
         Bar(f"{arm['name']}, round {one['round']}", one["fixed"], one["broken"])
-        for arm in told["arms"]
+        for arm in report["arms"]
         for one in arm["rounds"]
     ]
     return _figure(
-        "Answers that a round changed, counted.", bars("Fixed and broken", drawn, "fixed", "broken")
+        "Number of answers that each round changed.", bars("Fixed and broken", drawn, "fixed", "broken")
     )
 
 
-def _confidence(told: Told) -> str:
-    sure = [arm for arm in told["arms"] if arm["confidence"]]
+def _confidence(report: Values) -> str:
+    sure = [arm for arm in report["arms"] if arm["confidence"]]
     looks = [f"l{n % COLOURS}{' dashed' if n >= COLOURS else ''}" for n in range(len(sure))]
     curves = [
         Line(arm["name"], arm["confidence"]["risk_coverage"], look=look)
@@ -146,21 +146,21 @@ def _confidence(told: Told) -> str:
     ]
     top = max(0.05, *(risk for curve in curves for _, risk in curve.points))
     risk = _figure(
-        "Risk and coverage: the share wrong, when only the surest answers are given.",
+        "Risk and coverage: the share of wrong answers among the most confident ones.",
         lines("Risk and coverage", curves, "answered, %", "wrong, %", min(1.0, top * 1.1)),
         [(look, arm["name"]) for arm, look in zip(sure, looks, strict=True)],
     )
     diagrams = "".join(f"<div><h3>{_name(arm['name'])}</h3>{_reliability(arm)}</div>" for arm in sure)
     return risk + _figure(
-        "Reliability: how sure against how often right, in bins; on the dashed line confidence is what it "
-        "says. Larger circles hold more answers.",
+        "Reliability: confidence and share of right answers, in bins. On the dashed line they are equal. "
+        "Larger circles have more answers.",
         f'<div class="small">{diagrams}</div>',
         [("raw", "raw"), ("fitted", "calibrated")],
     )
 
 
-def _reliability(arm: Told) -> str:
-    def marks(part: Told | None) -> list[tuple[float, float, float]]:
+def _reliability(arm: Values) -> str:
+    def marks(part: Values | None) -> list[tuple[float, float, float]]:
         full = part["bins"] if part else []
         most = max((b["n"] for b in full), default=1)
         return [(b["confidence"], b["right"], b["n"] / most) for b in full]

@@ -1,4 +1,4 @@
-"""Plots as inline SVG: no script, no font and no picture from elsewhere; colours are classes of the page."""
+"""Draw plots as inline SVG, without script, font or outside resource. Colours are classes of the page."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Bar", "Dot", "Line", "Scale", "bars", "forest", "lines", "scatter", 
 
 WIDTH = 720
 NAME = 30
-"""Cells of a name beside a plot."""
+"""Cells of a name next to a plot."""
 MAGNITUDE = 8
-"""Costs that lie further apart than so many times are drawn by their logarithm."""
+"""The ratio of the largest to the smallest cost above which the scale is logarithmic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A figure with its interval; `look` is the class that colours it. y: in a scatter only."""
+    """A figure with its interval. look: the class that colours it. y: only for a scatter plot."""
 
     name: str
     x: float
@@ -32,7 +32,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Points joined in their order. marks: (x, y, share of the largest) as circles instead of a line."""
+    """Points joined in their order. marks: (x, y, share of the largest), drawn as circles."""
 
     name: str
     points: Sequence[tuple[float, float]] = ()
@@ -42,7 +42,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What grew to the right and what to the left of a middle line; counts."""
+    """Two counts, drawn to the right and to the left of a middle line."""
 
     name: str
     right: int
@@ -51,7 +51,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A range of values on a range of pixels; `log`: by their logarithms."""
+    """A map from a range of values to a range of pixels. log: use logarithms."""
 
     low: float
     high: float
@@ -73,13 +73,13 @@ class Scale:
         return [tick for tick in found if self.low <= tick <= self.high]
 
 
-def text(said: object) -> str:
-    """Anything as text of a page: escaped, and on one line."""
-    return escape(shown(str(said)))
+def text(value: object) -> str:
+    """`value` as HTML text: escaped, and on one line."""
+    return escape(shown(str(value)))
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from `low` to `high`, evenly apart, at most `most`."""
+    """At most `most` round numbers from `low` to `high`, evenly spaced."""
     if not high > low:
         return [low]
     least = (high - low) / most
@@ -95,8 +95,8 @@ def _svg(height: float, title: str, parts: Iterable[str], width: int = WIDTH) ->
     )
 
 
-def _text(x: str | float, y: str | float, said: str, anchor: str = "middle", look: str = "") -> str:
-    return f'<text x="{x}" y="{y}" text-anchor="{anchor}" class="{look}">{text(said)}</text>'
+def _text(x: str | float, y: str | float, content: str, anchor: str = "middle", look: str = "") -> str:
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}" class="{look}">{text(content)}</text>'
 
 
 def _rule(x1: str | float, y1: str | float, x2: str | float, y2: str | float, look: str = "grid") -> str:
@@ -104,11 +104,11 @@ def _rule(x1: str | float, y1: str | float, x2: str | float, y2: str | float, lo
 
 
 def forest(title: str, dots: Sequence[Dot], unit: str, zero: float | None, signed: bool = False) -> str:
-    """Figures below each other with their intervals, shares of 1; at `zero` stands a line."""
+    """Figures in rows with their intervals, as shares of 1, and a line at `zero`."""
     ends = [end for dot in dots for end in (dot.low, dot.high)] + ([] if zero is None else [zero])
     low, high = min(ends), max(ends)
     room = max(high - low, 0.02) * 0.06
-    # A share ends where shares do.
+    # A share stays within 0 and 1.
     bounds = (low - room, high + room) if signed else (max(0.0, low - room), min(1.0, high + room))
     x, top, step = Scale(*bounds, 250, WIDTH - 70), 14, 24
     bottom = top + step * len(dots)
@@ -134,7 +134,7 @@ def forest(title: str, dots: Sequence[Dot], unit: str, zero: float | None, signe
 
 
 def scatter(title: str, dots: Sequence[Dot], across: str, money: bool) -> str:
-    """What arms take (x) against how often they are right (y, a share of 1, with its interval)."""
+    """The cost of arms (x) and their accuracy (y, a share of 1, with its interval)."""
     least, most = min(dot.x for dot in dots), max(dot.x for dot in dots) or 1.0
     low, high = min(dot.low for dot in dots), max(dot.high for dot in dots)
     apart = least > 0 and most / least > MAGNITUDE
@@ -153,7 +153,7 @@ def scatter(title: str, dots: Sequence[Dot], across: str, money: bool) -> str:
     last: dict[int, float] = {}
     for dot in sorted(dots, key=lambda d: -d.y):
         left, height = float(x.at(dot.x)), float(y.at(dot.y))
-        # Names of points beside each other make room downwards.
+        # Names of neighbouring points move down.
         beside = range(int(left // 12) - 13, int(left // 12) + 14)
         label = max([height + 4, *(last[place] + 14 for place in beside if place in last)])
         last[int(left // 12)] = label
@@ -176,7 +176,7 @@ def lines(
     diagonal: bool = False,
     width: int = WIDTH,
 ) -> str:
-    """Lines over [0, 1], up to `top`; `diagonal`: with that of what is as sure as it is right, and square."""
+    """Lines over [0, 1], up to `top`. diagonal: draw a square plot with the line of perfect calibration."""
     height, most = (width - 64, 4) if diagonal else (300, 6)
     x, y = Scale(0.0, 1.0, 46, width - 14), Scale(0.0, top, height + 10, 10)
     parts = []
@@ -207,7 +207,7 @@ def lines(
 
 
 def bars(title: str, drawn: Sequence[Bar], right: str, left: str) -> str:
-    """Bars from a middle line, to the right and to the left, each with its count."""
+    """Bars to the right and left of a middle line, each with its count."""
     most = max(max(bar.right, bar.left) for bar in drawn) or 1
     middle, room, top, step = (WIDTH + 250) / 2, (WIDTH - 250) / 2 - 40, 26, 24
     parts = [_text(middle - 8, 14, left, "end", "axis"), _text(middle + 8, 14, right, "start", "axis")]

@@ -1,4 +1,4 @@
-"""The tables of a report, in the order in which they matter, as the terminal and the page both show them."""
+"""The tables of a report, most important first, for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .formats import NONE, amount, interval, number, p_value, percent, points, u
 
 __all__ = ["Sheet", "about", "sheets"]
 
-Told = Mapping[str, Any]
+Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table. The first column names what each row is about, the others hold figures.
+    """A table. The first column names the row, the others have figures.
 
-    key: accuracy | cost | pairs | rounds | confidence | categories. note: how to read it, or empty.
+    key: accuracy | cost | pairs | rounds | confidence | categories. note: an explanation, or empty.
     """
 
     key: str
@@ -28,35 +28,35 @@ class Sheet:
     rows: tuple[tuple[str, ...], ...]
 
 
-def about(told: Told) -> str:
-    """What was compared, in a line."""
-    names = ", ".join(told["models"])
-    when = f"; {told['started'][:10]}, pnyx {told['pnyx']}" if told["started"] else ""
-    return f"{told['dataset']}: {told['questions']} questions; {names}{when}"
+def about(report: Values) -> str:
+    """The dataset, models and date, in one line."""
+    names = ", ".join(report["models"])
+    when = f"; {report['started'][:10]}, pnyx {report['pnyx']}" if report["started"] else ""
+    return f"{report['dataset']}: {report['questions']} questions; {names}{when}"
 
 
-def sheets(told: Told) -> Iterator[Sheet]:
-    """Those that have something in them."""
-    yield _accuracy(told)
-    yield _cost(told)
-    for n, to in enumerate(dict.fromkeys(pair["to"] for pair in told["pairs"])):
-        yield _pairs(to, [pair for pair in told["pairs"] if pair["to"] == to], PAIRS if n == 0 else "")
-    yield from (sheet for sheet in (_rounds(told), _confidence(told)) if sheet.rows)
-    if told["categories"]:
-        yield _categories(told)
+def sheets(report: Values) -> Iterator[Sheet]:
+    """The tables that have rows."""
+    yield _accuracy(report)
+    yield _cost(report)
+    for n, to in enumerate(dict.fromkeys(pair["to"] for pair in report["pairs"])):
+        yield _pairs(to, [pair for pair in report["pairs"] if pair["to"] == to], PAIRS if n == 0 else "")
+    yield from (sheet for sheet in (_rounds(report), _confidence(report)) if sheet.rows)
+    if report["categories"]:
+        yield _categories(report)
 
 
-def _accuracy(told: Told) -> Sheet:
-    def share(part: Told) -> str:
+def _accuracy(report: Values) -> Sheet:
+    def share(part: Values) -> str:
         return percent(part["accuracy"] and part["accuracy"]["mean"])
 
     return Sheet(
         "accuracy",
         "Right answers, %",
-        "With 95 % intervals (Wilson). Best single, majority and weighted are learned on other questions "
-        f"than those they answer ({told['folds']} folds). {_chosen(told)}Unanimous: the {told['unanimous']} "
-        f"questions to which all models gave the same answer; split: the other {told['split']}. Unread: no "
-        "answer could be read; it counts as wrong, as an error does.",
+        "With 95 % intervals (Wilson). Best single, majority and weighted learn from other questions than "
+        f"those they answer ({report['folds']} folds). {_chosen(report)}Unanimous: the {report['unanimous']} "
+        f"questions with equal answers of all models; split: the other {report['split']}. Unread: the answer "
+        "could not be read. Unread answers and errors count as wrong.",
         ("arm", "n", "right", "95 % interval", "unanimous", "split", "unread", "errors"),
         tuple(
             (
@@ -69,25 +69,25 @@ def _accuracy(told: Told) -> Sheet:
                 str(arm["unread"]),
                 str(arm["errors"]),
             )
-            for arm in told["arms"]
+            for arm in report["arms"]
         ),
     )
 
 
-def _chosen(told: Told) -> str:
-    """Which models the arms of one model are, and on how many questions."""
-    chosen = [(arm["name"], arm["chosen"]) for arm in told["arms"] if arm["chosen"]]
+def _chosen(report: Values) -> str:
+    """The models that arms of one model use, with the number of questions."""
+    chosen = [(arm["name"], arm["chosen"]) for arm in report["arms"] if arm["chosen"]]
     names = [f"{name} {', '.join(f'{model} ({n})' for model, n in by.items())}" for name, by in chosen]
     return f"Models chosen: {'; '.join(names)}. " if names else ""
 
 
-def _cost(told: Told) -> Sheet:
+def _cost(report: Values) -> Sheet:
     return Sheet(
         "cost",
-        "What a question takes",
-        "Means, but for USD in all and per right answer; what each arm would have taken on its own, the "
-        "pool's answers included. Seconds: median and 95th percentile.",
-        ("arm", "calls", "tokens in", "out", "USD", "in all", "per right", "s p50", "p95"),
+        "Cost of a question",
+        "Means per question, except total USD and USD per right answer. Each arm includes the pool's answers "
+        "that it uses. Seconds: median and 95th percentile.",
+        ("arm", "calls", "tokens in", "out", "USD", "total", "per right", "s p50", "p95"),
         tuple(
             (
                 arm["name"],
@@ -99,23 +99,23 @@ def _cost(told: Told) -> Sheet:
                 number(arm["seconds_p50"], 1),
                 number(arm["seconds_p95"], 1),
             )
-            for arm in told["arms"]
+            for arm in report["arms"]
         ),
     )
 
 
 PAIRS = (
     "Points with 95 % intervals (paired bootstrap). Rescues: only the arm was right; regressions: only the "
-    "other was; safety: their ratio. Gap: share of the way to the oracle. p: McNemar, exact; Holm: corrected "
-    "for the number of panel arms. Shows: the difference that would show four times in five. Cost: times the "
-    "other's (t: in tokens)."
+    "other was; safety: their ratio. Gap: the share of the gap to the oracle that is closed. p: McNemar, "
+    "exact; Holm: corrected for the number of panel arms. Detectable: the smallest difference found four "
+    "times in five. Cost: ratio to the other's (t: in tokens)."
 )
 
 
-def _pairs(to: str, found: Sequence[Told], note: str) -> Sheet:
+def _pairs(to: str, found: Sequence[Values], note: str) -> Sheet:
     what = {SINGLE: "the best single model", MAJORITY: "the majority"}.get(to, to)
     gap = to == SINGLE
-    columns = ("arm", "points", "n", "rescues", "regr.", "safety", "gap", "p", "Holm", "shows", "cost")
+    columns = ("arm", "points", "n", "rescues", "regr.", "safety", "gap", "p", "Holm", "detectable", "cost")
     rows = [
         (
             pair["arm"],
@@ -132,27 +132,27 @@ def _pairs(to: str, found: Sequence[Told], note: str) -> Sheet:
         )
         for pair in found
     ]
-    kept = [place for place, name in enumerate(columns) if gap or name != "gap"]
+    shown = [place for place, name in enumerate(columns) if gap or name != "gap"]
     return Sheet(
         "pairs",
         f"Against {what}",
         note,
-        tuple(columns[place] for place in kept),
-        tuple(tuple(row[place] for place in kept) for row in rows),
+        tuple(columns[place] for place in shown),
+        tuple(tuple(row[place] for place in shown) for row in rows),
     )
 
 
-def _times(pair: Told) -> str:
+def _times(pair: Values) -> str:
     if pair["cost_ratio"] is not None:
         return f"{pair['cost_ratio']:.2f}"
     return NONE if pair["token_ratio"] is None else f"{pair['token_ratio']:.2f} t"
 
 
-def _rounds(told: Told) -> Sheet:
+def _rounds(report: Values) -> Sheet:
     return Sheet(
         "rounds",
-        "What each round changed",
-        "Fixed: wrong before the round and right after it; broken: the other way round.",
+        "Answers changed by each round",
+        "Fixed: wrong before the round and right after it; broken: right before and wrong after.",
         ("arm", "round", "n", "fixed", "broken", "right, points"),
         tuple(
             (
@@ -163,22 +163,22 @@ def _rounds(told: Told) -> Sheet:
                 str(one["broken"]),
                 f"{100 * (one['fixed'] - one['broken']) / one['n']:+.1f}",
             )
-            for arm in told["arms"]
+            for arm in report["arms"]
             for one in arm["rounds"]
         ),
     )
 
 
-def _confidence(told: Told) -> Sheet:
-    def errors(part: Told | None) -> tuple[str, str]:
+def _confidence(report: Values) -> Sheet:
+    def errors(part: Values | None) -> tuple[str, str]:
         return (NONE, NONE) if part is None else (percent(part["ece"]), f"{part['brier']:.4f}")
 
     return Sheet(
         "confidence",
-        "Whether confidence can be believed",
-        "ECE: how far confidence is from the share right, in points (10 bins). Calibrated: on other "
-        "questions (isotonic). Surer half: the share wrong in it, %; area: the same over all coverages, as a "
-        "fraction. Lower is better.",
+        "Calibration of confidence",
+        "ECE: the mean distance of confidence from the share of right answers, in points (10 bins). "
+        "Calibrated: on other questions (isotonic). Surer half: its share of wrong answers, %; area: the "
+        "same over all coverages, as a fraction. Lower is better.",
         ("arm", "n", "ECE", "Brier", "ECE calibrated", "Brier", "surer half", "area"),
         tuple(
             (
@@ -189,19 +189,19 @@ def _confidence(told: Told) -> Sheet:
                 percent(_risk_at_half(sure["risk_coverage"])),
                 f"{sure['area']:.4f}",
             )
-            for arm in told["arms"]
+            for arm in report["arms"]
             if (sure := arm["confidence"])
         ),
     )
 
 
 def _risk_at_half(curve: Sequence[Sequence[float]]) -> float:
-    """The risk at the least coverage of at least half of what was answered."""
+    """The risk at the smallest coverage of at least half of the answers."""
     return next(risk for coverage, risk in curve if coverage >= curve[-1][0] / 2)
 
 
-def _categories(told: Told) -> Sheet:
-    names = [arm["name"] for arm in told["arms"]]
+def _categories(report: Values) -> Sheet:
+    names = [arm["name"] for arm in report["arms"]]
     return Sheet(
         "categories",
         "Right answers by category, %",
@@ -213,6 +213,6 @@ def _categories(told: Told) -> Sheet:
                 str(one["n"]),
                 *(percent((share := one["arms"][name]["accuracy"]) and share["mean"]) for name in names),
             )
-            for one in told["categories"]
+            for one in report["categories"]
         ),
     )

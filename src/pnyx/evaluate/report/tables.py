@@ -1,4 +1,4 @@
-"""Files of questions and answers: CSV with a header, or one JSON object a line, also compressed."""
+"""Read files of questions and answers: CSV with a header, or JSON Lines, optionally compressed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Rows = Iterator[tuple[int, Mapping[str, Any]]]
 
 
 def read_table(path: Path) -> Rows:
-    """Line number and fields of each row. Raises `UsageError` with the line that cannot be read."""
+    """The line number and fields of each row. Raises `UsageError` with the number of an invalid line."""
     kind = Path(path.stem if path.suffix == ".gz" else path.name).suffix
     if kind not in (".csv", ".jsonl"):
-        raise UsageError(f"{path}: wanted a .csv or .jsonl file, or one of them with .gz")
+        raise UsageError(f"{path} must be a .csv or .jsonl file, optionally with .gz")
     line = 0
     try:
-        with _opened(path) as file:
+        with _open(path) as file:
             for line, row in _csv_rows(file, path) if kind == ".csv" else _json_rows(file, path):
                 yield line, row
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as exc:
@@ -40,11 +40,11 @@ def _advice(exc: Exception) -> str:
         case csv.Error():
             return "; a quote may be left open"
         case gzip.BadGzipFile() | EOFError() | zlib.error():
-            return "; it is damaged, or not what gzip wrote: compress it once more"
+            return "; it is damaged, or not a gzip file: compress it again"
     return ""
 
 
-def _opened(path: Path) -> IO[str]:
+def _open(path: Path) -> IO[str]:
     opener = gzip.open if path.suffix == ".gz" else open
     return opener(path, "rt", encoding="utf-8-sig", newline="")
 
@@ -53,13 +53,13 @@ def _csv_rows(file: Iterable[str], path: Path) -> Rows:
     reader = csv.DictReader(file)
     names = list(filter(None, reader.fieldnames or ()))
     if twice := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"{path}: two columns are called {twice[0]!r}")
+        raise UsageError(f"{path}: two columns have the name {twice[0]!r}; rename one")
     for row in reader:
         if None in row or None in row.values():
-            wrong = (
+            problem = (
                 "more cells than there are columns" if None in row else "fewer cells than there are columns"
             )
-            raise UsageError(f"{path}, line {reader.line_num}: {wrong}; a comma inside a cell wants quotes")
+            raise UsageError(f"{path}, line {reader.line_num}: {problem}; a cell with a comma needs quotes")
         yield reader.line_num, {name: value for name, value in row.items() if name}
 
 
@@ -72,5 +72,5 @@ def _json_rows(file: Iterable[str], path: Path) -> Rows:
         except (ValueError, RecursionError) as exc:
             raise UsageError(f"{path}, line {number} is not JSON: {exc}") from exc
         if not isinstance(row, dict):
-            raise UsageError(f"{path}, line {number}: wanted a JSON object")
+            raise UsageError(f"{path}, line {number}: a line must be a JSON object")
         yield number, row

@@ -14,14 +14,14 @@ from .sheets import Sheet, about, sheets
 __all__ = ["WIDTH", "render"]
 
 WIDTH = 110
-"""Columns that every line fits into."""
+"""The most columns of a line."""
 NAME, HEADING = 12, 14
-"""Cells that a row's name gets at the least, and the heading of a figure at the most."""
+"""The fewest cells of a row's name, and the most of a column's heading."""
 GAP = "  "
 
 
 def render(document: Mapping[str, Any]) -> str:
-    """The verdict, then the tables; text of others is made harmless for a terminal."""
+    """The verdict, then the tables. Untrusted text has no control characters."""
     lines = [*_wrapped(about(document)), ""]
     for sentence in document["verdict"]:
         lines += _wrapped(sentence, "- ")
@@ -32,13 +32,13 @@ def render(document: Mapping[str, Any]) -> str:
 
 def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
     hang = rest or " " * len(first)
-    # Wide characters take two cells, and textwrap counts one: such text is broken at half the width.
+    # Wide characters take two cells, and textwrap counts one: wrap such text at half the width.
     wide = cell_len(shown(text)) > len(shown(text))
     return textwrap.wrap(shown(text), WIDTH // (1 + wide), initial_indent=first, subsequent_indent=hang)
 
 
 def _table(sheet: Sheet) -> Iterator[str]:
-    """Aligned columns; those that the line has no room for follow below, under the names again."""
+    """Aligned columns. Those that do not fit into the line follow below, with the names repeated."""
     head = [sheet.head[0], *(clip(name, HEADING) for name in sheet.head[1:])]
     cells = [head, *([shown(cell) for cell in row] for row in sheet.rows)]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
@@ -56,5 +56,5 @@ def _table(sheet: Sheet) -> Iterator[str]:
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *figures = (" " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True))
-    told = [cells[0] + first, *(blank + cell for blank, cell in zip(figures, cells[1:], strict=True))]
-    return GAP.join(told).rstrip()
+    texts = [cells[0] + first, *(blank + cell for blank, cell in zip(figures, cells[1:], strict=True))]
+    return GAP.join(texts).rstrip()

@@ -1,4 +1,4 @@
-"""What a report comes to, in sentences that claim no more than its intervals say."""
+"""Summarise a report in sentences that claim no more than its intervals show."""
 
 from __future__ import annotations
 
@@ -12,97 +12,97 @@ __all__ = ["LEVEL", "verdict"]
 
 LEVEL = 0.05
 EQUAL = (0.8, 1.25)
-"""Times the cost of the other, within which two arms are said to cost the same."""
+"""The ratios of cost between which two arms count as equally expensive."""
 
-Told = Mapping[str, Any]
+Values = Mapping[str, Any]
 
 
-def verdict(told: Told) -> list[str]:
-    """The sentences, most important first. told: a report's document without them."""
-    arms = {arm["name"]: arm for arm in told["arms"]}
-    if len(told["models"]) < 2:
+def verdict(report: Values) -> list[str]:
+    """The sentences, most important first. report: the document without its verdict."""
+    arms = {arm["name"]: arm for arm in report["arms"]}
+    if len(report["models"]) < 2:
         return [
-            *_unfinished(told),
-            "One model is no panel: there is nothing to compare it with.",
-            *_faults(told),
+            *_unfinished(report),
+            "There is one model, which is not a panel, so there is nothing to compare.",
+            *_faults(report),
         ]
-    claimed = _lead(_against(told, SINGLE))
+    claimed = _lead(_against(report, SINGLE))
     return [
-        *_unfinished(told),
-        *_best(told),
-        *_against_single(_against(told, SINGLE)),
-        *(line for arm in claimed for line in _at_equal_cost(told, arm)),
-        *_agreed(told, arms),
-        *_to_win(told, arms, claimed),
-        *_faults(told),
+        *_unfinished(report),
+        *_best(report),
+        *_against_single(_against(report, SINGLE)),
+        *(line for arm in claimed for line in _at_equal_cost(report, arm)),
+        *_agreed(report, arms),
+        *_room_for_gain(report, arms, claimed),
+        *_faults(report),
     ]
 
 
-def _unfinished(told: Told) -> Iterator[str]:
-    if told["partial"]:
-        short = [f"{a['name']} {a['n']}" for a in told["arms"] if a["n"] < told["questions"]]
+def _unfinished(report: Values) -> Iterator[str]:
+    if report["partial"]:
+        short = [f"{a['name']} {a['n']}" for a in report["arms"] if a["n"] < report["questions"]]
         more = (
-            f" Fewer of these have: {listed(short)}; they are compared on what they answered."
+            f" These arms have answered fewer of them: {listed(short)}; they are compared on those."
             if short
             else ""
         )
         yield (
-            f"Not finished: of {told['asked']} questions begun, {told['questions']} were answered by every "
-            f"model, and only those are compared.{more}"
+            f"Not finished: every model has answered {report['questions']} of {report['asked']} questions, "
+            f"and only those are compared.{more}"
         )
 
 
-def _best(told: Told) -> Iterator[str]:
-    """Who leads among arms that answered all questions; shares of different questions are not ranked."""
-    whole = [a for a in told["arms"] if a["n"] == told["questions"] and a["name"] != ORACLE]
+def _best(report: Values) -> Iterator[str]:
+    """The leading arms among those that answered all questions. Others are not comparable."""
+    whole = [a for a in report["arms"] if a["n"] == report["questions"] and a["name"] != ORACLE]
     most = max(arm["right"] for arm in whole)
     names = [arm["name"] for arm in whole if arm["right"] == most]
     share = next(arm for arm in whole if arm["right"] == most)["accuracy"]
     yield (
         f"Most right answers: {listed(names)}, {percent(share['mean'])} % {interval(share)} of "
-        f"{told['questions']} questions. Among so many arms the first is partly so by luck; what follows "
-        "compares them question by question."
+        f"{report['questions']} questions. With several arms, luck helps the first one; the following "
+        "comparisons are per question."
     )
 
 
-def _against(told: Told, to: str) -> list[Told]:
-    """Panel arms compared with `to`, those that did best first."""
-    kinds = {arm["name"]: arm["kind"] for arm in told["arms"]}
-    found = [p for p in told["pairs"] if p["to"] == to and is_panel(p["arm"], kinds[p["arm"]])]
+def _against(report: Values, to: str) -> list[Values]:
+    """The comparisons of panel arms with `to`, best first."""
+    kinds = {arm["name"]: arm["kind"] for arm in report["arms"]}
+    found = [p for p in report["pairs"] if p["to"] == to and is_panel(p["arm"], kinds[p["arm"]])]
     return sorted(found, key=lambda pair: -pair["difference"]["mean"])
 
 
-def _better(pair: Told) -> bool:
+def _better(pair: Values) -> bool:
     return bool(pair["difference"]["low"] > 0 and pair["p_holm"] < LEVEL)
 
 
-def _worse(pair: Told) -> bool:
+def _worse(pair: Values) -> bool:
     return bool(pair["difference"]["high"] < 0 and pair["p_holm"] < LEVEL)
 
 
-def _lead(found: Sequence[Told]) -> list[str]:
-    """The arms that beat what they were compared with; if none did, the one that came nearest."""
+def _lead(found: Sequence[Values]) -> list[str]:
+    """The arms that beat the baseline, or else the best one."""
     return [pair["arm"] for pair in found if _better(pair)] or [pair["arm"] for pair in found[:1]]
 
 
-def _against_single(found: Sequence[Told]) -> Iterator[str]:
+def _against_single(found: Sequence[Values]) -> Iterator[str]:
     family = len(found)
     best = "the best single model, chosen on held-out questions"
     for pair in filter(_better, found):
         yield f"{pair['arm']} beats {best}: {_shown(pair, family)}."
     if found and not any(map(_better, found)):
         first, *_ = found
-        chance = "Its interval is clear of zero, but the corrected test leaves room for chance."
+        chance = "Its interval excludes zero, but after the correction chance remains a possible cause."
         yield (
-            f"No panel arm was shown to beat {best}. {first['arm']} came nearest: {_shown(first, family)}. "
-            f"{chance if first['difference']['low'] > 0 else _detectable(first)}"
+            f"No panel arm was shown to beat {best}. The best one is {first['arm']}: {_shown(first, family)}"
+            f". {chance if first['difference']['low'] > 0 else _detectable(first)}"
         )
     if worse := [pair for pair in found if _worse(pair)]:
-        told = [f"{pair['arm']} {points(pair['difference'])}" for pair in worse]
-        yield f"Worse than the best single model, in points: {listed(told)}."
+        names = [f"{pair['arm']} {points(pair['difference'])}" for pair in worse]
+        yield f"Worse than the best single model, in points: {listed(names)}."
 
 
-def _shown(pair: Told, family: int) -> str:
+def _shown(pair: Values, family: int) -> str:
     corrected = (
         f", p {_p(pair['p_holm'])} after Holm's correction for {family} panel arms" if family > 1 else ""
     )
@@ -111,30 +111,30 @@ def _shown(pair: Told, family: int) -> str:
 
 
 def _p(p: float) -> str:
-    told = p_value(p)
-    return told if told.startswith("<") else f"= {told}"
+    value = p_value(p)
+    return value if value.startswith("<") else f"= {value}"
 
 
-def _detectable(pair: Told) -> str:
+def _detectable(pair: Values) -> str:
     return (
-        f"As often as these two differ, {pair['n']} questions show a difference of "
-        f"{percent(pair['detectable'])} points four times in five; a smaller one may be there."
+        f"{pair['n']} questions would show a difference of {percent(pair['detectable'])} points four times "
+        "in five; a smaller one may exist."
     )
 
 
-def _at_equal_cost(told: Told, arm: str) -> Iterator[str]:
-    samples = [a["name"] for a in told["arms"] if a["kind"] == "samples"]
+def _at_equal_cost(report: Values, arm: str) -> Iterator[str]:
+    samples = [a["name"] for a in report["arms"] if a["kind"] == "samples"]
     if not samples:
-        yield f"Whether {arm} is worth its cost was not asked: no arm samples one model at equal cost."
+        yield f"Whether {arm} is worth its cost is unknown: no arm samples one model at equal cost."
     for to in samples:
-        found = _against(told, to)
+        found = _against(report, to)
         pair = next((pair for pair in found if pair["arm"] == arm), None)
         if pair is None:
             continue
         outcome = (
             f"{arm} beats {to}"
             if _better(pair)
-            else f"{arm} does worse than {to}"
+            else f"{arm} is worse than {to}"
             if _worse(pair)
             else f"no difference between {arm} and {to} was shown"
         )
@@ -142,30 +142,30 @@ def _at_equal_cost(told: Told, arm: str) -> Iterator[str]:
         yield f"{_cost(pair)}{outcome}: {_shown(pair, len(found))}{unclear or '.'}"
 
 
-def _cost(pair: Told) -> str:
-    """How the costs of two arms compare, in money; in tokens where that is unknown or nothing."""
+def _cost(pair: Values) -> str:
+    """The ratio of costs in words: in USD, or in tokens if USD is unknown or 0."""
     ratio, unit = (
         (pair["cost_ratio"], "cost") if pair["cost_ratio"] else (pair["token_ratio"], "number of tokens")
     )
     if ratio is None:
-        return "At costs that are not known, "
+        return "At unknown cost, "
     if EQUAL[0] <= ratio <= EQUAL[1]:
         return f"At equal {unit} ({ratio:.2f} times), "
     return f"Not at equal cost, but at {ratio:.2f} times the {unit}, "
 
 
-def _agreed(told: Told, arms: Mapping[str, Told]) -> Iterator[str]:
-    if n := told["unanimous"]:
+def _agreed(report: Values, arms: Mapping[str, Values]) -> Iterator[str]:
+    if n := report["unanimous"]:
         share = arms[ORACLE]["unanimous"]["accuracy"]
         yield (
-            f"All models gave the same answer to {n} of {told['questions']} questions; it was right on "
+            f"All models agreed on {n} of {report['questions']} questions; their answer was right on "
             f"{percent(share['mean'])} % {interval(share)}."
         )
 
 
-def _to_win(told: Told, arms: Mapping[str, Told], claimed: Sequence[str]) -> Iterator[str]:
-    if not (n := told["split"]):
-        yield "The models never differed: no way to combine what they said could make a difference."
+def _room_for_gain(report: Values, arms: Mapping[str, Values], claimed: Sequence[str]) -> Iterator[str]:
+    if not (n := report["split"]):
+        yield "The models never differed, so no combination of their answers can differ either."
         return
     names = [SINGLE, MAJORITY, *(name for name in claimed if name != MAJORITY)]
     split = {name: arms[name]["split"] for name in [*names, ORACLE]}
@@ -175,19 +175,19 @@ def _to_win(told: Told, arms: Mapping[str, Told], claimed: Sequence[str]) -> Ite
     gap = split[ORACLE]["right"] - split[SINGLE]["right"]
     some = percent(split[ORACLE]["accuracy"]["mean"])
     yield (
-        f"On the {n} others: {listed(shares)}; on {some} % some model was right (oracle). What a choice "
-        f"among the given answers could still win over the best single model is {percent(gap / n)} points "
-        f"there, {percent(gap / told['questions'])} points of all questions."
+        f"On the {n} others: {listed(shares)}; at least one model was right on {some} % (oracle). A perfect "
+        f"choice among the models' answers would gain {percent(gap / n)} points there over the best single "
+        f"model, or {percent(gap / report['questions'])} points on all questions."
     )
 
 
-def _faults(told: Told) -> Iterator[str]:
-    recorded = [arm for arm in told["arms"] if arm["kind"] != "pool"]
+def _faults(report: Values) -> Iterator[str]:
+    recorded = [arm for arm in report["arms"] if arm["kind"] != "pool"]
     for key, what in (
-        ("unread", "Answers that could not be read"),
+        ("unread", "Unread answers"),
         ("errors", "Questions that ended in an error"),
     ):
         if some := [f"{arm['name']} {arm[key]} of {arm['n']}" for arm in recorded if arm[key]]:
             yield f"{what} count as wrong: {listed(some)}."
     if unknown := [arm["name"] for arm in recorded if arm["n"] and arm["total_usd"] is None]:
-        yield f"Cost is unknown, as a price is missing, for {listed(unknown)}."
+        yield f"The cost of {listed(unknown)} is unknown, because a price is missing."

@@ -74,7 +74,7 @@ def evaluate(
 
 _OF_RECORDED = frozenset(("where", "splits", "labels"))
 _KNOWN = {
-    "answers": _OF_RECORDED | {"answers", "models", "seed", "as_json", "quiet"},
+    "answers": _OF_RECORDED | {"answers", "models", "limit", "seed", "as_json", "quiet"},
     "replay": frozenset(("replay", "html", "as_json", "quiet")),
 }
 """The options that do something, for what asks no model; an evaluation takes all but `_OF_RECORDED`."""
@@ -104,6 +104,7 @@ def _recorded(
     *,
     models: Sequence[str],
     where: Sequence[str],
+    limit: int | None,
     splits: int,
     seed: int,
     labels: int | None,
@@ -116,7 +117,8 @@ def _recorded(
     if wrong := [pair for pair in where if "=" not in pair]:
         raise UsageError(f"--where takes COLUMN=VALUE, not {wrong[0]!r}")
     rows = dict(pair.split("=", 1) for pair in where)
-    result = replay(read_recorded(answers, list(models), rows), splits=splits, seed=seed, labels=labels)
+    questions = read_recorded(answers, list(models), rows)[:limit]
+    result = replay(questions, splits=splits, seed=seed, labels=labels)
     if output.form == "json":
         output.json(document(result))
     else:
