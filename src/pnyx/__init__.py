@@ -15,6 +15,7 @@ from ._version import __version__ as __version__
 if TYPE_CHECKING:
     from .config.load import load as load_settings
     from .core.events import (
+        BranchesClosed,
         Budget,
         CallFailed,
         CallFinished,
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
         PhaseEntered,
         RunFinished,
         RunStarted,
+        SeatAbstained,
         SeatDropped,
         Token,
         ToolCalled,
+        UnknownEvent,
         VoteTallied,
     )
     from .core.models import Price, Seat, Usage
@@ -61,7 +64,10 @@ _HOMES = {
     "PhaseEntered": "core.events",
     "RunFinished": "core.events",
     "RunStarted": "core.events",
+    "SeatAbstained": "core.events",
     "SeatDropped": "core.events",
+    "BranchesClosed": "core.events",
+    "UnknownEvent": "core.events",
     "Token": "core.events",
     "ToolCalled": "core.events",
     "VoteTallied": "core.events",
@@ -107,6 +113,7 @@ _HOMES = {
 __all__ = [
     "START",
     "Ask",
+    "BranchesClosed",
     "Brief",
     "Budget",
     "Call",
@@ -138,11 +145,13 @@ __all__ = [
     "Runner",
     "Schema",
     "Seat",
+    "SeatAbstained",
     "SeatDropped",
     "Token",
     "ToolCall",
     "ToolCalled",
     "Transition",
+    "UnknownEvent",
     "Usage",
     "VoteTallied",
     "aggregate",

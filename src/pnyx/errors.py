@@ -21,6 +21,7 @@ PnyxError                         1  500
 ├── Full                          1  503   the server has reached its limit of running runs
 ├── Cancelled                     1  409   the run was cancelled for good
 ├── StoreError                    1  503   the database cannot be used; the message names it
+├── Unreadable                    1  409   a stored run is damaged, or was written by a newer version
 └── ProviderError                 1  502   one attempt of a call failed; see `kind`
 """
 
@@ -50,6 +51,7 @@ __all__ = [
     "SeatAbsent",
     "StoreError",
     "Taken",
+    "Unreadable",
     "UsageError",
 ]
 
@@ -158,6 +160,10 @@ class Cancelled(PnyxError):
 
 class StoreError(PnyxError):
     http_status = 503
+
+
+class Unreadable(PnyxError):
+    http_status = 409
 
 
 class ProviderError(PnyxError):

@@ -164,7 +164,7 @@ async def test_a_tool_call_that_no_record_could_hold_is_told_and_drops_its_seat(
         "2 + 2?", protocol="voting", panel=["good:a", "odd:b", "good:c"], providers=providers
     )
     (dropped,) = result.dropped
-    assert "the arguments that read_page is called with are not JSON" in dropped["reason"]
+    assert "the arguments of the call to read_page are not JSON" in dropped["reason"]
 
 
 @pytest.mark.parametrize(

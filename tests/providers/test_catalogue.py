@@ -1,4 +1,4 @@
-"""What is known of models, from which source; and panels made of them."""
+"""The facts of models and their sources, and the seats of a panel."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def test_price_is_that_of_the_day() -> None:
     assert (before.output, after.output) == (10.0, 20.0)
 
 
-def test_where_the_hour_decides_the_dearest_counts() -> None:
+def test_if_prices_depend_on_the_hour_the_highest_counts() -> None:
     price = catalogue().describe("deepseek:deepseek-v4-pro").price
     assert price is not None
     assert (price.input, price.output) == (1.32, 3.96)
 
 
-def test_where_long_prompts_cost_more_the_window_ends_before_them() -> None:
+def test_if_long_prompts_cost_more_the_window_ends_before_them() -> None:
     info = catalogue().describe("openai:gpt-6.1-sol")
     assert info.context == 272_000
     assert info.price is not None
@@ -69,18 +69,18 @@ def test_a_larger_configured_window_is_priced_at_the_tier_it_reaches() -> None:
     assert info.price.output == 15.0
 
 
-def test_hosts_that_write_caches_unasked_are_priced_as_if_they_did() -> None:
-    asked = catalogue().describe("anthropic:claude-opus-5-5").price
-    unasked = catalogue().describe("openai:gpt-6.1-sol").price
-    assert asked is not None
-    assert unasked is not None
-    assert (asked.input, unasked.input) == (4.0, 2.5)
+def test_hosts_that_cache_without_a_request_have_the_price_of_cache_writes() -> None:
+    on_request = catalogue().describe("anthropic:claude-opus-5-5").price
+    automatic = catalogue().describe("openai:gpt-6.1-sol").price
+    assert on_request is not None
+    assert automatic is not None
+    assert (on_request.input, automatic.input) == (4.0, 2.5)
 
 
 @pytest.mark.parametrize(
     "ref", ["openai:gpt-99", "anthropic:claude-opus-99", "openrouter:openrouter/auto", "lab:gpt-5"]
 )
-def test_price_that_is_not_known_is_unknown_and_not_nothing(ref: str) -> None:
+def test_an_unknown_price_is_unknown_and_not_zero(ref: str) -> None:
     info = catalogue(providers=lab()).describe(ref)
     assert (info.price, info.source) == (None, "unknown")
 
@@ -129,7 +129,7 @@ def test_models_charged_by_the_request_have_no_price_of_tokens() -> None:
 
 
 def test_configuration_wins_over_everything() -> None:
-    given = ModelSettings(
+    settings = ModelSettings(
         input_price=1.0,
         output_price=2.0,
         cached_price=0.5,
@@ -141,7 +141,9 @@ def test_configuration_wins_over_everything() -> None:
         short_prompts=True,
         temperature=0.1,
     )
-    info = catalogue(models={"openai:gpt-4o-search-preview": given}).describe("openai:gpt-4o-search-preview")
+    info = catalogue(models={"openai:gpt-4o-search-preview": settings}).describe(
+        "openai:gpt-4o-search-preview"
+    )
     assert info.price == Price(1.0, 2.0, 0.5, 3.0, "2026-11-20", "configuration")
     assert (info.context, info.max_output, info.parameters, info.temperature) == (10, 5, 7.0, 0.1)
     assert (info.proposer_eligible, info.short_prompts, info.source) == (True, True, "configuration")
@@ -155,7 +157,7 @@ def test_a_configured_window_leaves_the_known_price() -> None:
     assert info.price.output == 20.0
 
 
-def test_a_price_of_nothing_can_be_configured() -> None:
+def test_a_price_of_zero_can_be_configured() -> None:
     models = {"lab:alpha": ModelSettings(input_price=0, output_price=0)}
     price = catalogue(providers=lab(), models=models).describe("lab:alpha").price
     assert price is not None
@@ -177,12 +179,12 @@ def test_any_gguf_file_is_free() -> None:
 
 
 @pytest.mark.parametrize("model", ["smollm2-135", "/models/José's model-3b.gguf"])
-def test_an_embedded_model_that_is_nowhere_takes_no_seat(model: str) -> None:
+def test_an_embedded_model_without_a_file_gets_no_seat(model: str) -> None:
     with pytest.raises(NotFound, match="smollm2-135m" if model == "smollm2-135" else model):
         seats(catalogue(), [f"embedded:{model}"] * 3)
 
 
-def test_a_known_embedded_model_takes_its_seat_before_it_is_fetched(
+def test_a_known_embedded_model_gets_a_seat_before_it_is_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PNYX_MODELS", str(tmp_path))
@@ -222,7 +224,7 @@ def test_unknown_provider_is_named_with_the_nearest_and_all_others() -> None:
 @pytest.mark.parametrize(
     "ref", ["alpha", ":alpha", "lab:", "lab: ", "", "lab:a*b", "lab:a\nb", "lab:\x1b[2J"]
 )
-def test_what_is_no_reference_is_refused_printably(ref: str) -> None:
+def test_an_invalid_reference_is_refused_with_a_printable_message(ref: str) -> None:
     with pytest.raises(UsageError) as caught:
         catalogue(providers=lab()).describe(ref)
     assert str(caught.value).isprintable()
@@ -237,7 +239,7 @@ def test_what_is_no_reference_is_refused_printably(ref: str) -> None:
         (["a:b:c/d@e*2", "x:y"], ("a:b:c/d@e", "a:b:c/d@e", "x:y")),
     ],
 )
-def test_seats_are_written_as_references_with_a_number(specs: list[str], refs: tuple[str, ...]) -> None:
+def test_seats_are_references_with_a_number(specs: list[str], refs: tuple[str, ...]) -> None:
     assert parse_seats(specs) == refs
 
 
@@ -255,12 +257,12 @@ def test_a_panel_has_a_largest_size() -> None:
         parse_seats(["a:b*60", "a:c*60"])
 
 
-def test_seats_keep_their_order_and_carry_what_is_known() -> None:
+def test_seats_keep_their_order_and_have_the_facts_of_their_models() -> None:
     models = {"lab:alpha": ModelSettings(input_price=1, output_price=2, temperature=0.5)}
-    dealt = seats(catalogue(providers=lab(), models=models), ["lab:alpha", "embedded:smollm2-135m"], seed=1)
-    assert [s.model for s in dealt] == ["lab:alpha", "embedded:smollm2-135m"]
-    assert dealt[0].price == Price(1, 2, None, None, "2026-11-20", "configuration")
-    assert (dealt[0].temperature, dealt[1].short_prompts, dealt[1].parameters) == (0.5, True, 0.135)
+    panel = seats(catalogue(providers=lab(), models=models), ["lab:alpha", "embedded:smollm2-135m"], seed=1)
+    assert [s.model for s in panel] == ["lab:alpha", "embedded:smollm2-135m"]
+    assert panel[0].price == Price(1, 2, None, None, "2026-11-20", "configuration")
+    assert (panel[0].temperature, panel[1].short_prompts, panel[1].parameters) == (0.5, True, 0.135)
 
 
 @given(st.integers(1, 60), st.integers(0, 2**32 - 1))
@@ -274,11 +276,11 @@ def test_labels_are_all_letters_in_an_order_fixed_by_the_seed(count: int, seed: 
 
 
 def test_labels_differ_between_runs() -> None:
-    dealt = {tuple(s.label for s in seats(catalogue(), ["ollama:a"] * 5, seed=n)) for n in range(20)}
-    assert len(dealt) > 10
+    panel = {tuple(s.label for s in seats(catalogue(), ["ollama:a"] * 5, seed=n)) for n in range(20)}
+    assert len(panel) > 10
 
 
-def test_roles_are_given_by_number_or_label() -> None:
+def test_roles_are_assigned_by_number_or_label() -> None:
     refs = ["ollama:a"] * 3
     by_number = seats(catalogue(), refs, {"2": "sceptic"}, seed=7)
     assert [s.role for s in by_number] == ["", "sceptic", ""]
@@ -288,7 +290,7 @@ def test_roles_are_given_by_number_or_label() -> None:
 
 @pytest.mark.parametrize("name", ["0", "4", "D", "Participant D", "", "ollama:a"])
 def test_a_role_of_no_seat_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="which is no seat: seats are 1 to 3"):
+    with pytest.raises(UsageError, match="for a role: seats are 1 to 3"):
         seats(catalogue(), ["ollama:a"] * 3, {name: "judge"})
 
 

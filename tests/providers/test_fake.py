@@ -18,7 +18,7 @@ def test_the_example_in_its_documentation_runs() -> None:
     assert doctest.testmod(fake).attempted > 5
 
 
-async def test_replies_come_in_order_and_calls_are_kept() -> None:
+async def test_replies_come_in_order_and_calls_are_recorded() -> None:
     provider: Provider = FakeProvider(["one", "two"])
     assert [(await provider.complete(CALL)).text for _ in range(2)] == ["one", "two"]
     assert isinstance(provider, FakeProvider)
@@ -26,7 +26,7 @@ async def test_replies_come_in_order_and_calls_are_kept() -> None:
     await provider.close()
 
 
-async def test_a_spent_script_is_an_error_that_no_retry_mends() -> None:
+async def test_the_end_of_the_script_is_an_error_that_is_not_retried() -> None:
     provider = FakeProvider([])
     for _ in range(2):
         with pytest.raises(ProviderError) as caught:
@@ -48,8 +48,8 @@ async def test_usage_is_a_token_for_four_characters() -> None:
 
 
 async def test_a_completion_is_passed_on_as_it_is() -> None:
-    given = Completion("cut", None, "length", model="other")
-    assert await FakeProvider([given]).complete(CALL) == given
+    completion = Completion("cut", None, "length", model="other")
+    assert await FakeProvider([completion]).complete(CALL) == completion
 
 
 @pytest.mark.parametrize("text", ["a b", "  two\n\n  lines \t", "", "\n", "word"])
@@ -60,7 +60,7 @@ async def test_the_pieces_of_a_stream_join_to_the_text(text: str) -> None:
     assert all(pieces)
 
 
-async def test_an_exception_is_raised_as_given() -> None:
+async def test_an_exception_in_the_script_is_raised() -> None:
     error = ProviderError("truncated", "cut", billed=True)
     with pytest.raises(ProviderError) as caught:
         await FakeProvider([error]).complete(CALL)

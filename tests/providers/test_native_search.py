@@ -1,4 +1,4 @@
-"""Searches that hosts make by themselves, over real sockets: what is sent, what is told, what is cited."""
+"""Searches that hosts make by themselves, over real sockets: what is sent, reported and cited."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pnyx.core.models import Usage
 from pnyx.providers.base import ToolSpec, can_search
 from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers
-from tests.support.hosting import KEY, ask, opened, openrouter, ways
+from tests.support.hosting import KEY, ask, open_provider, openrouter, ways
 from tests.support.scripted import ScriptedHost
 from tests.support.searched import LEAD
 
@@ -33,66 +33,66 @@ models = pytest.mark.parametrize(("kind", "model"), MODELS)
 
 
 def native(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The host's own tools in a request."""
+    """The tools of the host in a request."""
     return [tool for tool in body.get("tools", ()) if "googleSearch" in tool or "type" in tool]
 
 
 @models
 @ways
-async def test_searches_and_cited_addresses_are_told_beside_the_text(
+async def test_searches_and_cited_addresses_are_reported_with_the_text(
     host: ScriptedHost, kind: str, model: str, stream: bool
 ) -> None:
     host.on(model, text="The assembly met on the Pnyx. It has steps.", searches=FOUND)
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         outcome = await ask(provider, model, stream=stream, searches=3)
     completion = outcome.completion
-    said = "The assembly met on the Pnyx. It has steps."
-    assert completion.text == (f"{LEAD}\n\n{said}" if kind == "anthropic" else said)
+    text = "The assembly met on the Pnyx. It has steps."
+    assert completion.text == (f"{LEAD}\n\n{text}" if kind == "anthropic" else text)
     assert "".join(outcome.pieces) == (completion.text if stream else "")
     assert completion.sources == PAGES
-    # Google bills its older models for an answer, however often they searched.
+    # Google bills older models for each reply, whatever the number of their searches.
     assert completion.searches == (1 if model == "gemini-2.5-flash" else 2)
     assert completion.finish_reason == "stop"
     assert completion.tool_calls == ()
-    assert completion.usage == Usage(input_tokens=3, output_tokens=len(said) // 4 + 1)
+    assert completion.usage == Usage(input_tokens=3, output_tokens=len(text) // 4 + 1)
     assert len(host.log) == 1
 
 
 @models
 @ways
-async def test_a_host_that_did_not_search_tells_none(
+async def test_a_host_that_did_not_search_reports_none(
     host: ScriptedHost, kind: str, model: str, stream: bool
 ) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         completion = (await ask(provider, model, stream=stream, searches=3)).completion
     assert (completion.searches, completion.sources) == (0, ())
 
 
 @ways
-async def test_a_count_that_the_host_leaves_out_is_read_off_its_answer(
+async def test_a_count_that_the_host_leaves_out_is_read_from_its_reply(
     host: ScriptedHost, stream: bool
 ) -> None:
     host.on("claude-haiku-4-5", text="Yes.", searches=FOUND, usage={"input_tokens": 9, "output_tokens": 2})
-    async with opened("anthropic", host) as provider:
+    async with open_provider("anthropic", host) as provider:
         assert (await ask(provider, "claude-haiku-4-5", stream=stream, searches=3)).completion.searches == 2
 
 
 @ways
-async def test_an_odd_count_is_passed_on_or_read_off_the_answer(host: ScriptedHost, stream: bool) -> None:
+async def test_an_odd_count_is_passed_on_or_read_from_the_reply(host: ScriptedHost, stream: bool) -> None:
     usage: dict[str, Any] = {"input_tokens": 9, "output_tokens": 2}
-    async with opened("anthropic", host) as provider:
-        for told, wanted in ((-1, -1), (10**9, 10**9), ("two", 2), (None, 2), (1.5, 2)):
-            server = {"server_tool_use": {"web_search_requests": told}}
+    async with open_provider("anthropic", host) as provider:
+        for reported, expected in ((-1, -1), (10**9, 10**9), ("two", 2), (None, 2), (1.5, 2)):
+            server = {"server_tool_use": {"web_search_requests": reported}}
             host.on("claude-haiku-4-5", text="Yes.", searches=FOUND, usage=usage | server)
             completion = (await ask(provider, "claude-haiku-4-5", stream=stream, searches=3)).completion
-            assert (completion.searches, completion.usage) == (wanted, Usage(9, 0, 2))
+            assert (completion.searches, completion.usage) == (expected, Usage(9, 0, 2))
 
 
 @models
-async def test_a_search_is_asked_for_only_where_the_call_allows_it(
+async def test_a_search_is_requested_only_if_the_call_allows_it(
     host: ScriptedHost, kind: str, model: str
 ) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         await ask(provider, model)
         completion = (await ask(provider, model, searches=3)).completion
     assert completion.text
@@ -103,21 +103,21 @@ async def test_a_search_is_asked_for_only_where_the_call_allows_it(
         assert tool == {"googleSearch": {}}
         return
     assert (tool["name"], tool["max_uses"]) == ("web_search", 3)
-    # Newer models would read what they find by programs, which no citation survives.
+    # Newer models would read the results with programs, and then cite nothing.
     assert tool.get("allowed_callers") == (["direct"] if model == "claude-sonnet-4-6" else None)
 
 
-async def test_a_call_without_searches_tells_of_none(host: ScriptedHost) -> None:
-    async with opened("anthropic", host) as provider:
+async def test_a_call_without_searches_reports_none(host: ScriptedHost) -> None:
+    async with open_provider("anthropic", host) as provider:
         completion = (await ask(provider, "claude-haiku-4-5")).completion
     assert (completion.searches, completion.sources) == (None, ())
 
 
 @models
-async def test_other_tools_stay_beside_it_where_the_host_takes_both(
+async def test_other_tools_are_sent_too_if_the_host_accepts_both(
     host: ScriptedHost, kind: str, model: str
 ) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         assert (await ask(provider, model, searches=3, tools=(READ,))).completion.text
     (request,) = host.log
     assert ("read_page" in str(request.body["tools"])) == (model != "gemini-2.5-flash")
@@ -125,11 +125,11 @@ async def test_other_tools_stay_beside_it_where_the_host_takes_both(
 
 
 @ways
-async def test_a_search_and_a_tool_in_one_answer_are_told_apart(host: ScriptedHost, stream: bool) -> None:
+async def test_a_search_and_a_tool_call_are_distinguished(host: ScriptedHost, stream: bool) -> None:
     host.on(
         "claude-haiku-4-5", text="", searches=FOUND, tool_calls=(("read_page", {"url": "https://a.example"}),)
     )
-    async with opened("anthropic", host) as provider:
+    async with open_provider("anthropic", host) as provider:
         outcome = await ask(provider, "claude-haiku-4-5", stream=stream, searches=3, tools=(READ,))
     completion = outcome.completion
     assert (completion.text, completion.finish_reason, completion.searches) == (LEAD, "tool", 2)
@@ -137,33 +137,33 @@ async def test_a_search_and_a_tool_in_one_answer_are_told_apart(host: ScriptedHo
 
 
 @ways
-async def test_a_turn_that_the_host_breaks_off_counts_as_cut(host: ScriptedHost, stream: bool) -> None:
+async def test_a_turn_that_the_host_interrupts_counts_as_cut(host: ScriptedHost, stream: bool) -> None:
     host.on("claude-haiku-4-5", text="So far:", searches=FOUND, finish="pause_turn")
-    async with opened("anthropic", host) as provider:
+    async with open_provider("anthropic", host) as provider:
         completion = (await ask(provider, "claude-haiku-4-5", stream=stream, searches=3)).completion
     assert completion.finish_reason == "length"
 
 
 @models
 @ways
-async def test_an_answer_that_is_long_by_what_was_found_is_read(
+async def test_a_reply_that_is_long_because_of_search_results_is_read(
     host: ScriptedHost, kind: str, model: str, stream: bool
 ) -> None:
     many = {f"query {n}": [f"https://{n}.example/{i}" for i in range(20)] for n in range(3)}
     host.on(model, text="Found.", searches=many)
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         completion = (await ask(provider, model, stream=stream, searches=3)).completion
     assert len(completion.sources) == 60
 
 
 async def test_which_hosts_can_search_by_themselves(host: ScriptedHost) -> None:
     for kind, able in {"anthropic": True, "google": True, "openai": False, "mistral": False}.items():
-        async with opened(kind, host) as provider:
+        async with open_provider(kind, host) as provider:
             assert await can_search(provider, "alpha") is able
     assert not await can_search(FakeProvider([]), "alpha")
 
 
-async def test_a_provider_opens_itself_to_tell(host: ScriptedHost) -> None:
+async def test_a_provider_opens_itself_to_say_whether_it_can_search(host: ScriptedHost) -> None:
     lab = {"kind": "anthropic", "base_url": host.anthropic, "api_key_env": "LAB_KEY"}
     providers = Providers(Settings.model_validate({"providers": {"lab": lab}}), {"LAB_KEY": KEY})
     assert await can_search(providers.get("lab"), "claude-haiku-4-5")
@@ -172,7 +172,7 @@ async def test_a_provider_opens_itself_to_tell(host: ScriptedHost) -> None:
 
 
 @ways
-async def test_openrouter_counts_its_searches_or_does_not_tell(host: ScriptedHost, stream: bool) -> None:
+async def test_openrouter_counts_its_searches_or_reports_none(host: ScriptedHost, stream: bool) -> None:
     async with openrouter(host) as provider:
         assert await can_search(provider, "openai/gpt-5")
         assert not await can_search(provider, "gpt-5")  # no name of a model there

@@ -1,4 +1,4 @@
-"""Secrets in texts, whole or still arriving."""
+"""Secrets in texts, whole or in pieces."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.providers.redaction import Arriving, Redactor
+from pnyx.providers.redaction import Redactor, StreamRedactor
 
 KEY = "planted-key"
 LETTERS = st.text("abc", max_size=20)
 
 
-def arrived(redact: Redactor, *pieces: str) -> list[str]:
-    """What is shown as the pieces come, and then that nothing more does."""
+def shown_after(redact: Redactor, *pieces: str) -> list[str]:
+    """The text shown after each piece, with a "|" between pieces."""
     shown: list[str] = []
-    arriving = Arriving(redact, shown.append)
+    arriving = StreamRedactor(redact, shown.append)
     for piece in pieces:
         arriving.add(piece)
         shown.append("|")
@@ -25,9 +25,9 @@ def arrived(redact: Redactor, *pieces: str) -> list[str]:
 
 
 @given(st.lists(LETTERS.filter(bool)), st.lists(LETTERS))
-def test_text_in_pieces_is_masked_as_it_is_whole(secrets: list[str], pieces: list[str]) -> None:
+def test_text_in_pieces_is_masked_like_the_whole_text(secrets: list[str], pieces: list[str]) -> None:
     redact = Redactor(secrets)
-    assert "".join(arrived(redact, *pieces)).replace("|", "") == redact("".join(pieces))
+    assert "".join(shown_after(redact, *pieces)).replace("|", "") == redact("".join(pieces))
 
 
 @given(st.lists(LETTERS.filter(bool), min_size=1), LETTERS)
@@ -47,21 +47,21 @@ def test_no_secret_is_left(secrets: list[str], text: str) -> None:
         ([KEY], ["[redacted]", "|"]),
     ],
 )
-def test_only_what_may_be_the_beginning_of_a_secret_waits(pieces: list[str], shown: list[str]) -> None:
-    assert arrived(Redactor([KEY]), *pieces) == shown
+def test_only_the_possible_start_of_a_secret_waits(pieces: list[str], shown: list[str]) -> None:
+    assert shown_after(Redactor([KEY]), *pieces) == shown
 
 
-def test_a_secret_waits_where_it_may_be_the_beginning_of_another() -> None:
+def test_a_secret_waits_if_it_may_be_the_start_of_another() -> None:
     redact = Redactor([KEY, f"{KEY}-and-longer"])
-    assert arrived(redact, KEY, "-and", "-longer") == ["|", "|", "[redacted]", "|"]
-    assert arrived(redact, KEY, "-and") == ["|", "|", "[redacted]-and"]
+    assert shown_after(redact, KEY, "-and", "-longer") == ["|", "|", "[redacted]", "|"]
+    assert shown_after(redact, KEY, "-and") == ["|", "|", "[redacted]-and"]
 
 
-def test_nothing_waits_where_there_is_nothing_to_hide() -> None:
-    assert arrived(Redactor(), "a", "b") == ["a", "|", "b", "|"]
+def test_nothing_waits_without_a_secret() -> None:
+    assert shown_after(Redactor(), "a", "b") == ["a", "|", "b", "|"]
 
 
-def test_a_json_value_is_masked_however_deep() -> None:
+def test_a_json_value_is_masked_at_every_depth() -> None:
     value = {"path": KEY, KEY: [{"n": 1, "found": (f"<{KEY}>", None)}]}
-    told = {"path": "[redacted]", "[redacted]": [{"n": 1, "found": ["<[redacted]>", None]}]}
-    assert Redactor([KEY]).within(value) == told
+    masked = {"path": "[redacted]", "[redacted]": [{"n": 1, "found": ["<[redacted]>", None]}]}
+    assert Redactor([KEY]).redact_json(value) == masked

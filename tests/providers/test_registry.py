@@ -1,4 +1,4 @@
-"""Providers by name: opened once, when they are asked, with the key of their variable and no other."""
+"""Providers by name: opened once, at their first call, with the key of their variable and no other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from pnyx.config.schema import ProviderSettings, Settings, StorageSettings
 from pnyx.errors import ConfigError, ProviderError
-from pnyx.providers.base import Call, Completion, Message, Provider, opened
+from pnyx.providers.base import Call, Completion, Message, Provider, ensure_open
 from pnyx.providers.catalogue import Catalogue
 from pnyx.providers.registry import Providers
 from tests.support.scripted import ScriptedHost
@@ -31,8 +31,8 @@ def lab(host: ScriptedHost, api_key_env: str | None = None) -> Settings:
 
 
 @dataclass
-class Own:
-    """A provider that a caller of the library brings along."""
+class Supplied:
+    """A provider that a program supplies."""
 
     closed: bool = False
     calls: list[Call] = field(default_factory=list)
@@ -66,7 +66,7 @@ async def test_the_makers_key_is_not_sent_to_another_host() -> None:
         assert KEY not in str(host.log[0].headers)
 
 
-async def test_a_provider_is_opened_once_however_many_ask_at_once() -> None:
+async def test_a_provider_is_opened_once_for_many_calls_at_once() -> None:
     async with ScriptedHost() as host:
         providers = Providers(lab(host), {})
         assert providers.get("lab") is providers.get("lab")
@@ -78,45 +78,45 @@ async def test_a_provider_is_opened_once_however_many_ask_at_once() -> None:
 
 
 class Slow:
-    """A provider that opens once it is told to `go`, and whose first caller has given up by then."""
+    """A provider that opens after `go`, and whose first caller gives up before."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.own, self.go, self.begun = Own(), threading.Event(), 0
+        self.provider, self.go, self.opened = Supplied(), threading.Event(), 0
         monkeypatch.setattr(OPEN, self.open)
         self.providers = Providers(Settings(), {})
 
     def open(self, *_: object, **__: object) -> Provider:
-        self.begun += 1
+        self.opened += 1
         self.go.wait(10)
-        return self.own
+        return self.provider
 
-    async def given_up(self) -> None:
+    async def give_up(self) -> None:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(opened(self.providers.get("embedded")), 0.05)
+            await asyncio.wait_for(ensure_open(self.providers.get("embedded")), 0.05)
         self.go.set()
 
 
-async def test_who_gives_up_waiting_for_it_to_open_leaves_it_to_the_next(
+async def test_a_call_that_stops_waiting_for_the_opening_leaves_it_to_the_next_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slow = Slow(monkeypatch)
-    await slow.given_up()
+    await slow.give_up()
     assert (await slow.providers.get("embedded").complete(CALL)).text == "mine"
     await slow.providers.close()
-    assert (slow.begun, slow.own.closed) == (1, True)
+    assert (slow.opened, slow.provider.closed) == (1, True)
 
 
-async def test_what_is_still_opening_is_closed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_provider_that_is_still_opening_is_closed_too(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Slow(monkeypatch)
-    await slow.given_up()
+    await slow.give_up()
     await slow.providers.close()
-    assert slow.own.closed
+    assert slow.provider.closed
 
 
-async def test_what_cannot_be_opened_is_tried_again_when_it_is_asked_again(
+async def test_opening_that_failed_is_tried_again_at_the_next_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found: list[OSError | Own] = [OSError("no such file"), Own()]
+    found: list[OSError | Supplied] = [OSError("no such file"), Supplied()]
 
     def open_next(*_: object, **__: object) -> Provider:
         if isinstance(next_one := found.pop(0), OSError):
@@ -139,7 +139,7 @@ async def test_tokens_arrive_through_it() -> None:
         await providers.close()
 
 
-def test_what_opening_loads_is_loaded_in_a_thread() -> None:
+def test_opening_imports_in_a_thread() -> None:
     code = """
 import asyncio, sys, threading
 from pnyx.errors import ProviderError
@@ -191,7 +191,7 @@ def test_a_missing_key_is_named_before_anything_is_opened(
 
 
 @pytest.mark.parametrize("key", ["planted\nkey", "planted\tkey", "planted key", "plänted", "planted\x00"])
-def test_a_key_that_can_be_none_is_named_by_its_variable_before_anything_is_opened(key: str) -> None:
+def test_the_variable_of_an_invalid_key_is_named_before_anything_is_opened(key: str) -> None:
     settings = Settings(providers={"work": ProviderSettings(kind="openai", api_key_env="WORK_KEY")})
     with pytest.raises(ConfigError, match=r"^\$WORK_KEY, the key of provider work, contains") as caught:
         Providers(settings, {"WORK_KEY": key}).get("work")
@@ -213,40 +213,40 @@ async def test_built_in_providers_need_no_configuration(tmp_path: Path) -> None:
     await providers.close()
 
 
-async def test_a_callers_own_provider_comes_first_and_is_the_callers_to_close() -> None:
-    own = Own()
-    providers = Providers(Settings(), {}, extra={"openai": own})
-    ready: Provider = own
+async def test_a_provider_object_of_the_program_comes_first_and_is_not_closed() -> None:
+    supplied = Supplied()
+    providers = Providers(Settings(), {}, extra={"openai": supplied})
+    ready: Provider = supplied
     assert providers.get("openai") is ready
     assert (await providers.get("openai").complete(CALL)).text == "mine"
     await providers.close()
-    assert not own.closed
+    assert not supplied.closed
 
 
-async def test_a_callers_own_provider_is_known_to_the_settings() -> None:
+async def test_a_provider_object_of_the_program_is_known_to_the_settings() -> None:
     settings = Settings().with_provider_objects(["mine", "openai"])
     assert (settings.provider("mine").kind, settings.provider("openai").kind) == ("own", "own")
     assert Catalogue(settings).describe("openai:gpt-5").price is None
-    reply = await Providers(settings, {}, extra={"mine": Own()}).get("mine").complete(CALL)
+    reply = await Providers(settings, {}, extra={"mine": Supplied()}).get("mine").complete(CALL)
     assert reply.text == "mine"
     with pytest.raises(ConfigError, match="provider openai is supplied by a program"):
         Providers(settings, {"OPENAI_API_KEY": KEY}).get("openai")
 
 
-def test_what_is_configured_of_a_callers_own_provider_stays() -> None:
+def test_settings_of_a_provider_object_of_the_program_are_kept() -> None:
     configured = ProviderSettings(kind="own", concurrency=2)
     settings = Settings(providers={"mine": configured}).with_provider_objects(["mine"])
     assert settings.provider("mine") == configured
 
 
-async def test_closing_without_having_asked_loads_nothing() -> None:
+async def test_closing_without_a_call_loads_nothing() -> None:
     providers = Providers(Settings(), {"OPENAI_API_KEY": KEY})
     providers.get("openai")
     await providers.close()
     await providers.close()
 
 
-async def test_a_provider_can_be_asked_again_after_closing() -> None:
+async def test_a_provider_answers_again_after_closing() -> None:
     async with ScriptedHost() as host:
         providers = Providers(lab(host), {})
         for _ in range(2):
@@ -254,7 +254,7 @@ async def test_a_provider_can_be_asked_again_after_closing() -> None:
             await providers.close()
 
 
-def test_secrets_in_force_are_masked() -> None:
+def test_secrets_in_use_are_masked() -> None:
     settings = Settings(
         providers={"lab": ProviderSettings(kind="openai", base_url="http://h/v1", api_key_env="LAB_KEY")},
         storage=StorageSettings(url="postgresql://me:planted-pass@host/db"),
@@ -274,7 +274,7 @@ def test_keys_of_search_services_are_masked() -> None:
     search = {"backend": "tavily", "base_url": "http://127.0.0.1:9", "api_key_env": "FIND_KEY"}
     env = {"FIND_KEY": "find-planted-0123456789", "EXA_API_KEY": "exa-planted-0123456789"}
     providers = Providers(Settings.model_validate({"tools": {"web_search": search}}), env)
-    for redact in (providers.redact, providers.redact_said):
+    for redact in (providers.redact, providers.redact_replies):
         assert redact("find-planted-0123456789, exa-planted-0123456789") == "[redacted], [redacted]"
 
 
@@ -289,12 +289,12 @@ def test_users_and_passwords_of_proxies_are_masked() -> None:
     assert shown == ", ".join(["[redacted]"] * 5) + ", proxy:3128"
 
 
-def test_what_models_say_is_masked_where_they_repeat_a_key_and_nowhere_else() -> None:
+def test_replies_are_masked_where_they_repeat_a_key_and_nowhere_else() -> None:
     settings = Settings.model_validate({"storage": {"url": "postgresql://ann:postgres@db/pnyx"}})
     env = {"OPENAI_API_KEY": f"{KEY}-and-longer-still", "MISTRAL_API_KEY": "ollama"}
-    said = Providers(settings, env).redact_said
-    assert said(f"{KEY}-and-longer-still, postgres, ollama") == "[redacted], postgres, ollama"
+    redact = Providers(settings, env).redact_replies
+    assert redact(f"{KEY}-and-longer-still, postgres, ollama") == "[redacted], postgres, ollama"
 
 
-def test_nothing_is_masked_where_there_is_nothing_to_hide() -> None:
+def test_nothing_is_masked_without_a_secret() -> None:
     assert Providers(Settings(), {"OPENAI_API_KEY": ""}).redact("text") == "text"

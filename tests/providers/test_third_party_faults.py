@@ -1,4 +1,4 @@
-"""What a third party's provider or tool does wrong costs its own seat or result, never the run."""
+"""A fault in a provider or tool of a third party costs its seat or its result, never the run."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Broken:
 
     def __init__(self, where: str, fault: BaseException | None = None, reply: Any = None) -> None:
         self.where, self.fault, self.reply = where, fault, reply
-        self.is_open = where != "opened"
+        self.is_open = where != "ensure_open"
 
     def _break(self, where: str) -> None:
         if where == self.where and self.fault is not None:
             raise self.fault
 
-    async def opened(self) -> None:
-        self._break("opened")
+    async def ensure_open(self) -> None:
+        self._break("ensure_open")
 
     async def searches(self, model: str) -> bool:
         self._break("searches")
@@ -53,7 +53,7 @@ class Broken:
         pass
 
 
-async def _asked(broken: Broken, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> pnyx.Result:
+async def _run(broken: Broken, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> pnyx.Result:
     monkeypatch.setenv("PNYX_DATABASE", f"sqlite:///{tmp_path}/pnyx.db")
     monkeypatch.setattr("pnyx.run.call.delay", lambda tries, error: 0.0)
     good = pnyx.FakeProvider(lambda call: "Final answer: 4")
@@ -66,30 +66,30 @@ async def _asked(broken: Broken, tmp_path: Any, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
-async def test_a_provider_that_raises_anything_loses_its_own_seat_alone(
+async def test_a_provider_that_raises_anything_loses_only_its_seat(
     fault: BaseException, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = await _asked(Broken("complete", fault), tmp_path, monkeypatch)
+    done = await _run(Broken("complete", fault), tmp_path, monkeypatch)
     assert (done.final_answer, done.degraded) == ("4", True)
     assert [seat["model"] for seat in done.dropped] == ["bad:c"]
     assert "cancelled" in done.dropped[0]["reason"] or type(fault).__name__ in done.dropped[0]["reason"]
 
 
 @pytest.mark.parametrize("reply", REPLIES, ids=lambda reply: type(reply).__name__)
-async def test_a_reply_of_another_type_loses_its_own_seat_alone(
+async def test_a_reply_of_another_type_loses_only_its_seat(
     reply: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = await _asked(Broken("reply", reply=reply), tmp_path, monkeypatch)
+    done = await _run(Broken("reply", reply=reply), tmp_path, monkeypatch)
     assert (done.final_answer, done.degraded) == ("4", True)
     assert type(reply).__name__ in done.dropped[0]["reason"]
 
 
-@pytest.mark.parametrize("where", ["opened", "searches"])
+@pytest.mark.parametrize("where", ["ensure_open", "searches"])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
 async def test_a_method_beside_the_call_that_raises_fails_no_run(
     where: str, fault: BaseException, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = await _asked(Broken(where, fault), tmp_path, monkeypatch)
+    done = await _run(Broken(where, fault), tmp_path, monkeypatch)
     assert (done.final_answer, done.degraded) == ("4", False)
 
 
@@ -114,7 +114,7 @@ async def test_a_tool_that_fails_in_any_way_gives_a_failed_result(outcome: Any) 
     assert "cancelled" in result.text or type(outcome).__name__ in result.text
 
 
-async def test_the_runs_own_cancellation_goes_through_a_tool() -> None:
+async def test_the_cancellation_of_the_run_goes_through_a_tool() -> None:
     class Slow(BrokenTool):
         async def run(self, arguments: Mapping[str, Any]) -> str:
             await asyncio.sleep(60)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pnyx.core.events import CallFailed, CallFinished, CallStarted, VoteTallied
+from pnyx.core.events import BranchesClosed, CallFailed, CallFinished, CallStarted, VoteTallied
 from pnyx.core.models import Seat, Usage
 from pnyx.core.steps import Brief, Decision, Panel, Reply
 from pnyx.core.text import Draft
@@ -64,8 +64,8 @@ async def test_a_vote_is_closed_over_a_seat_that_cannot_change_it(
         for e in log
         if isinstance(e, CallStarted) and e.model == "h:small" and "FINALIZE" in (e.schema or "")
     ]
-    closed = [e for e in log if isinstance(e, VoteTallied) and e.rule == "closed"]
-    assert [e.detail["branches"] for e in closed] == [[late.key.rpartition("/")[0]]]
+    closed = [e for e in log if isinstance(e, BranchesClosed)]
+    assert [e.branches for e in closed] == [(late.key.rpartition("/")[0],)]
     (failed,) = [e for e in log if isinstance(e, CallFailed)]
     assert (failed.key, failed.kind, failed.charged_usd) == (late.key, "unknown", late.reserved_usd)
     charged = sum(e.cost_usd or 0 for e in log if isinstance(e, CallFinished)) + (failed.charged_usd or 0)

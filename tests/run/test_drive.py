@@ -12,7 +12,7 @@ import pytest
 from pnyx.core.models import Seat
 from pnyx.core.phases import START, Phases, Transition
 from pnyx.core.protocol import Protocol
-from pnyx.core.steps import Ask, Brief, Decision, Enter, Panel, Reply, Tally, Use
+from pnyx.core.steps import Abstain, Ask, Brief, Decision, Enter, Panel, Reply, Tally, Use
 from pnyx.core.text import Draft
 from pnyx.core.tool_calls import ToolResult
 from pnyx.errors import Halted, IllegalPhase, NoQuorum, ScriptError, SeatAbsent, StoreError
@@ -47,6 +47,9 @@ class Handler:
         return ToolResult(f"{step.tool}: {step.arguments}")
 
     async def tally(self, key: str, step: Tally, where: Where) -> None:
+        self.keys.append(key)
+
+    async def abstain(self, key: str, step: Abstain, where: Where) -> None:
         self.keys.append(key)
 
     async def close(self, key: str, late: Sequence[int], where: Where) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pnyx.errors import StoreError
 from pnyx.run import lease_keeper
 from pnyx.store import runs as store
 from tests.support.panels import Host
@@ -22,7 +21,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease_keeper, "LEASE_S", 0.4)
 
 
-FAILURES = (RuntimeError("a bug"), OSError(5, "input/output error"), StoreError("the disk is gone"))
+FAILURES = (RuntimeError("a bug"), OSError(5, "input/output error"))
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=repr)

@@ -332,7 +332,7 @@ async def test_a_run_that_was_taken_and_not_begun_is_given_back_whatever_went_wr
 
 async def test_a_key_in_a_reply_is_masked_before_anybody_reads_it(make: Make) -> None:
     node = make(Host(lambda call: "My key is sk-very-secret. Final answer: yes"))
-    node.runner.providers.redact_said = Redactor(["sk-very-secret"])
+    node.runner.providers.redact_replies = Redactor(["sk-very-secret"])
     handle = await node.start(options={"rounds": 1})
     result = await handle.result()
     assert result.answer == "My key is [redacted]. Final answer: yes"
@@ -343,7 +343,7 @@ async def test_what_an_sdk_takes_to_load_is_no_part_of_a_calls_time(make: Make) 
     class Slow(Host):
         opening = 0
 
-        async def opened(self) -> None:
+        async def ensure_open(self) -> None:
             self.opening += 1
             await asyncio.sleep(0.5 if self.opening == 1 else 0)
 

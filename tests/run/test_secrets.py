@@ -41,7 +41,7 @@ class Babbling(Host):
 async def watched(make: Make, host: Host, **changes: Any) -> list[Event]:
     """All events of a run with one seat, tokens too."""
     node = make(host)
-    node.runner.providers.redact = node.runner.providers.redact_said = Redactor([KEY])
+    node.runner.providers.redact = node.runner.providers.redact_replies = Redactor([KEY])
     handle = await node.start(protocol="single", seats=PANEL[:1], **changes)
     return [event async for event in handle.events(tokens=True)]
 

@@ -72,7 +72,7 @@ async def test_the_runs_deadline_counts_anew_each_time_it_is_resumed(
 class Opening(Host):
     """A host whose SDK never finishes loading."""
 
-    async def opened(self) -> None:
+    async def ensure_open(self) -> None:
         await asyncio.sleep(60)
 
 

@@ -9,7 +9,7 @@ from pnyx.core.decision import Given, flaw
 from pnyx.core.models import Price, Seat
 from pnyx.core.phases import START
 from pnyx.core.protocol import Protocol
-from pnyx.core.steps import All, Ask, Branch, Brief, Decision, Enter, Panel, Reply, Step, Tally
+from pnyx.core.steps import Abstain, All, Ask, Branch, Brief, Decision, Enter, Panel, Reply, Step, Tally
 from pnyx.core.text import Material
 from pnyx.errors import NoQuorum, SeatAbsent
 
@@ -52,6 +52,7 @@ class Driven:
         self.entered: list[tuple[str, int]] = []
         self.standing: list[str | None] = []
         self.told: list[Tally] = []
+        self.abstained: list[Abstain] = []
 
     def decide(self) -> Decision:
         decision: Decision = self._run(self.protocol.script(self.brief, self.panel))
@@ -87,6 +88,8 @@ class Driven:
                 self.standing.append(answer)
             case Tally():
                 self.told.append(step)
+            case Abstain():
+                self.abstained.append(step)
             case All(branches, quorum):
                 return self._all(branches, quorum)
             case Ask():

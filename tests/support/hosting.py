@@ -1,4 +1,4 @@
-"""Asking a hosted provider that is pointed at the scripted host, and what became of it."""
+"""Calls to a hosted provider at the scripted host, and their outcome."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pnyx.providers.base import Call, Completion, Message
 from pnyx.providers.hosted.provider import HostedProvider, open_hosted
 from tests.support.scripted import ScriptedHost
 
-__all__ = ["KEY", "KINDS", "Outcome", "ask", "kinds", "opened", "openrouter", "stalls", "ways"]
+__all__ = ["KEY", "KINDS", "Outcome", "ask", "kinds", "open_provider", "openrouter", "stalls", "ways"]
 
 KEY = "sk-planted-0123456789"
 KINDS = ("openai", "anthropic", "google", "mistral")
@@ -28,7 +28,7 @@ ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 
 @dataclass(slots=True)
 class Outcome:
-    """What a call gave; `completion` raises its error where it failed, `error` fails where it did not."""
+    """The outcome of a call; `completion` raises its error if it failed, `error` fails if it did not."""
 
     result: Completion | ProviderError
     pieces: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Outcome:
 
 
 @asynccontextmanager
-async def opened(kind: str, host: ScriptedHost) -> AsyncIterator[HostedProvider]:
+async def open_provider(kind: str, host: ScriptedHost) -> AsyncIterator[HostedProvider]:
     provider = open_hosted(kind, base_url=getattr(host, kind), api_key=KEY)
     try:
         yield provider

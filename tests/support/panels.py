@@ -67,7 +67,7 @@ class Hosts:
 
     def __init__(self, **hosts: Host) -> None:
         self.hosts = hosts
-        self.redact = self.redact_said = Redactor()
+        self.redact = self.redact_replies = Redactor()
 
     def get(self, name: str) -> Host:
         return self.hosts[name]

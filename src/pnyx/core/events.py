@@ -11,7 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, get_args
 
+from ..errors import Unreadable
+from .documents import build
+
 __all__ = [
+    "BranchesClosed",
     "Budget",
     "CallFailed",
     "CallFinished",
@@ -20,11 +24,16 @@ __all__ = [
     "PhaseEntered",
     "RunFinished",
     "RunStarted",
+    "SeatAbstained",
     "SeatDropped",
     "Token",
     "ToolCalled",
+    "UnknownEvent",
     "VoteTallied",
+    "closed_branches",
+    "event_type",
     "from_json",
+    "is_abstention",
     "to_json",
 ]
 
@@ -157,6 +166,22 @@ class SeatDropped(_Base):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeatAbstained(_Base):
+    """The seat answered twice without a verdict that can be read. reason: what its last reply lacks."""
+
+    type: ClassVar[Literal["seat_abstained"]] = "seat_abstained"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchesClosed(_Base):
+    """The outcome of a parallel step was certain before these branches ended. branches: their keys."""
+
+    type: ClassVar[Literal["branches_closed"]] = "branches_closed"
+    branches: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(_Base):
     """A tool was run for a seat; `outcome` is the text it gave, or why it gave none (`ok` False)."""
 
@@ -205,6 +230,18 @@ class RunFinished(_Base):
     result: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownEvent(_Base):
+    """An event that this version does not know; a newer one stored it.
+
+    name: its type. document: all of it, as stored.
+    """
+
+    type: ClassVar[Literal["unknown"]] = "unknown"
+    name: str
+    document: Mapping[str, Any]
+
+
 Event = (
     RunStarted
     | PhaseEntered
@@ -212,27 +249,62 @@ Event = (
     | Token
     | CallFinished
     | CallFailed
+    | SeatAbstained
     | SeatDropped
+    | BranchesClosed
     | ToolCalled
     | VoteTallied
     | Budget
     | RunFinished
+    | UnknownEvent
 )
-_TYPES: dict[str, type[Event]] = {cls.type: cls for cls in get_args(Event)}
+_TYPES: dict[str, type[Event]] = {cls.type: cls for cls in get_args(Event) if cls is not UnknownEvent}
+_COMMON = tuple(f.name for f in fields(_Base))
 _NAMES = {cls: tuple(f.name for f in fields(cls)) for cls in (*_TYPES.values(), Token)}
 _TUPLES = {cls: {f.name for f in fields(cls) if str(f.type).startswith("tuple")} for cls in _TYPES.values()}
 
 
+def closed_branches(event: Event) -> tuple[str, ...]:
+    """The keys of branches that the event closes. Version 0.1 said it in a `vote_tallied`."""
+    match event:
+        case BranchesClosed():
+            return event.branches
+        case VoteTallied(rule="closed"):
+            return tuple(event.detail.get("branches", ()))
+        case _:
+            return ()
+
+
+def is_abstention(event: VoteTallied) -> bool:
+    """Whether it is how version 0.1 recorded that a seat abstained."""
+    return event.rule == "abstention (its verdict could not be read)"
+
+
+def event_type(event: Event) -> str:
+    """Its `type` in JSON."""
+    return event.name if isinstance(event, UnknownEvent) else event.type
+
+
 def to_json(event: Event) -> dict[str, Any]:
     """The event as a JSON object, `type` first."""
+    if isinstance(event, UnknownEvent):
+        return dict(event.document)
     # Not `asdict`: it copies every value deeply, which costs more than all the rest of writing an event.
     return {"type": event.type} | {name: getattr(event, name) for name in _NAMES[type(event)]}
 
 
 def from_json(document: Mapping[str, Any]) -> Event:
-    """The event of a JSON object. Raises `KeyError` for an unknown type, `TypeError` for unknown fields."""
-    body = dict(document)
-    cls = _TYPES[body.pop("type")]
-    for name in _TUPLES[cls] & body.keys():
-        body[name] = tuple(body[name])
-    return cls(**body)
+    """The event of a JSON object; unknown fields are ignored.
+
+    Raises `Unreadable` if it is no event, or lacks a required field.
+    """
+    kind = document.get("type")
+    if not isinstance(kind, str):
+        raise Unreadable("an event has no type: the run is damaged")
+    cls = _TYPES.get(kind)
+    if cls is None:
+        common = {name: document[name] for name in _COMMON if name in document}
+        return UnknownEvent(name=kind, document=document, **common)
+    tuples = {name: tuple(document[name]) for name in _TUPLES[cls] & document.keys()}
+    event: Event = build(cls, {**document, **tuples}, f"the event {kind} {document.get('seq') or ''}".strip())
+    return event

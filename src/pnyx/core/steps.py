@@ -22,6 +22,7 @@ from .tool_calls import ToolCall, ToolResult, Turn
 
 __all__ = [
     "Absent",
+    "Abstain",
     "All",
     "Ask",
     "Branch",
@@ -174,6 +175,14 @@ class Tally(Step[None]):
 
 
 @dataclass(frozen=True, slots=True)
+class Abstain(Step[None]):
+    """Record that a seat abstains: it answered, and no verdict can be read in its answer."""
+
+    seat: Seat
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Run(Step[Decision]):
     """Run another protocol on the same panel, in its own scope of the journal."""
 
@@ -280,6 +289,9 @@ class Panel:
 
     def tally(self, rule: str, tally: Mapping[str, float], winner: str | None = None, **detail: Any) -> Tally:
         return Tally(rule, tally, winner, detail)
+
+    def abstain(self, seat: Seat, reason: str) -> Abstain:
+        return Abstain(seat, reason)
 
     async def first(
         self,

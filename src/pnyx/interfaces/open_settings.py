@@ -43,6 +43,6 @@ def _seats(settings: Settings) -> Iterator[str]:
     for group in (*((seat,) for seat in seats), seats):
         try:
             for ref in parse_seats(group):
-                catalogue.seated(ref)
+                catalogue.describe_seat(ref)
         except UsageError as exc:
             yield f"{where}: {exc}"

@@ -1,1 +1,1 @@
-"""Where models are asked: one seam (`seam`), its adapters, and the catalogue of models and prices."""
+"""Model hosts: the interface (`base`), its implementations, the catalogue of models and prices."""

@@ -1,8 +1,8 @@
-"""The seam between pnyx and every model host: one request in, one completion out.
+"""The interface between pnyx and every model host: one request, one completion.
 
-A provider does not retry, time out, meter or record; `pnyx.run` does, once, for all of them. What a
-provider owes: text as it arrives, usage as it was reported, `ProviderError` with the right kind for
-everything that goes wrong, and on cancellation a closed socket or a stopped generation.
+A provider does not retry, time out, meter or record; `pnyx.run` does, once, for all of them. A provider
+passes on text as it arrives and usage as the host reports it, raises `ProviderError` with the right kind
+for every failure, and on cancellation closes its connection or stops generating.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = [
     "ToolCall",
     "ToolSpec",
     "can_search",
-    "completed",
-    "guarded",
+    "complete_call",
+    "ensure_open",
+    "guard",
     "is_open",
-    "opened",
 ]
 
 T = TypeVar("T")
@@ -48,9 +48,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. model: its name at the host, without the provider. timeout_s: what its deadline leaves.
+    """One request. model: its name at the host, without the provider. timeout_s: seconds until its deadline.
 
-    searches: of the web, that the host may make by itself, where it lets itself be limited; 0: none.
+    searches: how many web searches the host may make by itself, if the host accepts a limit; 0: none.
     """
 
     model: str
@@ -65,17 +65,17 @@ class Call:
 
     @property
     def prompt(self) -> str:
-        """The text of all messages, for hosts that know no turns."""
+        """The text of all messages, for hosts without turns."""
         return "\n\n".join(message.text for message in self.messages if message.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One reply. usage is None when the host did not report it, and is passed on as reported, however odd.
+    """One reply. usage: as the host reports it, however odd; None if it reports none.
 
-    finish_reason: stop | length (cut at max_tokens) | filter (refused by the host) | tool (wants tools).
-    searches: of the web, that the host says it made; None: not told. sources: addresses that it cites.
-    Raises `ValueError` for a field of another kind: no record could hold it.
+    finish_reason: stop | length (cut at max_tokens) | filter (refused by the host) | tool (calls tools).
+    searches: how many web searches the host reports; None: not reported. sources: addresses that it cites.
+    Raises `ValueError` for a field of another type, which no record could store.
     """
 
     text: str
@@ -98,9 +98,10 @@ class Completion:
 
 
 class Provider(Protocol):
-    """One configured host. `on_text` gets each piece of text as it arrives, on the event loop.
+    """One configured host. `on_text` is called with each piece of text as it arrives, on the event loop.
 
-    A host that can search the web by itself is told by one more method, `async def searches(model) -> bool`.
+    Two methods are optional. `async def searches(model) -> bool`: whether the host can search the web itself.
+    `async def ensure_open()`: loads what the first call needs, outside the time of any call.
     """
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion: ...
@@ -109,21 +110,24 @@ class Provider(Protocol):
 
 
 def is_open(provider: Provider) -> bool:
-    """Whether there is nothing left to wait for in `opened`."""
-    return bool(getattr(provider, "is_open", not hasattr(provider, "opened")))
+    """Whether `ensure_open` has nothing left to load."""
+    return bool(getattr(provider, "is_open", not hasattr(provider, "ensure_open")))
 
 
-async def completed(provider: Provider, call: Call, on_text: Callable[[str], None] | None) -> Completion:
-    """The provider's reply. Raises only `ProviderError`, `TimeoutError` and the caller's own cancellation."""
-    reply: object = await guarded(lambda: provider.complete(call, on_text))
+async def complete_call(provider: Provider, call: Call, on_text: Callable[[str], None] | None) -> Completion:
+    """Return the reply. Raises only `ProviderError`, `TimeoutError` and the caller's cancellation."""
+    reply: object = await guard(lambda: provider.complete(call, on_text))
     if not isinstance(reply, Completion):
         kind = type(reply).__name__
         raise ProviderError("malformed", f"complete() returned {kind}, not a pnyx.Completion", billed=True)
     return reply
 
 
-async def guarded(method: Callable[[], Awaitable[T]]) -> T:
-    """What a method of a provider returns. A third party's bug fails one call, never the run."""
+async def guard(method: Callable[[], Awaitable[T]]) -> T:
+    """Return what a method of a provider returns; a bug in it fails one call, never the run.
+
+    Raises only `ProviderError`, `TimeoutError` and the caller's cancellation.
+    """
     try:
         return await method()
     except (ProviderError, TimeoutError):
@@ -134,28 +138,28 @@ async def guarded(method: Callable[[], Awaitable[T]]) -> T:
             raise  # by the run itself
         raise ProviderError("malformed", "the provider cancelled the call itself", billed=True) from exc
     except ConnectionError as exc:
-        raise ProviderError("unreachable", _described(exc), billed=True) from exc
+        raise ProviderError("unreachable", _describe(exc), billed=True) from exc
     except Exception as exc:
-        raise ProviderError("malformed", _described(exc), billed=True) from exc
+        raise ProviderError("malformed", _describe(exc), billed=True) from exc
 
 
-def _described(exc: Exception) -> str:
+def _describe(exc: Exception) -> str:
     return f"the provider raised {type(exc).__name__}: {exc}"
 
 
-async def opened(provider: Provider) -> None:
-    """Until what the provider needs is loaded, which is no part of any call's time. Raises as `completed`."""
-    ready = getattr(provider, "opened", None)
-    if ready is not None:
-        await guarded(ready)
+async def ensure_open(provider: Provider) -> None:
+    """Wait until the provider has loaded what calls need. Raises as `complete_call` does."""
+    method = getattr(provider, "ensure_open", None)
+    if method is not None:
+        await guard(method)
 
 
 async def can_search(provider: Provider, model: str) -> bool:
-    """Whether the host of `model` (its name there) can search the web by itself; False where it raises."""
-    ask = getattr(provider, "searches", None)
-    if ask is None:
+    """Whether the host can search the web for `model` (its name there); False if the provider raises."""
+    method = getattr(provider, "searches", None)
+    if method is None:
         return False
     try:
-        return bool(await guarded(lambda: ask(model)))
+        return bool(await guard(lambda: method(model)))
     except (ProviderError, TimeoutError):
         return False

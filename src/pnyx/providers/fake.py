@@ -1,4 +1,4 @@
-"""A provider for tests: it answers from a script and asks no host."""
+"""A provider for tests: it answers from a script and contacts no host."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ..core.models import Usage
 from ..errors import ProviderError
 from .base import Call, Completion
 
-__all__ = ["FakeProvider", "Scripted"]
+__all__ = ["FakeProvider", "ScriptedReply"]
 
-Scripted: TypeAlias = "str | Completion | Exception"
+ScriptedReply: TypeAlias = "str | Completion | Exception"
 
 
 class FakeProvider:
     """Answers every call from `script`: replies in order, or a function of the call, plain or async.
 
     A reply is a text, a whole `Completion`, or an exception to raise. Texts are reported as using one
-    token for four characters. `calls` keeps what was asked. When the replies run out, a call raises
+    token for four characters. `calls` lists every call. When the replies run out, a call raises
     `ProviderError` of kind "unavailable".
 
     >>> import asyncio
@@ -46,7 +46,9 @@ class FakeProvider:
     'IS 7 PRIME?'
     """
 
-    def __init__(self, script: Iterable[Scripted] | Callable[[Call], Scripted | Awaitable[Scripted]]) -> None:
+    def __init__(
+        self, script: Iterable[ScriptedReply] | Callable[[Call], ScriptedReply | Awaitable[ScriptedReply]]
+    ) -> None:
         self.calls: list[Call] = []
         self._script = script if callable(script) else _in_order(script)
 
@@ -66,10 +68,10 @@ class FakeProvider:
         return reply
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
-def _in_order(replies: Iterable[Scripted]) -> Callable[[Call], Scripted]:
-    left = iter(replies)
-    spent = ProviderError("unavailable", "the fake provider has no replies left")
-    return lambda call: next(left, spent)
+def _in_order(replies: Iterable[ScriptedReply]) -> Callable[[Call], ScriptedReply]:
+    remaining = iter(replies)
+    end = ProviderError("unavailable", "the fake provider has no replies left")
+    return lambda call: next(remaining, end)

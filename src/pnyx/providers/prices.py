@@ -1,9 +1,9 @@
-"""What the snapshot bundled with genai-prices knows of the makers' own models. Nothing is fetched.
+"""Prices of the makers' own models, from the snapshot bundled with genai-prices. Nothing is fetched.
 
 Import this module only to look a model up: it loads the snapshot, 0.3 s.
 
-A ledger must not fall below the bill, so where a price varies the dearer one counts: the dearest hour
-of the day, and input as if it were written to a cache where hosts do that unasked.
+A ledger must not fall below the bill, so the highest price counts where prices vary: that of the most
+expensive hour, and of input written to a cache where hosts cache without a request.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from ..core.models import Price
 
 __all__ = ["Listing", "look_up"]
 
-CACHES_WHEN_ASKED = ("anthropic",)
-"""Kinds that bill a write to their prompt cache only where a request asks for it; pnyx never does."""
+CACHES_ON_REQUEST = ("anthropic",)
+"""Hosts that bill a write to their prompt cache only if a request asks for it; pnyx never does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A model as the snapshot lists it. context: tokens up to which `price` holds, None when unknown."""
+    """A model in the snapshot. context: tokens up to which `price` holds, None if unknown."""
 
     price: Price | None
     context: int | None
 
 
-def look_up(kind: str, model: str, today: date, context: int | None = None) -> Listing | None:
-    """The listing of `model` at the own host of `kind` on a day; None when the snapshot does not know it.
+def look_up(host: str, model: str, today: date, context: int | None = None) -> Listing | None:
+    """The listing of `model` at `host`, an id of the snapshot, on a day; None if the snapshot has none.
 
-    context: the window that will be used, in tokens, where it was configured; prices are then those of
-    the dearest tier it reaches. Otherwise the base tier holds, and the window ends where that does.
-    The price is None where tokens are not all that every request is charged for.
+    context: the configured window in tokens, if any; prices are then those of the most expensive tier that it
+    reaches. Otherwise the base tier holds, and the window ends where that tier does.
+    The price is None if requests are also charged for something other than tokens.
     """
-    host = next((provider for provider in providers if provider.id == kind), None)
-    found = host.find_model(model) if host else None
+    provider = next((provider for provider in providers if provider.id == host), None)
+    found = provider.find_model(model) if provider else None
     if found is None:
         return None
-    prices = _in_force(found, today)
+    prices = _current_prices(found, today)
     if any(p.input_mtok is None or p.output_mtok is None or p.requests_kcount for p in prices):
         return Listing(None, context or found.context_window)
 
@@ -62,9 +62,9 @@ def look_up(kind: str, model: str, today: date, context: int | None = None) -> L
                 rates.append(value)
         return float(max(rates)) if rates else None
 
-    unasked = () if kind in CACHES_WHEN_ASKED else ("cache_write_mtok",)
+    cache_writes = () if host in CACHES_ON_REQUEST else ("cache_write_mtok",)
     price = Price(
-        input=rate("input_mtok", *unasked) or 0.0,
+        input=rate("input_mtok", *cache_writes) or 0.0,
         output=rate("output_mtok") or 0.0,
         cached=rate("cache_read_mtok"),
         reasoning=rate("output_reasoning_mtok"),
@@ -77,8 +77,8 @@ def look_up(kind: str, model: str, today: date, context: int | None = None) -> L
     return Listing(price, context or window)
 
 
-def _in_force(model: ModelInfo, today: date) -> list[ModelPrice]:
-    """All prices that hold at some hour of the day; of those that replace each other, the latest."""
+def _current_prices(model: ModelInfo, today: date) -> list[ModelPrice]:
+    """All prices that hold at some hour of the day; of prices that replace each other, the latest."""
     if isinstance(model.prices, ModelPrice):
         return [model.prices]
     found = []

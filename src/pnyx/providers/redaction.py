@@ -1,4 +1,4 @@
-"""Taking secrets out of texts: whole ones, JSON values, and text that is still arriving."""
+"""Masking of secrets in text, JSON values and streams of text."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 from ..config.load import MASK
 from ..core.regex import regex
 
-__all__ = ["Arriving", "Redactor", "redacted"]
+__all__ = ["Redactor", "StreamRedactor", "redact_json"]
 
 
-def redacted(value: Any, redact: Callable[[str], str]) -> Any:
-    """A JSON value with every text in it put through `redact`, names of members too."""
+def redact_json(value: Any, redact: Callable[[str], str]) -> Any:
+    """Return a JSON value with `redact` applied to every string in it, names of members included."""
     match value:
         case str():
             return redact(value)
         case Mapping():
-            return {redact(str(name)): redacted(member, redact) for name, member in value.items()}
+            return {redact(str(name)): redact_json(member, redact) for name, member in value.items()}
         case list() | tuple():
-            return [redacted(item, redact) for item in value]
+            return [redact_json(item, redact) for item in value]
         case _:
             return value
 
 
 class Redactor:
-    """Masks secrets in what it is called with, from the left; of two that begin at one place, the longer."""
+    """Masks secrets in text, from the left; of two that begin at the same place, the longer."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets = sorted(filter(None, secrets), key=len, reverse=True)
@@ -36,22 +36,22 @@ class Redactor:
     def __call__(self, text: str) -> str:
         return self._any.sub(MASK, text)
 
-    def within(self, value: Any) -> Any:
-        """A JSON value with every text in it masked, names of members too."""
-        return redacted(value, self)
+    def redact_json(self, value: Any) -> Any:
+        """Return a JSON value with every string in it masked, names of members included."""
+        return redact_json(value, self)
 
-    def settled(self, text: str) -> tuple[str, str]:
-        """`text` masked as far as nothing that may follow changes that, and the rest as it is."""
+    def mask_prefix(self, text: str) -> tuple[str, str]:
+        """Return the part of `text` that no later text can change, masked, and the rest unmasked."""
         masked, at = "", 0
         while True:
             found = self._any.search(text, at)
-            begun = self._begun(text, at)
-            if found is None or found.start() >= begun:
-                return masked + text[at:begun], text[begun:]
+            partial = self._partial_start(text, at)
+            if found is None or found.start() >= partial:
+                return masked + text[at:partial], text[partial:]
             masked, at = masked + text[at : found.start()] + MASK, found.end()
 
-    def _begun(self, text: str, at: int) -> int:
-        """Where, from `at` on, what may become a secret begins at the end of `text`; else its length."""
+    def _partial_start(self, text: str, at: int) -> int:
+        """Where, from `at` on, the end of `text` may be the first part of a secret; else its length."""
         for start in range(max(at, len(text) - self._longest + 1), len(text)):
             end = text[start:]
             if any(len(secret) > len(end) and secret.startswith(end) for secret in self._secrets):
@@ -59,16 +59,16 @@ class Redactor:
         return len(text)
 
 
-class Arriving:
-    """Text that arrives in pieces and is shown masked. What may be the beginning of a secret, and nothing
-    else, waits for what follows it; `end` shows it, once nothing follows."""
+class StreamRedactor:
+    """Masks text that arrives in pieces. What may be the first part of a secret waits for the next piece;
+    `end` shows it."""
 
     def __init__(self, redact: Redactor, show: Callable[[str], None]) -> None:
         self._redact, self._show = redact, show
         self._waiting = ""
 
     def add(self, piece: str) -> None:
-        text, self._waiting = self._redact.settled(self._waiting + piece)
+        text, self._waiting = self._redact.mask_prefix(self._waiting + piece)
         if text:
             self._show(text)
 

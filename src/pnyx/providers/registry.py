@@ -1,7 +1,7 @@
-"""The providers of a process: each opened when it is first asked, and closed with the rest.
+"""The providers of a process: each opened at its first call, all closed together.
 
-Opening loads an SDK or a model, which takes up to seconds, so it happens in a thread and behind a
-provider that is there at once.
+Opening loads an SDK or a model, which takes up to seconds, so it happens in a thread, behind a provider
+that is available at once.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .redaction import Redactor
 
 __all__ = ["Providers"]
 
-SHORTEST_SECRET = 6
-"""Characters; masking anything shorter would garble what it is meant to keep readable."""
-SHORTEST_KEY = 16
-"""The same in what models say, where `ollama` and the password `postgres` are words."""
+MIN_SECRET = 6
+"""Characters; masking anything shorter would make ordinary text unreadable."""
+MIN_KEY = 16
+"""The same in replies of models, where `ollama` and the password `postgres` are words."""
 
 
 class Providers:
-    """Providers by name, configured or built in. extra: a program's own, by name, which it closes.
+    """Providers by name, configured or built in. extra: objects of the program, by name, which it closes.
 
-    redact: masks every key, and every password of a database or proxy, in force. redact_said: for what models
-    say, every key that they repeat.
+    redact: masks every key and every password of a database or proxy in use. redact_replies: masks the keys
+    in replies of models.
     """
 
     def __init__(
@@ -43,26 +43,26 @@ class Providers:
         self._settings = settings
         self._env = env
         self._extra = {name: adapt(provider) for name, provider in (extra or {}).items()}
-        self._opened: dict[str, _Opened] = {}
+        self._opened: dict[str, _LazyProvider] = {}
         keys = _keys(settings, env)
         self.redact = Redactor(_secrets(keys, settings, env))
-        self.redact_said = Redactor(key for key in keys if len(key) >= SHORTEST_KEY)
-        # Two threads that import parts of the same SDK at once can see each other's half of it.
-        self._turn = asyncio.Lock()
+        self.redact_replies = Redactor(key for key in keys if len(key) >= MIN_KEY)
+        # Two threads that import the same SDK at once can each see a part of it that is not complete yet.
+        self._lock = asyncio.Lock()
 
     def get(self, name: str) -> Provider:
-        """The provider called `name`; the same one every time.
+        """The provider called `name`; the same object every time.
 
-        Raises `ConfigError` when there is none, or when its key is not in the environment.
+        Raises `ConfigError` if there is none, its kind cannot be used, or its key is not in the environment.
         """
         if name in self._extra:
             return self._extra[name]
         if name not in self._opened:
-            self._opened[name] = _Opened(self._opener(name), self._turn)
+            self._opened[name] = _LazyProvider(self._opener(name), self._lock)
         return self._opened[name]
 
     async def close(self) -> None:
-        """Close every provider that was opened; all of them, even where one fails to."""
+        """Close every open provider, also after one of them fails to close."""
         opened, self._opened = self._opened, {}
         failures = await asyncio.gather(*(p.close() for p in opened.values()), return_exceptions=True)
         for failure in failures:
@@ -82,23 +82,23 @@ def _open(kind: ProviderKind, config: ProviderConfig) -> Provider:
     try:
         return adapt(kind.open(config), owned=True)
     except SystemExit as exc:
-        # Would end the event loop.
+        # It would end the event loop.
         raise ConfigError(f"provider {config.name} cannot be opened: {exc}") from exc
 
 
-class _Opened:
-    """A provider that opens itself when it is first asked for something."""
+class _LazyProvider:
+    """A provider that opens itself at its first use."""
 
-    def __init__(self, open: Callable[[], Provider], turn: asyncio.Lock) -> None:
+    def __init__(self, open: Callable[[], Provider], lock: asyncio.Lock) -> None:
         self._open = open
-        self._turn = turn
+        self._lock = lock
         self._opening: asyncio.Task[Provider] | None = None
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
-        return await (await self.opened()).complete(call, on_text)
+        return await (await self.ensure_open()).complete(call, on_text)
 
     async def searches(self, model: str) -> bool:
-        return await can_search(await self.opened(), model)
+        return await can_search(await self.ensure_open(), model)
 
     async def close(self) -> None:
         if self._opening is not None:
@@ -111,20 +111,20 @@ class _Opened:
         opening = self._opening
         return opening is not None and opening.done() and opening.exception() is None
 
-    async def opened(self) -> Provider:
+    async def ensure_open(self) -> Provider:
         opening = self._opening
         if opening is None or (opening.done() and opening.exception() is not None):
-            opening = self._opening = asyncio.create_task(self._open_in_turn())
-        # A thread cannot be stopped, others may wait for it too, and what it opens is to be closed.
+            opening = self._opening = asyncio.create_task(self._open_alone())
+        # A thread cannot be stopped, other calls may wait for it too, and what it opens must be closed.
         return await asyncio.shield(opening)
 
-    async def _open_in_turn(self) -> Provider:
-        async with self._turn:
+    async def _open_alone(self) -> Provider:
+        async with self._lock:
             return await asyncio.to_thread(self._open)
 
 
 def _keys(settings: Settings, env: Mapping[str, str]) -> set[str]:
-    """The keys of hosts and of search services that the environment holds."""
+    """The keys of hosts and of search services in the environment."""
     variables = {variable for kind in KINDS.loaded() for variable in kind.key_variables}
     variables.update(settings.tools.web_search.key_variables)
     for provider in settings.providers.values():
@@ -133,6 +133,6 @@ def _keys(settings: Settings, env: Mapping[str, str]) -> set[str]:
 
 
 def _secrets(keys: set[str], settings: Settings, env: Mapping[str, str]) -> set[str]:
-    """All that must not be shown."""
+    """Everything that must not be shown."""
     found = {*keys, *database_secrets(settings.storage.url or ""), *proxy_secrets(env)}
-    return {secret for secret in found if len(secret) >= SHORTEST_SECRET}
+    return {secret for secret in found if len(secret) >= MIN_SECRET}

@@ -21,8 +21,17 @@ from ..core.steps import Ask
 from ..core.sycophancy.detect import is_blank, is_refusal
 from ..core.tool_calls import ToolSpec
 from ..errors import OutOfBudget, ProviderError
-from ..providers.base import Call, Completion, Message, Provider, can_search, completed, is_open, opened
-from ..providers.redaction import Arriving
+from ..providers.base import (
+    Call,
+    Completion,
+    Message,
+    Provider,
+    can_search,
+    complete_call,
+    ensure_open,
+    is_open,
+)
+from ..providers.redaction import StreamRedactor
 from .budget import nusd, usd
 from .context import RunContext
 from .context_window import room, window
@@ -121,7 +130,7 @@ class ModelCall:
     async def _ready(self, provider: Provider) -> None:
         # What is wrong with the provider is reported by the call itself.
         with suppress(ProviderError, TimeoutError):
-            await opened(provider)
+            await ensure_open(provider)
         if TOOL in self.ask.tools and await can_search(provider, self.ask.seat.name):
             self.searches = self.context.spec.searches
 
@@ -219,12 +228,12 @@ class ModelCall:
         def show(text: str) -> None:
             context.broadcast.publish(Token(**self.common, time=now(), run_id=context.run_id, text=text))
 
-        arriving = Arriving(context.redact_text, show)
+        arriving = StreamRedactor(context.redact_text, show)
         began = time.monotonic()
         result: Completion | ProviderError
         try:
             async with asyncio.timeout(timeout):
-                result = await completed(
+                result = await complete_call(
                     provider, call, arriving.add if context.broadcast.wants_text and not quiet else None
                 )
         except TimeoutError:
@@ -261,9 +270,9 @@ class ModelCall:
             fingerprint=self.mark,
             model=redact(done.model) or ask.seat.model,
             text=text,
-            tool_calls=tuple(redact.within(asdict(call)) for call in done.tool_calls),
+            tool_calls=tuple(redact.redact_json(asdict(call)) for call in done.tool_calls),
             # Once more: what is read may be a key that was spelt with escapes.
-            data=redact.within(read_object(text)) if ask.schema else None,
+            data=redact.redact_json(read_object(text)) if ask.schema else None,
             finish_reason=done.finish_reason,
             input_tokens=bill.usage.input_tokens,
             cached_tokens=bill.usage.cached_tokens,

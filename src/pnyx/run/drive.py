@@ -23,7 +23,22 @@ from typing import Any, TypeVar, cast
 from ..core.decision import flaw
 from ..core.phases import START
 from ..core.protocol import Protocol
-from ..core.steps import All, Ask, Branch, Brief, Decision, Enter, Graph, Panel, Reply, Run, Step, Tally, Use
+from ..core.steps import (
+    Abstain,
+    All,
+    Ask,
+    Branch,
+    Brief,
+    Decision,
+    Enter,
+    Graph,
+    Panel,
+    Reply,
+    Run,
+    Step,
+    Tally,
+    Use,
+)
 from ..core.tool_calls import ToolResult
 from ..errors import Halted, NoQuorum, ScriptError, SeatAbsent
 
@@ -56,6 +71,8 @@ class StepHandler(typing.Protocol):
     async def enter(self, key: str, step: Enter, where: Where) -> None: ...
 
     async def tally(self, key: str, step: Tally, where: Where) -> None: ...
+
+    async def abstain(self, key: str, step: Abstain, where: Where) -> None: ...
 
     async def close(self, key: str, late: Sequence[int], where: Where) -> None: ...
 
@@ -122,6 +139,8 @@ class _Driver:
                 return await self.handler.use(key, step, self.where)
             case Tally():
                 return await self.handler.tally(key, step, self.where)
+            case Abstain():
+                return await self.handler.abstain(key, step, self.where)
             case All(branches, quorum, enough):
                 return await self.all(key, branches, quorum, enough)
             case Graph(nodes, quorum):

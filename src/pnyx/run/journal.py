@@ -15,14 +15,17 @@ from typing import Any
 from sqlalchemy import Connection
 
 from ..core.events import (
+    BranchesClosed,
     CallFailed,
     CallFinished,
     CallStarted,
     Event,
     PhaseEntered,
+    SeatAbstained,
     SeatDropped,
     ToolCalled,
     VoteTallied,
+    closed_branches,
 )
 from ..errors import Diverged
 from ..store import Database
@@ -30,8 +33,6 @@ from ..store import runs as store
 
 __all__ = ["Journal", "Outcome", "within"]
 
-CLOSED = "closed"
-"""The rule of a count that was closed before everyone had answered."""
 Outcome = CallFinished | CallFailed
 Done = Outcome | ToolCalled
 
@@ -234,10 +235,9 @@ class Journal:
                     self._outcomes[event.key] = event
             case ToolCalled():
                 self._outcomes[event.key] = event
-            case VoteTallied():
+            case VoteTallied() | SeatAbstained() | BranchesClosed():
                 self._entered.add(event.key)
-                if event.rule == CLOSED:
-                    self._closed.update(event.detail["branches"])
+                self._closed.update(closed_branches(event))
             case PhaseEntered():
                 self._entered.add(event.key)
                 self.answer = event.answer or self.answer

@@ -9,14 +9,13 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.events import CallFailed, PhaseEntered, ToolCalled, VoteTallied
-from ..core.steps import Ask, Enter, Reply, Tally, Use
+from ..core.events import BranchesClosed, CallFailed, PhaseEntered, SeatAbstained, ToolCalled, VoteTallied
+from ..core.steps import Abstain, Ask, Enter, Reply, Tally, Use
 from ..core.tool_calls import ToolCall, ToolResult
 from ..errors import SeatAbsent
 from .call import ModelCall
 from .context import RunContext
 from .drive import Where
-from .journal import CLOSED
 from .limits import now
 
 __all__ = ["Performer"]
@@ -46,14 +45,17 @@ class Performer:
                 )
             )
 
+    async def abstain(self, key: str, step: Abstain, where: Where) -> None:
+        if not self.context.journal.entered(key):
+            common = {**_common(key, where), "seat": step.seat.label}
+            self.context.journal.later(SeatAbstained(**common, reason=step.reason))
+
     async def close(self, key: str, late: Sequence[int], where: Where) -> None:
         """Record that these branches are given up; what they have in flight is charged."""
         given_up = [f"{key}.{n}" for n in late]
         await self.context.journal.settled()
         self.context.write_off(given_up, GIVEN_UP)
-        self.context.journal.later(
-            VoteTallied(**_common(key, where), rule=CLOSED, tally={}, detail={"branches": given_up})
-        )
+        self.context.journal.later(BranchesClosed(**_common(key, where), branches=tuple(given_up)))
 
     async def use(self, key: str, step: Use, where: Where) -> ToolResult:
         """The tool's result, from the journal when it is there. Raises `Halted`."""

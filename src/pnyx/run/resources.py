@@ -105,7 +105,7 @@ class RunResources:
             hedging=self.hedging,
             circuits=self.circuits,
             redact=self.providers.redact,
-            redact_text=self.providers.redact_said,
+            redact_text=self.providers.redact_replies,
             stop_requests=stop_requests,
             spent_nusd=nusd(summary.cost.known_usd),
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
+from ..core.documents import build
 from ..core.events import Budget, CallFailed, CallFinished, CallStarted, Event, PhaseEntered, SeatDropped
 from ..core.steps import Decision, Dissent
 
@@ -42,11 +43,14 @@ class Result(Decision):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Result:
-        values = {f.name: document[f.name] for f in fields(cls)}
-        values["answer"] = document["answer"] or ""
-        values["dissent"] = tuple(Dissent(**d) for d in document["dissent"])
-        values["seats"], values["dropped"] = tuple(document["seats"]), tuple(document["dropped"])
-        return cls(**values)
+        """The result in a stored document; unknown fields are ignored. Raises `Unreadable`."""
+        values = dict(document)
+        what = f"the result of run {document.get('run_id', '')}".strip()
+        values["answer"] = values.get("answer") or ""
+        values["dissent"] = tuple(build(Dissent, one, what) for one in values.get("dissent", ()))
+        for name in ("seats", "dropped"):
+            values[name] = tuple(values.get(name, ()))
+        return build(cls, values, what)
 
 
 @dataclass(slots=True)

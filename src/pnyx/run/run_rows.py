@@ -94,7 +94,7 @@ def resumable(
 ) -> Resumable:
     """The run whose id begins with `prefix`. changes: to its spec. Raises `NotFound`, `UsageError`."""
     row = store.find(connection, prefix, owner)
-    begun = Spec.from_json(row.spec)
+    begun = Spec.from_json(row.check().spec, row.id)
     spec = replace(begun, **changes)
     caps = spec.caps
     if begun.batch_own and not spec.batch_own:
@@ -113,18 +113,19 @@ def take_up(connection: Connection, run: Resumable, worker: str | None, so_far: 
     """
     epoch = store.take(connection, run.row.id, worker, now(), time.time(), run.row)
     run.budget.open(connection, now())
-    store.patch(connection, run.row.id, {"spec": run.spec.to_json(), "result": so_far})
+    store.patch(connection, run.row.id, {"spec": {**run.row.spec, **run.spec.to_json()}, "result": so_far})
     return epoch
 
 
 def spent_s(row: store.RunRow, past: Sequence[Event]) -> float:
     """Seconds that processes worked on a run; of one that was killed, those that its events tell."""
-    if not past:
+    times = [event.time for event in past if event.time]
+    if not times:
         return 0.0
     if row.result is None:
-        return _seconds(past[0].time, past[-1].time)
+        return _seconds(times[0], times[-1])
     # What was told when it was paused, or last taken up, and what has come since.
-    return float(row.result["elapsed_s"]) + max(0.0, _seconds(row.updated_at, past[-1].time))
+    return float(row.result.get("elapsed_s") or 0.0) + max(0.0, _seconds(row.updated_at, times[-1]))
 
 
 def _seconds(first: str, last: str) -> float:

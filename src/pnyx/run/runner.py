@@ -153,7 +153,7 @@ class Runner:
         """The run that the owner of `spec` calls `name`. Raises `NotFound`, and `Taken` as `once` does."""
         run_id = named_id(spec.owner, name)
         row = await self.database.read(lambda c: store.find(c, run_id, spec.owner))
-        known = Spec.from_json(row.spec)
+        known = Spec.from_json(row.check().spec, row.id)
         if known.question != spec.question or (exactly and not known.same_request(spec)):
             raise Taken(f"run {run_id} goes by this name, and asks something else")
         return row
@@ -184,7 +184,8 @@ class Runner:
         if fork:
             spec.check()
             return await self._record(spec, forked_from=row.id)
-        if row.status in FINAL or (waiting(row, time.time()) and spec == Spec.from_json(row.spec)):
+        known = Spec.from_json(row.check().spec, row.id)
+        if row.status in FINAL or (waiting(row, time.time()) and spec == known):
             return row.id
         await self._check_resumable(run)
         so_far = self._again(row, spec, run.past).so_far()
@@ -278,7 +279,7 @@ class Runner:
             row = await self.database.read(lambda c: store.find(c, row.id))
         if row.status not in FINAL and not held(row):
             past = await self.database.read(lambda c: store.log(c, row.id))
-            handle = self._again(row, Spec.from_json(row.spec), past)
+            handle = self._again(row, Spec.from_json(row.check().spec, row.id), past)
             take = partial(
                 store.take, run_id=row.id, worker=self._name, now=now(), beat_at=time.time(), seen=row
             )

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import protocols
 from ..core.decision import Given
+from ..core.documents import build
 from ..core.models import MOST, Price, Seat
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Panel
@@ -189,16 +190,24 @@ class Spec:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Spec:
+    def from_json(cls, document: Mapping[str, Any], run_id: str = "") -> Spec:
+        """The spec in a stored document; unknown fields are ignored. Raises `Unreadable`."""
+        what = f"run {run_id}".strip()
         values = dict(document)
-        values["seats"] = tuple(
-            Seat(**{**seat, "price": seat["price"] and Price(**seat["price"])}) for seat in values["seats"]
-        )
-        values["limits"] = Limits(**values["limits"])
-        values["context"] = tuple(Material(**m) for m in values["context"])
-        values["responses"] = tuple(Given(**r) for r in values["responses"])
-        values["tools"] = tuple(values["tools"])
-        return cls(**values)
+        for name, of in (("seats", Seat), ("context", Material), ("responses", Given)):
+            items = [{**one, **_price(one, what)} if of is Seat else one for one in values.get(name, ())]
+            if name in values:
+                values[name] = tuple(build(of, one, what) for one in items)
+        if "limits" in values:
+            values["limits"] = build(Limits, values["limits"], what)
+        if "tools" in values:
+            values["tools"] = tuple(values["tools"])
+        return build(cls, values, what)
+
+
+def _price(seat: Mapping[str, Any], what: str) -> dict[str, Any]:
+    price = seat.get("price")
+    return {} if price is None else {"price": build(Price, price, what)}
 
 
 _AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "warn_usd", "deadline_s")

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
+from ..core.documents import read
 from ..core.text import replace_invalid
+from ..errors import Unreadable
 from .schema import outcomes, runs
 
 if TYPE_CHECKING:
@@ -55,7 +57,10 @@ def forget_earlier(connection: Connection, owner: str, latest: Collection[str]) 
 
 
 def _batch(spec: str) -> tuple[Any, str]:
-    document = json.loads(spec)
+    try:
+        document = read(spec, "a run")
+    except Unreadable:
+        return None, spec  # equal to no other
     return document.get("batch"), json.dumps(document.get("options"), sort_keys=True)
 
 

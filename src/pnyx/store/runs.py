@@ -21,10 +21,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
+from ..core.documents import STAMP, read, stamp
 from ..core.events import Event, from_json, to_json
 from ..core.regex import regex
 from ..core.text import is_text
-from ..errors import Fenced, NotFound, Running, Taken
+from ..errors import Fenced, NotFound, Running, Taken, Unreadable
 from . import search
 from .prepared import Prepared
 from .schema import events, runs
@@ -61,7 +62,8 @@ class RunRow:
     """A run's row. spec and result are the parsed JSON; heartbeat_at is in seconds since 1970.
 
     worker: the process that writes it; None with the status "running" means: the next worker takes it.
-    conversation: the id of its conversation, as in its spec.
+    conversation: the id of its conversation, as in its spec. problem: why spec or result cannot be read, and
+    are empty; see `check`.
     """
 
     id: str
@@ -80,6 +82,13 @@ class RunRow:
     result: Mapping[str, Any] | None
     forked_from: str | None
     conversation: str | None = None
+    problem: str | None = None
+
+    def check(self) -> RunRow:
+        """The row. Raises `Unreadable` if its spec or result cannot be read."""
+        if self.problem is not None:
+            raise Unreadable(self.problem)
+        return self
 
     @classmethod
     def new(
@@ -118,8 +127,8 @@ class RunRow:
 
 def create(connection: Connection, row: RunRow) -> None:
     """Insert a run. Raises `Taken` if its id exists."""
-    values = {name: getattr(row, name) for name in RunRow.__slots__}
-    values |= {"spec": json.dumps(row.spec), "result": row.result and json.dumps(row.result)}
+    values = {name: getattr(row, name) for name in RunRow.__slots__ if name != "problem"}
+    values |= {"spec": json.dumps(stamp(row.spec)), "result": row.result and json.dumps(stamp(row.result))}
     try:
         connection.execute(insert(runs), values)
     except IntegrityError as exc:
@@ -184,9 +193,10 @@ def listing(
 
 
 def specs(connection: Connection, owner: str, protocol: str) -> list[dict[str, Any]]:
-    """Return the specs of an owner's runs of a protocol, as parsed JSON, oldest first."""
-    query = select(runs.c.spec).where(runs.c.owner == owner, runs.c.protocol == protocol)
-    return [json.loads(spec) for spec in connection.scalars(query.order_by(runs.c.created_at, runs.c.id))]
+    """Return the specs of an owner's runs of a protocol, oldest first, without those that cannot be read."""
+    query = select(runs).where(runs.c.owner == owner, runs.c.protocol == protocol)
+    found = map(_row, connection.execute(query.order_by(runs.c.created_at, runs.c.id)))
+    return [dict(row.spec) for row in found if row.problem is None]
 
 
 def rows(connection: Connection, ids: Sequence[str]) -> list[RunRow]:
@@ -223,11 +233,21 @@ def conversation(connection: Connection, prefix: str, owner: str | None = None) 
 
 
 def log(connection: Connection, run_id: str, after: int = 0) -> list[Event]:
-    """Return the stored events of a run with a `seq` greater than `after`, in order."""
+    """Return the stored events of a run with a `seq` greater than `after`, in order. Raises `Unreadable`."""
     query = (
-        select(events.c.body).where(events.c.run_id == run_id, events.c.seq > after).order_by(events.c.seq)
+        select(events.c.seq, events.c.body)
+        .where(events.c.run_id == run_id, events.c.seq > after)
+        .order_by(events.c.seq)
     )
-    return [from_json(json.loads(body)) for (body,) in connection.execute(query)]
+    return [_event(run_id, seq, body) for seq, body in connection.execute(query)]
+
+
+def _event(run_id: str, seq: int, body: str) -> Event:
+    document = read(body, f"event {seq} of run {run_id}")
+    try:
+        return from_json(document)
+    except Unreadable as exc:
+        raise Unreadable(f"run {run_id}: {exc}") from exc
 
 
 def unattended(connection: Connection, limit: int) -> list[RunRow]:
@@ -309,7 +329,7 @@ def append(
     rows = []
     for seq, item in enumerate(batch, last - len(batch) + 1):
         document = to_json(item) | {"run_id": run_id, "seq": seq}
-        rows.append({"run_id": run_id, "seq": seq, "type": item.type, "body": json.dumps(document)})
+        rows.append({"run_id": run_id, "seq": seq, "type": item.type, "body": json.dumps(stamp(document))})
     if rows:
         _APPEND(connection, *rows)
     if columns:
@@ -319,7 +339,7 @@ def append(
 
 def patch(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> None:
     """Set columns of a run's row; `result` and `spec` are objects."""
-    values = {k: json.dumps(v) if k in ("result", "spec") else v for k, v in columns.items()}
+    values = {k: json.dumps(stamp(v)) if k in ("result", "spec") else v for k, v in columns.items()}
     connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
     if "result" in columns:
         search.update(connection, run_id, columns["result"])
@@ -349,6 +369,13 @@ _APPEND = Prepared(insert(events))
 
 def _row(row: Any) -> RunRow:
     values = dict(row._mapping)
-    values["spec"] = json.loads(values["spec"])
-    values["result"] = values["result"] and json.loads(values["result"])
+    spec, result = values["spec"], values["result"]
+    try:
+        values["spec"] = read(spec, f"run {row.id}")
+        found = read(result, f"the result of run {row.id}") if result else None
+        # It is the object of the contract, which has no stamp.
+        values["result"] = found and {name: value for name, value in found.items() if name not in STAMP}
+    except Unreadable as exc:
+        # One row does not keep the others from being listed.
+        values |= {"spec": {}, "result": None, "problem": str(exc)}
     return RunRow(**values)

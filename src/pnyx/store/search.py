@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, TextClause, select, text
 
+from ..core.documents import read
 from ..core.search_terms import Snippet, fold_words, query_terms, snippet
+from ..errors import Unreadable
 from .prepared import Prepared
 from .schema import runs
 
@@ -49,8 +51,15 @@ def add_all(connection: Connection) -> None:
     """Index all runs, if none is indexed."""
     last, query = "", select(runs.c.id, runs.c.question, runs.c.result).order_by(runs.c.id).limit(BATCH_ROWS)
     while rows := connection.execute(query.where(runs.c.id > last)).all():
-        add(connection, *((row.id, row.question, json.loads(row.result or "null")) for row in rows))
+        add(connection, *((row.id, row.question, _readable(row.result)) for row in rows))
         last = rows[-1].id
+
+
+def _readable(result: str | None) -> Mapping[str, Any] | None:
+    try:
+        return None if result is None else read(result, "a result")
+    except Unreadable:
+        return None
 
 
 def search(

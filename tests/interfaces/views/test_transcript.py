@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from pnyx.core.events import CallStarted, Event, VoteTallied
+from pnyx.core.events import BranchesClosed, CallStarted, Event, SeatAbstained, UnknownEvent, VoteTallied
 from pnyx.interfaces.cli.terminal.output import Stream
 from pnyx.interfaces.cli.terminal.plain import entry_lines
 from pnyx.interfaces.views.transcript import Entry, Transcript, money, quantity, seconds
-from pnyx.protocols.shared.verdict import ABSTENTION
 from tests.interfaces import events
 
 
@@ -138,9 +137,26 @@ def test_tools_votes_and_budgets_are_told() -> None:
     ]
 
 
-def test_who_abstains_is_named_without_a_count() -> None:
-    _, (entry,) = read(VoteTallied(rule=ABSTENTION, tally={"Participant A": 0}, phase="vote", round=1))
-    assert entry.text == f"{ABSTENTION}: Participant A"
+def test_a_seat_that_abstains_is_named_without_a_count() -> None:
+    now = SeatAbstained(seat="Participant A", reason="no vote", phase="vote", round=1)
+    # As version 0.1 recorded it.
+    before = VoteTallied(
+        rule="abstention (its verdict could not be read)",
+        tally={"Participant A": 0},
+        detail={"abstained": ["Participant A"], "why": "no vote"},
+        phase="vote",
+        round=1,
+    )
+    for event in (now, before):
+        _, (entry,) = read(event)
+        assert entry.text == "Participant A abstains: its verdict could not be read (no vote)"
+
+
+def test_closed_branches_and_unknown_events_are_no_entries() -> None:
+    before = VoteTallied(rule="closed", tally={}, detail={"branches": ["/3.1"]})
+    unknown = UnknownEvent(name="seat_promoted", document={"type": "seat_promoted"})
+    for event in (BranchesClosed(branches=("/3.1",)), before, unknown):
+        assert read(event)[1] == []
 
 
 @pytest.mark.parametrize(

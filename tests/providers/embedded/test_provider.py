@@ -41,8 +41,8 @@ VOTE = Schema.of(
 )
 
 
-def call(text: str, max_tokens: int = 24, model: str = MODEL, **given: Any) -> Call:
-    return Call(model, (Message("user", text),), max_tokens, **given)
+def call(text: str, max_tokens: int = 24, model: str = MODEL, **fields: Any) -> Call:
+    return Call(model, (Message("user", text),), max_tokens, **fields)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -76,9 +76,9 @@ def stalls() -> Iterator[list[float]]:
     task.cancel()
 
 
-async def failure(provider: EmbeddedProvider, asked: Call) -> ProviderError:
+async def failure(provider: EmbeddedProvider, request: Call) -> ProviderError:
     with pytest.raises(ProviderError) as caught:
-        await provider.complete(asked)
+        await provider.complete(request)
     return caught.value
 
 
@@ -102,7 +102,7 @@ def is_engine(pid: int) -> bool:
     return False
 
 
-def gone(pids: set[int], within_s: float = 5) -> bool:
+def have_ended(pids: set[int], within_s: float = 5) -> bool:
     end = time.monotonic() + within_s
     while any(map(is_engine, pids)) and time.monotonic() < end:
         time.sleep(0.05)
@@ -148,27 +148,27 @@ async def test_usage_is_reported_with_what_was_cached(provider: EmbeddedProvider
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_a_schema_holds_whatever_is_sampled(provider: EmbeddedProvider, seed: int) -> None:
-    asked = call("Who is right?", 120, schema=VOTE, seed=seed, temperature=1.5)
-    said = json.loads((await provider.complete(asked)).text)
-    assert said["vote"] in ("Participant A", "Participant B")
-    assert isinstance(said["sure"], bool)
-    assert len(said) == 2
+async def test_a_schema_is_satisfied_at_any_temperature(provider: EmbeddedProvider, seed: int) -> None:
+    request = call("Who is right?", 120, schema=VOTE, seed=seed, temperature=1.5)
+    reply = json.loads((await provider.complete(request)).text)
+    assert reply["vote"] in ("Participant A", "Participant B")
+    assert isinstance(reply["sure"], bool)
+    assert len(reply) == 2
 
 
 async def test_text_within_a_schema_ends_before_the_tokens_do(provider: EmbeddedProvider) -> None:
     parts = object_schema("parts", {"explanation": {"type": "string"}, "reason": {"type": "string"}})
-    asked = call("Explain in detail how a steam engine works, and why.", 160, schema=parts, temperature=0.0)
-    done = await provider.complete(asked)
+    request = call("Explain in detail how a steam engine works, and why.", 160, schema=parts, temperature=0.0)
+    done = await provider.complete(request)
     assert done.finish_reason == "stop"
-    # It would have gone on: the grammar ended this text.
+    # It would have have_ended on: the grammar ended this text.
     assert len(json.loads(done.text)["explanation"]) == 200
 
 
 async def test_a_model_that_repeats_itself_is_stopped(provider: EmbeddedProvider) -> None:
-    said = "I am here. "
-    done = await provider.complete(call(f"Say: {said * 5}Go on.", 1000, temperature=0.0))
-    assert (done.text, done.finish_reason) == (said, "length")
+    reply = "I am here. "
+    done = await provider.complete(call(f"Say: {reply * 5}Go on.", 1000, temperature=0.0))
+    assert (done.text, done.finish_reason) == (reply, "length")
     assert done.usage
     assert 50 < done.usage.input_tokens < 60
     assert 50 < done.usage.output_tokens < 120
@@ -177,8 +177,8 @@ async def test_a_model_that_repeats_itself_is_stopped(provider: EmbeddedProvider
 
 
 async def test_seed_and_temperature_decide_the_text(provider: EmbeddedProvider) -> None:
-    async def text(**given: Any) -> str:
-        return (await provider.complete(call("Name an animal and say why.", 8, **given))).text
+    async def text(**fields: Any) -> str:
+        return (await provider.complete(call("Name an animal and say why.", 8, **fields))).text
 
     await text(seed=0)
     assert await text(seed=7, temperature=1.0) == await text(seed=7, temperature=1.0)
@@ -248,7 +248,7 @@ async def test_more_calls_than_slots_are_all_answered_and_no_more_than_slots_run
     firsts = sorted(times[0] for times in spans.values())
     lasts = sorted(times[-1] for times in spans.values())
     # The third begins only when one of the first two has ended, and so on.
-    assert all(begun > ended for begun, ended in zip(firsts[SLOTS:], lasts, strict=False))
+    assert all(started_at > ended for started_at, ended in zip(firsts[SLOTS:], lasts, strict=False))
     assert firsts[1] < lasts[0]
 
 
@@ -322,7 +322,7 @@ async def test_a_damaged_file_is_an_error_and_loads_once_it_is_mended(
     assert (await fresh.complete(call("Hi", 2, model=str(path)))).text
 
 
-async def test_a_schema_that_is_none_is_refused(provider: EmbeddedProvider) -> None:
+async def test_an_invalid_schema_is_refused(provider: EmbeddedProvider) -> None:
     error = await failure(provider, call("Hi", schema=Schema.of("odd", {"type": "nonsense"})))
     assert error.kind == "refused"
     assert (await provider.complete(call("Hi", 2))).text
@@ -340,13 +340,13 @@ async def test_text_cannot_end_its_turn_or_break_the_request(provider: EmbeddedP
 
 
 async def test_tools_are_ignored_and_a_tools_turn_is_read(provider: EmbeddedProvider) -> None:
-    asked = (
+    request = (
         Message("system", "Be brief."),
         Message("user", "What is the weather?"),
         Message("assistant", "Let me look.", tool_calls=(ToolCall("1", "weather", {}),)),
         Message("tool", "Sunny.", tool_call_id="1", tool_name="weather"),
     )
-    done = await provider.complete(Call(MODEL, asked, 8, tools=(ToolSpec("weather", "tells it", {}),)))
+    done = await provider.complete(Call(MODEL, request, 8, tools=(ToolSpec("weather", "reports it", {}),)))
     assert done.text
     assert not done.tool_calls
 
@@ -384,7 +384,7 @@ async def test_nothing_is_printed_and_no_engine_outlives_a_process_that_never_cl
     )
     out, _ = await process.communicate()
     assert (process.returncode, out) == (0, b"")
-    assert await asyncio.to_thread(gone, set(map(int, note.read_text().split())))
+    assert await asyncio.to_thread(have_ended, set(map(int, note.read_text().split())))
 
 
 async def test_the_engine_can_be_reached_through_no_port(fresh: EmbeddedProvider) -> None:

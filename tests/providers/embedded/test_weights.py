@@ -18,7 +18,7 @@ import pytest
 from pnyx.errors import NotFound, ProviderError
 from pnyx.providers.embedded.weights import find, installed, pull
 from pnyx.providers.embedded.weights_fetch import fetch
-from pnyx.providers.embedded.weights_sources import Hub, Index, Installed, Source, sources
+from pnyx.providers.embedded.weights_sources import Hub, Index, InstalledPackage, Source, sources
 from pnyx.providers.embedded.weights_table import KNOWN, Weights, Wheel
 from tests.support.model_files import DATA, Host, Request, Serve, answer, weights, wheel, whole
 from tests.support.sources import ROOT
@@ -66,7 +66,7 @@ def hub(of: Weights, open_s: float = 5) -> Hub:
 
 def test_a_hub_delivers_and_progress_counts_up_to_the_end(host: Host, tmp_path: Path) -> None:
     of, seen = weights(host.url), list[tuple[int, int, str]]()
-    path = fetch(of, (hub(of),), tmp_path, lambda *told: seen.append(told))
+    path = fetch(of, (hub(of),), tmp_path, lambda *progress: seen.append(progress))
     assert path.read_bytes() == DATA
     counts = [done for done, _, _ in seen]
     assert counts == sorted(counts)
@@ -94,7 +94,7 @@ def test_an_installed_package_is_read_and_never_imported(
         zipfile.ZipFile(path).extractall(site)
     (site / "tiny_part1" / "__init__.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(str(site))
-    assert fetch(weights(wheels=parts), (Installed(parts),), tmp_path).read_bytes() == DATA
+    assert fetch(weights(wheels=parts), (InstalledPackage(parts),), tmp_path).read_bytes() == DATA
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,13 @@ def test_an_installed_package_is_read_and_never_imported(
     [
         (lambda request: time.sleep(3), "no answer within 0.5 s"),
         (lambda request: request.send_error(404), "it answered 404"),
-        (answer(b"<html>log in</html>"), "another file"),
-        (answer(bytes(len(DATA))), "other bytes"),
+        (answer(b"<html>log in</html>"), "a different file"),
+        (answer(bytes(len(DATA))), "do not match the pinned sha256"),
         (lambda request: request.connection.close(), "cannot be reached"),
     ],
     ids=["silent", "not found", "a login page", "wrong bytes", "hangs up"],
 )
-def test_a_hub_that_fails_is_left_for_the_index(
+def test_after_a_hub_that_fails_comes_the_index(
     host: Host, parts: tuple[Wheel, ...], tmp_path: Path, serve: Serve, why: str
 ) -> None:
     host.serve = serve
@@ -136,7 +136,7 @@ def test_a_host_without_ranges_is_read_from_the_start(host: Host, tmp_path: Path
     assert fetch(of, (hub(of),), tmp_path).read_bytes() == DATA
 
 
-def test_what_one_source_left_is_finished_by_another(
+def test_the_rest_of_a_file_comes_from_another_source(
     host: Host, parts: tuple[Wheel, ...], index: Path, tmp_path: Path
 ) -> None:
     host.serve = answer(DATA, HALF + 5)
@@ -145,7 +145,7 @@ def test_what_one_source_left_is_finished_by_another(
     assert fetch(of, (hub(of), Index(parts)), tmp_path).read_bytes() == DATA
 
 
-def test_a_partial_file_gone_bad_is_thrown_away(host: Host, tmp_path: Path) -> None:
+def test_a_damaged_partial_file_is_discarded(host: Host, tmp_path: Path) -> None:
     (tmp_path / ".tiny.gguf.part").write_bytes(bytes(1000))
     of = weights(host.url)
     assert fetch(of, (hub(of),), tmp_path).read_bytes() == DATA
@@ -153,16 +153,16 @@ def test_a_partial_file_gone_bad_is_thrown_away(host: Host, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("bad", [DATA[:-1] + b"x", DATA + b"more"], ids=["changed", "longer"])
-def test_wrong_bytes_are_never_kept(index: Path, tmp_path: Path, bad: bytes) -> None:
+def test_wrong_bytes_are_never_installed(index: Path, tmp_path: Path, bad: bytes) -> None:
     of = weights(wheels=(wheel(index, "tiny-all", bad),))
-    assert "other bytes than the pinned sha256" in str(failed(of, (Index(of.wheels),), tmp_path))
+    assert "do not match the pinned sha256" in str(failed(of, (Index(of.wheels),), tmp_path))
     assert not list(tmp_path.glob(".*.part"))
 
 
 def test_a_wheel_other_than_the_pinned_one_is_refused(index: Path, tmp_path: Path) -> None:
     pinned = wheel(index, "tiny-all", DATA)
     wheel(index, "tiny-all", DATA[:-1])
-    assert "not the one that is pinned" in str(failed(weights(), (Index((pinned,)),), tmp_path))
+    assert "its wheel is not the pinned one" in str(failed(weights(), (Index((pinned,)),), tmp_path))
 
 
 def test_without_network_the_error_says_so_and_what_to_do(
@@ -173,20 +173,20 @@ def test_without_network_the_error_says_so_and_what_to_do(
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     of = weights(wheels=(Wheel("tiny-all", "1.0", "0" * 64, "tiny/part.bin", 10),))
-    told = str(failed(of, sources(of), tmp_path))
-    assert "an installed package: tiny-all is not installed" in told
-    assert "127.0.0.1: it cannot be reached" in told
-    assert "the package index: tiny-all: the index cannot be reached" in told
-    assert "pnyx models pull tiny" in told
-    assert of.sha256 in told
-    assert "simple" not in told
+    message = str(failed(of, sources(of), tmp_path))
+    assert "an installed package: tiny-all is not installed" in message
+    assert "127.0.0.1: it cannot be reached" in message
+    assert "the package index: tiny-all: the index cannot be reached" in message
+    assert "pnyx models pull tiny" in message
+    assert of.sha256 in message
+    assert "simple" not in message
 
 
 def test_neither_pip_nor_uv_is_an_error_of_that_source(parts: tuple[Wheel, ...], tmp_path: Path) -> None:
-    assert "neither pip nor uv is here" in str(failed(weights(), (Index(parts, ()),), tmp_path))
+    assert "neither pip nor uv is installed" in str(failed(weights(), (Index(parts, ()),), tmp_path))
 
 
-def test_a_file_already_here_is_checked_and_fetched_anew_when_damaged(host: Host, tmp_path: Path) -> None:
+def test_an_installed_file_is_checked_and_fetched_again_if_damaged(host: Host, tmp_path: Path) -> None:
     of = weights(host.url)
     path = fetch(of, (hub(of),), tmp_path)
     fetch(of, (hub(of),), tmp_path)
@@ -203,7 +203,7 @@ def test_pulls_at_once_download_once(host: Host, tmp_path: Path) -> None:
     host.serve = slow
     of, titles = weights(host.url), set[str]()
     pulls = [
-        threading.Thread(target=fetch, args=(of, (hub(of),), tmp_path, lambda *told: titles.add(told[2])))
+        threading.Thread(target=fetch, args=(of, (hub(of),), tmp_path, lambda *report: titles.add(report[2])))
         for _ in range(3)
     ]
     for thread in pulls:
@@ -220,7 +220,7 @@ import sys
 from pathlib import Path
 from tests.providers.embedded.test_weights import fetch, hub, weights
 of = weights(sys.argv[1])
-fetch(of, (hub(of),), Path(sys.argv[2]), lambda *told: print(*told, flush=True))
+fetch(of, (hub(of),), Path(sys.argv[2]), lambda *progress: print(*progress, flush=True))
 """
 
 
@@ -255,12 +255,12 @@ def test_an_error_from_progress_ends_the_pull_and_the_package_client(
     assert not [pid for pid in children.split() if b"download" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
-def test_a_full_disk_is_told_before_anything_is_fetched(host: Host, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_before_anything_is_fetched(host: Host, tmp_path: Path) -> None:
     of = weights(host.url)
     huge = Weights("tiny", "", "", 10**18, of.sha256, 0.1, 1024, False, True, host.url, ())
-    told = str(failed(huge, (hub(huge),), tmp_path))
-    assert f"{tmp_path} has" in told
-    assert "PNYX_MODELS" in told
+    message = str(failed(huge, (hub(huge),), tmp_path))
+    assert f"{tmp_path} has" in message
+    assert "PNYX_MODELS" in message
     assert not host.ranges
 
 
@@ -271,7 +271,7 @@ def test_a_folder_that_cannot_be_written_is_named(host: Host, tmp_path: Path) ->
     assert caught.value.kind == "unavailable"
 
 
-def test_find_gives_known_files_named_files_and_paths(tmp_path: Path) -> None:
+def test_find_returns_known_files_named_files_and_paths(tmp_path: Path) -> None:
     models = tmp_path / "models"
     models.mkdir()
     (models / "mine.gguf").write_bytes(b"GGUF and so on")
@@ -286,7 +286,7 @@ def test_find_gives_known_files_named_files_and_paths(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reference", "told"),
+    ("reference", "message"),
     [
         ("smollm2-135m", "fetch it with: pnyx models pull smollm2-135m"),
         ("qwen2.5-coder-0.5b", "damaged; fetch it again with: pnyx models pull qwen2.5-coder-0.5b"),
@@ -301,14 +301,14 @@ def test_find_gives_known_files_named_files_and_paths(tmp_path: Path) -> None:
         ("./notes.txt", "notes.txt is not a GGUF file"),
     ],
 )
-def test_what_is_not_here_is_not_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str, told: str
+def test_a_model_without_a_file_is_not_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str, message: str
 ) -> None:
     (tmp_path / "qwen2.5-coder-0.5b.gguf").write_bytes(b"GGUF but cut")
     for name in ("notes.txt", "notes.txt.gguf"):
         (tmp_path / name).write_text("no")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(NotFound, match=re.escape(told.format(cwd=tmp_path))):
+    with pytest.raises(NotFound, match=re.escape(message.format(cwd=tmp_path))):
         find(reference, tmp_path)
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from pnyx.providers.base import Call, Message
-from pnyx.providers.hosted.http_errors import plain, retry_after
+from pnyx.providers.hosted.http_errors import one_line, retry_after
 from pnyx.providers.hosted.provider import open_hosted
-from tests.support.hosting import KEY, ask, kinds, opened, stalls, ways
+from tests.support.hosting import KEY, ask, kinds, open_provider, stalls, ways
 from tests.support.scripted import ScriptedHost
 
 QUESTION = (Message("user", "Is 7 prime?"),)
@@ -34,20 +34,20 @@ STATUSES = {
 async def test_a_refusal_is_one_request_and_one_error_that_costs_nothing(
     host: ScriptedHost, kind: str, stream: bool
 ) -> None:
-    async with opened(kind, host) as provider:
-        for status, told in STATUSES.items():
+    async with open_provider(kind, host) as provider:
+        for status, expected in STATUSES.items():
             name = f"m{status}"
             host.on(name, status=status, message=f"no, {KEY} is bad", headers={"Location": "/elsewhere"})
             error = (await ask(provider, name, stream=stream)).error
-            assert (status, error.kind, error.billed) == (status, told, False)
+            assert (status, error.kind, error.billed) == (status, expected, False)
             assert len(host.requests(name)) == 1
             assert KEY not in repr(error)
             assert error.__cause__ is None
 
 
-async def test_a_gateway_that_gave_up_may_have_cost(host: ScriptedHost) -> None:
+async def test_a_gateway_that_timed_out_may_have_cost(host: ScriptedHost) -> None:
     host.on("alpha", status=504)
-    async with opened("openai", host) as provider:
+    async with open_provider("openai", host) as provider:
         error = (await ask(provider)).error
     assert (error.kind, error.billed) == ("overloaded", True)
 
@@ -70,11 +70,11 @@ async def test_a_gateway_that_gave_up_may_have_cost(host: ScriptedHost) -> None:
     ],
 )
 @ways
-async def test_the_wait_that_a_host_asks_for_is_passed_on(
+async def test_the_wait_that_a_host_requests_is_passed_on(
     host: ScriptedHost, stream: bool, headers: dict[str, str], seconds: float | None
 ) -> None:
     host.on("alpha", status=429, headers=headers)
-    async with opened("openai", host) as provider:
+    async with open_provider("openai", host) as provider:
         assert (await ask(provider, stream=stream)).error.retry_after == seconds
 
 
@@ -95,21 +95,21 @@ def test_a_date_to_come_is_seconds_from_now_and_google_writes_it_in_the_body() -
 )
 async def test_a_prompt_over_the_window_is_too_long(host: ScriptedHost, status: int, message: str) -> None:
     host.on("alpha", status=status, message=message)
-    async with opened("openai", host) as provider:
+    async with open_provider("openai", host) as provider:
         error = (await ask(provider)).error
     assert error.kind == "too_long"
     assert message in str(error)
 
 
-async def test_an_empty_account_is_not_waited_for(host: ScriptedHost) -> None:
+async def test_an_empty_account_is_not_retried(host: ScriptedHost) -> None:
     host.on("alpha", status=429, body=b'{"error": {"code": "insufficient_quota", "message": "Pay first."}}')
-    async with opened("openai", host) as provider:
+    async with open_provider("openai", host) as provider:
         error = (await ask(provider)).error
     assert (error.kind, error.retryable) == ("refused", False)
 
 
 def test_a_message_is_one_short_printable_line_without_the_key() -> None:
-    line = plain(f"bad\x1b[2J\n\n{KEY}\t\u202e" + "x" * 1000, (KEY,))
+    line = one_line(f"bad\x1b[2J\n\n{KEY}\t\u202e" + "x" * 1000, (KEY,))
     assert line.startswith("bad [2J [redacted] x")
     assert len(line) == 300
     assert line.isprintable()
@@ -117,7 +117,7 @@ def test_a_message_is_one_short_printable_line_without_the_key() -> None:
 
 @kinds
 @ways
-async def test_nobody_there_is_unreachable_and_costs_nothing(kind: str, stream: bool) -> None:
+async def test_an_address_without_a_host_is_unreachable_and_costs_nothing(kind: str, stream: bool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     provider = open_hosted(kind, base_url=f"http://127.0.0.1:{port}", api_key=KEY)
@@ -126,7 +126,7 @@ async def test_nobody_there_is_unreachable_and_costs_nothing(kind: str, stream: 
     assert (error.kind, error.billed) == ("unreachable", False)
 
 
-async def test_a_proxy_named_in_the_environment_is_asked(
+async def test_a_proxy_in_the_environment_is_used(
     host: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", host.url)
@@ -137,7 +137,7 @@ async def test_a_proxy_named_in_the_environment_is_asked(
 
 
 @pytest.mark.parametrize("status", ["407 Proxy Authentication Required", "502 Bad Gateway", "no HTTP"])
-async def test_a_proxy_that_refuses_is_told_of_without_its_password(
+async def test_a_proxy_that_refuses_is_reported_without_its_password(
     monkeypatch: pytest.MonkeyPatch, status: str
 ) -> None:
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -155,14 +155,14 @@ async def test_a_proxy_that_refuses_is_told_of_without_its_password(
     assert "planted" not in str(error)
     if status[0].isdigit():
         code, _, words = status.partition(" ")
-        assert str(error) == f"cannot connect: the proxy says HTTP {code}: {words}"
+        assert str(error) == f"cannot connect: the proxy answers HTTP {code}: {words}"
         assert (error.kind, error.billed) == ("unreachable", False)
 
 
 @pytest.mark.parametrize(
     "proxy", ["http://{}@[", "http://{}@127.0.0.1:port", "{}@127.0.0.1:9", "socks5://{}@127.0.0.1:9"]
 )
-async def test_a_proxy_that_cannot_be_asked_is_told_of_without_its_password(
+async def test_a_proxy_that_cannot_be_used_is_reported_without_its_password(
     monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy.format("planted-user:planted-pass"))
@@ -178,7 +178,7 @@ async def test_a_connection_reset_before_the_answer_may_have_cost(
     host: ScriptedHost, kind: str, stream: bool
 ) -> None:
     host.on("alpha", reset=True)
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         error = (await ask(provider, stream=stream)).error
     assert (error.kind, error.billed) == ("unreachable", True)
     assert len(host.log) == 1
@@ -208,7 +208,7 @@ CUTS: tuple[dict[str, Any], ...] = (
 @kinds
 @ways
 async def test_an_answer_that_breaks_off_is_truncated(host: ScriptedHost, kind: str, stream: bool) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         for number, cut in enumerate(CUTS):
             name = f"m{number}"
             host.on(name, **{"text": "word " * 60, **cut})
@@ -223,13 +223,13 @@ async def test_a_stream_that_stops_before_its_end_is_truncated_wherever_it_stops
 ) -> None:
     """The connection's end is the body's here, so that only the events tell that some are missing."""
     host.on("alpha", text="One two three.", unframed=True)
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         whole = await ask(provider, stream=True)
         assert whole.completion.text == "One two three."
         length = host.log[0].sent
-        # Where the reason for the end is told, the text is complete.
-        told = {"anthropic": 200, "openai": 300, "mistral": 300, "google": 150}[kind]
-        for cut in range(0, length - told, 23):
+        # After the finish reason, the text is complete.
+        tail = {"anthropic": 200, "openai": 300, "mistral": 300, "google": 150}[kind]
+        for cut in range(0, length - tail, 23):
             host.on("alpha", text="One two three.", unframed=True, cut_at=cut)
             error = (await ask(provider, stream=True)).error
             assert (cut, error.kind, error.billed) == (cut, "truncated", True)
@@ -259,10 +259,10 @@ NO_EVENTS = (
 
 @kinds
 @ways
-async def test_an_answer_that_is_none_is_malformed_and_holds_nothing_up(
+async def test_a_reply_of_no_dialect_is_malformed_and_blocks_nothing(
     host: ScriptedHost, kind: str, stream: bool
 ) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         await ask(provider, "warm", stream=stream)
         for body in NO_EVENTS if stream else NO_ANSWERS:
             for headers in ({}, {"Content-Type": "text/html"}):
@@ -287,11 +287,11 @@ async def test_an_answer_that_is_none_is_malformed_and_holds_nothing_up(
         ),
     ],
 )
-async def test_an_error_told_inside_a_stream_has_the_kind_it_tells(
+async def test_an_error_inside_a_stream_has_its_kind(
     host: ScriptedHost, kind: str, event: bytes, kind_of_error: str
 ) -> None:
     host.on("alpha", body=event + b"\n\n")
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         error = (await ask(provider, stream=True)).error
     assert (error.kind, error.billed) == (kind_of_error, True)
 
@@ -306,10 +306,10 @@ EMPTIES = {
 
 @pytest.mark.parametrize("count", [600, 160_000])
 @kinds
-async def test_a_structure_that_would_keep_an_sdk_busy_is_not_given_to_it(
+async def test_a_structure_that_would_block_an_sdk_is_refused(
     host: ScriptedHost, kind: str, count: int
 ) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         await ask(provider, "warm")
         host.on("alpha", body=EMPTIES[kind] % b",".join([b"{}"] * count))
         async with stalls() as spells:
@@ -333,10 +333,10 @@ BOMB = gzip.compress(b'{"a": "' + b"x" * 300_000_000)
 )
 @kinds
 @ways
-async def test_an_answer_without_measure_is_cut(
+async def test_a_reply_without_end_is_refused(
     host: ScriptedHost, kind: str, stream: bool, body: bytes, headers: dict[str, str]
 ) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         await ask(provider, "warm", stream=stream)
         host.on("alpha", body=body, headers=headers)
         tracemalloc.start()
@@ -350,7 +350,7 @@ async def test_an_answer_without_measure_is_cut(
 async def test_a_long_answer_is_read_to_its_end(host: ScriptedHost) -> None:
     text = "word " * 60_000
     host.on("alpha", text=text)
-    async with opened("openai", host) as provider:
+    async with open_provider("openai", host) as provider:
         assert (await ask(provider)).completion.text == text
 
 
@@ -360,7 +360,7 @@ async def test_a_silent_host_times_out_after_the_time_that_is_left(
     host: ScriptedHost, kind: str, stream: bool
 ) -> None:
     host.on("alpha", hang=True)
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         began = time.monotonic()
         error = (await ask(provider, stream=stream, timeout_s=0.2)).error
     assert (error.kind, error.billed) == ("timeout", True)
@@ -376,7 +376,7 @@ async def test_a_cancelled_call_closes_its_connection_at_once(
     host: ScriptedHost, kind: str, stream: bool, fault: dict[str, Any]
 ) -> None:
     host.on("alpha", **fault)
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):
                 await provider.complete(Call("alpha", QUESTION, 100), (lambda _: None) if stream else None)

@@ -1,4 +1,4 @@
-"""The list of models that a host gives: asked for as each dialect does, with its key, and never a call."""
+"""The list of models at a host: requested in each dialect, with the key, without a call."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_an_address_without_a_list_says_so(host: ScriptedHost) -> None:
 
 
 @pytest.mark.parametrize("body", [b"<html>Welcome</html>", b"[" * 200_000])
-async def test_a_page_that_is_no_json_is_no_list(host: ScriptedHost, body: bytes) -> None:
+async def test_a_page_that_is_not_json_is_not_a_list(host: ScriptedHost, body: bytes) -> None:
     host.on("/models", body=body)
     assert (await refused(host)).kind == "malformed"
 
@@ -70,7 +70,7 @@ async def test_a_list_is_read_whatever_its_shape_and_length(
     assert found == listed if listed is not None else len(found) == 3000
 
 
-async def test_the_proxy_of_the_environment_is_asked(
+async def test_the_proxy_of_the_environment_is_used(
     host: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", host.url)

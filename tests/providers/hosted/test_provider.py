@@ -14,7 +14,7 @@ from pnyx.core.models import Usage
 from pnyx.core.steps import Schema
 from pnyx.providers.base import Call, Message, ToolCall, ToolSpec
 from pnyx.providers.hosted.provider import open_hosted
-from tests.support.hosting import KEY, KINDS, ask, kinds, opened, ways
+from tests.support.hosting import KEY, KINDS, ask, kinds, open_provider, ways
 from tests.support.scripted import ScriptedHost
 
 VOTE = Schema.of(
@@ -31,11 +31,9 @@ CAPABLE = {"openai": "alpha", "anthropic": "claude-sonnet-4-6", "google": "gemin
 
 @kinds
 @ways
-async def test_an_answer_comes_with_its_text_model_and_usage(
-    host: ScriptedHost, kind: str, stream: bool
-) -> None:
+async def test_a_reply_has_its_text_model_and_usage(host: ScriptedHost, kind: str, stream: bool) -> None:
     host.on("alpha", text="Yes: 7 is prime.")
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         outcome = await ask(provider, stream=stream)
     completion = outcome.completion
     assert (completion.text, completion.finish_reason, completion.model) == (
@@ -56,7 +54,7 @@ async def test_a_conversation_is_sent_in_order_with_its_settings(host: ScriptedH
         Message("assistant", "Two."),
         Message("user", "Three."),
     )
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         await ask(provider, messages=turns, max_tokens=77, temperature=0.5)
     body = host.log[0].body
     sent = repr(body)
@@ -72,14 +70,14 @@ async def test_a_conversation_is_sent_in_order_with_its_settings(host: ScriptedH
     ("kind", "name"), [("openai", "seed"), ("mistral", "random_seed"), ("google", "seed")]
 )
 async def test_a_seed_is_sent_where_the_host_has_one(host: ScriptedHost, kind: str, name: str) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         await ask(provider, seed=7)
     body = host.log[0].body
     assert body.get("generationConfig", body)[name] == 7
 
 
 async def test_a_seed_is_left_out_where_the_host_has_none(host: ScriptedHost) -> None:
-    async with opened("anthropic", host) as provider:
+    async with open_provider("anthropic", host) as provider:
         assert (await ask(provider, seed=7)).completion.text
     assert "seed" not in host.log[0].body
 
@@ -89,16 +87,16 @@ async def test_a_seed_is_left_out_where_the_host_has_none(host: ScriptedHost) ->
 async def test_a_schema_uses_the_structured_output_of_the_host(
     host: ScriptedHost, kind: str, stream: bool
 ) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         completion = (await ask(provider, CAPABLE[kind], stream=stream, schema=VOTE)).completion
     assert completion.text in ('{"choice": "A"}', '{"choice": "B"}')
 
 
 @pytest.mark.parametrize(("kind", "model"), [("mistral", "alpha"), ("anthropic", "claude-2")])
-async def test_a_schema_is_told_in_words_where_the_model_has_no_structured_output(
+async def test_a_schema_is_sent_in_the_prompt_if_the_model_has_no_structured_output(
     host: ScriptedHost, kind: str, model: str
 ) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         assert (await ask(provider, model, schema=VOTE)).completion.text
     assert "choice" in repr(host.log[0].body)
     assert "output_config" not in host.log[0].body
@@ -110,27 +108,27 @@ async def test_a_tool_is_offered_called_and_answered(host: ScriptedHost, kind: s
     host.on("alpha", call=1, text="", tool_calls=(("web_search", {"query": "Pnyx"}),))
     host.on("alpha", call=2, text="A hill.")
     question = Message("user", "What is the Pnyx?")
-    async with opened(kind, host) as provider:
-        asked = (await ask(provider, stream=stream, messages=(question,), tools=(SEARCH,))).completion
-        (call,) = asked.tool_calls
+    async with open_provider(kind, host) as provider:
+        first = (await ask(provider, stream=stream, messages=(question,), tools=(SEARCH,))).completion
+        (call,) = first.tool_calls
         turns = (
             question,
-            Message("assistant", asked.text, tool_calls=asked.tool_calls),
+            Message("assistant", first.text, tool_calls=first.tool_calls),
             Message("tool", "The Pnyx is a hill.", tool_call_id=call.id, tool_name=call.name),
         )
-        told = (await ask(provider, stream=stream, messages=turns, tools=(SEARCH,))).completion
-    assert asked.finish_reason == "tool"
+        second = (await ask(provider, stream=stream, messages=turns, tools=(SEARCH,))).completion
+    assert first.finish_reason == "tool"
     assert (call.name, call.arguments) == ("web_search", {"query": "Pnyx"})
     assert "Searches the web." in repr(host.log[0].body)
     assert "The Pnyx is a hill." in repr(host.log[1].body)
-    assert (told.text, told.finish_reason) == ("A hill.", "stop")
+    assert (second.text, second.finish_reason) == ("A hill.", "stop")
 
 
 @ways
 @pytest.mark.parametrize(
     "written", ['["x"', '{"url": NaN}', '{"n": [1e999]}', '{"n": -Infinity}', '{"n": 1' + "0" * 5000 + "}"]
 )
-async def test_arguments_that_are_no_object_are_kept_as_text(
+async def test_arguments_that_are_not_an_object_are_returned_as_text(
     host: ScriptedHost, stream: bool, written: str
 ) -> None:
     call = {
@@ -140,25 +138,25 @@ async def test_arguments_that_are_no_object_are_kept_as_text(
         "function": {"name": "web_search", "arguments": written},
     }
     host.on("alpha", text="", extra={"tool_calls": [call]})
-    async with opened("openai", host) as provider:
+    async with open_provider("openai", host) as provider:
         completion = (await ask(provider, stream=stream, tools=(SEARCH,))).completion
     assert completion.tool_calls == (ToolCall("c", "web_search", {"INVALID_JSON": written}),)
 
 
 @kinds
 @ways
-async def test_nothing_said_is_an_answer(host: ScriptedHost, kind: str, stream: bool) -> None:
+async def test_an_empty_reply_is_a_reply(host: ScriptedHost, kind: str, stream: bool) -> None:
     host.on("alpha", text="")
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         outcome = await ask(provider, stream=stream)
     assert (outcome.completion.text, outcome.completion.finish_reason, outcome.pieces) == ("", "stop", [])
 
 
 @kinds
 @ways
-async def test_an_answer_cut_at_max_tokens_says_so(host: ScriptedHost, kind: str, stream: bool) -> None:
+async def test_a_reply_cut_at_max_tokens_says_so(host: ScriptedHost, kind: str, stream: bool) -> None:
     host.on("alpha", text="half an", finish="length")
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         completion = (await ask(provider, stream=stream)).completion
     assert (completion.text, completion.finish_reason) == ("half an", "length")
 
@@ -169,7 +167,7 @@ async def test_a_refusal_is_filtered_with_what_text_there_is(
     host: ScriptedHost, kind: str, text: str, stream: bool
 ) -> None:
     host.on("alpha", refusal="I cannot.")
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         completion = (await ask(provider, stream=stream)).completion
     assert (completion.text, completion.finish_reason) == (text, "filter")
 
@@ -177,15 +175,15 @@ async def test_a_refusal_is_filtered_with_what_text_there_is(
 @ways
 async def test_a_content_filter_keeps_the_text_before_it(host: ScriptedHost, stream: bool) -> None:
     host.on("alpha", text="So far", finish="content_filter")
-    async with opened("openai", host) as provider:
+    async with open_provider("openai", host) as provider:
         completion = (await ask(provider, stream=stream)).completion
     assert (completion.text, completion.finish_reason) == ("So far", "filter")
 
 
 @ways
-async def test_thoughts_are_no_part_of_the_answer(host: ScriptedHost, stream: bool) -> None:
+async def test_reasoning_is_not_part_of_the_reply(host: ScriptedHost, stream: bool) -> None:
     host.on("alpha", text="Yes.", extra={"reasoning_content": "Let me think."})
-    async with opened("openai", host) as provider:
+    async with open_provider("openai", host) as provider:
         outcome = await ask(provider, stream=stream)
     assert outcome.completion.text == "Yes."
     assert "".join(outcome.pieces) in ("", "Yes.")
@@ -193,7 +191,7 @@ async def test_thoughts_are_no_part_of_the_answer(host: ScriptedHost, stream: bo
 
 @kinds
 async def test_half_characters_are_sent_as_replacements(host: ScriptedHost, kind: str) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         turns = (
             Message("user", "half \ud83d here"),
             Message("assistant", "\ude00"),
@@ -205,10 +203,10 @@ async def test_half_characters_are_sent_as_replacements(host: ScriptedHost, kind
 
 @pytest.mark.parametrize("kind", CAPABLE)
 @ways
-async def test_an_answer_is_kept_exactly(host: ScriptedHost, kind: str, stream: bool) -> None:
+async def test_a_reply_is_returned_exactly(host: ScriptedHost, kind: str, stream: bool) -> None:
     text = "\x00 \x1b]52;c;aGk=\x07 \x1b[2J [/] \u202e \ud800 \r\n é 議"
     host.on("alpha", text=text)
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         outcome = await ask(provider, stream=stream)
     assert outcome.completion.text == text
     assert "".join(outcome.pieces) in ("", text)
@@ -216,7 +214,7 @@ async def test_an_answer_is_kept_exactly(host: ScriptedHost, kind: str, stream: 
 
 @kinds
 async def test_calls_share_one_connection_and_closing_ends_it(host: ScriptedHost, kind: str) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         for stream in (False, True, False, True):
             await ask(provider, stream=stream)
         assert len(host.connections) == 1
@@ -229,7 +227,7 @@ async def test_calls_share_one_connection_and_closing_ends_it(host: ScriptedHost
 
 async def test_hundreds_of_calls_at_once_are_all_answered() -> None:
     with ScriptedHost(latency=0.5) as host:
-        async with opened("openai", host) as provider:
+        async with open_provider("openai", host) as provider:
             outcomes = await asyncio.gather(*(ask(provider, f"m{i}") for i in range(300)))
             assert len(host.connections) == 300
     assert len({outcome.completion.text for outcome in outcomes}) == 300
@@ -237,7 +235,7 @@ async def test_hundreds_of_calls_at_once_are_all_answered() -> None:
 
 @kinds
 async def test_the_key_goes_where_the_host_looks_for_it(host: ScriptedHost, kind: str) -> None:
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         await ask(provider)
     headers = host.log[0].headers
     assert KEY in headers.get("authorization", headers.get("x-goog-api-key", ""))
@@ -269,7 +267,7 @@ async def test_an_error_of_the_listener_is_its_own(host: ScriptedHost) -> None:
     def listen(piece: str) -> None:
         raise ZeroDivisionError(piece)
 
-    async with opened("openai", host) as provider:
+    async with open_provider("openai", host) as provider:
         with pytest.raises(ZeroDivisionError):
             await provider.complete(Call("alpha", (Message("user", "Hello."),), 10), listen)
 
@@ -282,7 +280,7 @@ async def test_a_compressed_answer_is_read(host: ScriptedHost) -> None:
         ]
     }
     host.on("alpha", body=gzip.compress(json.dumps(reply).encode()), headers={"Content-Encoding": "gzip"})
-    async with opened("openai", host) as provider:
+    async with open_provider("openai", host) as provider:
         assert (await ask(provider)).completion.text == "Yes."
 
 

@@ -1,4 +1,4 @@
-"""What hosts say of the tokens they took, in their dialects."""
+"""Token counts that hosts report, in their dialects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from pnyx.core.models import Usage
 from pnyx.providers.hosted.usage import OPENAI
 from pnyx.run.budget import audit
-from tests.support.hosting import ask, kinds, opened, ways
+from tests.support.hosting import ask, kinds, open_provider, ways
 from tests.support.scripted import ScriptedHost
 
 DETAILED: dict[str, dict[str, Any]] = {
@@ -50,43 +50,43 @@ async def test_input_includes_cached_and_output_includes_reasoning_tokens(
     host: ScriptedHost, kind: str, stream: bool
 ) -> None:
     host.on("alpha", usage=DETAILED[kind])
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         usage = (await ask(provider, stream=stream)).completion.usage
     assert usage == Usage(input_tokens=1000, cached_tokens=400, output_tokens=50, reasoning_tokens=20)
 
 
-async def test_deepseek_names_its_cached_tokens_otherwise(host: ScriptedHost) -> None:
-    told = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12, "prompt_cache_hit_tokens": 8}
-    host.on("alpha", usage=told)
-    async with opened("openai", host) as provider:
+async def test_deepseek_has_another_name_for_cached_tokens(host: ScriptedHost) -> None:
+    report = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12, "prompt_cache_hit_tokens": 8}
+    host.on("alpha", usage=report)
+    async with open_provider("openai", host) as provider:
         assert (await ask(provider)).completion.usage == Usage(10, 8, 2)
 
 
 @ways
 @pytest.mark.parametrize(
-    ("total", "made"),
+    ("total", "output"),
     [(532, 500), (832, 800), (332, 300), (300, 300), (0, 300), (None, 300), (-7, 300), (10**18, 300)]
     + [(odd, 300) for odd in ("532", True, 532.5, float("nan"), [532], {"n": 532})],
 )
-async def test_what_only_the_total_counts_is_output_too(
-    host: ScriptedHost, stream: bool, total: Any, made: int
+async def test_tokens_that_only_the_total_counts_are_output_too(
+    host: ScriptedHost, stream: bool, total: Any, output: int
 ) -> None:
-    thought = {"reasoning_tokens": 200}
-    told = {"prompt_tokens": 32, "completion_tokens": 300, "completion_tokens_details": thought}
-    host.on("alpha", text="fine", usage={**told, "total_tokens": total})
-    async with opened("openai", host) as provider:
+    thinking = {"reasoning_tokens": 200}
+    report = {"prompt_tokens": 32, "completion_tokens": 300, "completion_tokens_details": thinking}
+    host.on("alpha", text="fine", usage={**report, "total_tokens": total})
+    async with open_provider("openai", host) as provider:
         completion = (await ask(provider, stream=stream)).completion
-    assert (completion.text, completion.usage) == ("fine", Usage(32, 0, made, 200))
+    assert (completion.text, completion.usage) == ("fine", Usage(32, 0, output, 200))
 
 
 def test_thoughts_longer_than_the_answer_are_no_contradiction_where_the_total_has_them() -> None:
-    thought = {"reasoning_tokens": 200}
-    told = {"prompt_tokens": 32, "completion_tokens": 20, "completion_tokens_details": thought}
-    usage = OPENAI.usage({**told, "total_tokens": 252})
+    thinking = {"reasoning_tokens": 200}
+    report = {"prompt_tokens": 32, "completion_tokens": 20, "completion_tokens_details": thinking}
+    usage = OPENAI.usage({**report, "total_tokens": 252})
     assert usage == Usage(32, 0, 220, 200)
     assert audit(usage, 50, 2000, True) is None
     for total in (52, 0, None):
-        assert audit(OPENAI.usage({**told, "total_tokens": total}), 50, 2000, True) == "inconsistent"
+        assert audit(OPENAI.usage({**report, "total_tokens": total}), 50, 2000, True) == "inconsistent"
 
 
 ODD: tuple[tuple[tuple[Any, ...], Usage | None], ...] = (
@@ -110,17 +110,17 @@ ODD: tuple[tuple[tuple[Any, ...], Usage | None], ...] = (
 async def test_odd_usage_is_passed_on_where_it_is_whole_and_never_costs_the_answer(
     host: ScriptedHost, kind: str, stream: bool
 ) -> None:
-    async with opened(kind, host) as provider:
-        for told, kept in ODD:
-            host.on("alpha", text="fine", usage=dict(zip(NAMES[kind], told, strict=False)))
+    async with open_provider(kind, host) as provider:
+        for reported, expected in ODD:
+            host.on("alpha", text="fine", usage=dict(zip(NAMES[kind], reported, strict=False)))
             completion = (await ask(provider, stream=stream)).completion
-            assert (told, completion.text, completion.usage) == (told, "fine", kept)
+            assert (reported, completion.text, completion.usage) == (reported, "fine", expected)
 
 
 @kinds
 @ways
-async def test_no_usage_is_none(host: ScriptedHost, kind: str, stream: bool) -> None:
+async def test_usage_that_is_not_reported_is_none(host: ScriptedHost, kind: str, stream: bool) -> None:
     host.on("alpha", text="fine", usage=None)
-    async with opened(kind, host) as provider:
+    async with open_provider(kind, host) as provider:
         completion = (await ask(provider, stream=stream)).completion
     assert (completion.text, completion.usage) == ("fine", None)

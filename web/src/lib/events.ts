@@ -99,6 +99,16 @@ export interface VoteTallied extends Base {
   winner: string | null;
 }
 
+export interface SeatAbstained extends Base {
+  type: "seat_abstained";
+  reason: string;
+}
+
+export interface BranchesClosed extends Base {
+  type: "branches_closed";
+  branches: string[];
+}
+
 export interface Budget extends Base {
   type: "budget";
   kind: string;
@@ -125,6 +135,8 @@ export type Event =
   | SeatDropped
   | ToolCalled
   | VoteTallied
+  | SeatAbstained
+  | BranchesClosed
   | Budget
   | RunFinished;
 

@@ -89,6 +89,14 @@ function apply(view: View, event: Exclude<E.Event, E.Token | E.RunFinished>): Vi
       const tally = Object.entries(event.tally).map(([name, votes]) => ({ name, votes, won: name === event.winner }));
       return addNote(view, event, { id: `${event.seq}`, kind: "tally", text: event.rule, tally });
     }
+    case "seat_abstained":
+      return noted(view, event, {
+        id: `${event.seq}`,
+        kind: "tally",
+        text: `${event.seat} abstains: its verdict could not be read`,
+      });
+    case "branches_closed":
+      return view;
     case "budget": {
       const raised = event.kind === "raised" && event.scope.startsWith("run");
       const out = raised ? { ...view, budget_usd: event.cap_usd } : view;

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from ...core.events import Token, to_json
+from ...core.events import Token, event_type, to_json
 from ..follow import watch
 from ..service import DRAIN_S, RunService
 from .errors import Exact, error_response
@@ -32,7 +32,7 @@ def run_events(
         async with aclosing(watch(service, run_id, after=after, tokens=tokens, cancel=cancel)) as events:
             async for event in events:
                 number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
-                yield ServerSentEvent(json.dumps(to_json(event)), event=event.type, id=number)
+                yield ServerSentEvent(json.dumps(to_json(event)), event=event_type(event), id=number)
 
     def problem(response: Exact) -> ServerSentEvent:
         return ServerSentEvent(bytes(response.body).decode(), event="error")

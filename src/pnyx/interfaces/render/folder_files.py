@@ -13,7 +13,7 @@ from typing import Any
 
 from ... import protocols
 from ...core.events import CallFailed, CallFinished, Event, RunFinished, RunStarted, ToolCalled, VoteTallied
-from ...providers.redaction import redacted
+from ...providers.redaction import redact_json
 from ..views.records import Record
 from ..views.transcript import Entry, Transcript, place_name, seconds
 from .folder_final import closing
@@ -169,7 +169,7 @@ class Artifacts:
             "usage": view.summary.usage,
             "result": result,
         }
-        return json.dumps(redacted(state, self._redact), indent=2) + "\n"
+        return json.dumps(redact_json(state, self._redact), indent=2) + "\n"
 
 
 def _inside(key: str) -> list[str]:

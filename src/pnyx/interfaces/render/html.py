@@ -17,7 +17,7 @@ from typing import Any
 from ...core.decision import UNDECIDED
 from ...core.events import Event, VoteTallied
 from ...evaluate.report.html_document import self_contained, table
-from ...providers.redaction import redacted
+from ...providers.redaction import redact_json
 from ..views.outcome import headline, taken, why
 from ..views.records import Record
 from ..views.transcript import Entry, Place, Transcript, money, place_name, whereabouts
@@ -46,7 +46,7 @@ class Told:
 
 def as_html(record: Record, redact: Redact = str) -> str:
     """The run as a page: question, answer, how sure, who disagrees, what it took, and all that was said."""
-    result = redacted(record.document, redact)
+    result = redact_json(record.document, redact)
     view = Transcript()
     told = [Told(event, entry) for event in record.events if (entry := view.add(event)) is not None]
     return _Page(result, view, told, record.row.created_at, redact).whole()

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core.events import to_json
 from ...core.regex import regex
-from ...providers.redaction import redacted
+from ...providers.redaction import redact_json
 from ..views.records import Record
 from ..views.transcript import Entry, Transcript, money, place_name, quantity, seconds
 from .terminal import flat, safe
@@ -28,9 +28,9 @@ _LIVE = regex(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?])|!(?=\[)|\](?=[(\[:])|`{3,}|~
 
 
 def document(record: Record, redact: Redact = str) -> dict[str, Any]:
-    """`{"result": …, "events": […]}`, texts redacted and otherwise exact."""
+    """`{"result": …, "events": […]}`, texts redact_json and otherwise exact."""
     whole = {"result": record.document, "events": [to_json(event) for event in record.events]}
-    masked: dict[str, Any] = redacted(whole, redact)
+    masked: dict[str, Any] = redact_json(whole, redact)
     return masked
 
 

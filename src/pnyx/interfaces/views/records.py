@@ -9,9 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from ...core.decision import Status
+from ...core.decision import STATUSES, Status
 from ...core.events import Event
 from ...core.search_terms import Snippet
+from ...errors import Unreadable
 from ...run.lease import alive, waiting
 from ...run.result import Result, Summary
 from ...run.run_rows import spent_s
@@ -74,9 +75,9 @@ class Recalled:
 def read_run(connection: Connection, prefix: str, owner: str | None = None) -> Record:
     """The run whose id begins with `prefix`, with all its events. owner: whose it must be.
 
-    Raises `NotFound`.
+    Raises `NotFound`, `Unreadable`.
     """
-    row = store.find(connection, prefix, owner)
+    row = store.find(connection, prefix, owner).check()
     events = tuple(store.log(connection, row.id))
     return Record(row, _result(row, events), events)
 
@@ -127,7 +128,22 @@ def read_recalled(
 
 
 def _listed(connection: Connection, row: store.RunRow) -> Result:
-    return _result(row, () if _settled(row) else store.log(connection, row.id))
+    """The result of a run among others; of one that cannot be read, what its row says, and why."""
+    try:
+        row.check()
+        return _result(row, () if _settled(row) else store.log(connection, row.id))
+    except Unreadable as exc:
+        return Result(
+            run_id=row.id,
+            status=row.status if row.status in STATUSES else "failed",
+            stop_reason="unreadable",
+            protocol=row.protocol,
+            question=row.question,
+            answer="",
+            rounds=0,
+            usage={**Summary().usage, "cost_usd": None},
+            detail={"message": str(exc)},
+        )
 
 
 def _status(row: store.RunRow) -> str:
@@ -135,7 +151,7 @@ def _status(row: store.RunRow) -> str:
 
 
 def _settled(row: store.RunRow) -> bool:
-    return row.result is not None and row.status == row.result["status"]
+    return row.result is not None and row.status == row.result.get("status")
 
 
 def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
@@ -154,7 +170,8 @@ def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
         answer=summary.answer or "",
         rounds=summary.rounds,
         seats=tuple(
-            {"seat": s["label"], "model": s["model"], "role": s["role"] or None} for s in row.spec["seats"]
+            {"seat": seat.get("label", ""), "model": seat.get("model", ""), "role": seat.get("role") or None}
+            for seat in row.spec.get("seats", ())
         ),
         dropped=tuple(summary.dropped),
         degraded=bool(summary.dropped),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...core.events import (
+    BranchesClosed,
     Budget,
     CallFailed,
     CallFinished,
@@ -21,12 +22,15 @@ from ...core.events import (
     PhaseEntered,
     RunFinished,
     RunStarted,
+    SeatAbstained,
     SeatDropped,
     Token,
     ToolCalled,
+    UnknownEvent,
     VoteTallied,
+    closed_branches,
+    is_abstention,
 )
-from ...protocols.shared.verdict import ABSTENTION
 from ...run.result import Cost, Summary
 
 __all__ = ["Entry", "Place", "Transcript", "money", "place_name", "quantity", "seconds", "whereabouts"]
@@ -152,14 +156,29 @@ class Transcript:
                 place.state, place.tail = "dropped", ""
                 title = self._title(event, event.model)
                 return Entry(kind="dropped", title=title, text=f"dropped: {event.reason}")
+            case SeatAbstained():
+                return self._abstained(event, event.seat, event.reason)
+            case VoteTallied() if is_abstention(event):
+                return self._abstained(event, next(iter(event.tally), None), str(event.detail.get("why", "")))
+            case VoteTallied() if closed_branches(event):
+                return None
             case RunFinished():
                 self.result = event.result
-            case _:
+            case ToolCalled() | VoteTallied() | Budget():
                 entry = self._aside(event)
                 if entry.kind == "tool":
                     self.tools.append(entry)
                 return entry
+            case BranchesClosed() | UnknownEvent():
+                return None
         return None
+
+    def _abstained(self, event: SeatAbstained | VoteTallied, seat: str | None, reason: str) -> Entry:
+        """An entry for a seat whose verdict could not be read."""
+        model = self.places[seat].model if seat in self.places else ""
+        why = f" ({reason})" if reason else ""
+        text = f"{seat or 'a seat'} abstains: its verdict could not be read{why}"
+        return Entry(kind="tally", title=self._title(event, model), text=text)
 
     @property
     def now(self) -> str:
@@ -254,9 +273,7 @@ class Transcript:
                 title = f"{self._title(event, model)} · {event.tool}({given})"
                 return Entry(kind="tool", title=title, text=outcome, facts=(seconds(event.elapsed_s),))
             case VoteTallied():
-                # Who abstains has no votes to be counted.
-                counted = event.rule != ABSTENTION
-                tally = ", ".join(f"{of} {n:g}" if counted else of for of, n in event.tally.items())
+                tally = ", ".join(f"{of} {n:g}" for of, n in event.tally.items())
                 winner = f" → {event.winner}" if event.winner else ""
                 said = f"{event.rule}: {tally}{winner}"
                 return Entry(kind="tally", title=self._title(event, ""), text=said)

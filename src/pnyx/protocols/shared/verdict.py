@@ -17,7 +17,6 @@ __all__ = ["Unread", "Verdict", "ask_each", "ask_verdict", "question"]
 
 CONTEXT = load("context")
 REPAIR = load("repair")
-ABSTENTION = "abstention (its verdict could not be read)"
 """What the record says of a seat whose second reply cannot be read either."""
 
 T = TypeVar("T")
@@ -82,5 +81,5 @@ async def ask_verdict(
     try:
         return Verdict(again, read(again.text))
     except Unreadable as exc:
-        await panel.tally(ABSTENTION, {seat.label: 0}, abstained=[seat.label], why=str(exc))
+        await panel.abstain(seat, str(exc))
         raise Unread(f"{seat.label}: its verdict could not be read: {exc}") from exc

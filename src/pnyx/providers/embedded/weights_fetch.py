@@ -1,4 +1,4 @@
-"""Fetching one model file: whole or not at all, resumed where it broke off, once at a time."""
+"""Fetch one model file: whole or not at all, resumed where it stopped, one download at a time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .weights_table import Weights
 __all__ = ["Progress", "fetch"]
 
 Progress: TypeAlias = Callable[[int, int, str], None]
-"""Called with bytes done, bytes in all and the source. What it raises ends the pull, which can be resumed."""
+"""Called with bytes done, total bytes and the source. What it raises ends the pull, which can be resumed."""
 
 WAIT_S = 0.5
 
@@ -28,23 +28,23 @@ WAIT_S = 0.5
 def fetch(
     weights: Weights, sources: tuple[Source, ...], directory: Path, progress: Progress | None = None
 ) -> Path:
-    """Bring one model file from the first source that delivers it. Pulls of the same file take turns."""
+    """Fetch one model file from the first source that has it. Pulls of the same file take turns."""
     path = directory / weights.file
     report = progress or (lambda done, total, source: None)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with lock_file(path.with_name(f".{path.name}.lock"), lambda: _wait(report, weights.bytes)):
             if not (path.is_file() and _sha256(path) == weights.sha256):
-                _bring(weights, sources, path, report)
+                _download(weights, sources, path, report)
     except BrokenPipeError:
-        # Of whoever shows the progress; files have none.
+        # From showing the progress: a file has no pipe.
         raise
     except OSError as exc:
         raise ProviderError("unavailable", f"cannot write {path}: {exc.strerror or exc}") from exc
     return path
 
 
-def _bring(weights: Weights, sources: tuple[Source, ...], path: Path, report: Progress) -> None:
+def _download(weights: Weights, sources: tuple[Source, ...], path: Path, report: Progress) -> None:
     partial = path.with_name(f".{path.name}.part")
     failures = []
     for source in sources:
@@ -62,7 +62,7 @@ def _bring(weights: Weights, sources: tuple[Source, ...], path: Path, report: Pr
                 return
             partial.unlink()
             if started_at == 0:
-                failures.append(f"{source.title}: it delivered other bytes than the pinned sha256 says")
+                failures.append(f"{source.title}: its bytes do not match the pinned sha256")
                 break
     raise ProviderError(
         "unavailable",
@@ -72,13 +72,13 @@ def _bring(weights: Weights, sources: tuple[Source, ...], path: Path, report: Pr
 
 
 def _append(weights: Weights, source: Source, partial: Path, report: Progress) -> str:
-    """Add what is missing to the partial file, and give the sha256 of the whole of it."""
+    """Add the missing bytes to the partial file. Returns the sha256 of the whole file."""
     done = shown = 0
 
-    def show(arriving: int = 0) -> None:
+    def show(pending: int = 0) -> None:
         nonlocal shown
-        # What a package client has fetched counts before it is unpacked, and is not counted down again.
-        shown = max(shown, min(done + arriving, weights.bytes))
+        # Bytes that a package client has fetched count before they are unpacked, and the count never falls.
+        shown = max(shown, min(done + pending, weights.bytes))
         report(shown, weights.bytes, source.title)
 
     with partial.open("a+b") as file, _workspace(partial.with_suffix(".work")) as work:
@@ -104,7 +104,7 @@ def _append(weights: Weights, source: Source, partial: Path, report: Progress) -
 
 @contextmanager
 def _workspace(folder: Path) -> Iterator[Path]:
-    """An empty folder, also where a killed pull left one."""
+    """An empty folder, also after a killed pull left one."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     try:
@@ -129,7 +129,7 @@ def _wait(report: Progress, total: int) -> None:
 
 
 def _sync(directory: Path) -> None:
-    """Make a rename last through a power cut, where the system can."""
+    """Make a rename survive a power cut, if the system can."""
     if sys.platform != "win32":
         folder = os.open(directory, os.O_RDONLY)
         try:

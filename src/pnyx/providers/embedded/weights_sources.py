@@ -1,4 +1,4 @@
-"""Where the bytes of a model file come from. A source only delivers; `weights` decides by the sha256."""
+"""Sources of the bytes of a model file. `weights_fetch` checks them against the sha256."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from .weights_table import Weights, Wheel
 
-__all__ = ["Hub", "Index", "Installed", "Source", "SourceError", "sources"]
+__all__ = ["Hub", "Index", "InstalledPackage", "Source", "SourceError", "sources"]
 
 CHUNK = 1 << 20
 OPEN_S = 6.0
@@ -33,27 +33,27 @@ POLL_S = 0.2
 
 
 class SourceError(Exception):
-    """This source cannot deliver, and the next one is asked; the message says why."""
+    """This source does not have the file, and the next one is tried; the message says why."""
 
 
 class Source(Protocol):
     @property
     def title(self) -> str:
-        """What a person reads while it delivers."""
+        """Its name in progress and error messages."""
         ...
 
-    def chunks(self, offset: int, work: Path, coming: Callable[[int], None]) -> Iterator[bytes]:
+    def chunks(self, offset: int, work: Path, on_arrival: Callable[[int], None]) -> Iterator[bytes]:
         """The file's bytes from `offset` on, in order. Raises `SourceError`.
 
-        work: an empty folder for what has to be stored on the way. coming: told how many bytes have
-        arrived that are not yielded yet.
+        work: an empty folder for temporary files. on_arrival: called with the number of bytes that have
+        arrived and are not yielded yet.
         """
         ...
 
 
 def sources(weights: Weights) -> tuple[Source, ...]:
-    """The sources in the order in which they are asked: this machine, the publisher, the package index."""
-    return Installed(weights.wheels), Hub(weights.url, weights.bytes), Index(weights.wheels)
+    """The sources in the order of their use: this machine, the publisher, the package index."""
+    return InstalledPackage(weights.wheels), Hub(weights.url, weights.bytes), Index(weights.wheels)
 
 
 def _read(file: IO[bytes]) -> Iterator[bytes]:
@@ -62,7 +62,7 @@ def _read(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _from(offset: int, wheels: tuple[Wheel, ...]) -> Iterator[tuple[Wheel, int]]:
-    """The wheels that hold anything behind `offset`, each with how many of its bytes lie before it."""
+    """The wheels with bytes after `offset`, each with the number of its bytes before it."""
     for wheel in wheels:
         if offset < wheel.bytes:
             yield wheel, offset
@@ -70,13 +70,13 @@ def _from(offset: int, wheels: tuple[Wheel, ...]) -> Iterator[tuple[Wheel, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
-    """The weights packages themselves, where somebody installed them. They are read and never imported."""
+class InstalledPackage:
+    """The packages of the weights, if they are installed. They are read and never imported."""
 
     wheels: tuple[Wheel, ...]
     title: str = "an installed package"
 
-    def chunks(self, offset: int, work: Path, coming: Callable[[int], None]) -> Iterator[bytes]:
+    def chunks(self, offset: int, work: Path, on_arrival: Callable[[int], None]) -> Iterator[bytes]:
         for wheel, skipped in _from(offset, self.wheels):
             with self._open(wheel) as file:
                 file.seek(skipped)
@@ -92,9 +92,9 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """One file on the publisher's host, gone on with where an earlier attempt broke off.
+    """One file on the publisher's host, continued where an earlier attempt stopped.
 
-    open_s: seconds until it must have begun to answer, name resolution included.
+    open_s: seconds until the response must start, name resolution included.
     """
 
     url: str
@@ -105,14 +105,14 @@ class Hub:
     def title(self) -> str:
         return urlsplit(self.url).hostname or self.url
 
-    def chunks(self, offset: int, work: Path, coming: Callable[[int], None]) -> Iterator[bytes]:
+    def chunks(self, offset: int, work: Path, on_arrival: Callable[[int], None]) -> Iterator[bytes]:
         headers = {"User-Agent": "pnyx"} | ({"Range": f"bytes={offset}-"} if offset else {})
         try:
             with self._open(urllib.request.Request(self.url, headers=headers)) as response:
                 skip = 0 if response.status == 206 else offset
-                told = response.headers.get("Content-Length", "")
-                if told.isdigit() and int(told) != self.size - (offset - skip):
-                    raise SourceError("it answered with another file")
+                length = response.headers.get("Content-Length", "")
+                if length.isdigit() and int(length) != self.size - (offset - skip):
+                    raise SourceError("it answered with a different file")
                 for chunk in _read(response):
                     yield chunk[skip:]
                     skip = max(0, skip - len(chunk))
@@ -123,7 +123,7 @@ class Hub:
             raise SourceError(f"it cannot be reached ({getattr(exc, 'reason', exc)})") from exc
 
     def _open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        # Resolving a name has no time limit of its own, so the attempt is made in a thread that can be left.
+        # Name resolution has no time limit, so the attempt runs in a thread that can be abandoned.
         answer: queue.SimpleQueue[http.client.HTTPResponse | Exception] = queue.SimpleQueue()
 
         def attempt() -> None:
@@ -134,50 +134,50 @@ class Hub:
 
         threading.Thread(target=attempt, daemon=True).start()
         try:
-            got = answer.get(timeout=self.open_s)
+            result = answer.get(timeout=self.open_s)
         except queue.Empty:
             raise SourceError(f"no answer within {self.open_s:g} s") from None
-        if isinstance(got, Exception):
-            raise got
-        return got
+        if isinstance(result, Exception):
+            raise result
+        return result
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Wheels of the package index, fetched by pip or uv, so that the user's mirrors and proxies hold."""
+    """Wheels of the package index, fetched by pip or uv, which use the user's mirrors and proxies."""
 
     wheels: tuple[Wheel, ...]
     client: tuple[str, ...] = field(default_factory=lambda: _client())
     title: str = "the package index"
 
-    def chunks(self, offset: int, work: Path, coming: Callable[[int], None]) -> Iterator[bytes]:
+    def chunks(self, offset: int, work: Path, on_arrival: Callable[[int], None]) -> Iterator[bytes]:
         for wheel, skipped in _from(offset, self.wheels):
-            self._fetch(wheel, work, coming)
+            self._fetch(wheel, work, on_arrival)
             with _member(wheel, work) as file:
                 file.seek(skipped)
                 yield from _read(file)
-            _empty(work)
+            _clear(work)
 
-    def _fetch(self, wheel: Wheel, work: Path, coming: Callable[[int], None]) -> None:
+    def _fetch(self, wheel: Wheel, work: Path, on_arrival: Callable[[int], None]) -> None:
         """Leave the wheel, or its files, in `work`. Raises `SourceError`."""
         if not self.client:
-            raise SourceError("neither pip nor uv is here")
-        wanted = work / "requirements.txt"
-        wanted.write_text(f"{wheel.package}=={wheel.version} --hash=sha256:{wheel.sha256}\n")
+            raise SourceError("neither pip nor uv is installed")
+        requirements = work / "requirements.txt"
+        requirements.write_text(f"{wheel.package}=={wheel.version} --hash=sha256:{wheel.sha256}\n")
         command = [*self.client, str(work), "--no-deps", "--only-binary=:all:", "--require-hashes"]
-        # In a file, not a pipe: nobody reads a pipe while the client runs, and a full one would stop it.
-        with (work / "said").open("w+", errors="replace") as said:
+        # In a file, not a pipe: nothing reads a pipe while the client runs, and a full one would stop it.
+        with (work / "output").open("w+", errors="replace") as output:
             process = subprocess.Popen(
-                [*command, "--quiet", "-r", str(wanted)],
+                [*command, "--quiet", "-r", str(requirements)],
                 stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-                # pip unpacks where temporary files go; that must have room, and its size is the progress.
+                stdout=output,
+                stderr=output,
+                # pip unpacks into TMPDIR, which must have room, and whose size is the progress.
                 env=os.environ | {"TMPDIR": str(work)},
             )
             try:
                 while process.poll() is None:
-                    coming(min(_size(work), wheel.bytes))
+                    on_arrival(min(_size(work), wheel.bytes))
                     try:
                         process.wait(POLL_S)
                     except subprocess.TimeoutExpired:
@@ -186,13 +186,13 @@ class Index:
                 process.kill()
                 process.wait()
                 raise
-            said.seek(0)
+            output.seek(0)
             if process.returncode:
-                raise SourceError(f"{wheel.package}: {_why(said.read())}")
+                raise SourceError(f"{wheel.package}: {_reason(output.read())}")
 
 
 def _client() -> tuple[str, ...]:
-    """The command that puts wheels into a folder, which is to follow; empty where there is none."""
+    """The command that fetches wheels into a folder, its last argument; empty without pip and uv."""
     download = (
         "download",
         "--disable-pip-version-check",
@@ -212,7 +212,7 @@ def _client() -> tuple[str, ...]:
 
 @contextmanager
 def _member(wheel: Wheel, work: Path) -> Iterator[IO[bytes]]:
-    """The wheel's part of the GGUF: in a wheel as pip leaves it, or unpacked as uv does."""
+    """The wheel's part of the GGUF file: in a wheel from pip, or unpacked by uv."""
     with ExitStack() as stack:
         try:
             if archive := next(work.glob("*.whl"), None):
@@ -226,7 +226,7 @@ def _member(wheel: Wheel, work: Path) -> Iterator[IO[bytes]]:
 
 def _size(folder: Path) -> int:
     total = 0
-    # The client removes its temporary files and folders while they are counted; os.walk passes over that.
+    # The client removes temporary files and folders during the count; os.walk ignores that.
     for place, _, names in os.walk(folder):
         for name in names:
             with suppress(OSError):
@@ -234,13 +234,13 @@ def _size(folder: Path) -> int:
     return total
 
 
-def _empty(folder: Path) -> None:
+def _clear(folder: Path) -> None:
     for path in folder.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 _REASONS = {
-    r"DO NOT MATCH THE HASHES|[Hh]ash mismatch": "the wheel there is not the one that is pinned",
+    r"DO NOT MATCH THE HASHES|[Hh]ash mismatch": "its wheel is not the pinned one",
     r"No space left|os error 28": "the disk is full",
     r"Retrying|Connection|Max retries|timed out|[Cc]ould not connect|dns error|[Ff]ailed to fetch": (
         "the index cannot be reached"
@@ -249,9 +249,9 @@ _REASONS = {
 }
 
 
-def _why(said: str) -> str:
-    """What went wrong, in a few words: the clients' own name hosts and folders that are of no use here."""
+def _reason(output: str) -> str:
+    """The cause of a failure, in a few words: the client's output names hosts and folders of no use here."""
     for pattern, reason in _REASONS.items():
-        if re.search(pattern, said):
+        if re.search(pattern, output):
             return reason
     return "the package client failed"

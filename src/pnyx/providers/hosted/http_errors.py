@@ -1,4 +1,4 @@
-"""What a host's refusal means: HTTP status, headers and body as a `ProviderError`."""
+"""HTTP responses with an error status as a `ProviderError`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from ...core.regex import regex
 from ...errors import ProviderError
 
-__all__ = ["plain", "refusal", "retry_after"]
+__all__ = ["one_line", "refusal", "retry_after"]
 
 MAX_CHARS = 300
 _TOO_LONG = regex(
@@ -25,17 +25,17 @@ _RETRY_INFO = regex(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 
 
 def refusal(status: int, headers: Mapping[str, str], body: str, *, billed: bool = False) -> ProviderError:
-    """The error for an answer of `status` (300 or more). headers: looked up in lower case.
+    """The error for a response of `status` (300 or more). headers: looked up in lower case.
 
-    A gateway that gave up waiting (504, 524) may leave a finished and billed generation behind it.
+    Behind a gateway that timed out (504, 524), the host may have finished and billed the reply.
     """
-    message = f"HTTP {status}: {_said(body)}"
+    message = f"HTTP {status}: {_message(body)}"
     if status in (401, 403):
         kind = "auth"
     elif status == 404:
         kind = "not_found"
     elif status == 429:
-        # Waiting does not refill an account.
+        # An empty account does not fill by waiting.
         kind = "refused" if _EXHAUSTED.search(body) else "rate_limited"
     elif status >= 500:
         kind = "overloaded"
@@ -51,12 +51,12 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
     """Seconds to wait, from `retry-after-ms`, `Retry-After` (seconds or a date) or Google's RetryInfo."""
     if (wait := _seconds(headers.get("retry-after-ms"))) is not None:
         return wait / 1000
-    told = headers.get("retry-after")
-    if (wait := _seconds(told)) is not None:
+    header = headers.get("retry-after")
+    if (wait := _seconds(header)) is not None:
         return wait
-    if told is not None:
+    if header is not None:
         try:
-            date = parsedate_to_datetime(told)
+            date = parsedate_to_datetime(header)
         except ValueError:
             return None
         # A date without a zone is in UTC: RFC 9110, section 5.6.7.
@@ -66,16 +66,16 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
     return float(info[1]) if info else None
 
 
-def _seconds(told: str | None) -> float | None:
+def _seconds(text: str | None) -> float | None:
     try:
-        seconds = float(told or "")
+        seconds = float(text or "")
     except ValueError:
         return None
     return seconds if 0 <= seconds < math.inf else None
 
 
-def _said(body: str) -> str:
-    """What the host says in the body of an error: the message in the JSON of any dialect, else the text."""
+def _message(body: str) -> str:
+    """The message in the body of an error: from the JSON of any dialect, else the text."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
@@ -88,8 +88,8 @@ def _said(body: str) -> str:
     return document if isinstance(document, str) else json.dumps(document)
 
 
-def plain(text: str, secrets: tuple[str, ...] = ()) -> str:
-    """One short printable line of `text`, without `secrets`."""
+def one_line(text: str, secrets: tuple[str, ...] = ()) -> str:
+    """`text` as one short printable line, without `secrets`."""
     for secret in filter(None, secrets):
         text = text.replace(secret, "[redacted]")
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: 20 * MAX_CHARS]).split())

@@ -1,6 +1,6 @@
-"""Which models a host lists: the one request that needs the key, costs nothing and asks no model.
+"""The models that a host lists: a request that needs the key, is free of charge and runs no model.
 
-It leaves through the same session, proxy and certificates as a call, and no SDK is loaded for it.
+It uses the same session, proxy and certificates as a call, and loads no SDK.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import httpx2
 
 from ...errors import ProviderError
 from .dialects import DIALECTS
-from .http_errors import plain
-from .transport import MOST_BYTES, READ_S, WIRE, Transport, Wire
+from .http_errors import one_line
+from .transport import MAX_BYTES, READ_S, WIRE, Transport, Wire
 
 __all__ = ["list_models"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """How a dialect asks for its list. version: what its SDK adds to a base URL that does not end so.
+class _ListingRequest:
+    """How a dialect requests its list. version: what its SDK adds to a base URL that does not end in it.
 
-    query: asks for all on one page. headers: the key's, and what else has to be there.
+    query: requests all models on one page. headers: the key's, and others that the host requires.
     """
 
     version: str = ""
@@ -32,33 +32,35 @@ class _Way:
     headers: Mapping[str, str] = field(default_factory=lambda: {"Authorization": "Bearer {key}"})
 
 
-_WAYS = {
-    "anthropic": _Way("/v1", {"limit": "1000"}, {"x-api-key": "{key}", "anthropic-version": "2023-06-01"}),
-    "google": _Way("/v1beta", {"pageSize": "1000"}, {"x-goog-api-key": "{key}"}),
-    "mistral": _Way("/v1"),
+_REQUESTS = {
+    "anthropic": _ListingRequest(
+        "/v1", {"limit": "1000"}, {"x-api-key": "{key}", "anthropic-version": "2023-06-01"}
+    ),
+    "google": _ListingRequest("/v1beta", {"pageSize": "1000"}, {"x-goog-api-key": "{key}"}),
+    "mistral": _ListingRequest("/v1"),
 }
 
 
 async def list_models(kind: str, *, base_url: str, api_key: str | None = None) -> frozenset[str]:
-    """The names of the models that a host of `kind` lists; none where its list is of no known shape.
+    """The names of the models that a host of `kind` lists; none if its list has an unknown form.
 
-    Raises `ProviderError` as a call would; "not_found" and "malformed" where the address has no listing,
-    which some hosts do without. It waits as long as a call may: the caller bounds it.
+    Raises `ProviderError` as a call does; "not_found" or "malformed" if the address has no list, as with some
+    hosts. It waits as long as a call may: the caller sets a limit.
     """
-    meter, way = DIALECTS[kind].meter, _WAYS.get(kind, _Way())
+    meter, request = DIALECTS[kind].meter, _REQUESTS.get(kind, _ListingRequest())
     root = base_url.rstrip("/")
-    # The SDKs send this too where there is no key.
+    # The SDKs send this too without a key.
     key = api_key or "none"
-    wire = Wire(MOST_BYTES, MOST_BYTES, READ_S, marks=MOST_BYTES)
+    wire = Wire(MAX_BYTES, MAX_BYTES, READ_S, marks=MAX_BYTES)
     token = WIRE.set(wire)
     try:
         async with httpx2.AsyncClient(transport=Transport(root, meter), timeout=None) as client:
             response = await client.get(
-                f"{root.removesuffix(way.version)}{way.version}/models",
-                params=dict(way.query),
+                f"{root.removesuffix(request.version)}{request.version}/models",
+                params=dict(request.query),
                 headers={
                     "Accept-Encoding": "gzip, deflate",
-                    **{name: value.format(key=key) for name, value in way.headers.items()},
+                    **{name: value.format(key=key) for name, value in request.headers.items()},
                 },
             )
         if wire.failure is None:
@@ -66,11 +68,11 @@ async def list_models(kind: str, *, base_url: str, api_key: str | None = None) -
     except httpx2.HTTPError as exc:
         wire.failure = wire.failure or ProviderError("unreachable", f"cannot connect: {exc}")
     except (ValueError, RecursionError):
-        wire.failure = ProviderError("malformed", "the answer is not JSON")
+        wire.failure = ProviderError("malformed", "the reply is not JSON")
     finally:
         WIRE.reset(token)
-    # What the client raised may quote the request with its key, so it is not chained.
-    raise ProviderError(wire.failure.kind, plain(str(wire.failure), (key,) if api_key else ())) from None
+    # The client's exception may quote the request with its key, so it is not chained.
+    raise ProviderError(wire.failure.kind, one_line(str(wire.failure), (key,) if api_key else ())) from None
 
 
 def _names(raw: bytes) -> Iterator[str]:

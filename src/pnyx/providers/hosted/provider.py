@@ -56,15 +56,15 @@ from ...core.models import Usage
 from ...errors import ProviderError
 from ..base import Call, Completion, ToolCall
 from .dialects import DIALECTS, Dialect
-from .http_errors import plain
+from .http_errors import one_line
 from .transport import WIRE, Transport, Wire
 
 __all__ = ["HostedProvider", "open_hosted"]
 
-BREAK = "\n\n"
-MODELS = 256
-"""Model objects that a provider keeps; making one anew is cheap."""
-_BY_HOST = (NativeToolCallPart, NativeToolReturnPart)
+SEPARATOR = "\n\n"
+MAX_MODELS = 256
+"""Model objects that a provider keeps; making one again is cheap."""
+_HOST_TOOL_PARTS = (NativeToolCallPart, NativeToolReturnPart)
 
 
 def open_hosted(kind: str, *, base_url: str, api_key: str | None = None) -> HostedProvider:
@@ -82,7 +82,7 @@ class _Direct(TypedDict):
 
 
 class HostedProvider:
-    """One configured host; see `pnyx.providers.base.Provider`. It keeps connections open until `close`."""
+    """One configured host; see `pnyx.providers.base.Provider`. Keeps connections open until `close`."""
 
     def __init__(self, dialect: Dialect, base_url: str, api_key: str | None) -> None:
         self._dialect = dialect
@@ -92,12 +92,12 @@ class HostedProvider:
             timeout=None,
             headers={"Accept-Encoding": "gzip, deflate"},
         )
-        # Some SDKs refuse to start without a key, which hosts at home do not ask for.
+        # Some SDKs refuse to start without a key, which local hosts do not require.
         self._make = dialect.open(base_url.rstrip("/"), api_key or "none", self._client)
-        self._models = LRU[str, Model[Any]](MODELS, make=self._make)
+        self._models = LRU[str, Model[Any]](MAX_MODELS, make=self._make)
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
-        """The reply to `call`. Raises `ProviderError`, and nothing else that the host could cause."""
+        """Return the reply to `call`. Whatever the host does, raises only `ProviderError`."""
         if on_text is None:
             with self._errors(call) as wire:
                 return self._completion(call, await model_request(**self._request(call)), wire)
@@ -112,7 +112,7 @@ class HostedProvider:
         try:
             able = self._model(model).profile.get("supported_native_tools", ())
         except UserError:
-            return False  # there can be no model of that name, which asking it will tell
+            return False  # no model can have that name: a call to it reports the error
         return self._dialect.searches != "none" and WebSearchTool in able
 
     async def close(self) -> None:
@@ -125,10 +125,10 @@ class HostedProvider:
                 size = 0
                 broken = False
                 async for event in stream:
-                    if isinstance(event, PartStartEvent) and isinstance(event.part, _BY_HOST):
+                    if isinstance(event, PartStartEvent) and isinstance(event.part, _HOST_TOOL_PARTS):
                         broken = size > 0
-                    if text := _spoken(event):
-                        text, broken = (BREAK + text if broken else text), False
+                    if text := _text_piece(event):
+                        text, broken = (SEPARATOR + text if broken else text), False
                         size += len(text)
                         if size > wire.max_answer:
                             raise ProviderError(
@@ -136,11 +136,11 @@ class HostedProvider:
                             )
                         yield text
                 response = stream.get()
-            # Only a finish reason from the host tells that nothing is missing; pydantic-ai fills in its own.
+            # Only a finish reason from the host shows that nothing is missing; pydantic-ai fills in its own.
             if response.finish_reason != "content_filter" and "finish_reason" not in (
                 response.provider_details or {}
             ):
-                raise ProviderError("truncated", "the stream ended before the answer did", billed=True)
+                raise ProviderError("truncated", "the stream ended before the reply did", billed=True)
             yield self._completion(call, response, wire)
 
     def _request(self, call: Call) -> _Direct:
@@ -151,9 +151,9 @@ class HostedProvider:
         if call.seed is not None:
             settings["seed"] = call.seed
         if call.searches and model.profile.get("anthropic_supports_dynamic_filtering"):
-            # Else programs that the model writes read what was found, and nothing of it is cited.
-            own = {**settings, "anthropic_web_tools_allowed_callers": ["direct"]}
-            settings = cast(ModelSettings, own)
+            # Otherwise programs that the model writes read the results, and nothing is cited.
+            direct = {**settings, "anthropic_web_tools_allowed_callers": ["direct"]}
+            settings = cast(ModelSettings, direct)
         return _Direct(
             model=model,
             messages=_messages(call),
@@ -169,10 +169,10 @@ class HostedProvider:
         completion = _completion(response, meter.usage(wire.reports))
         if not call.searches:
             return completion
-        told = meter.searches(wire.reports)
-        if told is None and self._dialect.searches == "shown":
-            told = _shown(response)
-        return replace(completion, searches=told, sources=_cited(response))
+        searches = meter.searches(wire.reports)
+        if searches is None and self._dialect.searches == "shown":
+            searches = _search_count(response)
+        return replace(completion, searches=searches, sources=_citations(response))
 
     @contextmanager
     def _errors(self, call: Call) -> Iterator[Wire]:
@@ -184,8 +184,8 @@ class HostedProvider:
                 raise wire.failure
         except Exception as exc:
             error = exc if isinstance(exc, ProviderError) else _explain(exc, wire)
-            message = plain(str(error), self._secrets)
-            # The SDK's own exception may quote the request with its key, so it is not chained.
+            message = one_line(str(error), self._secrets)
+            # The SDK's exception may quote the request with its key, so it is not chained.
             raise ProviderError(
                 error.kind, message, retry_after=error.retry_after, billed=error.billed
             ) from None
@@ -193,7 +193,7 @@ class HostedProvider:
             WIRE.reset(token)
 
 
-_TOLD_IN_STREAM: tuple[tuple[type[ModelAPIError], str], ...] = (
+_STREAM_ERRORS: tuple[tuple[type[ModelAPIError], str], ...] = (
     (ModelRateLimitError, "rate_limited"),
     (ModelUnavailableError, "overloaded"),
     (ModelServerError, "overloaded"),
@@ -203,21 +203,21 @@ _TOLD_IN_STREAM: tuple[tuple[type[ModelAPIError], str], ...] = (
     (ModelQuotaExceededError, "refused"),
     (ModelRequestRejectedError, "refused"),
 )
-"""Kinds of the error events inside a stream that began well; the first that fits holds."""
+"""Error events inside a stream -> kinds of `ProviderError`; the first that matches counts."""
 
 
 def _explain(exc: Exception, wire: Wire) -> ProviderError:
-    """What went wrong, from the wire where it shows there, else from what an SDK could not read."""
+    """The error: what the transport recorded, else what the SDK raised."""
     if wire.failure is not None:
         return wire.failure
-    for category, kind in _TOLD_IN_STREAM:
+    for category, kind in _STREAM_ERRORS:
         if isinstance(exc, category):
-            return ProviderError(kind, f"the host broke off: {exc}", billed=True)
+            return ProviderError(kind, f"the host ended the stream with an error: {exc}", billed=True)
     if wire.cut:
         return ProviderError("truncated", "the stream ended inside an event", billed=True)
     if not wire.sent:
         return ProviderError("refused", f"the request cannot be made: {exc}")
-    return ProviderError("malformed", f"unreadable answer: {type(exc).__name__}: {exc}", billed=True)
+    return ProviderError("malformed", f"unreadable reply: {type(exc).__name__}: {exc}", billed=True)
 
 
 def _messages(call: Call) -> list[ModelMessage]:
@@ -244,7 +244,7 @@ def _messages(call: Call) -> list[ModelMessage]:
 
 
 def _sendable(text: str) -> str:
-    """`text` with U+FFFD for half characters, which a model may write but no request can carry."""
+    """`text` with U+FFFD for lone surrogates, which a model may write but no request can contain."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -273,8 +273,8 @@ def _parameters(call: Call, model: Model[Any]) -> ModelRequestParameters:
     )
 
 
-def _spoken(event: ModelResponseStreamEvent) -> str:
-    """The piece of the answer's text in an event; thoughts are none."""
+def _text_piece(event: ModelResponseStreamEvent) -> str:
+    """The piece of the reply's text in an event; "" for reasoning and other parts."""
     if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
         return event.part.content
     if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
@@ -282,37 +282,37 @@ def _spoken(event: ModelResponseStreamEvent) -> str:
     return ""
 
 
-def _shown(response: ModelResponse) -> int:
-    """How many searches the host made, as far as its answer shows; Google's are counted as it bills them."""
+def _search_count(response: ModelResponse) -> int:
+    """How many searches the reply shows; those of Google are counted as it bills them."""
     calls = [part.tool_name for part in response.parts if isinstance(part, NativeToolCallPart)]
     return int(getattr(response.usage, "web_searches", calls.count(WebSearchTool.kind)))
 
 
-def _cited(response: ModelResponse) -> tuple[str, ...]:
-    """The addresses that the text cites, each once."""
+def _citations(response: ModelResponse) -> tuple[str, ...]:
+    """The addresses that the text cites, without repetition."""
     texts = (part for part in response.parts if isinstance(part, TextPart))
     sources = (source for part in texts for cited in part.citations or () for source in cited.sources)
     return tuple(dict.fromkeys(s.url for s in sources if isinstance(s, WebCitationSource)))
 
 
 def _text(response: ModelResponse) -> str:
-    """What was said, with a break where the host searched in between: nothing else parts the two texts."""
-    said: list[str] = []
+    """The text, with a separator where the host searched between two texts."""
+    pieces: list[str] = []
     broken = False
     for part in response.parts:
         if isinstance(part, TextPart):
-            said += [BREAK, part.content] if broken and part.content else [part.content]
+            pieces += [SEPARATOR, part.content] if broken and part.content else [part.content]
             broken = broken and not part.content
-        elif isinstance(part, _BY_HOST):
-            broken = any(said)
-    return "".join(said)
+        elif isinstance(part, _HOST_TOOL_PARTS):
+            broken = any(pieces)
+    return "".join(pieces)
 
 
 def _arguments(part: ToolCallPart) -> dict[str, Any]:
-    """What the model wrote for the tool; where that is no JSON object of finite numbers, its text."""
+    """The arguments that the model wrote; as text if they are not a JSON object of finite numbers."""
     found = part.args_as_dict()
     try:
-        # No record could hold an infinite number, nor one of more digits than Python writes.
+        # No record can store an infinite number, or one of more digits than Python writes.
         json.dumps(found, allow_nan=False)
     except ValueError:
         return {INVALID_JSON_KEY: part.args if isinstance(part.args, str) else repr(part.args)}
@@ -327,7 +327,7 @@ def _completion(response: ModelResponse, usage: Usage | None) -> Completion:
         if isinstance(part, ToolCallPart)
     )
     if response.finish_reason == "error" or (response.finish_reason is None and not response.parts):
-        raise ProviderError("malformed", "the host sent no answer", billed=True)
+        raise ProviderError("malformed", "the host sent no reply", billed=True)
     finish: Literal["stop", "length", "filter", "tool"] = "stop"
     if response.finish_reason == "content_filter":
         finish = "filter"

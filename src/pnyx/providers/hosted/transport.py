@@ -1,8 +1,8 @@
-"""The wire under the hosted providers: one request per call, over aiohttp, and a record of what became of it.
+"""The transport of the hosted providers: one request per call, over aiohttp, with a record of its outcome.
 
-Every SDK speaks through one `httpx2.AsyncClient` whose transport is `Transport`. The transport knows
-what no SDK tells in the same words: whether a request left, whether its answer ended properly, how
-long it grew. So errors are read off the wire, and not off four trees of exceptions.
+Every SDK sends through one `httpx2.AsyncClient` whose transport is `Transport`. The transport knows what
+the SDKs report in different ways: whether a request was sent, whether its reply ended properly, how long
+it is. So errors come from the transport, not from four trees of exceptions.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ from .usage import Meter
 __all__ = ["WIRE", "Transport", "Wire"]
 
 ANSWER_BYTES = 500_000
-"""Decoded bytes of any answer; `TOKEN_BYTES` come in addition for each token that was asked for."""
+"""Decoded bytes of any reply; `TOKEN_BYTES` more for each requested token."""
 TOKEN_BYTES = 32
-MOST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 FRAME_BYTES = 1_000
-"""What a stream may wrap around each token."""
+"""What a stream may add around each token."""
 EVENT_BYTES = 250_000
 """One line of a stream of events; the time that an SDK's parser takes may grow with its square."""
 SEARCH_BYTES = 400_000
-"""What a search by the host may add to an answer: it sends along what was found, encrypted."""
+"""What a search by the host may add to a reply: it includes the results, encrypted."""
 PART_BYTES = 4_000
 MARKS = 2_000
-"""Commas and opening brackets outside strings in one JSON document. An answer has some hundred; the SDKs
-spend up to 0.1 ms of the event loop on each."""
+"""Commas and opening brackets outside strings in one JSON document. A reply has some hundred; the SDKs
+block the event loop up to 0.1 ms for each."""
 SEARCH_MARKS = 1_000
-"""What a search may add to them: every page that was found, and every place where it is cited."""
+"""What a search may add to them: every result, and every citation of it."""
 CONNECTIONS = 1_000
 CONNECT_S = 10.0
 IDLE_S = 60.0
 READ_S = 600.0
-"""Silence that ends a call which was given no deadline."""
+"""Silence that ends a call without a deadline."""
 ERROR_BYTES = 64_000
 
 
 @dataclass(slots=True)
 class Wire:
-    """What happened to one call. `failure` is set as soon as it is known to have failed.
+    """The record of one call. failure: set as soon as the call is known to have failed.
 
     max_answer, max_stream, max_event: bytes over which a document, a stream of events, and one line of it
-    are cut. marks: what a document or a line may have of them.
+    are refused. marks: how many a document or a line may have.
     silence_s: the longest wait between two bytes. cut: a stream of events ended inside an event.
-    reports: usage as the host reported it.
+    reports: usage as the host reports it.
     """
 
     max_answer: int
@@ -75,7 +75,7 @@ class Wire:
 
     @classmethod
     def of(cls, max_tokens: int, timeout_s: float | None, searches: int = 0) -> Wire:
-        answer = min(ANSWER_BYTES + TOKEN_BYTES * max_tokens + SEARCH_BYTES * searches, MOST_BYTES)
+        answer = min(ANSWER_BYTES + TOKEN_BYTES * max_tokens + SEARCH_BYTES * searches, MAX_BYTES)
         return cls(
             answer,
             answer + FRAME_BYTES * max_tokens,
@@ -90,7 +90,7 @@ class Wire:
 
 
 WIRE: ContextVar[Wire] = ContextVar("WIRE")
-"""The wire of the call that the current task is making."""
+"""The record of the call that the current task makes."""
 
 
 class Transport(httpx2.AsyncBaseTransport):
@@ -126,7 +126,7 @@ class Transport(httpx2.AsyncBaseTransport):
             content = b"".join([piece async for piece in _read(response, wire, wire.max_answer)])
             if _is_dense(content, wire.marks):
                 raise wire.fail("malformed", "the answer is too intricate", billed=True)
-            content = self._meter.take(content, wire.reports)
+            content = self._meter.extract(content, wire.reports)
         headers = [(k, v) for k, v in response.raw_headers if k.lower() not in _FRAMING]
         if content is not None:
             return httpx2.Response(response.status, headers=headers, content=content, request=request)
@@ -148,7 +148,7 @@ class Transport(httpx2.AsyncBaseTransport):
                 timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=wire.silence_s),
             )
         except (*_NOT_SENT,) as exc:
-            raise wire.fail("unreachable", f"cannot connect: {_told(exc)}", billed=False) from exc
+            raise wire.fail("unreachable", f"cannot connect: {_describe(exc)}", billed=False) from exc
         except TimeoutError as exc:
             raise wire.fail("timeout", f"no answer within {wire.silence_s:g} s", billed=True) from exc
         except aiohttp.ClientResponseError as exc:
@@ -158,7 +158,7 @@ class Transport(httpx2.AsyncBaseTransport):
                 "unreachable", f"the connection broke before an answer: {exc}", billed=True
             ) from exc
         except ValueError as exc:
-            # Of what is to be sent, and found before any of it is: what comes back is never one.
+            # Raised before anything is sent, for what cannot be; never raised for a reply.
             raise wire.fail("refused", f"the request cannot be made: {exc}", billed=False) from exc
 
     async def aclose(self) -> None:
@@ -166,13 +166,13 @@ class Transport(httpx2.AsyncBaseTransport):
             await self._session.close()
 
 
-def _told(exc: Exception) -> str:
-    """What went wrong; without the address, which may hold a proxy's password."""
+def _describe(exc: Exception) -> str:
+    """The error without the address, which may contain a proxy's password."""
     match exc:
         case aiohttp.ClientHttpProxyError():
-            return f"the proxy says HTTP {exc.status}: {exc.message}"
+            return f"the proxy answers HTTP {exc.status}: {exc.message}"
         case aiohttp.InvalidURL():
-            return "the address of the host, or of its proxy, is no URL"
+            return "the address of the host, or of its proxy, is not a URL"
     return str(exc)
 
 
@@ -186,7 +186,7 @@ _NOT_SENT = (
 
 
 class _Stream(httpx2.AsyncByteStream):
-    """A body that is passed on as it arrives; closing it before its end drops the connection."""
+    """A body that is passed on as it arrives; closing it early drops the connection."""
 
     def __init__(self, response: aiohttp.ClientResponse, pieces: AsyncGenerator[bytes]) -> None:
         self._response = response
@@ -201,7 +201,7 @@ class _Stream(httpx2.AsyncByteStream):
 
 
 async def _read(response: aiohttp.ClientResponse, wire: Wire, most: int) -> AsyncGenerator[bytes]:
-    """The decoded body as it arrives. aiohttp inflates in bounded steps, so a bomb is cut while it grows."""
+    """The decoded body as it arrives. aiohttp inflates in bounded steps, so a zip bomb is stopped early."""
     size = 0
     try:
         while piece := await response.content.readany():
@@ -218,13 +218,13 @@ async def _read(response: aiohttp.ClientResponse, wire: Wire, most: int) -> Asyn
 
 
 async def _events(pieces: AsyncGenerator[bytes], wire: Wire, meter: Meter) -> AsyncGenerator[bytes]:
-    """Whole lines of events, with their reports of usage set aside."""
-    begun: bytes | None = None
+    """Whole lines of events, with their usage reports set aside."""
+    head: bytes | None = None
     line = bytearray()
     last = b""
     async with aclosing(pieces):
         async for piece in pieces:
-            begun = piece[:6] if begun is None else begun
+            head = piece[:6] if head is None else head
             end = piece.rfind(b"\n") + 1
             if end:
                 last = (last + piece[:end])[-8:]
@@ -234,16 +234,16 @@ async def _events(pieces: AsyncGenerator[bytes], wire: Wire, meter: Meter) -> As
                     len(e) > wire.max_event or _is_dense(e, wire.marks) for e in block.split(b"\n")
                 ):
                     raise wire.fail("malformed", "an event is too large or too intricate", billed=True)
-                for number, part in enumerate(_parts(meter.take_events(block, wire.reports))):
+                for number, part in enumerate(_parts(meter.extract_events(block, wire.reports))):
                     if number:
-                        # A burst does not wait for the network, so nothing else would run until its end.
+                        # A burst does not wait for the network, so nothing else would run before its end.
                         await asyncio.sleep(0)
                     yield part
             line += piece[end:]
             if len(line) > wire.max_event:
                 raise wire.fail("malformed", "an event is too large", billed=True)
     ended = not line and last.replace(b"\r", b"").endswith((b"\n\n", b"[DONE]\n"))
-    wire.cut = _is_event(begun or b"") and not ended
+    wire.cut = _is_event(head or b"") and not ended
     yield bytes(line)
 
 
@@ -257,7 +257,7 @@ def _parts(block: bytes) -> Iterator[bytes]:
 
 
 def _is_event(head: bytes) -> bool:
-    """Whether a body that begins with `head`, perhaps cut after it, can be a stream of events."""
+    """Whether a body that starts with `head`, perhaps cut after it, can be a stream of events."""
     return any(head[: len(field)] == field[: len(head)] for field in (b"data:", b"event:", b"id:", b":"))
 
 
@@ -278,7 +278,7 @@ async def _read_error(response: aiohttp.ClientResponse) -> bytes:
         while len(body) < ERROR_BYTES and (piece := await response.content.readany()):
             body += piece
     except (aiohttp.ClientError, OSError, TimeoutError):
-        pass  # the status says enough; the body only explains it
+        pass  # the status is enough; the body only explains it
     finally:
         response.close()
     return body[:ERROR_BYTES]
@@ -290,7 +290,7 @@ def _trust() -> ssl.SSLContext:
 
 
 def _proxy(base_url: str) -> str | None:
-    """The proxy that the environment names for this host; the loopback is never reached through one."""
+    """The proxy that the environment names for this host; the loopback never has one."""
     url = urlsplit(base_url)
     host = url.hostname or ""
     if host == "localhost" or _is_loopback(host) or proxy_bypass(host):
