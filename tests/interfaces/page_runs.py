@@ -1,4 +1,4 @@
-"""Runs as the page receives them, for its tests; `python -m tests.interfaces.page_runs` records them again."""
+"""Runs as the page receives them, for its tests. `python -m tests.interfaces.page_runs` records them."""
 
 from __future__ import annotations
 

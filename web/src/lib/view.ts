@@ -90,10 +90,10 @@ function apply(view: View, event: Exclude<E.Event, E.Token | E.RunFinished>): Vi
       return addNote(view, event, { id: `${event.seq}`, kind: "tally", text: event.rule, tally });
     }
     case "seat_abstained":
-      return noted(view, event, {
+      return addNote(view, event, {
         id: `${event.seq}`,
         kind: "tally",
-        text: `${event.seat} abstains: its verdict could not be read`,
+        text: `${event.seat} abstained: its verdict could not be read`,
       });
     case "branches_closed":
       return view;
