@@ -1,4 +1,4 @@
-"""Tables of made-up answers, and strategies for them."""
+"""Simulated answers, and hypothesis strategies for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def table(
     copies: int = 1,
     labels: bool = True,
 ) -> list[AnsweredQuestion]:
-    """`n` questions to models of these accuracies, who err evenly; the last one answers `copies` times."""
+    """Return `n` questions to models with these accuracies and uniform errors, and copies of the last one."""
     chance, out = random.Random(seed), []
     for _ in range(n):
         gold = chance.randrange(options)

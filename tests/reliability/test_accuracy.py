@@ -25,8 +25,8 @@ from pnyx.reliability.accuracy import (
 from pnyx.reliability.weights import Weights, choose
 from tests.reliability.tables import MODELS, table, tables
 
-# Written once by crowd-kit, as named in it: one word a question, one letter a model, "-" where it is silent.
-# The library brings pandas, scipy and scikit-learn, too much to install for one comparison.
+# Generated once by the version of crowd-kit named in the file: one word per question, one letter per model,
+# "-" for an abstention. The library needs pandas, scipy and scikit-learn, too much for one comparison.
 RECORDED = json.loads((Path(__file__).parent / "corpora" / "one_coin.json").read_text())["cases"]
 
 inside = st.floats(0.001, 0.999)
@@ -79,7 +79,7 @@ def test_open_questions_have_more_options_if_wrong_answers_seldom_agree() -> Non
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{case['options']} options")
 def test_inferred_accuracies_equal_those_of_crowd_kit(case: dict[str, Any]) -> None:
-    """But for smoothing, which is ours, and the prior of each label, which is theirs."""
+    """Up to our smoothing and crowd-kit's prior of each label."""
     models = [str(place) for place in range(len(case["accuracies"]))]
     records = [
         AnsweredQuestion(
@@ -102,7 +102,7 @@ def test_accuracies_are_recovered_without_labels() -> None:
 
 
 def test_models_that_never_agree_keep_their_agreement_with_plurality() -> None:
-    """Left alone, expectation-maximisation runs down to chance here, and calls every vote worthless."""
+    """Without the check, expectation-maximisation would converge to chance here, and all weights to 0."""
     records = [AnsweredQuestion({"a": "x", "b": "y", "c": "z"}, options=10)] * 60
     assert list(one_coin(records, "abc", 10).values()) == pytest.approx([(20 + 1) / (60 + 2)] * 3)
 

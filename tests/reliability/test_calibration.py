@@ -1,4 +1,4 @@
-"""Confidence calibrated on outcomes, and how far off a confidence is."""
+"""Calibrated confidence, and the measures of calibration."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_variant_moves_from_its_protocols_curve_to_its_own_outcomes() -> None:
 
 
 def test_a_wrong_confidence_is_within_three_points_after_calibration() -> None:
-    """One who says 0.5 + p / 2 where p is true, as rigor does."""
+    """A raw confidence of 0.5 + p / 2 for a true probability p, like rigor."""
     chance = random.Random(3)
 
     def draw(n: int) -> list[Outcome]:

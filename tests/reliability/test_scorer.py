@@ -22,7 +22,7 @@ def objective(
     prior: Mapping[str, float],
     precision: float,
 ) -> float:
-    """What `fit` says it makes as large as it can be, from its definition, with four options."""
+    """Return the objective that `fit` maximises, from its definition, with four options."""
     apart = {m: weights[m] - prior[m] for m in prior}
     length = sum(p * p for p in prior.values()) ** 0.5
     along = sum(apart[m] * prior[m] / length for m in prior) if length else 0.0

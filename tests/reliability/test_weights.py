@@ -1,4 +1,4 @@
-"""The one rule that makes vote weights of whatever is known."""
+"""The rule that learns vote weights from the available data."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def test_better_models_have_larger_weights() -> None:
 @given(st.lists(st.floats(0.05, 0.95), min_size=1, max_size=8), st.integers(0, 10_000))
 def test_the_gate_keeps_the_best_model_and_those_close_to_it(accuracies: list[float], n: int) -> None:
     known = {str(place): p for place, p in enumerate(accuracies)}
-    kept, best = gate(known, 10, dict.fromkeys(known, n)), max(accuracies)
+    weights, best = gate(known, 10, dict.fromkeys(known, n)), max(accuracies)
     for model, p in known.items():
         if best - p <= GATE:
-            assert kept[model] == log_odds(p, 10)
+            assert weights[model] == log_odds(p, 10)
         if best - p > GATE + 2 / (n + 2) ** 0.5:
-            assert kept[model] == 0
+            assert weights[model] == 0
 
 
 def test_a_new_model_keeps_its_vote_until_more_is_known() -> None:
@@ -93,7 +93,7 @@ def test_a_new_model_keeps_its_vote_until_more_is_known() -> None:
         AnsweredQuestion({"a": "A" if n % 10 else "B", "b": "A" if n % 8 else "C"}, "A", 4)
         for n in range(196)
     ]
-    new = [AnsweredQuestion({"a": "A", "b": "A", "c": said}, "A", 4) for said in "AABA"]
+    new = [AnsweredQuestion({"a": "A", "b": "A", "c": answer}, "A", 4) for answer in "AABA"]
     assert learn([*old, *new], "abc").models["c"] > 1
 
 
@@ -139,7 +139,7 @@ def test_luck_on_few_questions_does_not_lead_to_the_solo_rule() -> None:
 
 
 def by_category(n: int) -> list[AnsweredQuestion]:
-    """`a` knows the law and `b` physics, and neither the other; `c` and `d` are middling at both."""
+    """`a` is good at law and `b` at physics, and poor at the other; `c` and `d` are average at both."""
     out = []
     for category, skill in (("law", (0.9, 0.4, 0.6, 0.6)), ("physics", (0.4, 0.9, 0.6, 0.6))):
         out += [replace(q, category=category) for q in table(skill, n, seed=len(category))]
@@ -212,7 +212,7 @@ def test_questions_that_none_of_the_models_answered_are_ignored() -> None:
 
 def test_without_any_weight_each_answer_counts_one() -> None:
     weights = Weights("labels", 10, {"a": 2.0, "b": 0.0, "c": 0.0, "d": 0.0})
-    said = AnsweredQuestion({"a": None, "b": "x", "c": "y", "d": "y"})
-    assert choose(weights, said) == "y"
+    question = AnsweredQuestion({"a": None, "b": "x", "c": "y", "d": "y"})
+    assert choose(weights, question) == "y"
     seats = [Seat(name, name, weight=weight) for name, weight in weights.models.items()]
-    assert by_seat(list(said.answers.values()), seats).winner == "y"
+    assert by_seat(list(question.answers.values()), seats).winner == "y"
