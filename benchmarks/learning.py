@@ -18,8 +18,8 @@ from statistics import mean
 
 from pnyx.core.stopping import FULL_POLL_EVERY
 from pnyx.evaluate.replay.recorded import read_recorded
-from pnyx.reliability.accuracy import Answered
-from pnyx.reliability.stopping import settled
+from pnyx.reliability.accuracy import AnsweredQuestion
+from pnyx.reliability.stopping import is_settled
 from pnyx.reliability.weights import Weights, choose, equal, learn
 
 TESTED = 2000
@@ -27,22 +27,22 @@ EVERY = 10
 """Questions between two looks at what was learned."""
 
 
-def vote(weights: Weights, question: Answered) -> Answered:
+def vote(weights: Weights, question: AnsweredQuestion) -> AnsweredQuestion:
     """The question as it is answered when models are asked one by one until it is settled."""
     votes, said = weights.of(), dict[str, str | None]()
     waiting = sorted(weights.models, key=lambda model: -votes[model])
     heard = replace(question, answers=said)
-    while not settled(weights, heard, waiting):
+    while not is_settled(weights, heard, waiting):
         model = waiting.pop(0)
         said[model] = question.answers[model]
     return heard
 
 
 def live(
-    asked: Sequence[Answered], models: Sequence[str], whole: float, biased: bool
+    asked: Sequence[AnsweredQuestion], models: Sequence[str], whole: float, biased: bool
 ) -> tuple[Weights, float]:
     """The weights after `asked`, and the calls a question. whole: share of questions asked of everybody."""
-    drawn, weights, history, calls = random.Random(0), equal(models), list[Answered](), 0
+    drawn, weights, history, calls = random.Random(0), equal(models), list[AnsweredQuestion](), 0
     for n, question in enumerate(asked):
         everybody = weights.rule == "equal" or drawn.random() < whole
         heard = question if everybody else vote(weights, question)
