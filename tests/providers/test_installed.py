@@ -16,7 +16,7 @@ from pnyx.errors import ConfigError, ProviderError
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.providers.base import Call, Message, ensure_open
 from pnyx.providers.catalogue import Catalogue, default_panel
-from pnyx.providers.installed import KINDS, configure, has_key, key_variables, list_models, problems
+from pnyx.providers.installed import KINDS, configure, is_usable, key_variables, list_models, problems
 from pnyx.providers.kind import ProviderConfig, ProviderKind, Setting
 from pnyx.providers.registry import Providers
 from tests.support.packages import Install, installing
@@ -122,7 +122,7 @@ def test_a_missing_key_is_named_and_the_provider_is_in_no_default_panel() -> Non
     with pytest.raises(ConfigError, match=r"^provider acme needs its key in \$ACME_KEY$"):
         Providers(Settings(), {}).get("acme")
     settings = Settings.model_validate({"providers": {"lab": {"kind": "acme"}}, "models": {"lab:a": {}}})
-    assert not has_key(settings.providers["lab"], {})
+    assert not is_usable(settings.providers["lab"], {})
     with pytest.raises(ConfigError, match=r"\$ACME_KEY \(lab\)"):
         default_panel(settings, {})
     assert default_panel(settings, {"ACME_KEY": KEY}).refs == ("lab:a",) * 3
@@ -202,7 +202,7 @@ async def test_a_kind_that_cannot_be_used_affects_only_its_own_providers(
         {"providers": {"lab": {"kind": "acme", "threads": 2}}, "models": {"lab:a": {}, "ollama:b": {}}}
     )
     assert list(problems(settings)) == []
-    assert not has_key(settings.providers["lab"], {})
+    assert not is_usable(settings.providers["lab"], {})
     assert Catalogue(settings).describe("lab:a").price is None
     alone = Settings(providers={"lab": ProviderSettings(kind="acme")})
     with pytest.raises(ConfigError, match="the kinds of lab cannot be used; run pnyx doctor"):
@@ -268,4 +268,4 @@ async def test_what_a_kind_s_list_of_models_does_wrong_is_a_provider_error() -> 
 def test_own_is_no_kind_that_a_package_installs(install: Install) -> None:
     assert OWN not in KINDS.names()
     assert key_variables(ProviderSettings(kind=OWN)) == ()
-    assert has_key(ProviderSettings(kind=OWN), {})
+    assert is_usable(ProviderSettings(kind=OWN), {})

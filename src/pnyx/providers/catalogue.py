@@ -15,7 +15,7 @@ from ..core.models import Price, Seat
 from ..errors import ConfigError, UsageError
 from .embedded.weights import find, installed
 from .embedded.weights_table import KNOWN
-from .installed import KINDS, has_key, key_variables
+from .installed import KINDS, is_usable, key_variables
 
 __all__ = ["STRONG", "Catalogue", "DefaultPanel", "ModelInfo", "default_panel", "parse_seats", "seats"]
 
@@ -127,7 +127,7 @@ class Catalogue:
         kind = KINDS.find(provider.kind)
         if kind and kind.free:
             return replace(info, price=self._price(0, 0, source="local"), source="local")
-        if kind is None or kind.prices is None or not kind.is_own(provider.base_url):
+        if kind is None or kind.prices is None or not kind.is_official(provider.base_url):
             return info
         # The snapshot takes 0.3 s to load, and most panels of embedded or local models never need it.
         from .prices import look_up
@@ -211,12 +211,12 @@ def default_panel(settings: Settings, env: Mapping[str, str] = os.environ) -> De
     takes three seats. Raises `ConfigError`, which says what to do, if no model can be used.
     """
     hosts = {name: host for name, host in settings.providers.items() if host.kind != "embedded"}
-    usable = {name for name, host in hosts.items() if has_key(host, env)}
+    usable = {name for name, host in hosts.items() if is_usable(host, env)}
     configured = [ref for ref in settings.models if ref.partition(":")[0] in usable]
     makers: dict[str, str] = {}
     for kind, models in STRONG.items():
         provider = settings.provider(kind)
-        if provider.kind == kind and _is_official(provider) and has_key(provider, env):
+        if provider.kind == kind and _is_official(provider) and is_usable(provider, env):
             for model in models:
                 maker = model.partition("/")[0] if "/" in model else kind
                 makers.setdefault(maker, f"{kind}:{model}")
@@ -236,7 +236,7 @@ def default_panel(settings: Settings, env: Mapping[str, str] = os.environ) -> De
 def _is_official(provider: ProviderSettings) -> bool:
     """Whether the provider is at its kind's own address, where the names of its models are known."""
     kind = KINDS.find(provider.kind)
-    return kind is not None and kind.is_own(provider.base_url)
+    return kind is not None and kind.is_official(provider.base_url)
 
 
 def _no_model_message(hosts: Mapping[str, ProviderSettings], usable: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""The kinds of providers that packages install, pnyx's own among them, and what they say of a configured one.
+"""The kinds of providers that packages install, including pnyx's, and what they require of a configured one.
 
 A kind that cannot be used affects only its own providers: `pnyx doctor` reports it.
 """
@@ -15,7 +15,7 @@ from ..plugins import PROVIDERS, Plugins
 from .base import guard
 from .kind import ProviderConfig, ProviderKind, Setting
 
-__all__ = ["KINDS", "configure", "has_key", "key_variables", "list_models", "problems"]
+__all__ = ["KINDS", "configure", "is_usable", "key_variables", "list_models", "problems"]
 
 
 def _accept(name: str, found: object) -> ProviderKind:
@@ -38,10 +38,10 @@ def key_variables(provider: ProviderSettings) -> tuple[str, ...]:
     if provider.api_key_env is not None:
         return (provider.api_key_env,)
     kind = KINDS.find(provider.kind)
-    return kind.key_variables if kind and kind.is_own(provider.base_url) else ()
+    return kind.key_variables if kind and kind.is_official(provider.base_url) else ()
 
 
-def has_key(provider: ProviderSettings, env: Mapping[str, str]) -> bool:
+def is_usable(provider: ProviderSettings, env: Mapping[str, str]) -> bool:
     """Whether the provider can be opened: its kind is usable, and its key is set if it requires one."""
     if provider.kind != OWN and KINDS.find(provider.kind) is None:
         return False

@@ -78,7 +78,7 @@ class ProviderKind:
         if self.key_variables and self.base_url is None and "base_url" in self.settings:
             raise ValueError("key_variables of a ProviderKind require base_url, the address they are sent to")
 
-    def is_own(self, base_url: str | None) -> bool:
+    def is_official(self, base_url: str | None) -> bool:
         """Whether `base_url`, None for the default, is the kind's own address."""
         if base_url is None:
             return self.base_url is not None or "base_url" not in self.settings

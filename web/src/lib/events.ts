@@ -1,4 +1,4 @@
-/** The events of a run and its result, as `pnyx serve` sends them (src/pnyx/core/events.py). Amounts in USD. */
+/** The events and the result of a run, as `pnyx serve` sends them (src/pnyx/core/events.py). Amounts in USD. */
 
 interface Base {
   run_id: string;
