@@ -107,11 +107,11 @@ async def test_the_suggested_cap_lets_the_run_send_the_call_that_did_not_fit(
     cap = sufficient_cap(exhausted)
     assert cap in paused.detail["message"]
 
-    changes = {"budget_usd": float(cap)} if kind == "run" else {}
     if kind != "run":
         budget = node.runner.settings.budget.model_copy(update={f"{kind}_usd": float(cap)})
         node.runner.settings = node.runner.settings.model_copy(update={"budget": budget})
-    resumed = await node.runner.resume(handle.run_id, **changes)
+    budget_usd = float(cap) if kind == "run" else None
+    resumed = await node.runner.resume(handle.run_id, budget_usd=budget_usd)
     await resumed.result()
     started = next(e for e in await node.log(handle.run_id) if isinstance(e, CallStarted))
     assert started.reserved_usd == exhausted.next_usd
