@@ -31,7 +31,7 @@ BELOW: dict[str, set[str]] = {
     "reliability": BASE | {"core"},
     "providers": BASE | {"core", "config"},
     "tools": BASE | {"core", "config"},
-    # What became of decisions is stored as reliability knows it.
+    # Outcomes are stored as objects of `reliability`.
     "store": BASE | {"core", "config", "reliability"},
 }
 BELOW["run"] = set(BELOW)

@@ -115,10 +115,11 @@ class Token(_Base):
 class CallFinished(_Base):
     """The reply to a request. cost_usd: None if the price is unknown.
 
-    absent: why the reply counts as an abstention (empty, refusal), else None.
-    usage_flag: why the reported usage was rejected and the reservation charged, else None.
-    copied: the reply comes from the run that this one was forked from, at no cost.
-    searches: the web searches that the host made; None: not reported. sources: the URLs that it cites.
+    absent: why the reply counts as an abstention (empty, refusal), else None. usage_flag: why the reported
+    usage was rejected and the reservation charged, else None. copied: the reply comes from the run that this
+    one was forked from, at no cost. searches: the web searches that the host made; None: not reported.
+    sources: the URLs that it cites. source: what verdicts are read from: "json" if the reply is exactly one
+    object that satisfies the schema, else "prose"; None without a schema.
     """
 
     type: ClassVar[Literal["call_finished"]] = "call_finished"
@@ -139,6 +140,7 @@ class CallFinished(_Base):
     copied: bool = False
     searches: int | None = None
     sources: tuple[str, ...] = ()
+    source: Literal["json", "prose"] | None = None
     elapsed_s: float = 0.0
 
 
@@ -214,8 +216,8 @@ class VoteTallied(_Base):
 class Budget(_Base):
     """A budget changed state. scope: the budget.
 
-    kind: "warning" (a threshold was passed) | "exhausted" (the next call does not fit) | "raised" |
-    "overrun" (a call cost `overrun_usd` more than its reservation).
+    kind: "warning" (a threshold was passed) | "exhausted" (the next call, which may cost `next_usd`, does not
+    fit) | "raised" | "overrun" (a call cost `overrun_usd` more than its reservation).
     """
 
     type: ClassVar[Literal["budget"]] = "budget"
@@ -225,6 +227,7 @@ class Budget(_Base):
     reserved_usd: float
     cap_usd: float | None
     overrun_usd: float = 0.0
+    next_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

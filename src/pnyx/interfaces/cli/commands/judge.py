@@ -15,7 +15,9 @@ RESULTS = ("success", "partial", "failure")
 
 @click.command()
 @run_id
-@click.option("--result", "verdict", type=click.Choice(RESULTS), required=True, help="What became of it.")
+@click.option(
+    "--result", "verdict", type=click.Choice(RESULTS), required=True, help="Whether the decision was right."
+)
 @click.option("--answer", "truth", metavar="TEXT", help="The right answer, where it is short.")
 @json_option
 def feedback(**given: Any) -> int:
