@@ -151,7 +151,7 @@ def test_killed_it_goes_on_and_pays_only_for_what_was_in_flight_twice(skilled: S
 def test_a_budget_stops_it_and_a_larger_one_goes_on(skilled: ScriptedHost) -> None:
     done = measure("--budget", "0.02", "--no-self-consistency")
     assert done.code == 4
-    assert "the same command with a larger --budget goes on" in done.err
+    assert "Run the same command again with --budget 0.05" in done.err
     assert "pnyx resume" not in done.err
     assert 0 < len(skilled.log) < 4 * N
     sent = len(skilled.log)
@@ -168,7 +168,7 @@ def test_ctrl_c_ends_it_with_what_there_is(skilled: ScriptedHost) -> None:
     os.kill(process.pid or 0, signal.SIGINT)
     done = ended(process)
     assert done.code == 130
-    assert "the same command goes on" in done.err
+    assert "interrupted. Run the same command again to continue" in done.err
     assert all(request.completed for request in skilled.log)
 
 
