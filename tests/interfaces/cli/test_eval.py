@@ -307,7 +307,7 @@ def test_a_dry_run_reckons_every_arm_and_asks_nobody(skilled: ScriptedHost) -> N
     assert skilled.log == []
     text = pnyx("eval", "sums.jsonl", *ARMS, "--dry-run").out
     assert f"{N} questions" in text
-    assert "20 to 2,000" in text
+    assert f"{N} to {MOST_SAMPLES * N:,}" in text
     assert "nothing was sent" in text
 
 
