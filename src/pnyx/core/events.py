@@ -208,8 +208,8 @@ class VoteTallied(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget(_Base):
-    """kind: "warning" (a threshold was passed) | "exhausted" (the next call does not fit) | "raised" |
-    "overrun" (the seat's call was billed beyond what was reserved for it, by `overrun_usd`).
+    """kind: "warning" (a threshold was passed) | "exhausted" (the next call, which may cost `next_usd`, does
+    not fit) | "raised" | "overrun" (the seat's call was billed beyond its reservation, by `overrun_usd`).
     """
 
     type: ClassVar[Literal["budget"]] = "budget"
@@ -219,6 +219,7 @@ class Budget(_Base):
     reserved_usd: float
     cap_usd: float | None
     overrun_usd: float = 0.0
+    next_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

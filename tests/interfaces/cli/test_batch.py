@@ -226,7 +226,7 @@ def test_a_budget_is_that_of_the_whole_batch_and_a_larger_one_goes_on(voters: Sc
     file = put(*(f"Q{n}?" for n in range(20)))
     done = pnyx("batch", file, "--budget", "0.05", "--concurrency", "2", *SINGLE)
     assert done.code == 4
-    assert "the same command with a larger --budget goes on" in done.err
+    assert "Run the same command again with --budget 0.10" in done.err
     assert 0 < len(done.lines) < 20
     done = pnyx("batch", file, "--budget", "10", *SINGLE)
     assert (done.code, len(done.lines), len(voters.log)) == (0, 20, 20)
@@ -243,7 +243,7 @@ def test_who_resumes_one_run_of_a_batch_is_held_to_the_budget_of_the_batch(
     run = pnyx("runs", "--json").json[0]["run_id"]
     resumed = pnyx("resume", run)
     assert (resumed.code, voters.log) == (4, [])
-    assert f"raise the batch's --budget, then `pnyx resume {run}` goes on" in " ".join(resumed.err.split())
+    assert "Run the batch again with --budget 0.02" in " ".join(resumed.err.split())
     assert pnyx("batch", file, "--budget", "1", *SINGLE).code == 0
 
 
@@ -260,8 +260,12 @@ def test_a_line_that_may_cost_more_now_goes_on(voters: ScriptedHost, monkeypatch
 @pytest.mark.parametrize(
     ("cap", "told"),
     [
-        ("BATCH", "reserved; the same command with a larger --budget goes on"),
-        ("DAY", "reserved; raise budget.day_usd, then the same command goes on"),
+        ("BATCH", "is left. Run the same command again with --budget 0.02"),
+        (
+            "DAY",
+            "is left. Raise budget.day_usd to at least 0.02, or wait until tomorrow (UTC). "
+            "Then run the same command again",
+        ),
     ],
 )
 def test_out_of_money_it_says_what_to_raise(
@@ -282,7 +286,7 @@ def test_ctrl_c_lets_what_is_in_flight_end_and_goes_on_later(voters: ScriptedHos
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert b"the same command goes on" in err
+    assert b"interrupted. Run the same command again to continue" in err
     assert all(request.completed for request in voters.log)
     sent = len(voters.log)
     assert len(out.splitlines()) < 20

@@ -159,7 +159,7 @@ def test_a_run_at_its_own_cap_is_no_answer_yet_and_a_larger_cap_goes_on(
     monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.02")
     done = measure(*more)
     assert done.code == 4, done.err
-    assert "2 answers would cost more than budget.run_usd allows a run; the same command with" in done.err
+    assert "2 answers would cost more than budget.run_usd allows a run; continue with the same" in done.err
     assert (done.json["partial"], by_name(done.json)["council:quick"]["n"]) == (True, 0)
     assert by_name(done.json)["voting"]["n"] == 2
     assert pnyx("calibration", "--json").json["n"] == 0
@@ -230,11 +230,13 @@ def test_a_host_that_comes_back_has_nobody_sampled_again(skilled: ScriptedHost) 
         ("--replay", "sums.jsonl", "--html", "sums.jsonl"),
     ],
 )
-def test_no_file_takes_the_place_of_one_that_is_wanted(skilled: ScriptedHost, flags: tuple[str, ...]) -> None:
+def test_an_output_file_never_overwrites_an_input_or_another_output(
+    skilled: ScriptedHost, flags: tuple[str, ...]
+) -> None:
     before = Path("sums.jsonl").read_text()
     done = pnyx("eval", *flags)
     assert (done.code, done.out) == (2, "")
-    assert "which is wanted too; name another file" in done.err
+    assert "which this command also uses; choose another file" in done.err
     assert (Path("sums.jsonl").read_text(), skilled.log) == (before, [])
 
 

@@ -222,7 +222,7 @@ def test_eval_replays_recorded_answers_without_a_call(lab: ScriptedHost, recorde
 
 @pytest.mark.parametrize(
     ("more", "told"),
-    [(("--where", "part"), "--where takes COLUMN=VALUE"), (("-m", "nobody"), "no answer of nobody")],
+    [(("--where", "part"), "--where must be COLUMN=VALUE"), (("-m", "nobody"), "no answer of nobody")],
 )
 def test_eval_says_what_is_wrong(recorded: str, more: tuple[str, ...], told: str) -> None:
     done = pnyx("eval", "--answers", recorded, *more)

@@ -117,6 +117,8 @@ export interface Budget extends Base {
   reserved_usd: number;
   cap_usd: number | null;
   overrun_usd: number;
+  /** Events of version 0.1 lack it. */
+  next_usd?: number | null;
 }
 
 export interface RunFinished extends Base {

@@ -370,6 +370,13 @@ function factsOf(event: E.CallFinished): string[] {
 
 function budgetText(event: E.Budget): string {
   const of = event.scope.startsWith("run") ? "this run" : event.scope;
+  if (event.kind === "exhausted") {
+    const left = money(Math.max((event.cap_usd ?? 0) - event.spent_usd - event.reserved_usd, 0));
+    const problem = event.next_usd == null
+      ? `the next call costs more than the ${left} that is left`
+      : `the next call may cost up to ${money(event.next_usd)} and ${left} is left`;
+    return `budget of ${of} too small: ${problem}`;
+  }
   const cap = event.cap_usd === null ? "" : ` of ${money(event.cap_usd)}`;
   const over = event.overrun_usd ? `; ${money(event.overrun_usd)} more than reserved` : "";
   return `budget of ${of} ${event.kind}: ${money(event.spent_usd)}${cap} spent, ${money(event.reserved_usd)} reserved${over}`;

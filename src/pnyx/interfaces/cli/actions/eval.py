@@ -1,4 +1,4 @@
-"""What `pnyx eval` does: an evaluation, the replay of one, or of recorded answers; and its report."""
+"""The action of `pnyx eval`: an evaluation, the replay of a log or of recorded answers, and the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from ....config.paths import data_dir
 from ....config.schema import Settings
 from ....core.decision import Given
-from ....core.models import NUSD
+from ....core.models import NUSD, money
 from ....core.text import estimate_tokens
 from ....errors import OutOfBudget, UsageError
 from ....evaluate.analysis.learning import lessons
@@ -40,7 +40,7 @@ from ...open_settings import open_settings
 from ...render.terminal import columns, flat
 from ...service import RunService
 from ...views.plan import Plan, plan
-from ...views.transcript import money, paid, quantity
+from ...views.transcript import paid, quantity
 from ..terminal.follow import alone, obeyed, tell_halt
 from ..terminal.output import Output, streams
 from ..terminal.progress import Progress
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 DEFAULT_ARM = "voting"
-"""The protocol that is compared besides the configured one."""
+"""The protocol that is compared in addition to the configured one."""
 TYPICAL = 500
-"""Characters of a question that is not known yet."""
+"""Characters that a dry run assumes for a question of an Inspect task."""
 
 
 def evaluate(
@@ -77,11 +77,11 @@ _KNOWN = {
     "answers": _OF_RECORDED | {"answers", "models", "limit", "seed", "as_json", "quiet"},
     "replay": frozenset(("replay", "html", "as_json", "quiet")),
 }
-"""The options that do something, for what asks no model; an evaluation takes all but `_OF_RECORDED`."""
+"""The options that each replay accepts. An evaluation accepts all options except `_OF_RECORDED`."""
 
 
 def _check_options(mode: str) -> None:
-    """Raise `UsageError` for options that would do nothing: who gives them expects something of them."""
+    """Raise `UsageError` for options without effect in this mode."""
     context = click.get_current_context()
     given = {
         one.name: one.opts[0]
@@ -91,7 +91,7 @@ def _check_options(mode: str) -> None:
     refused = [flag for name, flag in given.items() if not _belongs(name, mode)]
     if refused:
         where = "an evaluation of models" if mode == "dataset" else f"--{mode}"
-        raise UsageError(f"{where} does not take {', '.join(refused)}")
+        raise UsageError(f"{where} does not accept {', '.join(refused)}; leave it out")
 
 
 def _belongs(name: str, mode: str) -> bool:
@@ -110,12 +110,12 @@ def _recorded(
     labels: int | None,
     **_: Any,
 ) -> int:
-    # Only this kind of evaluation wants it.
+    # Imported late: only this mode needs it.
     from ....evaluate.replay.recorded import read_recorded
     from ....evaluate.replay.replay import document, render, replay
 
     if wrong := [pair for pair in where if "=" not in pair]:
-        raise UsageError(f"--where takes COLUMN=VALUE, not {wrong[0]!r}")
+        raise UsageError(f"--where must be COLUMN=VALUE, not {wrong[0]!r}")
     rows = dict(pair.split("=", 1) for pair in where)
     questions = read_recorded(answers, list(models), rows)[:limit]
     result = replay(questions, splits=splits, seed=seed, labels=labels)
@@ -127,35 +127,35 @@ def _recorded(
 
 
 def _report(output: Output, log: Log, html: Path | None) -> int:
-    # Recorded answers want none of it.
+    # Imported late: a replay of recorded answers does not need it.
     from ....evaluate.report.document import document
     from ....evaluate.report.text import render
 
-    told = document(log)
+    report = document(log)
     if html is not None:
-        # Plots are drawn for those who look.
+        # Imported late: only --html needs the plots.
         from ....evaluate.report.page import page
 
-        _write(html, page(told))
-        output.note(f"the report as a page: {flat(str(html))}")
+        _write(html, page(report))
+        output.note(f"report written to {flat(str(html))}")
     if output.form == "json":
-        output.json(told)
+        output.json(report)
     else:
-        output.out.lines(render(told).split("\n"))
+        output.out.lines(render(report).split("\n"))
     return 5 if any(row.error for row in log.rows) else 0
 
 
 def _check_places(read: Iterable[Path], given: Mapping[str, Any]) -> None:
-    """Raise `UsageError` for files that could not be written when all has been paid, or not all be kept."""
+    """Raise `UsageError` if an output file is not writable, or would overwrite another output or an input."""
     taken = {path.resolve() for path in read}
     for flag in ("log", "html"):
         if (path := given[flag]) is None:
             continue
         if not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise UsageError(f"{path} cannot be written: its folder is missing, or is not to be written in")
+            raise UsageError(f"{path} cannot be written: its folder is missing or not writable")
         if path.resolve() in taken:
             raise UsageError(
-                f"--{flag} would take the place of {path}, which is wanted too; name another file"
+                f"--{flag} would overwrite {path}, which this command also uses; choose another file"
             )
         taken.add(path.resolve())
 
@@ -183,13 +183,13 @@ def _measure(
     settings = open_settings({} if budget is None else {"budget": {"batch_usd": budget}})
     panel = parse_seats(models or settings.panel.seats) or tuple(dict.fromkeys(default_panel(settings).refs))
     if len(panel) < 2 or len(set(panel)) < len(panel):
-        raise UsageError("an evaluation compares two or more different models, each named once with -m")
+        raise UsageError("an evaluation needs two or more different models; name each once with -m")
     names = arms or dict.fromkeys((DEFAULT_ARM, settings.run.protocol))
     compared = [*([SELF_CONSISTENCY] if samples else []), *parse_arms(names)]
     items = find_items(dataset, seed=seed, limit=limit)
     if dry_run:
         return _dry_run(output, settings, dataset, panel, compared, items, limit, given["judge"])
-    # A file is the same however its path is written, and another one elsewhere is another.
+    # The name depends on the absolute path of a file, not on how it is written.
     source = str(Path(dataset).resolve()) if Path(dataset).is_file() else dataset
     name = f"eval-{sha256(json.dumps([source, panel, seed]).encode()).hexdigest()[:8]}"
     folder = data_dir() / "eval" / name
@@ -218,16 +218,16 @@ async def _run(
     **_: Any,
 ) -> int:
     try:
-        # Inspect is an extra, and takes seconds to load.
+        # Inspect is an optional extra, and takes seconds to load.
         from ....evaluate.execution.bench import Bench
         from ....evaluate.execution.run import evaluate
     except ImportError as exc:
-        raise UsageError(f"evaluations want an extra: pip install 'pnyx[eval]' ({exc})") from exc
+        raise UsageError(f"evaluations need an extra: pip install 'pnyx[eval]' ({exc})") from exc
 
     name, graders = folder.name, [single_arm(judge)] if judge else []
     async with RunService.open(settings) as service:
         for arm in (*map(single_arm, panel), *arms, *graders):
-            # What would fail question by question, with others paid, fails here.
+            # Fail here, before any call is paid, and not at each question.
             service.check_providers(replace(_planned(settings, panel, arm, "?"), batch=name))
         progress = Progress(output, limit if items is None else len(items))
 
@@ -247,13 +247,13 @@ async def _run(
             await service.keep_lessons(dict(lessons(found)))
         account = await service.account(f"batch:{name}")
     spent = paid(account.spent_nusd / NUSD, batch.unpriced)
-    output.note(f"{name}: {spent} in all; each answer: inspect view --log-dir {folder}")
+    output.note(f"{name}: {spent} in all; see every answer with: inspect view --log-dir {folder}")
     code = _report(output, found, html) if found.ids else 1
     if batch.halted is not None:
         return tell_halt(output, batch.halted)
     if bench.waiting:
         answers = quantity(len(bench.waiting), "answer")
-        more = "the same command with a larger budget.run_usd goes on"
+        more = "continue with the same command and a larger budget.run_usd"
         output.error(f"{answers} would cost more than budget.run_usd allows a run; {more}")
         return OutOfBudget.exit_code
     return code
@@ -269,23 +269,23 @@ def _dry_run(
     limit: int | None,
     judge: str | None,
 ) -> int:
-    """Bounds for every arm; for a task of Inspect's, whose questions only it knows, for `limit` or one."""
+    """Print bounds for every arm: of all questions, or of `limit` or one question of an Inspect task."""
     questions = [item.prompt for item in items] if items else ["?" * TYPICAL] * (limit or 1)
     longest = max(questions, key=estimate_tokens)
-    everyone = [*map(single_arm, panel), *arms]
-    rows = {arm.name: _bound(_reckoned(settings, panel, arm, longest), len(questions)) for arm in everyone}
+    all_arms = [*map(single_arm, panel), *arms]
+    rows = {arm.name: _bound(_arm_bounds(settings, panel, arm, longest), len(questions)) for arm in all_arms}
     if judged := sum(item.effective_grader == "judge" for item in items or ()):
         answer = "?" * 2 * settings.run.max_output_tokens
-        reading = plan(_planned(settings, panel, single_arm(judge or panel[0]), longest + answer))
-        # Every answer in both orders.
-        rows["judge"] = _bound(reading, 2 * judged * len(everyone))
+        judge_plan = plan(_planned(settings, panel, single_arm(judge or panel[0]), longest + answer))
+        # Every answer is graded in both orders.
+        rows["judge"] = _bound(judge_plan, 2 * judged * len(all_arms))
     if output.form == "json":
         task = dataset if items is None else None
         output.json({"dry_run": True, "task": task, "questions": len(questions), "at_most": rows})
         return 0
     if items is None:
-        taken = f"{flat(dataset)} is taken for a task of Inspect's, whose questions are not counted here"
-        output.out.line(f"{taken}; for {quantity(len(questions), 'short question')}:")
+        note = f"{flat(dataset)} counts as an Inspect task, whose questions are unknown here"
+        output.out.line(f"{note}; for {quantity(len(questions), 'short question')}:")
     else:
         output.out.line(quantity(len(questions), "question"))
     table = [["arm", "calls", "USD at most"]]
@@ -297,8 +297,8 @@ def _dry_run(
     return 0
 
 
-def _reckoned(settings: Settings, panel: Sequence[str], arm: Arm, question: str) -> Plan:
-    """Bounds for an arm's answer. What the best model costs beside the panel shows when all have answered."""
+def _arm_bounds(settings: Settings, panel: Sequence[str], arm: Arm, question: str) -> Plan:
+    """Bounds for an arm's answer. The number of samples is only known after the panel has answered."""
     if arm.kind != "samples":
         return plan(_planned(settings, panel, arm, question))
     most = plan(_planned(settings, panel, arm, question, MOST_SAMPLES))
@@ -311,7 +311,7 @@ def _bound(one: Plan, times: int) -> dict[str, Any]:
 
 
 def _planned(settings: Settings, panel: Sequence[str], arm: Arm, question: str, times: int = 1) -> Spec:
-    """The run of an arm as far as it is known; how sampling is shared out is, once the panel has answered."""
+    """The run of an arm, as far as it is known before the panel has answered."""
     responses = [Given("?")] * len(panel) if takes_responses(arm) else ()
     fields = request_fields(arm, panel, times=times, responses=responses)
     return resolve(RunRequest(question=question, **fields), settings)
