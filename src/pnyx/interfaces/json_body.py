@@ -83,10 +83,10 @@ def explain_json(exc: Exception) -> str:
         case json.JSONDecodeError():
             return f"not JSON: {exc}"
         case RecursionError():
-            return "not readable JSON: it is nested too deeply"
+            return "not JSON that pnyx can read: it is nested too deeply"
         case _:
             most = sys.get_int_max_str_digits()
-            return f"not readable JSON: a number has more than {most:,} digits"
+            return f"not JSON that pnyx can read: a number has more than {most:,} digits"
 
 
 def _place(error: Any) -> list[str]:
