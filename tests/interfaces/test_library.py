@@ -54,19 +54,17 @@ def request(**more: Any) -> dict[str, Any]:
 
 @DOORS
 @pytest.mark.parametrize("options", [{"rounds": 1}, {"options": {"rounds": 1}}])
-async def test_options_are_given_by_name_or_together(
-    alone: Path, door: Door, options: dict[str, Any]
-) -> None:
+async def test_options_are_keywords_or_a_mapping(alone: Path, door: Door, options: dict[str, Any]) -> None:
     assert (await door(**request(**options)))["rounds"] == 1
 
 
 @DOORS
-async def test_a_name_counts_where_both_are_given(alone: Path, door: Door) -> None:
+async def test_a_keyword_takes_precedence_over_the_mapping(alone: Path, door: Door) -> None:
     assert (await door(**request(rounds=1, options={"rounds": 5})))["rounds"] == 1
 
 
 @DOORS
-async def test_an_unknown_price_may_be_allowed(alone: Path, door: Door) -> None:
+async def test_an_unknown_price_can_be_allowed(alone: Path, door: Door) -> None:
     providers = {"m": Unpriced()}
     with pytest.raises(UsageError, match="price"):
         await door(**request(providers=providers, budget_usd=1.0))
@@ -93,7 +91,7 @@ class Unpriced:
         ({"seed": 2**40}, "seed must be a whole number from 0"),
     ],
 )
-async def test_what_makes_no_sense_is_a_usage_error(
+async def test_an_invalid_request_is_a_usage_error(
     alone: Path, door: Door, wrong: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -131,7 +129,7 @@ UNTOLD: Any = pnyx.Material("Notes", 5)  # type: ignore[arg-type]
         ({"seed": "1"}, "seed must be a whole number from 0"),
     ],
 )
-async def test_a_value_of_another_kind_is_told_with_what_it_should_be_and_begins_no_run(
+async def test_a_value_of_the_wrong_type_is_a_usage_error_and_starts_no_run(
     alone: Path, wrong: dict[str, Any], told: str
 ) -> None:
     async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
@@ -155,7 +153,7 @@ async def test_a_value_of_another_kind_is_told_with_what_it_should_be_and_begins
         ),
     ],
 )
-async def test_another_object_in_place_of_settings_a_runner_or_providers_is_told(
+async def test_wrong_settings_runner_or_providers_are_a_usage_error(
     alone: Path, door: Door, wrong: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -163,7 +161,7 @@ async def test_another_object_in_place_of_settings_a_runner_or_providers_is_told
     assert told in str(caught.value)
 
 
-async def test_without_await_only_where_no_event_loop_is_running(alone: Path) -> None:
+async def test_ask_sync_needs_a_thread_without_an_event_loop(alone: Path) -> None:
     with pytest.raises(UsageError, match=r"await pnyx\.ask"):
         pnyx.ask_sync("Why?", **request())
 
@@ -179,7 +177,7 @@ async def test_without_await_only_where_no_event_loop_is_running(alone: Path) ->
         ({"providers": {3: pnyx.FakeProvider(said)}}, "a key of providers must be text, not 3"),
     ],
 )
-async def test_a_resume_that_makes_no_sense_is_a_usage_error_also_of_a_run_that_is_over(
+async def test_an_invalid_resume_is_a_usage_error_even_if_the_run_is_over(
     alone: Path, wrong: dict[str, Any], told: str
 ) -> None:
     done = await pnyx.ask("Why?", protocol="single", **request())
@@ -196,15 +194,13 @@ async def test_a_resume_that_makes_no_sense_is_a_usage_error_also_of_a_run_that_
         ({"answer": 408}, "answer must be text, not 408"),
     ],
 )
-async def test_feedback_of_another_kind_is_a_usage_error(
-    alone: Path, wrong: dict[str, Any], told: str
-) -> None:
+async def test_invalid_feedback_is_a_usage_error(alone: Path, wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError) as caught:
         await pnyx.feedback(**{"run_id": "x", "result": "success", **wrong})
     assert told in str(caught.value)
 
 
-async def test_one_alone_stands_for_a_list_of_one(alone: Path) -> None:
+async def test_a_single_value_is_a_list_of_one(alone: Path) -> None:
     host = pnyx.FakeProvider(said)
     done = await pnyx.ask("Why?", panel="m:a*3", context="It rains.", providers={"m": host}, rounds=1)
     assert [seat["model"] for seat in done.seats] == ["m:a"] * 3
@@ -213,7 +209,7 @@ async def test_one_alone_stands_for_a_list_of_one(alone: Path) -> None:
     assert given.detail["message"].startswith("1 of 1 given answers")
 
 
-async def test_text_for_the_panel_to_know_is_kept_with_the_run_and_resumed(alone: Path) -> None:
+async def test_context_is_stored_with_the_run_and_used_on_resume(alone: Path) -> None:
     once = Once()
     asked: dict[str, Any] = {"panel": SEATS, "protocol": "voting", "providers": {"m": once}}
     paused = await pnyx.ask("Why?", context=["It rains."], deadline_s=0.5, **asked)
@@ -222,7 +218,7 @@ async def test_text_for_the_panel_to_know_is_kept_with_the_run_and_resumed(alone
     assert (paused.status, done.status) == ("paused", "consensus")
 
 
-async def test_reviews_and_debates_take_the_same(alone: Path) -> None:
+async def test_aggregate_and_deliberate_take_the_same_options(alone: Path) -> None:
     for ask in (pnyx.aggregate, pnyx.deliberate):
         with pytest.raises(UsageError, match="did you mean budget_usd"):
             await ask("Why?", **request(budget=1))
@@ -230,7 +226,7 @@ async def test_reviews_and_debates_take_the_same(alone: Path) -> None:
         assert done.final_answer == "yes"
 
 
-async def test_a_stream_on_a_shared_runner_that_is_left_early_is_interrupted(alone: Path) -> None:
+async def test_leaving_a_stream_early_interrupts_the_run_of_a_shared_runner(alone: Path) -> None:
     async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
         events = pnyx.stream("Why?", panel=SEATS, runner=runner)
         async for event in events:
@@ -255,7 +251,7 @@ class Held:
         return said(call)
 
 
-async def test_a_run_on_a_shared_runner_that_nobody_waits_for_is_interrupted_and_can_be_resumed(
+async def test_a_cancelled_ask_interrupts_the_run_of_a_shared_runner_which_can_be_resumed(
     alone: Path,
 ) -> None:
     host = Held()
@@ -285,7 +281,7 @@ async def test_a_run_on_a_shared_runner_that_nobody_waits_for_is_interrupted_and
         assert host.asked == 4
 
 
-async def test_what_is_a_runners_is_given_to_the_runner(alone: Path) -> None:
+async def test_settings_and_providers_cannot_be_passed_beside_a_runner(alone: Path) -> None:
     async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
         for more in ({"providers": {"m": pnyx.FakeProvider(said)}}, {"settings": runner.settings}):
             with pytest.raises(UsageError, match=r"pass them to pnyx\.open_runner"):
@@ -305,7 +301,7 @@ class Once:
         return said(call)
 
 
-async def test_a_run_that_was_left_goes_on_and_pays_nothing_twice(alone: Path) -> None:
+async def test_a_resumed_run_pays_nothing_twice(alone: Path) -> None:
     once = Once()
     paused = await pnyx.ask("Why?", panel=SEATS, providers={"m": once}, protocol="voting", deadline_s=0.5)
     assert (paused.status, paused.stop_reason, once.asked) == ("paused", "deadline", 3)
@@ -319,7 +315,7 @@ async def test_a_run_that_was_left_goes_on_and_pays_nothing_twice(alone: Path) -
         await pnyx.resume("zzzz")
 
 
-async def test_feedback_is_kept_and_said_again_takes_the_place_of_the_first(alone: Path) -> None:
+async def test_later_feedback_replaces_earlier_feedback(alone: Path) -> None:
     async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
         done = await pnyx.ask("Why?", panel=SEATS, runner=runner, protocol="voting")
         await pnyx.feedback(done.run_id, "success", runner=runner)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.interfaces.shell import pnyx, screen, spawn
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import served
+from tests.support.serving import open_server
 from tests.support.sources import ROOT
 
 HOSTILE = "\x1b[2J Renting is \u202echeaper [bold]today[/bold] <b>everywhere</b>.\nFinal answer: rent"
@@ -50,7 +50,7 @@ def test_for_programs_it_is_a_list_of_result_objects_with_snippets(run: Any) -> 
     assert snippet.startswith("\x1b[2J Renting is \u202echeaper [bold]today")
 
 
-def test_on_a_screen_what_was_looked_for_stands_out(run: Any) -> None:
+def test_on_a_terminal_the_words_are_highlighted(run: Any) -> None:
     with screen("recall", "renting everywhere") as tty:
         assert tty.end() == 0
     assert "\x1b[1;33mRenting\x1b[0m is \ufffdcheaper [bold]today[/bold]" in tty.text
@@ -63,7 +63,7 @@ def test_on_a_screen_what_was_looked_for_stands_out(run: Any) -> None:
     assert "\x1b" not in tty.text
 
 
-def test_the_page_about_recall_shows_what_is_printed(lab: ScriptedHost) -> None:
+def test_the_documentation_of_recall_shows_the_real_output(lab: ScriptedHost) -> None:
     page = (ROOT / "docs" / "recall.md").read_text("utf-8")
     command, head, row, told = page.partition("```\n")[2].partition("```")[0].splitlines()
     question, wanted = row.partition("consensus  ")[2], command.partition('"')[2].rstrip('"')
@@ -81,13 +81,13 @@ def test_nothing_found_says_so(run: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["", '" "', "🎉", "?!"])
-def test_a_text_without_a_word_is_usage(lab: ScriptedHost, text: str) -> None:
+def test_a_text_without_a_word_is_a_usage_error(lab: ScriptedHost, text: str) -> None:
     done = pnyx("recall", text)
     assert (done.code, done.out) == (2, "")
     assert done.err == "pnyx: the search text has no word; enter at least one word of letters or digits\n"
 
 
-def test_as_many_are_told_as_were_asked_for(run: Any, lab: ScriptedHost) -> None:
+def test_the_limit_is_obeyed(run: Any, lab: ScriptedHost) -> None:
     second = pnyx(*SINGLE, "Should we buy servers? Which servers?").json
     found = pnyx("recall", "servers buy", "--json").json
     assert {one["run_id"] for one in found} == {run["run_id"], second["run_id"]}
@@ -103,7 +103,7 @@ def test_a_failed_run_is_found_by_its_question(lab: ScriptedHost) -> None:
     assert [one["run_id"] for one in pnyx("recall", "why so", "--json").json] == [failed["run_id"]]
 
 
-def test_a_paused_run_is_found_and_after_it_went_on_by_its_new_answer(lab: ScriptedHost) -> None:
+def test_a_paused_run_is_found_and_after_a_resume_by_its_new_answer(lab: ScriptedHost) -> None:
     said = iter(["The mountains are better."])
     lab.on("*", text=lambda _: next(said, "It floods there."))
     paused = pnyx("ask", "--budget", "0.0175", "--json", "Whither?").json
@@ -118,15 +118,15 @@ def test_a_paused_run_is_found_and_after_it_went_on_by_its_new_answer(lab: Scrip
     assert pnyx("recall", "mountains", "--json").json == []
 
 
-def test_a_process_of_its_own_finds_it_too(run: Any) -> None:
+def test_another_process_finds_it(run: Any) -> None:
     out, err = spawn("recall", "rent").communicate(timeout=60)
     assert (run["run_id"] in out.decode(), err) == (True, b"")
 
 
-async def test_over_http_every_key_finds_its_own(lab: ScriptedHost) -> None:
+async def test_over_http_every_key_finds_its_own_runs(lab: ScriptedHost) -> None:
     lab.on("*", text=HOSTILE)
     once = {"question": "Should we buy?", "protocol": "single", "models": ["lab:alpha"], "wait": True}
-    async with served() as server:
+    async with open_server() as server:
         async with (
             server.client(await server.key("ada")) as ada,
             server.client(await server.key("ben")) as ben,

@@ -23,7 +23,7 @@ from pnyx.interfaces.json_body import Body
 from pnyx.interfaces.mcp.catalogue import list_tools
 from pnyx.interfaces.schemas import RunBody
 from pnyx.run.request import OPTIONS, Kind, RunRequest
-from tests.support.serving import served
+from tests.support.serving import open_server
 
 PAGE = Path(__file__).parents[2] / "docs" / "requests.md"
 DEFAULTS = {f.name: f.default for f in fields(RunRequest)}
@@ -106,7 +106,7 @@ def test_a_flag_sets_its_option(name: str) -> None:
 
 @pytest.mark.usefixtures("lab")
 async def test_the_http_body_has_the_options() -> None:
-    async with served() as server, server.client() as client:
+    async with open_server() as server, server.client() as client:
         schema = (await client.get("/openapi.json")).json()["components"]["schemas"]
     added = {"stream", "wait", "tokens", "on_disconnect"}
     assert schema["StartRun"]["properties"].keys() - added == HTTP
@@ -157,7 +157,7 @@ def test_the_page_lists_every_option_once() -> None:
         assert help == option.help
 
 
-def test_what_a_line_says_goes_over_the_flags_and_protocol_options_are_merged() -> None:
+def test_a_batch_line_takes_precedence_over_flags_and_protocol_options_are_merged() -> None:
     base = RunRequest(question="", rounds=3, options={"a": 1, "b": 1}, seed=4, ground=True, models=("x:y",))
     body = RunBody.parse(
         {"question": "Why?", "options": {"b": 2}, "ground": False, "models": [], "seed": None}

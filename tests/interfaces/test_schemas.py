@@ -25,7 +25,7 @@ from pnyx.interfaces.schemas import RunBody
         ({"options": {"x": {}, "y": inf}}, "options.x must be text, not an object"),
     ],
 )
-def test_what_is_too_much_is_told_with_how_much_there_may_be(given: dict[str, Any], told: str) -> None:
+def test_an_exceeded_limit_is_reported_with_the_limit(given: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError) as caught:
         RunBody.parse({"question": "Why?", **given})
     assert str(caught.value) == told

@@ -10,15 +10,15 @@ import pytest
 from pnyx.errors import Running, Taken
 from pnyx.store import runs as store
 from tests.support.panels import Host
-from tests.support.processes import Node, account_of, said, spec
+from tests.support.processes import Node, account_of, spec, unique_reply
 
 
 async def test_a_name_is_begun_once_and_then_shown(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     first = await node.runner.once(spec(options={"rounds": 2}), "line 7")
     decided = await first.result()
     sent = len(node.host.sent)
-    again = await node.again(node.host).runner.once(spec(), "line 7")
+    again = await node.next_process(node.host).runner.once(spec(), "line 7")
     with pytest.raises(Taken, match="asks something else"):
         await node.runner.once(spec(question="Another?"), "line 7")
     assert again.run_id == first.run_id
@@ -30,13 +30,13 @@ async def test_a_name_is_begun_once_and_then_shown(make: Callable[[Host], Node])
 
 
 async def test_a_name_whose_run_was_stopped_goes_on(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.runner.once(spec(options={"rounds": 2}), "line 7")
     async for event in handle.events():
         if event.type == "call_finished":
             break
     await node.stop()
-    later = node.again(Host(said))
+    later = node.next_process(Host(unique_reply))
     taken = await later.runner.once(spec(options={"rounds": 2}), "line 7")
     assert taken.run_id == handle.run_id
     assert (await taken.result()).status == "decided"
@@ -44,7 +44,7 @@ async def test_a_name_whose_run_was_stopped_goes_on(make: Callable[[Host], Node]
 
 
 async def test_a_name_goes_on_for_as_long_as_it_is_given_now(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said, pause=0.2))
+    node = make(Host(unique_reply, pause=0.2))
     short = spec(options={"rounds": 2}, deadline_s=0.3)
     late = await (await node.runner.once(short, "line 7")).result()
     assert (late.status, late.stop_reason) == ("paused", "deadline")
@@ -57,7 +57,7 @@ async def test_a_name_goes_on_under_the_larger_cap(
     make: Callable[[Host], Node], begun: float, again: float | None, cap: float
 ) -> None:
     """Beginning again without a cap lifts it; a smaller one does not take back what was granted since."""
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     paused = await node.runner.once(spec(options={"rounds": 2}, budget_usd=1e-9), "line 7")
     assert (await paused.result()).stop_reason == "budget"
     if begun > 1e-9:
@@ -70,7 +70,7 @@ async def test_a_name_goes_on_under_the_larger_cap(
 
 
 async def test_a_name_left_to_a_worker_waits_under_the_larger_cap(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     run_id = await node.runner.enqueue(spec(budget_usd=0.5), "line 7")
     assert await node.runner.enqueue(spec(budget_usd=2.0), "line 7") == run_id
     assert await node.runner.enqueue(spec(budget_usd=1.0), "line 7") == run_id
@@ -81,8 +81,8 @@ async def test_a_name_left_to_a_worker_waits_under_the_larger_cap(make: Callable
 async def test_of_two_who_begin_a_name_at_once_one_runs_and_the_other_is_told(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
-    runners = (node.runner, node.again(node.host).runner)
+    node = make(Host(unique_reply))
+    runners = (node.runner, node.next_process(node.host).runner)
     wanted = spec(options={"rounds": 2})
     both = await asyncio.gather(*(r.once(wanted, "line 7") for r in runners), return_exceptions=True)
     handles = [one for one in both if not isinstance(one, BaseException)]
@@ -99,7 +99,7 @@ async def test_of_two_who_begin_a_name_at_once_one_runs_and_the_other_is_told(
 async def test_a_name_that_is_under_way_here_is_one_run_for_everyone_who_asks(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=0.05))
+    node = make(Host(unique_reply, pause=0.05))
     first = await node.runner.once(spec(options={"rounds": 1}), "line 7")
     assert await node.runner.once(spec(options={"rounds": 1}), "line 7") is first
     assert (await first.result()).status == "decided"
@@ -109,7 +109,7 @@ async def test_a_name_that_is_under_way_here_is_one_run_for_everyone_who_asks(
 async def test_of_two_who_resume_a_run_at_once_one_goes_on_and_nothing_is_paid_twice(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 1})
     handle.kill()
     await handle.result()

@@ -17,11 +17,11 @@ from pnyx.providers.base import Call, Completion
 from pnyx.run.result import Summary, exit_code
 from pnyx.store import ledger
 from tests.support.panels import Host, seats
-from tests.support.processes import Node, account_of, said, well_formed
+from tests.support.processes import Node, account_of, unique_reply, well_formed
 
 
 async def test_the_ledger_is_the_sum_of_journaled_calls(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 1})
     result = await handle.result()
     charged = sum(e.cost_usd or 0 for e in await node.log(handle.run_id) if isinstance(e, CallFinished))
@@ -35,7 +35,7 @@ class Odd(Host):
     """Reports `usage` and `searches` with every reply."""
 
     def __init__(self, **reported: Any) -> None:
-        super().__init__(said)
+        super().__init__(unique_reply)
         self.reported = reported
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
@@ -58,11 +58,11 @@ async def test_usage_that_is_no_count_is_charged_at_the_reservation_and_its_repl
 
 
 async def test_out_of_budget_pauses_and_a_larger_budget_resumes(make: Callable[[Host], Node]) -> None:
-    whole = make(Host(said))
+    whole = make(Host(unique_reply))
     want = await (await whole.start(options={"rounds": 2}, seed=3, salt="s")).result()
 
     cap = 0.75 * want.usage["cost_usd"]
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 2}, seed=3, salt="s", budget_usd=cap)
     watched = [event async for event in handle.events()]
     paused = await handle.result()
@@ -85,7 +85,7 @@ async def test_out_of_budget_pauses_and_a_larger_budget_resumes(make: Callable[[
 
 
 async def test_an_unknown_price_under_a_cap_refuses_to_start(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     unknown = seats("h:a", "h:b", price=None)
     with pytest.raises(ConfigError, match="price of h:a, h:b is unknown"):
         await node.start(seats=unknown, budget_usd=1.0)
@@ -96,7 +96,7 @@ async def test_an_unknown_price_under_a_cap_refuses_to_start(make: Callable[[Hos
 async def test_a_run_that_is_stopped_while_a_request_of_unknown_price_is_open_costs_nobody_knows_what(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=60))
+    node = make(Host(unique_reply, pause=60))
     handle = await node.start(seats=seats("h:a", "h:b", price=None))
     async for event in handle.events():
         if event.type == "call_started":
@@ -125,7 +125,7 @@ def test_a_sum_is_unknown_while_a_request_of_unknown_price_is_open_and_after_it_
 
 
 async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 2}, warn_usd=0.001)
     await handle.result()
     warnings = [e for e in await node.log(handle.run_id) if isinstance(e, Budget)]
@@ -143,7 +143,7 @@ async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Ho
 async def test_caps_over_many_runs_hold_and_a_larger_one_in_the_settings_resumes(
     make: Callable[[Host], Node], scope: str, changes: dict[str, Any]
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handles = [await node.start(options={"rounds": 2}, **changes) for _ in range(4)]
     results = [await handle.result() for handle in handles]
     assert "paused" in {result.status for result in results}
@@ -160,7 +160,7 @@ async def test_caps_over_many_runs_hold_and_a_larger_one_in_the_settings_resumes
 
 
 async def test_runs_outside_a_batch_do_not_count_against_it(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     await (await node.start(options={"rounds": 1}, batch_usd=1e-9)).result()
     result = await (await node.start(options={"rounds": 1}, batch_usd=1e-9)).result()
     assert result.status == "decided"
@@ -169,7 +169,7 @@ async def test_runs_outside_a_batch_do_not_count_against_it(make: Callable[[Host
 async def test_a_cap_of_a_key_that_is_set_later_holds_for_what_was_spent_before(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     first = await (await node.start(options={"rounds": 1})).result()
     spent = first.usage["cost_usd"]
     assert spent > 0
@@ -183,7 +183,7 @@ async def test_a_cap_of_a_key_that_is_set_later_holds_for_what_was_spent_before(
 async def test_whoever_resumes_one_run_of_a_batch_goes_by_the_last_cap_that_the_batch_was_given(
     make: Callable[[Host], Node], first: float, last: float, status: str
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     batch: dict[str, Any] = {"options": {"rounds": 1}, "batch": "b1", "batch_own": True}
     handle = await node.start(batch_usd=first, **batch)
     handle.kill()
@@ -197,7 +197,7 @@ async def test_whoever_resumes_one_run_of_a_batch_goes_by_the_last_cap_that_the_
 async def test_a_cap_that_a_batch_is_given_while_one_of_its_runs_is_taken_up_stays(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 1}, batch="b1", batch_own=True, batch_usd=1.0)
     handle.kill()
     await handle.result()

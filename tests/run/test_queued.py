@@ -16,12 +16,12 @@ from pnyx.run.lease import waiting
 from pnyx.run.runner import Runner
 from pnyx.store import runs as store
 from tests.support.panels import Host
-from tests.support.processes import Node, account_of, die, said, spec, well_formed
+from tests.support.processes import Node, account_of, die, spec, unique_reply, well_formed
 
 
 def worker_of(node: Node) -> Node:
     """Another process on the same database, a worker."""
-    other = node.again(node.host)
+    other = node.next_process(node.host)
     other.runner = Runner(other.runner.settings, other.database, other.runner.providers, worker=True)
     return other
 
@@ -31,7 +31,7 @@ async def row_of(node: Node, run_id: str) -> store.RunRow:
 
 
 async def test_an_enqueued_run_is_recorded_as_a_begun_one_and_waits(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     begun = await node.start(options={"rounds": 2}, budget_usd=1.0)
     await begun.result()
     run_id = await node.runner.enqueue(spec(options={"rounds": 2}, budget_usd=1.0))
@@ -47,7 +47,7 @@ async def test_an_enqueued_run_is_recorded_as_a_begun_one_and_waits(make: Callab
 async def test_a_worker_that_stops_puts_its_runs_back_and_one_asked_to_pause_does_not(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=30.0))
+    node = make(Host(unique_reply, pause=30.0))
     ids = [await node.runner.enqueue(spec(options={"rounds": 2})) for _ in range(2)]
     worker = worker_of(node)
     handles = [await worker.runner.resume(run_id) for run_id in ids]
@@ -78,7 +78,7 @@ async def test_a_worker_that_stops_puts_its_runs_back_and_one_asked_to_pause_doe
 
 
 async def test_a_fork_left_to_a_worker_takes_its_parents_replies(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     first = await node.start(options={"rounds": 2})
     decided = await first.result()
     sent = len(node.host.sent)
@@ -90,7 +90,7 @@ async def test_a_fork_left_to_a_worker_takes_its_parents_replies(make: Callable[
 async def test_a_dead_workers_run_waits_and_a_dead_commands_does_not(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     run_id = await node.runner.enqueue(spec(options={"rounds": 2}))
     for name, waits in (("worker@elsewhere:1:1", True), ("elsewhere:1:1", False)):
         gone = {"worker": name, "heartbeat_at": time.time() - 60}
@@ -98,8 +98,8 @@ async def test_a_dead_workers_run_waits_and_a_dead_commands_does_not(
         assert waiting(await row_of(node, run_id), time.time()) is waits
         found = await node.database.read(lambda c: store.unattended(c, 10))
         assert [row.id for row in found] == ([run_id] if waits else [])
-    fresh = {"worker": "worker@elsewhere:1:1", "heartbeat_at": time.time()}
-    await node.database.write(lambda c: store.patch(c, run_id, fresh))
+    recent = {"worker": "worker@elsewhere:1:1", "heartbeat_at": time.time()}
+    await node.database.write(lambda c: store.patch(c, run_id, recent))
     assert not waiting(await row_of(node, run_id), time.time())
 
 
@@ -107,7 +107,7 @@ async def test_a_dead_workers_run_waits_and_a_dead_commands_does_not(
 async def test_a_cancel_holds_though_the_process_died_before_it_heard_of_it(
     make: Callable[[Host], Node], again: str
 ) -> None:
-    node = make(Host(said, die_before=2))
+    node = make(Host(unique_reply, die_before=2))
     handle = await node.runner.once(asked := spec(options={"rounds": 1}), "line 7")
     await die(node, handle)
     await node.database.write(lambda c: store.patch(c, handle.run_id, {"stop": "cancel"}))
@@ -115,7 +115,7 @@ async def test_a_cancel_holds_though_the_process_died_before_it_heard_of_it(
         "cancelled"
         in (await node.database.read(lambda c: read_run(c, handle.run_id))).result.detail["message"]
     )
-    runner, host = node.again(later := Host(said)).runner, later
+    runner, host = node.next_process(later := Host(unique_reply)).runner, later
     if again == "once":
         assert (await (await runner.once(asked, "line 7")).result()).status == "cancelled"
     elif again == "requeue":
@@ -132,7 +132,7 @@ async def test_a_cancel_holds_though_the_process_died_before_it_heard_of_it(
 async def test_a_cancel_that_comes_while_a_run_is_taken_up_is_not_lost(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 1}, budget_usd=1e-9)
     await handle.result()
     prepare = node.runner.resources.prepare

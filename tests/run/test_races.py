@@ -31,7 +31,7 @@ from pnyx.run.runner import CANCEL_TRIES
 from pnyx.store import ledger
 from pnyx.store import runs as store
 from tests.support.panels import Host
-from tests.support.processes import PANEL, Node, account_of, die, said, spec, well_formed
+from tests.support.processes import PANEL, Node, account_of, die, spec, unique_reply, well_formed
 
 Make = Callable[[Host], Node]
 
@@ -49,7 +49,7 @@ async def locked(path: Path) -> AsyncIterator[None]:
 
 
 async def test_a_run_that_went_on_after_it_was_looked_at_is_not_taken(make: Make) -> None:
-    one, two = make(Host(said, pause=0.05)), make(Host(said))
+    one, two = make(Host(unique_reply, pause=0.05)), make(Host(unique_reply))
     handle = await one.start(options={"rounds": 1})
     await one.runner._keeper.close()
     lapsed = {"heartbeat_at": time.time() - 31, "worker": "elsewhere:1:1"}
@@ -72,7 +72,7 @@ async def test_a_run_that_went_on_after_it_was_looked_at_is_not_taken(make: Make
 async def test_a_cancel_while_an_intent_is_committed_leaves_nothing_reserved(
     make: Make, tmp_path: Path
 ) -> None:
-    node = make(Host(said, pause=0.01))
+    node = make(Host(unique_reply, pause=0.01))
     handle = await node.start(options={"rounds": 2}, owner="ann")
     async for event in handle.events():
         if isinstance(event, CallFinished):
@@ -91,7 +91,7 @@ async def test_a_cancel_while_an_intent_is_committed_leaves_nothing_reserved(
 
 
 async def test_a_cancel_of_a_run_that_is_just_being_paused_ends_it(make: Make, tmp_path: Path) -> None:
-    node = make(Host(said, pause=0.02))
+    node = make(Host(unique_reply, pause=0.02))
     handle = await node.start(options={"rounds": 2}, budget_usd=0.0035)
     while not handle._ending:  # noqa: ASYNC110
         await asyncio.sleep(0)
@@ -105,7 +105,7 @@ async def test_a_cancel_of_a_run_that_is_just_being_paused_ends_it(make: Make, t
 async def test_a_start_that_nobody_waits_for_any_more_leaves_a_run_that_can_be_resumed(
     make: Make, tmp_path: Path
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     async with locked(tmp_path / "pnyx.db"):
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(node.runner.start(spec(options={"rounds": 1})), 0.2)
@@ -125,7 +125,7 @@ async def _let_go(node: Node) -> None:
 
 
 async def test_who_only_tried_to_take_a_run_takes_nothing_from_who_has_it(make: Make, tmp_path: Path) -> None:
-    node = make(Host(said, pause=0.3))
+    node = make(Host(unique_reply, pause=0.3))
     handle = await node.start(options={"rounds": 1}, budget_usd=1e-6)
     assert (await handle.result()).status == "paused"
     with suppress(TimeoutError):
@@ -147,7 +147,7 @@ async def test_who_only_tried_to_take_a_run_takes_nothing_from_who_has_it(make: 
 
 @pytest.mark.parametrize("gate", [Gate(8, per_minute=6), Gate(1)], ids=["rate", "concurrency"])
 async def test_waiting_at_the_gate_heeds_the_deadline_and_an_interrupt(make: Make, gate: Gate) -> None:
-    node = make(Host(said, pause=8.0))
+    node = make(Host(unique_reply, pause=8.0))
     node.runner.resources.gates["h"] = gate
     await node.start(options={"rounds": 1})
     await asyncio.sleep(0.1)
@@ -194,7 +194,7 @@ async def test_who_gives_up_at_a_gate_takes_nothing_of_its_rate() -> None:
 
 
 async def test_a_run_is_held_to_the_cap_it_began_with_whoever_lifts_it(make: Make) -> None:
-    capped, free = make(Host(said, pause=0.02)), make(Host(said))
+    capped, free = make(Host(unique_reply, pause=0.02)), make(Host(unique_reply))
     handle = await capped.start(options={"rounds": 3}, day_usd=0.004, key_usd=0.004)
     await (await free.start(options={"rounds": 1}, owner="local")).result()
     result = await handle.result()
@@ -230,16 +230,16 @@ async def test_a_quorum_that_was_lost_is_lost_on_a_replay_too(make: Make) -> Non
         options=page.resolve_options({"inner": "single"}),
         limits=Limits(30, 200, 0),
     )
-    whole = make(Parted(said))
+    whole = make(Parted(unique_reply))
     result = await (await whole.runner.start(asked)).result()
-    first = make(Parted(said))
+    first = make(Parted(unique_reply))
     handle = await first.runner.start(asked)
     while first.host.sent.count("mid") < 1:  # noqa: ASYNC110 (the host has no event for it)
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.05)
     handle.kill()
     await handle.result()
-    again = make(Parted(said))
+    again = make(Parted(unique_reply))
     again.host.sent += first.host.sent
     resumed = await (await again.runner.resume(handle.run_id)).result()
     assert (resumed.status, resumed.stop_reason) == (result.status, result.stop_reason)
@@ -247,7 +247,7 @@ async def test_a_quorum_that_was_lost_is_lost_on_a_replay_too(make: Make) -> Non
 
 
 async def test_a_paused_runs_last_word_takes_no_number(make: Make) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 3}, budget_usd=0.004)
     last = [event async for event in handle.events()][-1]
     assert isinstance(last, RunFinished)
@@ -258,10 +258,10 @@ async def test_a_paused_runs_last_word_takes_no_number(make: Make) -> None:
 
 
 async def test_the_time_of_a_killed_process_counts(make: Make) -> None:
-    node = make(Host(said, pause=0.3, die_before=2))
+    node = make(Host(unique_reply, pause=0.3, die_before=2))
     handle = await node.start(options={"rounds": 1})
     await die(node, handle)
-    again = node.again(Host(said))
+    again = node.next_process(Host(unique_reply))
     result = await (await again.runner.resume(handle.run_id)).result()
     await again.stop()
     await again.runner._keeper.close()
@@ -269,7 +269,7 @@ async def test_the_time_of_a_killed_process_counts(make: Make) -> None:
 
 
 async def test_a_deadline_that_a_resume_gave_and_the_time_it_took_outlast_its_process(make: Make) -> None:
-    node = make(Host(said, pause=0.3))
+    node = make(Host(unique_reply, pause=0.3))
     handle = await node.start(options={"rounds": 1}, deadline_s=0.2)
     paused = await handle.result()
     assert paused.stop_reason == "deadline"
@@ -278,13 +278,13 @@ async def test_a_deadline_that_a_resume_gave_and_the_time_it_took_outlast_its_pr
     await die(node, handle)
     told = (await node.database.read(lambda c: read_run(c, handle.run_id))).result
     assert (told.status, told.elapsed_s >= paused.elapsed_s + 0.29) == ("paused", True)
-    again = make(Host(said))
+    again = make(Host(unique_reply))
     result = await (await again.runner.resume(handle.run_id)).result()
     assert (result.status, result.elapsed_s >= told.elapsed_s) == ("decided", True)
 
 
 async def test_the_time_in_which_nobody_was_at_a_run_does_not_count(make: Make) -> None:
-    node = make(Host(said, die_before=2))
+    node = make(Host(unique_reply, die_before=2))
     handle = await node.start(options={"rounds": 1})
     for died in (3, None):  # twice killed, each time a day before somebody goes on
         await die(node, handle)
@@ -301,7 +301,7 @@ async def test_the_time_in_which_nobody_was_at_a_run_does_not_count(make: Make) 
 
 
 async def test_a_run_whose_protocol_is_gone_can_be_cancelled_and_is_not_seized_else(make: Make) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 1}, budget_usd=1e-9)
     await handle.result()
     row = await node.database.read(lambda c: store.find(c, handle.run_id))
@@ -319,7 +319,7 @@ async def test_a_run_whose_protocol_is_gone_can_be_cancelled_and_is_not_seized_e
 async def test_a_run_that_was_taken_and_not_begun_is_given_back_whatever_went_wrong(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 1}, budget_usd=1e-9)
     await handle.result()
     monkeypatch.setattr(RunContext, "write_off", lambda self: 1 / 0)
@@ -347,7 +347,7 @@ async def test_what_an_sdk_takes_to_load_is_no_part_of_a_calls_time(make: Make) 
             self.opening += 1
             await asyncio.sleep(0.5 if self.opening == 1 else 0)
 
-    node = make(Slow(said))
+    node = make(Slow(unique_reply))
     result = await (await node.start(options={"rounds": 1}, call_deadline_s=0.3)).result()
     assert (result.status, result.degraded) == ("decided", False)
 
@@ -380,7 +380,7 @@ def test_a_consensus_that_was_not_reached_is_none_where_one_is_required() -> Non
 async def test_cancelling_a_run_that_is_taken_up_again_each_time_ends_with_an_error(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node, looks = make(Host(said)), 0
+    node, looks = make(Host(unique_reply)), 0
     handle = await node.start(options={"rounds": 1})
     await handle.result()
 

@@ -19,7 +19,7 @@ from pnyx.run.result import Result, exit_code
 from pnyx.store import runs as store
 from pnyx.tools import Toolbox
 from tests.support.panels import Host
-from tests.support.processes import PANEL, Node, said, well_formed
+from tests.support.processes import PANEL, Node, unique_reply, well_formed
 
 CONTRACT = [
     *("run_id", "status", "protocol", "question", "answer", "final_answer", "confidence", "confidence_rule"),
@@ -37,7 +37,7 @@ CONTRACT = [
 async def test_a_run_is_recorded_whole_and_its_result_is_the_contracts(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 2})
     watched = [event async for event in handle.events()]
     result = await handle.result()
@@ -56,7 +56,7 @@ async def test_a_run_is_recorded_whole_and_its_result_is_the_contracts(
 
 
 async def test_tokens_are_shown_and_never_stored(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 1})
     watched = [event async for event in handle.events(tokens=True)]
     assert any(isinstance(e, Token) and e.seat for e in watched)
@@ -66,7 +66,7 @@ async def test_tokens_are_shown_and_never_stored(make: Callable[[Host], Node]) -
 async def test_no_token_comes_after_the_reply_that_it_is_of(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 1})
     read = node.database.read
 
@@ -81,7 +81,7 @@ async def test_no_token_comes_after_the_reply_that_it_is_of(
 
 
 async def test_a_watcher_may_come_back_with_the_last_event_it_saw(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said, pause=0.01))
+    node = make(Host(unique_reply, pause=0.01))
     handle = await node.start(options={"rounds": 2})
     first: list[Event] = []
     async for event in handle.events():
@@ -97,7 +97,7 @@ async def test_a_seat_that_fails_its_retries_is_dropped_and_the_run_goes_on(
     make: Callable[[Host], Node],
 ) -> None:
     def rule(call: Call) -> str | Exception:
-        return ProviderError("overloaded", "busy") if call.model == "small" else said(call)
+        return ProviderError("overloaded", "busy") if call.model == "small" else unique_reply(call)
 
     node = make(Host(rule))
     handle = await node.start(options={"rounds": 2}, retries=1)
@@ -117,7 +117,7 @@ async def test_a_seat_that_fails_its_retries_is_dropped_and_the_run_goes_on(
 
 async def test_below_quorum_the_run_fails_with_no_confidence(make: Callable[[Host], Node]) -> None:
     def rule(call: Call) -> str | Exception:
-        return said(call) if call.model == "large" else ProviderError("auth", "no key")
+        return unique_reply(call) if call.model == "large" else ProviderError("auth", "no key")
 
     node = make(Host(rule))
     result = await (await node.start()).result()
@@ -157,7 +157,7 @@ async def test_an_answer_that_ended_at_its_limit_of_tokens_says_so(make: Callabl
 async def test_an_empty_reply_or_a_refusal_is_an_abstention(
     make: Callable[[Host], Node], nothing: str
 ) -> None:
-    node = make(Host(lambda call: nothing if call.model == "small" else said(call)))
+    node = make(Host(lambda call: nothing if call.model == "small" else unique_reply(call)))
     result = await (await node.start(options={"rounds": 1})).result()
     assert result.status == "decided"
     assert not result.dropped
@@ -170,7 +170,7 @@ async def test_everyone_silent_is_no_quorum(make: Callable[[Host], Node]) -> Non
 
 
 async def test_ids_take_a_unique_prefix(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     with pytest.raises(NotFound, match="pnyx runs"):
         await node.runner.resume("zzzz")
     with pytest.raises(NotFound):
@@ -180,7 +180,7 @@ async def test_ids_take_a_unique_prefix(make: Callable[[Host], Node]) -> None:
 async def test_a_question_of_blanks_and_a_panel_too_small_are_refused(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     with pytest.raises(UsageError, match="no question"):
         await node.start(question=" \n")
     for name in ("question", "owner", "conversation", "batch"):
@@ -199,7 +199,7 @@ async def test_a_bug_in_a_protocol_fails_the_run_and_says_what(
     page = get("consensus")
     bad = Protocol("consensus", "", page.phases, broken, page.options)
     monkeypatch.setattr("pnyx.protocols.get", lambda name: bad)
-    result = await (await make(Host(said)).start()).result()
+    result = await (await make(Host(unique_reply)).start()).result()
     assert (result.status, result.stop_reason, exit_code(result)) == ("failed", "error", 1)
     assert result.detail["message"] == "ZeroDivisionError: oops"
 
@@ -207,7 +207,7 @@ async def test_a_bug_in_a_protocol_fails_the_run_and_says_what(
 async def test_a_run_has_its_own_tools_and_none_that_another_run_opened(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     node.runner.resources.toolbox = Toolbox({"read_file": object()})  # type: ignore[dict-item]
     handle = await node.start(options={"rounds": 1})
     assert dict(handle.context.toolbox.tools) == {}
@@ -217,7 +217,7 @@ async def test_a_run_has_its_own_tools_and_none_that_another_run_opened(
 async def test_a_run_that_diverges_is_paused_and_says_why_to_whoever_watches_or_looks_later(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 2}, budget_usd=0.004)
     await handle.result()
     other = text('UPDATE events SET body = replace(body, \'"fingerprint": "\', \'"fingerprint": "0\')')

@@ -15,7 +15,7 @@ from pnyx.protocols import get
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
 from tests.support.panels import Host
-from tests.support.processes import PANEL, Node, said
+from tests.support.processes import PANEL, Node, unique_reply
 
 Make = Callable[[Host], Node]
 KEY = "sk-planted-0123456789"
@@ -25,7 +25,7 @@ class Babbling(Host):
     """Sends these pieces, and then what it is told to: by itself, all of them."""
 
     def __init__(self, pieces: Sequence[str], *ends: ProviderError | Completion) -> None:
-        super().__init__(said)
+        super().__init__(unique_reply)
         self.pieces, self.ends = pieces, list(ends)
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
@@ -81,6 +81,6 @@ async def test_a_bug_is_recorded_without_the_key_in_it(make: Make, monkeypatch: 
 
     bad = replace(get("single"), script=broken)
     monkeypatch.setattr("pnyx.protocols.get", lambda name: bad)
-    log = await watched(make, Host(said))
+    log = await watched(make, Host(unique_reply))
     assert isinstance(log[-1], RunFinished)
     assert log[-1].result["detail"] == {"message": "ZeroDivisionError: Bearer [redacted]"}

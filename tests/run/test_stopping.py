@@ -23,7 +23,7 @@ from pnyx.run.result import exit_code
 from pnyx.store import runs as store
 from pnyx.tools import Toolbox
 from tests.support.panels import Host
-from tests.support.processes import PANEL, Node, account_of, said, spec, well_formed
+from tests.support.processes import PANEL, Node, account_of, spec, unique_reply, well_formed
 
 
 async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(
@@ -35,7 +35,7 @@ async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(
                 await asyncio.sleep(60)
             return await super().complete(call, on_text)
 
-    node = make(Stuck(said))
+    node = make(Stuck(unique_reply))
     began = time.monotonic()
     handle = await node.start(options={"rounds": 1}, call_deadline_s=0.3)
     await handle.result()
@@ -47,7 +47,7 @@ async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(
 
 
 async def test_the_runs_deadline_pauses_it(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said, pause=0.15))
+    node = make(Host(unique_reply, pause=0.15))
     handle = await node.start(deadline_s=0.4)
     paused = await handle.result()
     assert (paused.status, paused.stop_reason, exit_code(paused)) == ("paused", "deadline", 4)
@@ -59,7 +59,7 @@ async def test_the_runs_deadline_pauses_it(make: Callable[[Host], Node]) -> None
 async def test_the_runs_deadline_counts_anew_each_time_it_is_resumed(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=0.15))
+    node = make(Host(unique_reply, pause=0.15))
     handle = await node.start(deadline_s=0.4)
     result, pauses = await handle.result(), 0
     while result.status == "paused":
@@ -114,7 +114,7 @@ async def looking(node: Node, tool: Looking, **changes: Any) -> RunHandle:
 
 
 async def test_the_runs_deadline_holds_while_a_host_is_opened(make: Callable[[Host], Node]) -> None:
-    node = make(Opening(said))
+    node = make(Opening(unique_reply))
     began = time.monotonic()
     handle = await node.start(deadline_s=0.2)
     paused = await handle.result()
@@ -125,7 +125,7 @@ async def test_the_runs_deadline_holds_while_a_host_is_opened(make: Callable[[Ho
 
 
 async def test_an_interrupt_does_not_wait_for_a_host_to_be_opened(make: Callable[[Host], Node]) -> None:
-    node = make(Opening(said))
+    node = make(Opening(unique_reply))
     handle = await node.start()
     await asyncio.sleep(0.1)
     handle.interrupt()
@@ -137,7 +137,7 @@ async def test_an_interrupt_does_not_wait_for_a_host_to_be_opened(make: Callable
 async def test_a_tool_is_cut_off_where_the_run_stops_and_used_again_when_it_goes_on(
     make: Callable[[Host], Node], how: str
 ) -> None:
-    node, tool = make(Curious(said)), Looking()
+    node, tool = make(Curious(unique_reply)), Looking()
     handle = await looking(node, tool, deadline_s=0.5 if how == "deadline" else None)
     async with asyncio.timeout(5):
         await tool.begun.wait()
@@ -154,7 +154,7 @@ async def test_a_tool_is_cut_off_where_the_run_stops_and_used_again_when_it_goes
 async def test_an_interrupt_records_what_is_in_flight_and_sends_nothing_more(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=0.1))
+    node = make(Host(unique_reply, pause=0.1))
     handle = await node.start()
     async for event in handle.events():
         if isinstance(event, CallStarted) and event.phase == "challenge":
@@ -175,7 +175,7 @@ async def test_an_interrupt_records_what_is_in_flight_and_sends_nothing_more(
 async def test_stopped_at_once_calls_in_flight_are_listed_and_charged_on_resume(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=0.1))
+    node = make(Host(unique_reply, pause=0.1))
     handle = await node.start(options={"rounds": 1})
     async for event in handle.events():
         if isinstance(event, CallStarted):
@@ -192,7 +192,7 @@ async def test_stopped_at_once_calls_in_flight_are_listed_and_charged_on_resume(
 
 
 async def test_resuming_a_finished_run_sends_nothing(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 1})
     want = await handle.result()
     sent = len(node.host.sent)
@@ -203,15 +203,15 @@ async def test_resuming_a_finished_run_sends_nothing(make: Callable[[Host], Node
 
 
 async def test_a_run_that_another_process_writes_is_not_resumed(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said, pause=0.05))
+    node = make(Host(unique_reply, pause=0.05))
     handle = await node.start()
     with pytest.raises(UsageError, match="still running"):
-        await node.again(Host(said)).runner.resume(handle.run_id)
+        await node.next_process(Host(unique_reply)).runner.resume(handle.run_id)
     handle.kill()
 
 
 async def test_a_worker_that_was_taken_over_can_write_nothing_more(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said, pause=0.1))
+    node = make(Host(unique_reply, pause=0.1))
     handle = await node.start(options={"rounds": 1})
     await node.database.write(lambda c: store.take(c, handle.run_id, "other:1:1", "now", time.time()))
     with pytest.raises(Fenced, match="taken over"):
@@ -225,7 +225,7 @@ async def test_a_changed_prompt_diverges_and_a_fork_keeps_what_matches(
 ) -> None:
     from pnyx.protocols import consensus as page
 
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(options={"rounds": 1}, budget_usd=0.0035)
     assert (await handle.result()).stop_reason == "budget"
     kept = [e for e in await node.log(handle.run_id) if isinstance(e, CallFinished)]
@@ -253,7 +253,7 @@ async def test_a_changed_prompt_diverges_and_a_fork_keeps_what_matches(
 
 
 async def test_cancel_ends_a_run_here_and_settles_its_reservations(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said, pause=0.2))
+    node = make(Host(unique_reply, pause=0.2))
     handle = await node.start()
     async for event in handle.events():
         if isinstance(event, CallStarted):
@@ -268,9 +268,9 @@ async def test_cancel_ends_a_run_here_and_settles_its_reservations(make: Callabl
 async def test_cancel_reaches_a_run_of_another_process_within_a_second(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=5.0))
+    node = make(Host(unique_reply, pause=5.0))
     handle = await node.start()
-    other = node.again(Host(said))
+    other = node.next_process(Host(unique_reply))
     began = time.monotonic()
     await other.runner.cancel(handle.run_id)
     result = await handle.result()
@@ -279,7 +279,7 @@ async def test_cancel_reaches_a_run_of_another_process_within_a_second(
 
 
 async def test_cancel_ends_a_paused_run_that_nobody_runs(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     handle = await node.start(budget_usd=0.0015)
     await handle.result()
     await node.runner.cancel(handle.run_id)
@@ -289,13 +289,13 @@ async def test_cancel_ends_a_paused_run_that_nobody_runs(make: Callable[[Host], 
 
 
 async def test_what_begins_while_all_is_being_stopped_sends_nothing(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     beginning = asyncio.create_task(node.start(options={"rounds": 1}))
     await asyncio.sleep(0)
     node.runner.drain(5)
     paused = await (await beginning).result()
     assert (paused.status, paused.stop_reason, node.host.sent) == ("paused", "interrupted", [])
-    batch = Batch(node.again(node.host).runner, "many")
+    batch = Batch(node.next_process(node.host).runner, "many")
     asking = asyncio.create_task(batch.run(spec(options={"rounds": 1})))
     await asyncio.sleep(0)
     batch.halt(Interrupted("enough"))
@@ -307,7 +307,7 @@ async def test_what_begins_while_all_is_being_stopped_sends_nothing(make: Callab
 async def test_a_run_that_could_not_be_written_is_let_go_and_goes_on_once_it_can(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = make(Host(said, pause=0.05))
+    node = make(Host(unique_reply, pause=0.05))
     other = await node.start(options={"rounds": 3})
     handle = await node.start(options={"rounds": 1})
     real = store.append
@@ -328,7 +328,7 @@ async def test_a_run_that_could_not_be_written_is_let_go_and_goes_on_once_it_can
 
 
 async def test_a_run_that_is_stopped_before_its_first_step_says_so(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
     killed = await node.start(options={"rounds": 1})
     killed.kill()
     assert ((await killed.result()).status, node.host.sent) == ("paused", [])
@@ -339,7 +339,7 @@ async def test_a_run_that_is_stopped_before_its_first_step_says_so(make: Callabl
 
 
 async def test_a_batch_that_is_over_says_so_to_every_question_alike(make: Callable[[Host], Node]) -> None:
-    batch = Batch(make(Host(said)).runner, "many")
+    batch = Batch(make(Host(unique_reply)).runner, "many")
     batch.halt(Interrupted("enough"))
     told = []
     for _ in range(3):
@@ -352,7 +352,7 @@ async def test_a_batch_that_is_over_says_so_to_every_question_alike(make: Callab
 async def test_what_was_answered_to_another_wording_is_asked_anew_where_that_matters(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(unique_reply))
 
     async def sent(batch: Batch) -> int:
         before = len(node.host.sent)

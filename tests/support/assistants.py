@@ -14,9 +14,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
-from tests.support.serving import OWN, Served
+from tests.support.serving import SERVER_KEY, ServerHandle
 
-__all__ = ["HELLO", "Era", "Heard", "at_home", "over_http", "text_of"]
+__all__ = ["HELLO", "Era", "ProgressLog", "over_http", "over_stdio", "text_of"]
 
 Era = Literal["auto", "legacy"]
 HELLO: dict[str, Any] = {
@@ -33,7 +33,7 @@ HELLO: dict[str, Any] = {
 
 
 @dataclass
-class Heard:
+class ProgressLog:
     """Progress as it comes."""
 
     steps: list[float] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Heard:
 
 
 @asynccontextmanager
-async def at_home(mode: Era = "auto") -> AsyncIterator[Client]:
+async def over_stdio(mode: Era = "auto") -> AsyncIterator[Client]:
     """A client of `pnyx mcp` as a process of its own, with this test's environment."""
     process = StdioServerParameters(command=sys.executable, args=["-m", "pnyx", "mcp"], env=dict(os.environ))
     async with Client(process, mode=mode) as client:
@@ -57,7 +57,7 @@ async def at_home(mode: Era = "auto") -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def over_http(server: Served, key: str = OWN, mode: Era = "auto") -> AsyncIterator[Client]:
+async def over_http(server: ServerHandle, key: str = SERVER_KEY, mode: Era = "auto") -> AsyncIterator[Client]:
     async with httpx2.AsyncClient(
         headers={"Authorization": f"Bearer {key}"}, timeout=60, trust_env=False
     ) as http:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.support.searched import (
+from tests.support.web_search_replies import (
     anthropic_citations,
     anthropic_search,
     google_grounding,
@@ -20,7 +20,7 @@ from tests.support.searched import (
     openrouter_annotations,
 )
 
-__all__ = ["Answer", "Asked", "body", "default_text", "error", "events", "listing", "read", "truth"]
+__all__ = ["Answer", "ModelRequest", "body", "default_text", "error", "events", "listing", "read", "truth"]
 
 WORDS = (
     *("hill", "assembly", "vote", "stone", "voice", "reason", "law", "harbour", "olive", "ship", "council"),
@@ -30,7 +30,7 @@ WORDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelRequest:
     """What a request wants. prompt: all text sent. schema: the JSON schema of the reply, or None."""
 
     dialect: str
@@ -57,7 +57,7 @@ class Answer:
     searches: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def read(path: str, raw: bytes) -> Asked | None:
+def read(path: str, raw: bytes) -> ModelRequest | None:
     """The request at `path` with body `raw`, or None where no dialect lives."""
     path = path.partition("?")[0]
     dialect = (
@@ -76,13 +76,13 @@ def read(path: str, raw: bytes) -> Asked | None:
         settings = document.get("generationConfig", {})
         schema = settings.get("responseJsonSchema") or settings.get("responseSchema")
         prompt = "\n".join(_strings(document.get("contents"), "text"))
-        return Asked(dialect, model, document, prompt, "streamGenerateContent" in path, schema)
+        return ModelRequest(dialect, model, document, prompt, "streamGenerateContent" in path, schema)
     if dialect == "anthropic":
         schema = document.get("output_config", {}).get("format", {}).get("schema")
     else:
         schema = document.get("response_format", {}).get("json_schema", {}).get("schema")
     prompt = "\n".join(_strings(document.get("messages"), "content", "text"))
-    return Asked(dialect, document["model"], document, prompt, bool(document.get("stream")), schema)
+    return ModelRequest(dialect, document["model"], document, prompt, bool(document.get("stream")), schema)
 
 
 def _strings(value: Any, *keys: str) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _strings(value: Any, *keys: str) -> Iterator[str]:
                 yield from _strings(item, *keys)
 
 
-def default_text(asked: Asked) -> str:
+def default_text(asked: ModelRequest) -> str:
     """Words drawn from a hash of model and prompt, or, where a schema was sent, an instance of it."""
     digest = hashlib.sha256(f"{asked.model}\n{asked.prompt}".encode("utf-8", "surrogatepass")).digest()
     if asked.schema is not None:
@@ -129,7 +129,7 @@ def _instance(schema: Mapping[str, Any], digest: bytes) -> Any:
     return digest[0] % 2 == 0 if kind == "boolean" else WORDS[digest[0] % len(WORDS)]
 
 
-def truth(asked: Asked, answer: Answer) -> dict[str, int]:
+def truth(asked: ModelRequest, answer: Answer) -> dict[str, int]:
     """What the call really used: as reported where that is believable, else counted from the text."""
     counted = {
         "input": len(asked.prompt) // 4 + 1,
@@ -167,7 +167,7 @@ def truth(asked: Asked, answer: Answer) -> dict[str, int]:
     return counted
 
 
-def usage(asked: Asked, text: str, searches: int = 0) -> dict[str, Any]:
+def usage(asked: ModelRequest, text: str, searches: int = 0) -> dict[str, Any]:
     """The usage a well-behaved host reports for `text`, before which it made so many searches."""
     sent, made = len(asked.prompt) // 4 + 1, len(text) // 4 + 1
     if asked.dialect == "anthropic":
@@ -197,7 +197,7 @@ def error(status: int, message: str) -> bytes:
     )
 
 
-def body(asked: Asked, answer: Answer) -> bytes:
+def body(asked: ModelRequest, answer: Answer) -> bytes:
     """The whole reply as one JSON document."""
     if asked.dialect == "anthropic":
         return _dump(_anthropic_message(asked, answer))
@@ -212,7 +212,7 @@ def body(asked: Asked, answer: Answer) -> bytes:
     return _dump(_openai(asked, "chat.completion", [choice], answer.usage))
 
 
-def events(asked: Asked, answer: Answer) -> list[bytes]:
+def events(asked: ModelRequest, answer: Answer) -> list[bytes]:
     """The reply as server-sent events, one word of text in each."""
     pieces = [word + " " for word in answer.text.split(" ")]
     pieces[-1] = pieces[-1][:-1]
@@ -233,7 +233,9 @@ def _sse(document: Mapping[str, Any], name: str = "") -> bytes:
     return (f"event: {name}\n" if name else "").encode() + b"data: " + _dump(document) + b"\n\n"
 
 
-def _openai(asked: Asked, kind: str, choices: list[Any], told: Mapping[str, Any] | None) -> dict[str, Any]:
+def _openai(
+    asked: ModelRequest, kind: str, choices: list[Any], told: Mapping[str, Any] | None
+) -> dict[str, Any]:
     document = {"id": "r-1", "object": kind, "created": 1700000000, "model": asked.model, "choices": choices}
     if asked.dialect == "openrouter":
         document["provider"] = "Scripted"
@@ -258,7 +260,7 @@ def _openai_tools(answer: Answer) -> list[dict[str, Any]]:
     ]
 
 
-def _openai_events(asked: Asked, answer: Answer, pieces: list[str]) -> Iterator[bytes]:
+def _openai_events(asked: ModelRequest, answer: Answer, pieces: list[str]) -> Iterator[bytes]:
     def chunk(
         delta: Mapping[str, Any], finish: str | None = None, told: Mapping[str, Any] | None = None
     ) -> bytes:
@@ -304,7 +306,7 @@ def _anthropic_blocks(answer: Answer) -> list[dict[str, Any]]:
     ]
 
 
-def _anthropic_message(asked: Asked, answer: Answer) -> dict[str, Any]:
+def _anthropic_message(asked: ModelRequest, answer: Answer) -> dict[str, Any]:
     message: dict[str, Any] = {"id": "m-1", "type": "message", "role": "assistant", "model": asked.model}
     message |= {
         "content": _anthropic_blocks(answer),
@@ -314,7 +316,7 @@ def _anthropic_message(asked: Asked, answer: Answer) -> dict[str, Any]:
     return message if answer.usage is None else message | {"usage": answer.usage}
 
 
-def _anthropic_events(asked: Asked, answer: Answer, pieces: list[str]) -> Iterator[bytes]:
+def _anthropic_events(asked: ModelRequest, answer: Answer, pieces: list[str]) -> Iterator[bytes]:
     told = {} if answer.usage is None else answer.usage
     start = _anthropic_message(asked, answer) | {"content": [], "stop_reason": None}
     if answer.usage is not None:
@@ -348,7 +350,7 @@ def _anthropic_deltas(
     return dict(block), []
 
 
-def _google(asked: Asked, text: str, answer: Answer, *, first: bool, last: bool) -> dict[str, Any]:
+def _google(asked: ModelRequest, text: str, answer: Answer, *, first: bool, last: bool) -> dict[str, Any]:
     parts = google_search(asked.document, answer.searches) if first else []
     parts += [{"text": text}] if text else []
     if last:

@@ -14,7 +14,7 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
 
 
-def printed(example: str, folder: Path) -> list[str]:
+def run_example(example: str, folder: Path) -> list[str]:
     """The lines that it prints, with a database in `folder`."""
     done = subprocess.run(
         [sys.executable, "-c", example],
@@ -27,7 +27,7 @@ def printed(example: str, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-def mistyped(examples: Sequence[str], folder: Path) -> str:
+def type_errors(examples: Sequence[str], folder: Path) -> str:
     """What mypy has against them, as strict as it is with pnyx itself, and with what it knows of that."""
     for n, example in enumerate(examples):
         (folder / f"example_{n}.py").write_text(example, "utf-8")
@@ -41,7 +41,7 @@ def mistyped(examples: Sequence[str], folder: Path) -> str:
     return done.stdout + done.stderr
 
 
-def linked(page: Path) -> list[Path]:
+def links(page: Path) -> list[Path]:
     """Where its relative links lead."""
     targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
     return [page.parent / target for target in targets if "://" not in target]

@@ -20,9 +20,9 @@ from typing import Any
 from pnyx.interfaces.cli import main
 from pnyx.store.engine import Database
 
-__all__ = ["TOLD", "refuse"]
+__all__ = ["NOTICE", "refuse"]
 
-TOLD = "fsync fails from here, requests that may go out: "
+NOTICE = "fsync fails from here, requests that may go out: "
 
 NO_NEW_PRIVS, SET_MODE_FILTER, ALL_THREADS = 38, 1, 1
 LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
@@ -65,7 +65,7 @@ async def _counting(self: Database, group: Any) -> None:
     if count == int(sys.argv[1]):
         with closing(sqlite3.connect(self.name)) as connection:
             query = "SELECT count(*) FROM events WHERE type = 'call_started'"
-            print(f"{TOLD}{connection.execute(query).fetchone()[0]}", file=sys.stderr, flush=True)
+            print(f"{NOTICE}{connection.execute(query).fetchone()[0]}", file=sys.stderr, flush=True)
         refuse()
     await commit(self, group)
 

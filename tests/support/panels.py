@@ -27,7 +27,7 @@ PRICE = Price(1.0, 4.0)
 LIMITS = Limits(30.0, 100, 0)
 
 
-class Killed(BaseException):
+class ProcessKilled(BaseException):
     """Stands for the end of the process: nothing catches it."""
 
 
@@ -46,7 +46,7 @@ class Host:
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
         if self.die_before is not None and len(self.sent) >= self.die_before:
-            raise Killed
+            raise ProcessKilled
         prompt = call.messages[-1].text
         self.sent.append(prompt)
         await asyncio.sleep(self.pause)
@@ -119,7 +119,7 @@ async def performer(
     return Performer(context)
 
 
-async def fresh(folder: Path, name: str = "runs.db") -> Database:
+async def open_database(folder: Path, name: str = "runs.db") -> Database:
     return await Database.open(folder / name)
 
 

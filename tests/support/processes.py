@@ -22,7 +22,7 @@ from tests.support.panels import Host, Hosts, seats
 PANEL = seats("h:large", "h:mid", "h:small")
 
 
-def said(call: Call) -> str:
+def unique_reply(call: Call) -> str:
     """Different words for every prompt, so that challenges never repeat themselves."""
     mark = crc32(call.messages[-1].text.encode())
     return " ".join(f"{call.model}{mark}{word}" for word in ("objects", "because", "evidence"))
@@ -38,7 +38,7 @@ class Node:
         )
         self.runner = Runner(settings, database, Hosts(h=host))  # type: ignore[arg-type]
 
-    def again(self, host: Host) -> Node:
+    def next_process(self, host: Host) -> Node:
         return Node(self.database, host)
 
     async def start(self, **changes: Any) -> RunHandle:

@@ -33,7 +33,7 @@ from typing import Any
 
 from pnyx.core.models import Price, Usage
 from tests.support import dialects
-from tests.support.dialects import Answer, Asked
+from tests.support.dialects import Answer, ModelRequest
 from tests.support.script import Fault, Request
 
 __all__ = ["Fault", "RemoteHost", "Request", "ScriptedHost", "spawn"]
@@ -75,7 +75,7 @@ class ScriptedHost:
     def requests(self, model: str) -> list[Request]:
         return [request for request in self.log if request.model == model]
 
-    async def settled(self, within: float = 10.0) -> None:
+    async def wait_until_idle(self, within: float = 10.0) -> None:
         """Return when no request is open any more; fails after `within` seconds."""
         for _ in range(int(within / 0.01)):
             if all(request.done for request in self.log):
@@ -83,7 +83,7 @@ class ScriptedHost:
             await asyncio.sleep(0.01)
         raise AssertionError(f"still open: {[request for request in self.log if not request.done]}")
 
-    async def asked(self, times: int, within: float = 60.0) -> None:
+    async def wait_for_requests(self, times: int, within: float = 60.0) -> None:
         """Return when so many requests have come in; fails after `within` seconds."""
         for _ in range(int(within / 0.01)):
             if len(self.log) >= times:
@@ -117,7 +117,9 @@ class ScriptedHost:
     def mistral(self) -> str:
         return f"{self.url}/mistral"
 
-    def admit(self, path: str, raw: bytes, headers: dict[str, str]) -> tuple[Asked, Request, Fault] | None:
+    def admit(
+        self, path: str, raw: bytes, headers: dict[str, str]
+    ) -> tuple[ModelRequest, Request, Fault] | None:
         """Log a request and choose its reply; None where no model lives at `path`."""
         asked = dialects.read(path, raw)
         if asked is None:
@@ -130,7 +132,7 @@ class ScriptedHost:
         chosen = [fault for fault in self._faults if fault.matches(asked.model, request.call)]
         return asked, request, chosen[-1] if chosen else Fault(asked.model)
 
-    def aside(self, path: str, raw: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+    def other_response(self, path: str, raw: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
         """Status and body of a page that is no model call."""
         if path == "/__log":
             hidden = {"headers"}
@@ -231,7 +233,7 @@ class _Connection(asyncio.Protocol):
     def answer(self, path: str, raw: bytes, headers: dict[str, str]) -> None:
         admitted = self.host.admit(path, raw, headers)
         if admitted is None:
-            status, body = self.host.aside(path, raw, headers)
+            status, body = self.host.other_response(path, raw, headers)
             framing = {"Content-Type": "application/json", "Content-Length": str(len(body))}
             self.transport.write(_head(status, framing) + body)
             return
@@ -246,8 +248,8 @@ class _Connection(asyncio.Protocol):
             self.host.tasks.add(self.task)
             self.task.add_done_callback(self.host.tasks.discard)
 
-    async def late(self, asked: Asked, request: Request, fault: Fault, wait: float) -> None:
-        await self.host.asked(fault.after)
+    async def late(self, asked: ModelRequest, request: Request, fault: Fault, wait: float) -> None:
+        await self.host.wait_for_requests(fault.after)
         await asyncio.sleep(wait if not fault.hang else 86400)
         if fault.pings is not None:
             self.transport.write(
@@ -267,7 +269,7 @@ class _Connection(asyncio.Protocol):
         self.task = None
         self.data_received(b"")
 
-    def send(self, asked: Asked, request: Request, fault: Fault) -> None:
+    def send(self, asked: ModelRequest, request: Request, fault: Fault) -> None:
         silent = fault.reset and fault.cut_at is None
         wire = b"" if silent else b"".join(self.frames(asked, request, fault))
         self.finish(request, fault, wire)
@@ -286,7 +288,7 @@ class _Connection(asyncio.Protocol):
         elif cut or fault.unframed:
             self.transport.close()
 
-    def frames(self, asked: Asked, request: Request, fault: Fault, size: int = 0) -> Iterator[bytes]:
+    def frames(self, asked: ModelRequest, request: Request, fault: Fault, size: int = 0) -> Iterator[bytes]:
         """Head and body as they go on the wire, up to `cut_at`; with `size`, the body in such pieces."""
         parts, kind = self.reply(asked, request, fault)
         parts = [part for part in parts if part]
@@ -311,7 +313,7 @@ class _Connection(asyncio.Protocol):
         if chunked:
             yield b"0\r\n\r\n"
 
-    def reply(self, asked: Asked, request: Request, fault: Fault) -> tuple[list[bytes], str]:
+    def reply(self, asked: ModelRequest, request: Request, fault: Fault) -> tuple[list[bytes], str]:
         kind = "text/event-stream" if asked.stream else "application/json"
         if fault.body is not None:
             return [fault.body], kind

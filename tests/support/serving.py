@@ -20,13 +20,13 @@ from pnyx.interfaces.open_settings import open_settings
 from pnyx.interfaces.service import RunService
 from pnyx.run.runner import Runner
 
-__all__ = ["OWN", "Served", "events_of", "served"]
+__all__ = ["SERVER_KEY", "ServerHandle", "events_of", "open_server"]
 
-OWN = "pnyx_own-key"
+SERVER_KEY = "pnyx_own-key"
 
 
 @dataclass
-class Served:
+class ServerHandle:
     """url: of the server. service, app: what is behind it."""
 
     url: str
@@ -38,7 +38,7 @@ class Served:
         return self.service.runner
 
     @asynccontextmanager
-    async def client(self, key: str | None = OWN) -> AsyncIterator[httpx2.AsyncClient]:
+    async def client(self, key: str | None = SERVER_KEY) -> AsyncIterator[httpx2.AsyncClient]:
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         async with httpx2.AsyncClient(
             base_url=self.url, headers=headers, timeout=60, trust_env=False
@@ -53,13 +53,13 @@ class Served:
 
 
 @asynccontextmanager
-async def served(**serve: Any) -> AsyncIterator[Served]:
+async def open_server(**serve: Any) -> AsyncIterator[ServerHandle]:
     """A server with the settings in force; serve: of its table."""
-    opened: asyncio.Future[Served] = asyncio.get_running_loop().create_future()
+    opened: asyncio.Future[ServerHandle] = asyncio.get_running_loop().create_future()
     over = asyncio.Event()
 
     async def hold() -> None:
-        async with _served(serve) as server:
+        async with _open_server(serve) as server:
             opened.set_result(server)
             await over.wait()
 
@@ -76,11 +76,11 @@ async def served(**serve: Any) -> AsyncIterator[Served]:
 
 
 @asynccontextmanager
-async def _served(serve: dict[str, Any]) -> AsyncIterator[Served]:
+async def _open_server(serve: dict[str, Any]) -> AsyncIterator[ServerHandle]:
     settings = open_settings({"serve": serve})
     async with (
         RunService.open(settings) as service,
-        open_app(service, Keys(service, OWN).owner) as app,
+        open_app(service, Keys(service, SERVER_KEY).owner) as app,
     ):
         assert isinstance(app.inner, FastAPI)
         listener = socket.create_server(("127.0.0.1", 0))
@@ -91,7 +91,7 @@ async def _served(serve: dict[str, Any]) -> AsyncIterator[Served]:
             while not server.started:  # noqa: ASYNC110 (uvicorn has no event for it)
                 await asyncio.sleep(0.005)
             address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            yield Served(address, service, app.inner)
+            yield ServerHandle(address, service, app.inner)
         finally:
             server.force_exit = server.should_exit = True
             await task

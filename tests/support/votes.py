@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ruled", "votes_in"]
+__all__ = ["judgement", "votes_in"]
 
 _VOTE = re.compile(r"^<(m[0-9a-f]{10}) (Participant [A-Z])>$(.*?)^</\1>$", re.DOTALL | re.MULTILINE)
 _FINAL = re.compile(r"Final answer: (-?\d+)")
@@ -16,7 +16,7 @@ def votes_in(prompt: str) -> dict[str, str]:
     return {label: final[1] for label, final in shown.items() if final}
 
 
-def ruled(votes: dict[str, str], number: str) -> str:
+def judgement(votes: dict[str, str], number: str) -> str:
     """A judgement for the first of `votes` that says `number`."""
     label = next(label for label, own in votes.items() if own == number)
     return f"BEST: {label}\n\nFinal answer: {number}"

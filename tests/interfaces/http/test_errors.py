@@ -21,7 +21,7 @@ from tests.interfaces.conftest import KEY
 from tests.interfaces.http.test_runs import VOTE, until
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import Served, events_of, served
+from tests.support.serving import ServerHandle, events_of, open_server
 
 RESULT: dict[str, Any] = {
     **{"run_id": "x", "status": "decided", "protocol": "voting", "question": "Why?", "answer": "So."},
@@ -33,13 +33,13 @@ SAID = "It is so, as was said before by others.\nFinal answer: 42"
 
 
 @pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[Served]:
+async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
     lab.on("*", text=SAID)
-    async with served() as server:
+    async with open_server() as server:
         yield server
 
 
-async def test_text_can_be_followed_from_the_first_call_on(server: Served) -> None:
+async def test_tokens_are_streamed_from_the_first_call_on(server: ServerHandle) -> None:
     async with server.client() as client:
         asked = {"question": "Why?", "protocol": "consensus", "tokens": True}
         run = (await client.post("/v1/runs", json=asked)).json()["run_id"]
@@ -47,7 +47,7 @@ async def test_text_can_be_followed_from_the_first_call_on(server: Served) -> No
     assert said(events, "/1") == SAID
 
 
-async def test_whoever_joins_late_gets_what_was_written_already(server: Served, lab: ScriptedHost) -> None:
+async def test_a_late_client_receives_the_text_so_far(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.on("alpha", text=SAID, drip=(120, 0.15))
     async with server.client() as client:
         asked = {"question": "Why?", "protocol": "consensus", "tokens": True}
@@ -64,7 +64,7 @@ async def test_whoever_joins_late_gets_what_was_written_already(server: Served, 
     assert first["text"].startswith("It is so, as was")
 
 
-async def test_what_holds_when_nothing_is_said_can_be_read(server: Served) -> None:
+async def test_the_defaults_of_a_request_can_be_read(server: ServerHandle) -> None:
     async with server.client() as client:
         told = (await client.get("/v1/settings")).json()
         pages = {page["name"]: page for page in (await client.get("/v1/protocols")).json()}
@@ -86,9 +86,7 @@ async def test_what_holds_when_nothing_is_said_can_be_read(server: Served) -> No
     assert phases == ["propose", "challenge", "revise", "commit", "propose", "complete"]
 
 
-async def test_what_a_run_would_take_can_be_asked_and_sends_nothing(
-    server: Served, lab: ScriptedHost
-) -> None:
+async def test_a_plan_estimates_a_run_and_sends_nothing(server: ServerHandle, lab: ScriptedHost) -> None:
     asked = {"question": "Why?", "rounds": 3, "budget_usd": 0.5}
     async with server.client() as client:
         told = (await client.post("/v1/plan", json=asked)).json()
@@ -106,7 +104,7 @@ async def test_what_a_run_would_take_can_be_asked_and_sends_nothing(
     assert "no provider 'nowhere'" in wrong.json()["error"]["message"]
 
 
-async def test_runs_are_listed_by_the_statuses_that_there_are(server: Served) -> None:
+async def test_runs_can_be_filtered_by_every_status(server: ServerHandle) -> None:
     async with server.client() as client:
         for status in STATUSES:
             assert (await client.get("/v1/runs", params={"status": status})).json() == []
@@ -123,8 +121,8 @@ async def test_runs_are_listed_by_the_statuses_that_there_are(server: Served) ->
         ("chat/completions", {"model": "voting", "messages": [MESSAGE]}),
     ],
 )
-async def test_an_error_of_the_server_is_no_client_that_left(
-    server: Served, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, path: str, asked: dict[str, Any]
+async def test_a_server_error_does_not_count_as_a_disconnect(
+    server: ServerHandle, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, path: str, asked: dict[str, Any]
 ) -> None:
     async def broken(*_: Any) -> AsyncIterator[Any]:
         raise StoreError("the disk is gone")
@@ -152,8 +150,8 @@ async def test_an_error_of_the_server_is_no_client_that_left(
     ],
 )
 @pytest.mark.parametrize("where", ["follow", "events"])
-async def test_a_bug_ends_a_stream_with_a_whole_event_and_is_logged_without_secrets(
-    server: Served,
+async def test_a_bug_ends_a_stream_with_an_error_event_and_is_logged_without_secrets(
+    server: ServerHandle,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     path: str,
@@ -181,7 +179,7 @@ async def test_a_bug_ends_a_stream_with_a_whole_event_and_is_logged_without_secr
     assert KEY not in logged
 
 
-async def test_a_number_that_no_event_can_have_is_refused(server: Served) -> None:
+async def test_an_event_id_out_of_range_is_refused(server: ServerHandle) -> None:
     async with server.client() as client:
         run = (await client.post("/v1/runs", json={**VOTE, "wait": True})).json()["run_id"]
         for number, status in (("2147483647", 200), ("2147483648", 422), ("9999999999", 422), ("x", 422)):
@@ -189,7 +187,7 @@ async def test_a_number_that_no_event_can_have_is_refused(server: Served) -> Non
             assert (answer.status_code, answer.text == "") == (status, status == 200)
 
 
-async def test_a_seat_that_plays_no_part_has_null_for_it_wherever_it_is_told(server: Served) -> None:
+async def test_a_seat_without_a_role_has_null_in_every_response(server: ServerHandle) -> None:
     asked = {"question": "Why?", "protocol": "voting", "roles": {"1": "critic"}}
     async with server.client() as client:
         begun = (await client.post("/v1/runs", json=asked)).json()
@@ -199,18 +197,20 @@ async def test_a_seat_that_plays_no_part_has_null_for_it_wherever_it_is_told(ser
         assert [seat["role"] for seat in one["seats"]] == ["critic", None, None]
 
 
-async def test_with_nobody_to_ask_the_server_says_what_helps(
+async def test_without_a_panel_the_server_says_how_to_get_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PNYX_MODELS", str(tmp_path))
-    async with served() as server, server.client() as client:
+    async with open_server() as server, server.client() as client:
         told = (await client.get("/v1/settings")).json()
     assert told["seats"] == []
     assert "pnyx models pull" in told["missing"]
 
 
-async def test_a_run_that_diverges_says_so_however_it_is_resumed(server: Served, lab: ScriptedHost) -> None:
+async def test_a_diverged_run_returns_the_error_on_every_way_to_resume(
+    server: ServerHandle, lab: ScriptedHost
+) -> None:
     lab.latency = 0.6
     unheard: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: unheard.append(context))
@@ -233,8 +233,8 @@ async def test_a_run_that_diverges_says_so_however_it_is_resumed(server: Served,
     assert unheard == []
 
 
-async def test_a_stream_of_a_run_that_cannot_be_written_ends_with_the_error(
-    server: Served, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+async def test_a_stream_ends_with_an_error_if_the_run_cannot_be_written(
+    server: ServerHandle, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*given: Any, **more: Any) -> Any:
         raise StoreError("the disk is full")

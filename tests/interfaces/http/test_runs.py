@@ -14,15 +14,15 @@ from sse_starlette.sse import SendTimeoutError
 
 from pnyx.interfaces.http.streaming import run_events
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import Served, events_of, served
+from tests.support.serving import ServerHandle, events_of, open_server
 
 VOTE = {"question": "Why?", "protocol": "voting"}
 
 
 @pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[Served]:
+async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
     lab.on("*", text="It is so.\nFinal answer: 42")
-    async with served() as server:
+    async with open_server() as server:
         yield server
 
 
@@ -47,7 +47,7 @@ async def until(true: Callable[[], Awaitable[Any]]) -> Any:
         return found
 
 
-async def test_a_run_over_http_leaves_the_same_rows_as_one_from_the_command_line(server: Served) -> None:
+async def test_a_run_over_http_stores_the_same_rows_as_the_command_line(server: ServerHandle) -> None:
     async with server.client() as client:
         answer = await client.post("/v1/runs", json={**VOTE, "wait": True, "seed": 5})
     assert answer.status_code == 200
@@ -64,8 +64,8 @@ async def test_a_run_over_http_leaves_the_same_rows_as_one_from_the_command_line
     }
 
 
-async def test_without_waiting_the_run_is_told_as_it_stands_and_read_later(
-    server: Served, lab: ScriptedHost
+async def test_without_wait_the_state_is_returned_and_the_result_read_later(
+    server: ServerHandle, lab: ScriptedHost
 ) -> None:
     lab.latency = 0.2
     async with server.client() as client:
@@ -86,8 +86,8 @@ async def test_without_waiting_the_run_is_told_as_it_stands_and_read_later(
         assert (await client.get("/v1/runs", params={"status": "failed"})).json() == []
 
 
-async def test_events_come_as_they_happen_and_whoever_comes_back_misses_nothing(
-    server: Served, lab: ScriptedHost
+async def test_events_are_streamed_and_a_reconnect_misses_none(
+    server: ServerHandle, lab: ScriptedHost
 ) -> None:
     lab.latency = 0.1
     async with server.client() as client:
@@ -113,9 +113,7 @@ async def test_events_come_as_they_happen_and_whoever_comes_back_misses_nothing(
     assert rest == seen[3:]
 
 
-async def test_tokens_are_streamed_to_whoever_asks_and_have_no_number(
-    server: Served, lab: ScriptedHost
-) -> None:
+async def test_tokens_are_streamed_on_request_and_have_no_id(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 0.1
     async with server.client() as client:
         run = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
@@ -127,7 +125,7 @@ async def test_tokens_are_streamed_to_whoever_asks_and_have_no_number(
     assert events[-1]["type"] == "run_finished"
 
 
-async def test_a_run_of_another_process_can_be_followed_too(server: Served, lab: ScriptedHost) -> None:
+async def test_a_run_of_another_process_can_be_followed(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 0.3
     work = asyncio.create_task(told("ask", "Why?", "-p", "voting", "--json"))
     async with server.client() as client:
@@ -143,7 +141,7 @@ async def test_a_run_of_another_process_can_be_followed_too(server: Served, lab:
     assert events[-1]["type"] == "run_finished"
 
 
-async def test_nobody_sees_or_touches_what_is_anothers(server: Served) -> None:
+async def test_a_run_is_invisible_to_other_owners(server: ServerHandle) -> None:
     ada, ben = await server.key("ada"), await server.key("ben")
     async with server.client(ada) as client:
         run = (await client.post("/v1/runs", json={**VOTE, "wait": True})).json()["run_id"]
@@ -163,7 +161,7 @@ async def test_nobody_sees_or_touches_what_is_anothers(server: Served) -> None:
     assert {answer.json()["error"]["type"] for answer in answers} == {"not_found"}
 
 
-async def test_the_same_idempotency_key_is_one_run_for_its_owner(server: Served, lab: ScriptedHost) -> None:
+async def test_one_idempotency_key_is_one_run_per_owner(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 0.1
     ada = await server.key("ada")
     once = {"Idempotency-Key": "order 7"}
@@ -187,9 +185,7 @@ async def test_the_same_idempotency_key_is_one_run_for_its_owner(server: Served,
     assert len(lab.log) == 2 * calls
 
 
-async def test_asking_again_while_it_is_under_way_gives_the_run_as_it_stands(
-    server: Served, lab: ScriptedHost
-) -> None:
+async def test_a_repeated_request_returns_the_run_under_way(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 0.5
     once = {"Idempotency-Key": "order 8"}
     async with server.client() as client:
@@ -202,8 +198,8 @@ async def test_asking_again_while_it_is_under_way_gives_the_run_as_it_stands(
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
 
 
-async def test_another_question_under_a_used_key_wakes_no_paused_run(
-    server: Served, lab: ScriptedHost
+async def test_another_question_under_a_used_key_resumes_nothing(
+    server: ServerHandle, lab: ScriptedHost
 ) -> None:
     lab.on("*", usage={"prompt_tokens": 1000, "completion_tokens": 3000, "total_tokens": 4000})
     once = {"Idempotency-Key": "order 9"}
@@ -217,7 +213,7 @@ async def test_another_question_under_a_used_key_wakes_no_paused_run(
     assert len(lab.log) == sent
 
 
-async def test_two_who_resume_a_run_at_once_pay_for_it_once(server: Served, lab: ScriptedHost) -> None:
+async def test_two_resumes_at_once_pay_once(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.on("*", usage={"prompt_tokens": 1000, "completion_tokens": 3000, "total_tokens": 4000})
     async with server.client() as client:
         run = (await client.post("/v1/runs", json={**VOTE, "budget_usd": 0.03, "wait": True})).json()[
@@ -234,8 +230,8 @@ async def test_two_who_resume_a_run_at_once_pay_for_it_once(server: Served, lab:
     assert server.runner.active == 0
 
 
-async def test_a_client_that_reads_no_more_counts_as_gone(
-    server: Served, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+async def test_a_client_that_stops_reading_counts_as_disconnected(
+    server: ServerHandle, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pnyx.interfaces.http.streaming.SEND_S", 0.2)
     lab.latency = 30
@@ -261,8 +257,8 @@ async def test_a_client_that_reads_no_more_counts_as_gone(
         assert (await until(over))["status"] == "cancelled"
 
 
-async def test_a_run_out_of_budget_is_paused_and_a_larger_one_goes_on(
-    server: Served, lab: ScriptedHost
+async def test_a_run_out_of_budget_pauses_and_resumes_with_a_larger_budget(
+    server: ServerHandle, lab: ScriptedHost
 ) -> None:
     lab.on("*", usage={"prompt_tokens": 1000, "completion_tokens": 3000, "total_tokens": 4000})
     async with server.client() as client:
@@ -289,7 +285,7 @@ async def test_a_run_out_of_budget_is_paused_and_a_larger_one_goes_on(
         assert rest == list(range(after["after"] + 1, after["after"] + 1 + len(rest)))
 
 
-async def test_a_keys_cap_is_that_of_all_its_runs_and_of_nobody_elses(
+async def test_the_budget_of_a_key_covers_all_its_runs_and_no_others(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PNYX_BUDGET_KEY_USD", "0.04")
@@ -299,7 +295,7 @@ async def test_a_keys_cap_is_that_of_all_its_runs_and_of_nobody_elses(
         usage={"prompt_tokens": 100, "completion_tokens": 2000, "total_tokens": 2100},
     )
     once = {**VOTE, "protocol": "single", "models": ["lab:alpha"], "wait": True}
-    async with served() as server:
+    async with open_server() as server:
         ada, ben = await server.key("ada"), await server.key("ben")
         async with server.client(ada) as client:
             ended = [(await client.post("/v1/runs", json=once)).json() for _ in range(6)]
@@ -311,7 +307,7 @@ async def test_a_keys_cap_is_that_of_all_its_runs_and_of_nobody_elses(
     assert 0 < spent <= 0.04
 
 
-async def test_a_cancelled_run_is_over_at_once(server: Served, lab: ScriptedHost) -> None:
+async def test_cancelling_ends_a_run_at_once(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 30
     async with server.client() as client:
         run = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
@@ -321,7 +317,7 @@ async def test_a_cancelled_run_is_over_at_once(server: Served, lab: ScriptedHost
         assert (await client.post(f"/v1/runs/{run}/cancel")).json()["status"] == "cancelled"
 
 
-async def test_feedback_is_kept_and_a_run_without_a_decision_cannot_be_judged(server: Served) -> None:
+async def test_feedback_is_stored_and_needs_a_decision(server: ServerHandle) -> None:
     async with server.client() as client:
         run = (await client.post("/v1/runs", json={**VOTE, "wait": True})).json()["run_id"]
         answer = await client.post(f"/v1/runs/{run}/feedback", json={"result": "success", "answer": "42"})
@@ -334,7 +330,7 @@ async def test_feedback_is_kept_and_a_run_without_a_decision_cannot_be_judged(se
     assert (await told("calibration", "--json"))["n"] == 1
 
 
-async def test_a_run_is_exported_as_the_command_line_exports_it(server: Served) -> None:
+async def test_an_export_equals_that_of_the_command_line(server: ServerHandle) -> None:
     async with server.client() as client:
         run = (await client.post("/v1/runs", json={**VOTE, "wait": True})).json()["run_id"]
         document = (await client.get(f"/v1/runs/{run}/export")).json()
@@ -344,9 +340,9 @@ async def test_a_run_is_exported_as_the_command_line_exports_it(server: Served) 
     assert page.text == await beside("export", run, "--format", "md")
 
 
-async def test_a_server_that_is_full_says_so_and_takes_the_next_when_there_is_room(lab: ScriptedHost) -> None:
+async def test_a_full_server_refuses_runs_until_one_ends(lab: ScriptedHost) -> None:
     lab.latency = 0.5
-    async with served(runs=1) as server, server.client() as client:
+    async with open_server(runs=1) as server, server.client() as client:
         both = await asyncio.gather(*(client.post("/v1/runs", json=VOTE) for _ in range(4)))
         assert sorted(answer.status_code for answer in both) == [202, 503, 503, 503]
         first = next(answer.json()["run_id"] for answer in both if answer.status_code == 202)
@@ -355,8 +351,8 @@ async def test_a_server_that_is_full_says_so_and_takes_the_next_when_there_is_ro
         assert (await client.post("/v1/runs", json=VOTE)).status_code == 202
 
 
-async def test_what_is_over_or_under_way_takes_no_place(lab: ScriptedHost) -> None:
-    async with served(runs=1) as server, server.client() as client:
+async def test_repeated_requests_do_not_count_towards_the_limit(lab: ScriptedHost) -> None:
+    async with open_server(runs=1) as server, server.client() as client:
         keys = [{"Idempotency-Key": key} for key in "ab"]
         over = await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=keys[0])
         run = over.json()["run_id"]
@@ -374,7 +370,7 @@ async def test_what_is_over_or_under_way_takes_no_place(lab: ScriptedHost) -> No
         assert (await client.post("/v1/runs", json=other, headers=keys[0])).status_code == 409
 
 
-async def test_half_characters_arrive_as_they_were(server: Served, lab: ScriptedHost) -> None:
+async def test_lone_surrogates_are_returned_unchanged(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.on("*", text="It is \ud83d half.\nFinal answer: \ud83d")
     async with server.client() as client:
         answer = await client.post(
@@ -386,7 +382,7 @@ async def test_half_characters_arrive_as_they_were(server: Served, lab: Scripted
         assert "\ud83d" in events[-1]["result"]["answer"]
 
 
-async def test_what_there_is_can_be_asked_for(server: Served) -> None:
+async def test_protocols_and_the_schema_can_be_read(server: ServerHandle) -> None:
     async with server.client() as client:
         names = {page["name"] for page in (await client.get("/v1/protocols")).json()}
         models = {model["id"] for model in (await client.get("/v1/models")).json()["data"]}

@@ -16,9 +16,9 @@ from mcp import Client, MCPError
 from pnyx import protocols
 from tests.interfaces.conftest import KEY
 from tests.interfaces.http.test_runs import told
-from tests.support.assistants import Heard, at_home, over_http, text_of
+from tests.support.assistants import ProgressLog, over_http, over_stdio, text_of
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import served
+from tests.support.serving import open_server
 
 TOOLS = {"ask", "resume", "show", "runs", "recall", "cancel", "protocols"}
 VOTE = {"question": "Why?", "protocol": "voting"}
@@ -35,10 +35,10 @@ def door(lab: ScriptedHost, request: pytest.FixtureRequest) -> Door:
 
     @asynccontextmanager
     async def http() -> AsyncIterator[Client]:
-        async with served() as server, over_http(server, mode=mode) as client:
+        async with open_server() as server, over_http(server, mode=mode) as client:
             yield client
 
-    return http if kind == "http" else partial(at_home, mode)
+    return http if kind == "http" else partial(over_stdio, mode)
 
 
 @pytest.fixture
@@ -48,11 +48,11 @@ def capped(lab: ScriptedHost, tmp_path: Path) -> None:
         settings.write("[budget]\nrun_usd = 2.0\n")
 
 
-async def test_a_question_is_put_and_decided(door: Door, lab: ScriptedHost) -> None:
+async def test_ask_returns_the_decision(door: Door, lab: ScriptedHost) -> None:
     async with door() as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert tools.keys() == TOOLS
-        heard = Heard()
+        heard = ProgressLog()
         answer = await client.call_tool("ask", {**VOTE, "seed": 5}, progress_callback=heard)
         result: dict[str, Any] = answer.structured_content
         assert not answer.is_error
@@ -68,7 +68,7 @@ async def test_a_question_is_put_and_decided(door: Door, lab: ScriptedHost) -> N
         assert any("vote" in message for message in heard.messages)
 
 
-async def test_what_comes_out_is_what_the_output_schema_says(door: Door, lab: ScriptedHost) -> None:
+async def test_every_result_satisfies_its_output_schema(door: Door, lab: ScriptedHost) -> None:
     async with door() as client:
         schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
         lab.on("beta", text="It is not.\nFinal answer: 41")
@@ -125,25 +125,23 @@ async def test_what_comes_out_is_what_the_output_schema_says(door: Door, lab: Sc
         ("recall", {"text": "?!"}, "the search text has no word"),
     ],
 )
-async def test_what_cannot_be_is_told_as_the_tool_s_error_and_nothing_is_sent(
+async def test_an_invalid_call_is_a_tool_error_and_sends_nothing(
     lab: ScriptedHost, capped: None, tool: str, arguments: dict[str, Any], why: str
 ) -> None:
-    async with served() as server, over_http(server) as client:
+    async with open_server() as server, over_http(server) as client:
         refused = await client.call_tool(tool, arguments)
     assert refused.is_error
     assert why in text_of(refused)
     assert not lab.log
 
 
-async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(door: Door) -> None:
+async def test_an_unknown_tool_is_a_protocol_error(door: Door) -> None:
     async with door() as client:
         with pytest.raises(MCPError, match="there is no tool 'sing'; the tools are ask, "):
             await client.call_tool("sing", {})
 
 
-async def test_a_panel_that_does_not_answer_is_an_error_with_the_run_in_it(
-    door: Door, lab: ScriptedHost
-) -> None:
+async def test_a_run_without_an_answer_is_a_tool_error_with_the_run(door: Door, lab: ScriptedHost) -> None:
     async with door() as client:
         lab.on("*", status=500, body=f"the key is {KEY}")
         failed = await client.call_tool("ask", VOTE)
@@ -153,7 +151,7 @@ async def test_a_panel_that_does_not_answer_is_an_error_with_the_run_in_it(
         assert KEY not in str(failed)
 
 
-async def test_a_run_out_of_money_is_an_error_and_goes_on_with_more(door: Door, lab: ScriptedHost) -> None:
+async def test_a_run_out_of_budget_is_a_tool_error_and_can_be_resumed(door: Door, lab: ScriptedHost) -> None:
     async with door() as client:
         poor = await client.call_tool("ask", {**VOTE, "budget_usd": 0.000001})
         assert poor.is_error
@@ -165,19 +163,19 @@ async def test_a_run_out_of_money_is_an_error_and_goes_on_with_more(door: Door, 
         assert (rich.structured_content["run_id"], rich.structured_content["status"]) == (run_id, "consensus")
 
 
-async def test_half_a_character_of_a_model_is_no_reason_to_fall_silent(door: Door, lab: ScriptedHost) -> None:
+async def test_a_lone_surrogate_in_a_reply_is_replaced(door: Door, lab: ScriptedHost) -> None:
     async with door() as client:
         lab.on("*", text="It is \ud83d so.\nFinal answer: 42")
         answer = await client.call_tool("ask", VOTE)
         assert answer.structured_content["final_answer"] == "42"
 
 
-async def test_a_caller_who_gives_up_pays_no_more_and_can_go_on(door: Door, lab: ScriptedHost) -> None:
+async def test_a_cancelled_call_pauses_the_run_which_can_be_resumed(door: Door, lab: ScriptedHost) -> None:
     async with door() as client:
         lab.on("alpha", hang=True, call=1)
-        heard = Heard()
+        heard = ProgressLog()
         asking = asyncio.create_task(client.call_tool("ask", VOTE, progress_callback=heard))
-        await lab.asked(3)
+        await lab.wait_for_requests(3)
         async with asyncio.timeout(10):
             while not heard.messages:  # noqa: ASYNC110 (it comes by itself)
                 await asyncio.sleep(0.01)
@@ -199,7 +197,7 @@ async def test_a_caller_who_gives_up_pays_no_more_and_can_go_on(door: Door, lab:
         assert [len(lab.requests(name)) for name in ("beta", "gamma")] == [1, 1]
 
 
-async def test_who_does_not_wait_is_told_how_the_run_stands_and_can_end_it(
+async def test_without_wait_the_state_is_returned_and_the_run_can_be_cancelled(
     door: Door, lab: ScriptedHost
 ) -> None:
     async with door() as client:

@@ -15,12 +15,12 @@ from pnyx.interfaces.render.html import FOLDED, TITLE, as_html
 from pnyx.interfaces.render.untrusted_markdown import LONGEST, rendered
 from tests.interfaces import events
 from tests.interfaces.conftest import KEY
-from tests.interfaces.kept import council, member
+from tests.interfaces.council_runs import council, member
 from tests.interfaces.render.test_markdown import PIECES, record
 from tests.interfaces.shell import pnyx
 from tests.support.pages import Page
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import served
+from tests.support.serving import open_server
 from tests.support.sources import ROOT
 
 HOSTILE = (
@@ -280,7 +280,7 @@ def test_runs_without_a_decision_have_a_page_too(lab: ScriptedHost) -> None:
 async def test_over_http_it_is_the_page_of_the_command_line(lab: ScriptedHost) -> None:
     lab.on("*", text="It is so.")
     once = {"question": "Why?", "protocol": "single", "models": ["lab:alpha"], "wait": True}
-    async with served() as server, server.client() as client:
+    async with open_server() as server, server.client() as client:
         run = (await client.post("/v1/runs", json=once)).json()["run_id"]
         page = await client.get(f"/v1/runs/{run}/export", params={"format": "html"})
         refused = await client.get(f"/v1/runs/{run}/export", params={"format": "pdf"})
@@ -291,7 +291,7 @@ async def test_over_http_it_is_the_page_of_the_command_line(lab: ScriptedHost) -
 
 
 async def test_every_format_is_in_the_documents(lab: ScriptedHost) -> None:
-    async with served() as server, server.client() as client:
+    async with open_server() as server, server.client() as client:
         route = (await client.get("/openapi.json")).json()["paths"]["/v1/runs/{run_id}/export"]["get"]
     (offered,) = [one["schema"]["enum"] for one in route["parameters"] if one["name"] == "format"]
     pages = {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "docs/http.md", "docs/cli.md")}

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 
-__all__ = ["Cutting"]
+__all__ = ["BreakingProxy"]
 
 WAYS = ("before", "after", "late")
 
 
-class Cutting:
+class BreakingProxy:
     """Loopback connections to `port`, of which those are cut on which `message` is sent.
 
     ways: what happens to each `message` in turn, and nothing once they are used up. "before": it never
@@ -26,7 +26,7 @@ class Cutting:
         self.port = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def __aenter__(self) -> Cutting:
+    async def __aenter__(self) -> BreakingProxy:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
         return self

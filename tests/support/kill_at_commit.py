@@ -1,4 +1,4 @@
-"""`python -m tests.support.killed N ARGUMENTS …`: the pnyx command, ended by SIGKILL at its Nth commit.
+"""`python -m tests.support.kill_at_commit N ARGUMENTS …`: run pnyx, and kill it at its Nth commit (SIGKILL).
 
 N is "3-" for right before the third commit and "3+" for right after it. With "0" nothing is killed, and
 the number of commits is the last line of stderr.

@@ -13,7 +13,7 @@ from pnyx.protocols import get
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.seats import seat
 
-__all__ = ["QUESTION", "SEATS", "Sitting", "sit"]
+__all__ = ["QUESTION", "SEATS", "ScriptedPanel", "sit"]
 
 QUESTION = "How many doors has the hall?"
 SEATS: tuple[Seat, ...] = (
@@ -30,7 +30,7 @@ PLAN = {
 
 
 @dataclass
-class Sitting:
+class ScriptedPanel:
     """What was asked and said. agreed: whether the seats are of one mind, flatterers in challenging.
 
     changing: a seat takes a new position whenever it speaks. silent: labels of seats that say nothing.
@@ -94,14 +94,14 @@ def _plain(seat: Seat) -> Seat:
     return next(one for one in SEATS if one.label == seat.label)
 
 
-def sit(protocol: str, sitting: Sitting, *, short: bool = False, **options: Any) -> Decision:
+def sit(protocol: str, panel: ScriptedPanel, *, short: bool = False, **options: Any) -> Decision:
     """The decision of a protocol, with those that it runs inside. short: all seats want short prompts."""
     seats = tuple(replace(one, short_prompts=short) for one in SEATS)
 
     def inside(step: Run) -> Decision | Exception:
         inner = ProtocolDriver(
             get(step.protocol),
-            sitting.say,
+            panel.say,
             seats,
             decide_run=inside,
             question=step.brief.question,
@@ -109,5 +109,5 @@ def sit(protocol: str, sitting: Sitting, *, short: bool = False, **options: Any)
         )
         return inner.decide()
 
-    run = ProtocolDriver(get(protocol), sitting.say, seats, decide_run=inside, question=QUESTION, **options)
+    run = ProtocolDriver(get(protocol), panel.say, seats, decide_run=inside, question=QUESTION, **options)
     return run.decide()

@@ -1,4 +1,4 @@
-"""`python -m tests.support.many N`: a process that runs N questions at once, and prints how each ended."""
+"""`python -m tests.support.many_runs N`: run N questions at once, and print how each ended."""
 
 from __future__ import annotations
 
