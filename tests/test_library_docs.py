@@ -1,4 +1,4 @@
-"""What docs/library.md and docs/events.md show works: examples run, events have the fields that are told."""
+"""docs/library.md and docs/events.md are correct: examples run, and events have the documented fields."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from contextlib import aclosing
 import pnyx
 
 
-async def heard() -> str | None:
+async def last_answer() -> str | None:
     async with aclosing(pnyx.stream("Why?")) as events:
         async for event in events:
             match event:
@@ -55,16 +55,16 @@ def test_every_event_is_a_public_name() -> None:
 
 
 def test_every_name_in_the_page_exists() -> None:
-    told = set(re.findall(r"pnyx\.([A-Za-z_]+)", LIBRARY.read_text("utf-8"))) - {"protocols", "testing"}
-    assert {"ask", "stream", "resume", "feedback", "open_runner", "ToolCall"} <= told
-    assert {name for name in told if not hasattr(pnyx, name)} == set()
+    names = set(re.findall(r"pnyx\.([A-Za-z_]+)", LIBRARY.read_text("utf-8"))) - {"protocols", "testing"}
+    assert {"ask", "stream", "resume", "feedback", "open_runner", "ToolCall"} <= names
+    assert {name for name in names if not hasattr(pnyx, name)} == set()
 
 
 def test_every_kind_of_provider_error_is_documented() -> None:
     page = LIBRARY.read_text("utf-8").partition("| `ProviderError(kind, …)` |")[2].partition("\n\n")[0]
     rows = [line for line in page.splitlines() if re.match(r"\| `[a-z_]+`", line)]
     again = {kind: row.split("|")[2].strip() != "no" for row in rows for kind in kinds(row.split("|")[1])}
-    # "overtaken" is what the runner says of a second request; what is too long is sent again, shorter.
+    # Only the runner raises "overtaken", for a hedged request; "too_long" is retried with a shorter prompt.
     known = {kind: retried for kind, retried in ProviderError.KINDS.items() if kind != "overtaken"}
     assert again == known | {"too_long": True}
 
@@ -74,12 +74,12 @@ def kinds(cell: str) -> list[str]:
 
 
 def test_every_event_is_documented_with_exactly_its_fields() -> None:
-    told = {}
+    names = {}
     for line in EVENTS.read_text("utf-8").splitlines():
         if row := re.match(r"\| `([a-z_]+)` \|[^|]*\|(.*)\|$", line):
-            told[row[1]] = set(kinds(re.sub(r"\([^()]*\)", "", re.sub(r"\]\([^()]*\)", "]", row[2]))))
+            names[row[1]] = set(kinds(re.sub(r"\([^()]*\)", "", re.sub(r"\]\([^()]*\)", "]", row[2]))))
     known = [one for one in get_args(Event) if one is not pnyx.UnknownEvent]
-    assert told == {one.type: {f.name for f in fields(one)} - COMMON for one in known}
+    assert names == {one.type: {f.name for f in fields(one)} - COMMON for one in known}
 
 
 def test_the_common_fields_are_documented() -> None:

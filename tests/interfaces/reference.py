@@ -1,4 +1,4 @@
-"""Writes docs/cli.md from the commands themselves: `python -m tests.interfaces.reference`."""
+"""Generate docs/cli.md from the commands: `python -m tests.interfaces.reference`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ This page is written by `python -m tests.interfaces.reference`, and a test holds
 
 
 def page() -> str:
-    """The page as it has to be."""
+    """Return the expected page."""
     return "\n".join([INTRODUCTION, *_sections()])
 
 

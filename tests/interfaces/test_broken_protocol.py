@@ -1,4 +1,4 @@
-"""A protocol that is installed and does not load: it hides no other one, and is told of by name."""
+"""An installed protocol that does not load: the others work, and it is reported by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def install(lab: ScriptedHost, tmp_path: Path) -> Iterator[Install]:
 
 @pytest.fixture(params=['raise ImportError("kaput")\n', 'raise SystemExit("kaput")\n'])
 def ailing(install: Install, request: pytest.FixtureRequest) -> None:
-    """A distribution whose protocol fails as it is imported."""
+    """A package whose protocol raises on import."""
     install("ailing-package", "pnyx.protocols", "ailing = ailing_page:PROTOCOL", request.param)
 
 

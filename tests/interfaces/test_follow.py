@@ -1,4 +1,4 @@
-"""Waiting for a run leaves nothing behind, however it ends."""
+"""Waiting for a run leaves no task behind."""
 
 from __future__ import annotations
 

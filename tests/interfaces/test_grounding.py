@@ -62,10 +62,10 @@ def test_the_search_is_recorded_and_a_resume_does_not_repeat_it(
     done = pnyx("ask", "--ground", "--budget", "0.001", "--json", "Owls?")
     assert done.code == 4
     search.results = []
-    again = pnyx("resume", done.json["run_id"], "--budget", "1", "--jsonl")
+    resumed = pnyx("resume", done.json["run_id"], "--budget", "1", "--jsonl")
     assert len(search.paths) == 1
-    assert [e["tool"] for e in again.lines if e["type"] == "tool_called"] == ["find_sources"]
-    assert [s["n"] for s in again.lines[-1]["result"]["detail"]["sources"]] == [1, 2]
+    assert [e["tool"] for e in resumed.lines if e["type"] == "tool_called"] == ["find_sources"]
+    assert [s["n"] for s in resumed.lines[-1]["result"]["detail"]["sources"]] == [1, 2]
 
 
 def test_a_search_that_fails_or_finds_nothing_ends_the_run_before_a_model_is_paid(
@@ -86,8 +86,8 @@ def test_without_a_search_service_the_error_says_how_to_get_one(lab: ScriptedHos
         file.write('[tools.web_search]\nbackend = "none"\n')
     done = pnyx("ask", "--ground", "Owls?")
     assert (done.code, done.out, lab.log) == (2, "", [])
-    for told in ("--ground needs a search service", "tavily", "searxng", "duckduckgo"):
-        assert told in done.err
+    for text in ("--ground needs a search service", "tavily", "searxng", "duckduckgo"):
+        assert text in done.err
     assert pnyx("runs").out == ""
 
 

@@ -1,4 +1,4 @@
-"""`pnyx recall` and `GET /v1/recall`: earlier runs by what was asked and said."""
+"""`pnyx recall` and `GET /v1/recall`: find earlier runs by their words."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_a_run_is_found_and_shown_as_runs_shows_it(run: Any, lab: ScriptedHost) 
     assert (done.code, done.err) == (0, "no run has all of that; these have some of it\n")
     done = pnyx("recall", "rented server")
     assert (done.code, done.err) == (0, "")
-    head, line, told = done.out.splitlines()
+    head, line, snippet = done.out.splitlines()
     assert head.split() == ["run", "when", "(UTC)", "status", "protocol", "question"]
     begun = pnyx("export", run["run_id"], "--format", "json").json["events"][0]["time"]
     shown = [run["run_id"], *begun[:16].split("T"), "single", "single"]
     assert line.split()[:5] == shown
     assert line.endswith("Should we buy servers?")
-    said = "\u241b[2J Renting is \ufffdcheaper [bold]today[/bold] <b>everywhere</b>. Final answer: rent"
-    assert told == f"    {said}"
+    expected = "\u241b[2J Renting is \ufffdcheaper [bold]today[/bold] <b>everywhere</b>. Final answer: rent"
+    assert snippet == f"    {expected}"
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
 
@@ -65,13 +65,13 @@ def test_on_a_terminal_the_words_are_highlighted(run: Any) -> None:
 
 def test_the_documentation_of_recall_shows_the_real_output(lab: ScriptedHost) -> None:
     page = (ROOT / "docs" / "recall.md").read_text("utf-8")
-    command, head, row, told = page.partition("```\n")[2].partition("```")[0].splitlines()
+    command, head, row, snippet = page.partition("```\n")[2].partition("```")[0].splitlines()
     question, wanted = row.partition("consensus  ")[2], command.partition('"')[2].rstrip('"')
-    lab.on("*", text=f"{'So it goes. ' * 9}{told.strip(' …')} {'so it goes. ' * 9}")
+    lab.on("*", text=f"{'So it goes. ' * 9}{snippet.strip(' …')} {'so it goes. ' * 9}")
     run = pnyx("ask", "--json", question).json
     shown, *lines = pnyx("recall", wanted).out.splitlines()
     assert (shown, lines[0].replace(run["run_id"], row.split()[0])[30:]) == (head, row[30:])
-    assert told.strip(" …") in lines[1]
+    assert snippet.strip(" …") in lines[1]
 
 
 def test_nothing_found_says_so(run: Any) -> None:
@@ -104,8 +104,8 @@ def test_a_failed_run_is_found_by_its_question(lab: ScriptedHost) -> None:
 
 
 def test_a_paused_run_is_found_and_after_a_resume_by_its_new_answer(lab: ScriptedHost) -> None:
-    said = iter(["The mountains are better."])
-    lab.on("*", text=lambda _: next(said, "It floods there."))
+    replies = iter(["The mountains are better."])
+    lab.on("*", text=lambda _: next(replies, "It floods there."))
     paused = pnyx("ask", "--budget", "0.0175", "--json", "Whither?").json
     assert paused["status"] == "paused"
     (found,) = pnyx("recall", "mountain", "--json").json

@@ -1,4 +1,4 @@
-"""Every interface has the options of `RunRequest`, each under the names that it says, and no others."""
+"""Every interface has exactly the options of `RunRequest`, under the names defined there."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WAYS = {
     | {"as_json", "as_jsonl", "plain", "quiet", "verbose", "no_input"},
     "chat": {"resume", "plain", "quiet", "verbose"},
 }
-"""Parameters of commands that are no options of a request."""
+"""Parameters of commands that are not options of a request."""
 EXAMPLES: dict[Kind, tuple[list[str], Any]] = {
     Kind.TEXT: (["voting"], "voting"),
     Kind.TEXTS: (["a:b"], ("a:b",)),
@@ -46,7 +46,7 @@ EXAMPLES: dict[Kind, tuple[list[str], Any]] = {
     Kind.TEXT_BY_NAME: (["1=critic"], {"1": "critic"}),
     Kind.VALUE_BY_NAME: (["rounds=2"], {"rounds": "2"}),
 }
-"""The arguments of a flag, and the value that they come to."""
+"""The arguments of a flag, and the resulting value."""
 
 
 def command(name: str) -> click.Command:
@@ -56,7 +56,7 @@ def command(name: str) -> click.Command:
 
 
 def flags(option: click.Parameter) -> tuple[str, ...]:
-    """As `RequestOption.flags` writes them."""
+    """Return the flags as `RequestOption.flags` does."""
     assert isinstance(option, click.Option)
     off = option.secondary_opts
     return tuple("/".join((flag, *off)) if flag.startswith("--") and off else flag for flag in option.opts)

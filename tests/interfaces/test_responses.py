@@ -1,4 +1,4 @@
-"""Answers that exist already, roles for all seats, and a host of one's own: command line and library."""
+"""Existing answers, role sets and custom providers, on the command line and in the library."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def answers(tmp_path: Path) -> str:
 
 def test_responses_are_reviewed_with_one_call_of_one_seat(lab: ScriptedHost, answers: str) -> None:
     lab.on("*", text=REVIEW)
-    asked = ("ask", "What is 17 * 24?", "-p", "aggregate", "--responses", answers, "-m", "lab:alpha")
-    assert pnyx(*asked, "--dry-run", "--json").json["calls"] == {"least": 1, "most": 1}
-    done = pnyx(*asked, "--json")
+    command = ("ask", "What is 17 * 24?", "-p", "aggregate", "--responses", answers, "-m", "lab:alpha")
+    assert pnyx(*command, "--dry-run", "--json").json["calls"] == {"least": 1, "most": 1}
+    done = pnyx(*command, "--json")
     assert (done.code, done.json["final_answer"], len(lab.log)) == (0, "408", 1)
     for one in ANSWERS:
         assert one["reasoning"] in lab.log[0].text
@@ -47,7 +47,7 @@ def test_a_debate_starts_from_responses(lab: ScriptedHost, answers: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "holds no response"),
         ("{", "line 1: not JSON"),
@@ -58,12 +58,12 @@ def test_a_debate_starts_from_responses(lab: ScriptedHost, answers: str) -> None
     ],
 )
 def test_an_invalid_file_is_refused_with_the_line(
-    lab: ScriptedHost, tmp_path: Path, text: str, told: str
+    lab: ScriptedHost, tmp_path: Path, text: str, message: str
 ) -> None:
     (tmp_path / "r.jsonl").write_text(text)
     done = pnyx("ask", "Why?", "-p", "aggregate", "--responses", str(tmp_path / "r.jsonl"))
     assert (done.code, done.out) == (2, "")
-    assert told in done.err
+    assert message in done.err
     assert lab.log == []
 
 
@@ -103,14 +103,14 @@ def test_a_disabled_tool_is_listed_with_the_reason(lab: ScriptedHost, tmp_path: 
     assert "web_search is off: Exa needs a key in $EXA_API_KEY" in done.err
 
 
-class Mine:
-    """A host of one method."""
+class CustomProvider:
+    """A provider with one method."""
 
     def __init__(self, *replies: object) -> None:
-        self.replies, self.asked = list(replies), list[library.Call]()
+        self.replies, self.calls = list(replies), list[library.Call]()
 
     async def complete(self, call: library.Call) -> str:
-        self.asked.append(call)
+        self.calls.append(call)
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
@@ -118,29 +118,29 @@ class Mine:
 
 
 async def test_an_object_with_one_method_is_a_provider(tmp_path: Path) -> None:
-    mine = Mine(REVIEW)
+    provider = CustomProvider(REVIEW)
     result = await library.aggregate(
-        "What is 17 * 24?", responses=ANSWERS, panel=["mine:large"], providers={"mine": mine}
+        "What is 17 * 24?", responses=ANSWERS, panel=["mine:large"], providers={"mine": provider}
     )
     assert (result.final_answer, result.usage["calls"]) == ("408", 1)
-    assert mine.asked[0].model == "large"
-    assert "340 + 58" in mine.asked[0].prompt
+    assert provider.calls[0].model == "large"
+    assert "340 + 58" in provider.calls[0].prompt
 
 
 async def test_unanimous_responses_cost_no_call_in_a_debate() -> None:
-    mine = Mine()
+    provider = CustomProvider()
     result = await library.deliberate(
-        "17 * 24?", responses=["408", "408"], panel=["mine:a", "mine:b"], providers={"mine": mine}
+        "17 * 24?", responses=["408", "408"], panel=["mine:a", "mine:b"], providers={"mine": provider}
     )
-    assert (result.final_answer, result.status, mine.asked) == ("408", "consensus", [])
+    assert (result.final_answer, result.status, provider.calls) == ("408", "consensus", [])
 
 
 async def test_a_failing_custom_provider_drops_only_its_seat() -> None:
     answer = "Final answer: 4"
     providers = {
-        "bad": Mine(ValueError("no luck"), ProviderError("auth", "no key")),
-        "odd": Mine(4),
-        "good": Mine(answer, answer, answer),
+        "bad": CustomProvider(ValueError("no luck"), ProviderError("auth", "no key")),
+        "odd": CustomProvider(4),
+        "good": CustomProvider(answer, answer, answer),
     }
     panel = ["good:a", "bad:b", "odd:c", "good:d"]
     result = await library.ask("2 + 2?", protocol="voting", panel=panel, providers=providers)
@@ -157,7 +157,7 @@ async def test_a_tool_call_that_cannot_be_stored_is_reported_and_drops_its_seat(
             return library.Completion("", tool_calls=(library.ToolCall("1", "read_page", {"n": written}),))
 
     answer = "Final answer: 4"
-    providers: dict[str, SimpleProvider] = {"odd": Odd(), "good": Mine(answer, answer, answer)}
+    providers: dict[str, SimpleProvider] = {"odd": Odd(), "good": CustomProvider(answer, answer, answer)}
     result = await library.ask(
         "2 + 2?", protocol="voting", panel=["good:a", "odd:b", "good:c"], providers=providers
     )
@@ -184,7 +184,7 @@ async def test_a_completion_that_cannot_be_stored_is_reported_and_drops_its_seat
             return library.Completion(**made)
 
     answer = "Final answer: 4"
-    providers: dict[str, SimpleProvider] = {"odd": Odd(), "good": Mine(answer, answer, answer)}
+    providers: dict[str, SimpleProvider] = {"odd": Odd(), "good": CustomProvider(answer, answer, answer)}
     result = await library.ask(
         "2 + 2?", protocol="voting", panel=["good:a", "odd:b", "good:c"], providers=providers
     )
@@ -194,7 +194,9 @@ async def test_a_completion_that_cannot_be_stored_is_reported_and_drops_its_seat
 
 async def test_invalid_responses_are_refused_in_the_library() -> None:
     with pytest.raises(UsageError, match="response 2: there is no answer"):
-        await library.aggregate("Why?", responses=["yes", ""], panel=["m:a"], providers={"m": Mine()})
+        await library.aggregate(
+            "Why?", responses=["yes", ""], panel=["m:a"], providers={"m": CustomProvider()}
+        )
 
 
 def test_a_dry_run_counts_tool_turns(lab: ScriptedHost, tmp_path: Path) -> None:

@@ -40,8 +40,8 @@ def test_no_prompt_holds_the_provider_or_the_model_of_any_seat(
     panel = ScriptedPanel(**more)
     sit(name, panel, short=short, **WAYS.get(name, {}))
     told = [word for seat in SEATS for word in (seat.model, *seat.model.split(":"))]
-    assert panel.asked
-    for ask in panel.asked:
+    assert panel.asks
+    for ask in panel.asks:
         assert not [word for word in told if word in ask.prompt.text.lower()], ask.prompt.text
 
 
@@ -53,7 +53,7 @@ def test_what_a_model_said_is_in_prompts_only_inside_fences(
     panel = ScriptedPanel(**more)
     sit(name, panel, short=short, **WAYS.get(name, {}))
     seen = 0
-    for ask in panel.asked:
+    for ask in panel.asks:
         prompt = ask.prompt
         rest, end = "", 0
         for start, stop in prompt.material:
@@ -79,7 +79,7 @@ def test_a_verdict_is_asked_for_with_a_schema_and_an_answer_without(short: bool)
     for name in ALL:
         panel = ScriptedPanel(agreed=name == "council")
         sit(name, panel, short=short, **WAYS.get(name, {}))
-        for ask in panel.asked:
+        for ask in panel.asks:
             id = ask.prompt.id.partition("+")[0].removesuffix(".short")
             assert (ask.schema.name if ask.schema else None) == VERDICTS.get(id), id
             seen.add(id)
@@ -92,7 +92,7 @@ def test_the_unchanging_part_of_a_prompt_stands_before_all_that_changes(name: st
     panel = ScriptedPanel(changing=True)
     sit(name, panel, short=short, **WAYS.get(name, {}))
     beginnings: dict[str, set[str]] = defaultdict(set)
-    for ask in panel.asked:
+    for ask in panel.asks:
         prompt = ask.prompt
         if QUESTION in prompt.text:
             beginnings[prompt.id.partition("+")[0]].add(prompt.text.partition(QUESTION)[0])
@@ -114,7 +114,7 @@ def test_prompts_do_not_grow_with_the_number_of_the_round(name: str, options: di
     decision = sit(name, panel, **options)
     assert decision.rounds == 7
     lengths: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for ask in panel.asked:
+    for ask in panel.asks:
         # A deliberation's last vote comes after all of the history; the first round has no history at all.
         lengths[ask.prompt.id, ask.seat.label].append(len(ask.prompt.text))
     for (id, _), those in lengths.items():

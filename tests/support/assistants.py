@@ -1,4 +1,4 @@
-"""Assistants: clients of the Model Context Protocol's own package, at either door and of either era."""
+"""MCP clients, from the package `mcp`: over stdio and HTTP, in both eras of the protocol."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ HELLO: dict[str, Any] = {
         "clientInfo": {"name": "test", "version": "1"},
     },
 }
-"""How a client of 2025 begins."""
+"""The first message of a client of 2025."""
 
 
 @dataclass
 class ProgressLog:
-    """Progress as it comes."""
+    """Records progress messages as they arrive."""
 
     steps: list[float] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class ProgressLog:
 
 @asynccontextmanager
 async def over_stdio(mode: Era = "auto") -> AsyncIterator[Client]:
-    """A client of `pnyx mcp` as a process of its own, with this test's environment."""
+    """Open a client of a `pnyx mcp` process, with the environment of this test."""
     process = StdioServerParameters(command=sys.executable, args=["-m", "pnyx", "mcp"], env=dict(os.environ))
     async with Client(process, mode=mode) as client:
         yield client

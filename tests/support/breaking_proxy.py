@@ -1,4 +1,4 @@
-"""A way to a server that breaks off around a given message: lost before it arrives, or its answer lost."""
+"""A proxy that breaks the connection at a given message: before it arrives, or before its response does."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ WAYS = ("before", "after", "late")
 
 
 class BreakingProxy:
-    """Loopback connections to `port`, of which those are cut on which `message` is sent.
+    """Forwards loopback connections to `port`, and breaks those that send `message`.
 
-    ways: what happens to each `message` in turn, and nothing once they are used up. "before": it never
-    arrives. "after": it arrives, its answer does not. "late": it arrives `late_s` after the client was cut.
+    ways: one per `message`; later ones pass. "before": it never arrives. "after": it arrives, its response
+    does not. "late": it arrives `late_s` after the client's connection was closed.
     """
 
     def __init__(self, port: int, message: bytes, ways: Iterable[str], late_s: float = 0.3) -> None:
@@ -73,7 +73,7 @@ class BreakingProxy:
             if way != "before":
                 back.write(data)
                 await back.drain()
-                await asyncio.sleep(0.05)  # the server has it, and does as it is told
+                await asyncio.sleep(0.05)  # time for the server to act on it
             return
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

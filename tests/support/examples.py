@@ -1,4 +1,4 @@
-"""The examples that stand in a page of the documentation, run as a reader would run them."""
+"""Run the examples of a documentation page, as a reader would."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def run_example(example: str, folder: Path) -> list[str]:
-    """The lines that it prints, with a database in `folder`."""
+    """Run an example with a database in `folder`, and return the lines it prints."""
     done = subprocess.run(
         [sys.executable, "-c", example],
         capture_output=True,
@@ -28,7 +28,7 @@ def run_example(example: str, folder: Path) -> list[str]:
 
 
 def type_errors(examples: Sequence[str], folder: Path) -> str:
-    """What mypy has against them, as strict as it is with pnyx itself, and with what it knows of that."""
+    """Return what mypy reports for examples, with the settings of this project."""
     for n, example in enumerate(examples):
         (folder / f"example_{n}.py").write_text(example, "utf-8")
     done = subprocess.run(
@@ -42,6 +42,6 @@ def type_errors(examples: Sequence[str], folder: Path) -> str:
 
 
 def links(page: Path) -> list[Path]:
-    """Where its relative links lead."""
+    """Return the targets of a page's relative links."""
     targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
     return [page.parent / target for target in targets if "://" not in target]

@@ -11,12 +11,12 @@ from pnyx.interfaces.open_settings import open_settings
 from pnyx.run.runner import Runner
 
 
-async def _all(count: int) -> Counter[str]:
+async def _run_all(count: int) -> Counter[str]:
     async with Runner.open(open_settings()) as runner:
         results = await asyncio.gather(*(pnyx.ask("Why?", runner=runner) for _ in range(count)))
     return Counter(f"{result.status} {result.stop_reason}" for result in results)
 
 
 if __name__ == "__main__":
-    for ended, times in asyncio.run(_all(int(sys.argv[1]))).items():
-        print(times, ended)
+    for outcome, times in asyncio.run(_run_all(int(sys.argv[1]))).items():
+        print(times, outcome)

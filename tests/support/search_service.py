@@ -1,4 +1,4 @@
-"""A search service on loopback, which a run can be grounded on."""
+"""A search service on loopback, for grounded runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["SearchService"]
 
 
 class SearchService:
-    """Answers as SearXNG does, with `results`. paths: those of the requests."""
+    """Responds as SearXNG does, with `results`. paths: those of the requests."""
 
     def __init__(self, results: list[dict[str, str]]) -> None:
         self.results, self.status = results, 200

@@ -1,4 +1,4 @@
-"""A server on a free port of this process, and clients that speak to it over a socket."""
+"""An HTTP server on a free port of this process, and its clients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SERVER_KEY = "pnyx_own-key"
 
 @dataclass
 class ServerHandle:
-    """url: of the server. service, app: what is behind it."""
+    """A running server. service, app: those behind it."""
 
     url: str
     service: RunService
@@ -46,7 +46,7 @@ class ServerHandle:
             yield client
 
     async def key(self, name: str) -> str:
-        """A new key of `name`; known to the server at once."""
+        """Create a key of `name`; the server accepts it at once."""
         key = f"pnyx_{name}-key"
         await self.service.add_key(name, hash_key(key))
         return key
@@ -54,7 +54,7 @@ class ServerHandle:
 
 @asynccontextmanager
 async def open_server(**serve: Any) -> AsyncIterator[ServerHandle]:
-    """A server with the settings in force; serve: of its table."""
+    """Open a server with the current settings. serve: values of its table `[serve]`."""
     opened: asyncio.Future[ServerHandle] = asyncio.get_running_loop().create_future()
     over = asyncio.Event()
 
@@ -63,7 +63,7 @@ async def open_server(**serve: Any) -> AsyncIterator[ServerHandle]:
             opened.set_result(server)
             await over.wait()
 
-    # A fixture ends in another task than it began in, and sessions of MCP must end in theirs.
+    # A fixture ends in another task than it started in, but MCP sessions must end in their own task.
     task = asyncio.create_task(hold())
     await asyncio.wait((task, opened), return_when=asyncio.FIRST_COMPLETED)
     if not opened.done():
@@ -99,14 +99,14 @@ async def _open_server(serve: dict[str, Any]) -> AsyncIterator[ServerHandle]:
 
 
 class _Quiet(uvicorn.Server):
-    """Leaves the signals of the test's process alone."""
+    """Installs no signal handlers in the test process."""
 
     def capture_signals(self) -> Any:
         return nullcontext()
 
 
 async def events_of(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
-    """Server-sent events as a browser reads them, each with its `id`."""
+    """Yield server-sent events as a browser reads them, each with its `id`."""
     fields: dict[str, str] = {}
     async for line in response.aiter_lines():
         if line.startswith(":"):

@@ -1,4 +1,4 @@
-"""The checker finds what it is there to find."""
+"""The checker finds each kind of inconsistency."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PRICES = {"alpha": Price(1.0, 4.0), "beta": Price(1.0, 2.0), "gamma": Price(0.5,
 
 @pytest.fixture
 def done(lab: ScriptedHost, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """A run that went well, and a way to spoil its rows."""
+    """A correct run, and a function that corrupts its rows."""
     monkeypatch.setenv("PNYX_DATABASE", sqlite_url)
     assert pnyx("ask", "-q", "Why?").code == 0
 

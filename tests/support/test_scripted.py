@@ -23,7 +23,7 @@ PATHS = {
 
 
 class Client:
-    """One raw connection, so that what is tested is bytes and not another client's view of them."""
+    """One raw connection, so that tests see bytes and not a client library's view of them."""
 
     def __init__(self, host: ScriptedHost) -> None:
         self.port = host.port

@@ -1,4 +1,4 @@
-"""What the server refuses, and that it is refused before anything is done."""
+"""The requests that the server refuses, before it acts on them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
 
 
 async def raw(server: ServerHandle, request: str) -> tuple[int, dict[str, str], Any]:
-    """What comes back for exactly these bytes: status, headers, the JSON of the body."""
+    """Send exactly these bytes, and return status, headers and the JSON of the body."""
     host, _, port = server.url.removeprefix("http://").partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(request.replace("\n", "\r\n").encode("latin-1"))
@@ -54,7 +54,7 @@ def get(
     return "\n".join(lines) + "\n\n"
 
 
-def own(server: ServerHandle) -> str:
+def host_of(server: ServerHandle) -> str:
     return server.url.removeprefix("http://")
 
 
@@ -85,12 +85,12 @@ async def test_every_path_except_public_ones_needs_a_key(server: ServerHandle) -
             "/%68ealth/x",
             "/HEALTH",
         ):
-            status, _, _ = await raw(server, get(path, own(server), key=None))
+            status, _, _ = await raw(server, get(path, host_of(server), key=None))
             assert status == 401, path
 
 
 @pytest.mark.parametrize(
-    "given",
+    "authorization",
     [
         "",
         "Bearer",
@@ -104,8 +104,8 @@ async def test_every_path_except_public_ones_needs_a_key(server: ServerHandle) -
         f"Bearer {SERVER_KEY}\nAuthorization: Bearer {SERVER_KEY}",
     ],
 )
-async def test_a_wrong_key_is_refused(server: ServerHandle, given: str) -> None:
-    status, _, body = await raw(server, get(host=own(server), key=None, Authorization=given))
+async def test_a_wrong_key_is_refused(server: ServerHandle, authorization: str) -> None:
+    status, _, body = await raw(server, get(host=host_of(server), key=None, Authorization=authorization))
     assert (status, body["error"]["type"]) == (401, "unauthorized")
 
 
@@ -116,20 +116,20 @@ async def test_a_key_is_stored_as_its_hash_printed_once_and_valid_until_revoked(
     assert made.code == 0, made.err
     key = made.out.strip()
     assert len(key) > 40
-    again = await asyncio.to_thread(pnyx, "serve", "--new-key", "ada")
-    assert (again.code, again.out) == (2, "")
-    assert "ada already has a key" in again.err
+    second = await asyncio.to_thread(pnyx, "serve", "--new-key", "ada")
+    assert (second.code, second.out) == (2, "")
+    assert "ada already has a key" in second.err
     assert (await asyncio.to_thread(pnyx, "serve", "--keys")).out == "ada\n"
     async with server.client(key) as client:
         assert (await client.get("/v1/runs")).status_code == 200
-        kept = await server.runner.database.read(store.hashes)
-        assert key not in json.dumps(dict(kept))
+        hashes = await server.runner.database.read(store.hashes)
+        assert key not in json.dumps(dict(hashes))
         assert (await asyncio.to_thread(pnyx, "serve", "--revoke-key", "ada")).code == 0
         await asyncio.sleep(FRESH_S)
         assert (await client.get("/v1/runs")).status_code == 401
-    gone = await asyncio.to_thread(pnyx, "serve", "--revoke-key", "ada")
-    assert gone.code == 2
-    assert "there is no key 'ada'" in gone.err
+    revoked = await asyncio.to_thread(pnyx, "serve", "--revoke-key", "ada")
+    assert revoked.code == 2
+    assert "there is no key 'ada'" in revoked.err
 
 
 async def test_a_streamed_response_ends_when_its_key_is_revoked(
@@ -137,8 +137,8 @@ async def test_a_streamed_response_ends_when_its_key_is_revoked(
 ) -> None:
     lab.on("*", text="So it is, and so it was. " * 40, drip=(20, 0.2))
     key = await server.key("ada")
-    asked = {**json.loads(ASK), "stream": True, "tokens": True, "on_disconnect": "cancel"}
-    async with server.client(key) as client, client.stream("POST", "/v1/runs", json=asked) as answer:
+    body = {**json.loads(ASK), "stream": True, "tokens": True, "on_disconnect": "cancel"}
+    async with server.client(key) as client, client.stream("POST", "/v1/runs", json=body) as answer:
         chunks = aiter(answer.aiter_text())
         assert "run_started" in await anext(chunks)
         await server.runner.database.write(lambda c: store.remove(c, "ada"))
@@ -159,8 +159,8 @@ def test_an_invalid_key_name_is_refused(lab: ScriptedHost, name: str) -> None:
 
 
 async def test_requests_to_other_hosts_or_ports_are_refused(server: ServerHandle) -> None:
-    port = own(server).partition(":")[2]
-    fine = [own(server), f"localhost:{port}", f"LOCALHOST:{port}", "pnyx.example", "pnyx.example:443"]
+    port = host_of(server).partition(":")[2]
+    fine = [host_of(server), f"localhost:{port}", f"LOCALHOST:{port}", "pnyx.example", "pnyx.example:443"]
     wrong = [
         "evil.example",
         f"evil.example:{port}",
@@ -179,7 +179,7 @@ async def test_requests_to_other_hosts_or_ports_are_refused(server: ServerHandle
 
 async def test_requests_from_other_origins_are_refused(server: ServerHandle) -> None:
     for origin in (server.url, "https://pnyx.example"):
-        assert (await raw(server, get(host=own(server), Origin=origin)))[0] == 200, origin
+        assert (await raw(server, get(host=host_of(server), Origin=origin)))[0] == 200, origin
     for origin in (
         "http://evil.example",
         "null",
@@ -187,7 +187,7 @@ async def test_requests_from_other_origins_are_refused(server: ServerHandle) -> 
         "https://tool.example.evil.example",
         "x" * 50,
     ):
-        status, _, body = await raw(server, get("/health", host=own(server), Origin=origin))
+        status, _, body = await raw(server, get("/health", host=host_of(server), Origin=origin))
         assert (status, body["error"]["type"]) == (403, "forbidden"), origin
 
 
@@ -217,17 +217,19 @@ def _runs(connection: Any) -> list[Any]:
 
 
 async def test_a_body_without_a_length_is_refused_past_the_limit(server: ServerHandle) -> None:
-    async def endless() -> AsyncIterator[bytes]:
+    async def unbounded() -> AsyncIterator[bytes]:
         yield b'{"question": "'
         for _ in range(200):
             yield b"x" * (MOST_BYTES // 100)
 
     async with server.client() as client:
-        told = await client.post(
+        response = await client.post(
             "/v1/runs", content=b" " * (MOST_BYTES + 1), headers={"Content-Type": "application/json"}
         )
-        assert (told.status_code, told.json()["error"]["type"]) == (413, "too_large")
-        sent = await client.post("/v1/runs", content=endless(), headers={"Content-Type": "application/json"})
+        assert (response.status_code, response.json()["error"]["type"]) == (413, "too_large")
+        sent = await client.post(
+            "/v1/runs", content=unbounded(), headers={"Content-Type": "application/json"}
+        )
         assert (sent.status_code, sent.json()["error"]["type"]) == (413, "too_large")
 
 
@@ -318,7 +320,7 @@ async def test_websockets_are_refused(server: ServerHandle) -> None:
         "Sec_WebSocket_Version": "13",
         "Sec_WebSocket_Key": "eA==",
     }
-    status, _, _ = await raw(server, get("/v1/runs", own(server), key=None, **upgrade))
+    status, _, _ = await raw(server, get("/v1/runs", host_of(server), key=None, **upgrade))
     assert status == 401
 
 
@@ -333,13 +335,13 @@ async def test_a_failing_database_is_reported_as_unavailable(
 ) -> None:
     async with open_server() as server, server.client() as client:
 
-        async def away(work: Any) -> Any:
-            raise StoreError("the database is away")
+        async def failing(work: Any) -> Any:
+            raise StoreError("the database is down")
 
-        monkeypatch.setattr(server.runner.database, "read", away)
+        monkeypatch.setattr(server.runner.database, "read", failing)
         answers = [await client.get("/v1/runs"), await client.get("/health")]
     assert [answer.status_code for answer in answers] == [503, 503]
-    assert answers[0].json() == {"error": {"type": "store_error", "message": "the database is away"}}
+    assert answers[0].json() == {"error": {"type": "store_error", "message": "the database is down"}}
     assert answers[1].json()["status"] == "unavailable"
 
 

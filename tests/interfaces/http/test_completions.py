@@ -1,4 +1,4 @@
-"""Chat completions as OpenAI's own client asks for them."""
+"""Chat completions, with OpenAI's own client."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ async def client(server: ServerHandle) -> AsyncIterator[openai.AsyncOpenAI]:
 async def test_a_completion_has_the_answer_and_the_usage(
     client: openai.AsyncOpenAI, server: ServerHandle, lab: ScriptedHost
 ) -> None:
-    told = await client.chat.completions.create(
+    completion = await client.chat.completions.create(
         model="pnyx/voting", messages=[{"role": "user", "content": "What is 6 times 7?"}], temperature=0.3
     )
-    assert told.choices[0].message.content
-    assert "42" in told.choices[0].message.content
-    assert told.choices[0].finish_reason == "stop"
-    assert told.usage
+    assert completion.choices[0].message.content
+    assert "42" in completion.choices[0].message.content
+    assert completion.choices[0].finish_reason == "stop"
+    assert completion.usage
     billed = [request.usage for request in lab.log if request.usage]
-    assert told.usage.prompt_tokens == sum(one["input"] + one["cached"] for one in billed)
-    assert told.usage.completion_tokens == sum(one["output"] for one in billed)
-    result = (told.model_extra or {})["pnyx"]
-    assert told.id == f"chatcmpl-{result['run_id']}"
+    assert completion.usage.prompt_tokens == sum(one["input"] + one["cached"] for one in billed)
+    assert completion.usage.completion_tokens == sum(one["output"] for one in billed)
+    result = (completion.model_extra or {})["pnyx"]
+    assert completion.id == f"chatcmpl-{result['run_id']}"
     async with server.client() as http:
         assert (await http.get(f"/v1/runs/{result['run_id']}")).json() == result
 
@@ -87,10 +87,10 @@ async def test_earlier_messages_are_material_for_the_panel(
 
 
 async def test_a_model_name_sets_preset_and_options(client: openai.AsyncOpenAI, server: ServerHandle) -> None:
-    told = await client.chat.completions.create(
+    completion = await client.chat.completions.create(
         model="pnyx/consensus:quick,rounds=1", messages=[{"role": "user", "content": "Why?"}], seed=9
     )
-    run = (told.model_extra or {})["pnyx"]["run_id"]
+    run = (completion.model_extra or {})["pnyx"]["run_id"]
     async with server.client() as http:
         started = (await http.get(f"/v1/runs/{run}/export")).json()["events"][0]
     assert started["options"]["rounds"] == 1
@@ -100,12 +100,12 @@ async def test_a_model_name_sets_preset_and_options(client: openai.AsyncOpenAI, 
 async def test_options_in_the_body_are_merged_with_those_in_the_model_name(
     client: openai.AsyncOpenAI, server: ServerHandle
 ) -> None:
-    told = await client.chat.completions.create(
+    completion = await client.chat.completions.create(
         model="pnyx/consensus:rounds=1",
         messages=[{"role": "user", "content": "Why?"}],
         extra_body={"pnyx": {"options": {"challengers": 1}}},
     )
-    run = (told.model_extra or {})["pnyx"]["run_id"]
+    run = (completion.model_extra or {})["pnyx"]["run_id"]
     async with server.client() as http:
         options = (await http.get(f"/v1/runs/{run}/export")).json()["events"][0]["options"]
     assert (options["rounds"], options["challengers"]) == (1, 1)
@@ -120,10 +120,10 @@ async def test_a_disconnect_cancels_the_run_and_its_calls(server: ServerHandle, 
     lab.latency = 30
 
     async def asking(client: openai.AsyncOpenAI, stream: bool) -> None:
-        told = await client.chat.completions.create(
+        completion = await client.chat.completions.create(
             model="voting", messages=[{"role": "user", "content": "Why?"}], stream=stream
         )
-        async for _ in told:  # type: ignore[union-attr]
+        async for _ in completion:  # type: ignore[union-attr]
             pass
 
     async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=SERVER_KEY, max_retries=0) as client:
@@ -188,7 +188,7 @@ async def test_unsupported_parameters_are_refused(
     error: type[Exception],
     message: str,
 ) -> None:
-    asked = {"model": "voting", "messages": [{"role": "user", "content": "Why?"}], **change}
+    body = {"model": "voting", "messages": [{"role": "user", "content": "Why?"}], **change}
     with pytest.raises(error, match=message):
-        await client.chat.completions.create(**asked)  # type: ignore[call-overload]
+        await client.chat.completions.create(**body)  # type: ignore[call-overload]
     assert lab.log == []

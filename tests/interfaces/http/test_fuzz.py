@@ -1,4 +1,4 @@
-"""The generated OpenAPI description, tried against the server by Schemathesis."""
+"""The generated OpenAPI document, tested against the server by Schemathesis."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.scripted import ScriptedHost
 from tests.support.serving import SERVER_KEY, open_server
 
 CHECKS = "positive_data_acceptance"
-"""Not asked for: no schema can say which protocols there are, or that the last message is the user's."""
+"""Excluded: no schema can list the protocols, or require the last message to be the user's."""
 
 
 async def test_no_request_breaks_the_server_or_its_schema(lab: ScriptedHost, tmp_path: Path) -> None:

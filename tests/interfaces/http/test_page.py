@@ -1,4 +1,4 @@
-"""The files of the page: served without a key, under a strict policy, and nothing beside them."""
+"""The files of the page: served without a key, with a strict policy, and no other file."""
 
 from __future__ import annotations
 

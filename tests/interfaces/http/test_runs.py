@@ -1,4 +1,4 @@
-"""The HTTP door over a socket: runs begun, followed, taken up again and judged, each owner its own."""
+"""Runs over HTTP: start, follow, reconnect, resume and judge, each owner's own."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
         yield server
 
 
-async def beside(*args: str) -> str:
-    """What the command prints, in a process of its own."""
+async def run_process(*args: str) -> str:
+    """Run the command in another process, and return its output."""
     pipes: dict[str, Any] = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
     process = await asyncio.create_subprocess_exec(sys.executable, "-m", "pnyx", *args, **pipes)
     out, err = await process.communicate()
@@ -35,16 +35,16 @@ async def beside(*args: str) -> str:
     return out.decode()
 
 
-async def told(*args: str) -> Any:
-    return json.loads(await beside(*args))
+async def run_command(*args: str) -> Any:
+    return json.loads(await run_process(*args))
 
 
-async def until(true: Callable[[], Awaitable[Any]]) -> Any:
-    """Wait for something, and give it."""
+async def wait_until(condition: Callable[[], Awaitable[Any]]) -> Any:
+    """Wait until `condition` returns a true value, and return that value."""
     async with asyncio.timeout(60):
-        while not (found := await true()):  # noqa: ASYNC110 (it happens elsewhere)
+        while not (value := await condition()):  # noqa: ASYNC110 (it happens elsewhere)
             await asyncio.sleep(0.02)
-        return found
+        return value
 
 
 async def test_a_run_over_http_stores_the_same_rows_as_the_command_line(server: ServerHandle) -> None:
@@ -53,14 +53,14 @@ async def test_a_run_over_http_stores_the_same_rows_as_the_command_line(server: 
     assert answer.status_code == 200
     result = answer.json()
     assert answer.headers["location"] == f"/v1/runs/{result['run_id']}"
-    mine = await told("export", result["run_id"], "--format", "json")
+    mine = await run_command("export", result["run_id"], "--format", "json")
     assert mine["result"] == result
-    asked = await told("ask", "Why?", "-p", "voting", "--seed", "5", "--json")
-    other = await told("export", asked["run_id"], "--format", "json")
+    command_result = await run_command("ask", "Why?", "-p", "voting", "--seed", "5", "--json")
+    other = await run_command("export", command_result["run_id"], "--format", "json")
     assert [e["type"] for e in mine["events"]] == [e["type"] for e in other["events"]]
     varying = ("run_id", "elapsed_s")
     assert {k: v for k, v in result.items() if k not in varying} == {
-        k: v for k, v in asked.items() if k not in varying
+        k: v for k, v in command_result.items() if k not in varying
     }
 
 
@@ -74,11 +74,11 @@ async def test_without_wait_the_state_is_returned_and_the_result_read_later(
         assert answer.json()["stop_reason"] is None
         where = answer.headers["location"]
 
-        async def over() -> Any:
+        async def finished() -> Any:
             now = (await client.get(where)).json()
             return now if now["status"] != "running" else None
 
-        now = await until(over)
+        now = await wait_until(finished)
         assert now["answer"]
         (listed,) = (await client.get("/v1/runs", params={"limit": 5})).json()
         assert datetime.fromisoformat(listed.pop("created_at")).tzinfo is not None
@@ -103,13 +103,13 @@ async def test_events_are_streamed_and_a_reconnect_misses_none(
         async with client.stream("GET", f"/v1/runs/{run}/events", headers=late) as response:
             seen += [event async for event in events_of(response)]
         async with client.stream("GET", f"/v1/runs/{run}/events") as response:
-            again = [event async for event in events_of(response)]
+            repeated = [event async for event in events_of(response)]
         async with client.stream("GET", f"/v1/runs/{run}/events", params={"after": 3}) as response:
             rest = [event async for event in events_of(response)]
     assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
     assert [event["id"] for event in seen] == [str(event["seq"]) for event in seen]
     assert (seen[0]["type"], seen[-1]["type"]) == ("run_started", "run_finished")
-    assert again == seen
+    assert repeated == seen
     assert rest == seen[3:]
 
 
@@ -127,13 +127,13 @@ async def test_tokens_are_streamed_on_request_and_have_no_id(server: ServerHandl
 
 async def test_a_run_of_another_process_can_be_followed(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 0.3
-    work = asyncio.create_task(told("ask", "Why?", "-p", "voting", "--json"))
+    work = asyncio.create_task(run_command("ask", "Why?", "-p", "voting", "--json"))
     async with server.client() as client:
 
-        async def begun() -> Any:
+        async def started() -> Any:
             return (await client.get("/v1/runs")).json()
 
-        runs = await until(begun)
+        runs = await wait_until(started)
         async with client.stream("GET", f"/v1/runs/{runs[0]['run_id']}/events") as response:
             events = [event async for event in events_of(response)]
     assert (await work)["run_id"] == runs[0]["run_id"]
@@ -164,36 +164,38 @@ async def test_a_run_is_invisible_to_other_owners(server: ServerHandle) -> None:
 async def test_one_idempotency_key_is_one_run_per_owner(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 0.1
     ada = await server.key("ada")
-    once = {"Idempotency-Key": "order 7"}
+    headers = {"Idempotency-Key": "order 7"}
     async with server.client() as client:
         both = await asyncio.gather(
-            *(client.post("/v1/runs", json={**VOTE, "wait": True}, headers=once) for _ in range(5))
+            *(client.post("/v1/runs", json={**VOTE, "wait": True}, headers=headers) for _ in range(5))
         )
         assert {answer.status_code for answer in both} == {200}
         assert len({answer.json()["run_id"] for answer in both}) == 1
-        again = await client.post("/v1/runs", json=VOTE, headers=once)
-        assert (again.status_code, again.json()) == (200, both[0].json())
-        calls = again.json()["usage"]["calls"]
+        repeated = await client.post("/v1/runs", json=VOTE, headers=headers)
+        assert (repeated.status_code, repeated.json()) == (200, both[0].json())
+        calls = repeated.json()["usage"]["calls"]
         assert len(lab.log) == calls
-        other = await client.post("/v1/runs", json={**VOTE, "question": "Else?"}, headers=once)
+        other = await client.post("/v1/runs", json={**VOTE, "question": "Else?"}, headers=headers)
         assert (other.status_code, other.json()["error"]["type"]) == (409, "taken")
         for change in ({"protocol": "single"}, {"models": ["lab:alpha*3"]}, {"roles": {"1": "a skeptic"}}):
-            other = await client.post("/v1/runs", json={**VOTE, **change}, headers=once)
+            other = await client.post("/v1/runs", json={**VOTE, **change}, headers=headers)
             assert (other.status_code, other.json()["error"]["type"]) == (409, "taken")
     async with server.client(ada) as client:
-        await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=once)
+        await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=headers)
     assert len(lab.log) == 2 * calls
 
 
 async def test_a_repeated_request_returns_the_run_under_way(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 0.5
-    once = {"Idempotency-Key": "order 8"}
+    headers = {"Idempotency-Key": "order 8"}
     async with server.client() as client:
-        first = await client.post("/v1/runs", json=VOTE, headers=once)
-        again = await client.post("/v1/runs", json=VOTE, headers=once)
-        assert (first.status_code, again.status_code) == (202, 202)
-        assert again.json()["run_id"] == first.json()["run_id"]
-        async with client.stream("POST", "/v1/runs", json={**VOTE, "stream": True}, headers=once) as response:
+        first = await client.post("/v1/runs", json=VOTE, headers=headers)
+        repeated = await client.post("/v1/runs", json=VOTE, headers=headers)
+        assert (first.status_code, repeated.status_code) == (202, 202)
+        assert repeated.json()["run_id"] == first.json()["run_id"]
+        async with client.stream(
+            "POST", "/v1/runs", json={**VOTE, "stream": True}, headers=headers
+        ) as response:
             events = [event async for event in events_of(response)]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
 
@@ -202,12 +204,14 @@ async def test_another_question_under_a_used_key_resumes_nothing(
     server: ServerHandle, lab: ScriptedHost
 ) -> None:
     lab.on("*", usage={"prompt_tokens": 1000, "completion_tokens": 3000, "total_tokens": 4000})
-    once = {"Idempotency-Key": "order 9"}
+    headers = {"Idempotency-Key": "order 9"}
     async with server.client() as client:
-        paused = await client.post("/v1/runs", json={**VOTE, "budget_usd": 0.03, "wait": True}, headers=once)
+        paused = await client.post(
+            "/v1/runs", json={**VOTE, "budget_usd": 0.03, "wait": True}, headers=headers
+        )
         assert paused.json()["status"] == "paused"
         sent = len(lab.log)
-        other = await client.post("/v1/runs", json={**VOTE, "question": "Else?"}, headers=once)
+        other = await client.post("/v1/runs", json={**VOTE, "question": "Else?"}, headers=headers)
         assert other.status_code == 409
         assert (await client.get(f"/v1/runs/{paused.json()['run_id']}")).json()["status"] == "paused"
     assert len(lab.log) == sent
@@ -250,11 +254,11 @@ async def test_a_client_that_stops_reading_counts_as_disconnected(
                 {"type": "http", "method": "GET"}, silent, stuck
             )
 
-        async def over() -> Any:
+        async def finished() -> Any:
             now = (await client.get(f"/v1/runs/{run}")).json()
             return now if now["status"] != "running" else None
 
-        assert (await until(over))["status"] == "cancelled"
+        assert (await wait_until(finished))["status"] == "cancelled"
 
 
 async def test_a_run_out_of_budget_pauses_and_resumes_with_a_larger_budget(
@@ -277,8 +281,8 @@ async def test_a_run_out_of_budget_pauses_and_resumes_with_a_larger_budget(
         done = (await client.post(f"/v1/runs/{paused['run_id']}/resume", json=more)).json()
         assert done["status"] not in ("paused", "failed")
         assert len(lab.log) == done["usage"]["calls"] > sent
-        again = await client.post(f"/v1/runs/{paused['run_id']}/resume")
-        assert (again.status_code, again.json()) == (200, done)
+        repeated = await client.post(f"/v1/runs/{paused['run_id']}/resume")
+        assert (repeated.status_code, repeated.json()) == (200, done)
         after = {"after": int(events[-2]["id"])}
         async with client.stream("GET", f"/v1/runs/{paused['run_id']}/events", params=after) as response:
             rest = [event["seq"] async for event in events_of(response)]
@@ -294,13 +298,13 @@ async def test_the_budget_of_a_key_covers_all_its_runs_and_no_others(
         text="Final answer: 42",
         usage={"prompt_tokens": 100, "completion_tokens": 2000, "total_tokens": 2100},
     )
-    once = {**VOTE, "protocol": "single", "models": ["lab:alpha"], "wait": True}
+    headers = {**VOTE, "protocol": "single", "models": ["lab:alpha"], "wait": True}
     async with open_server() as server:
         ada, ben = await server.key("ada"), await server.key("ben")
         async with server.client(ada) as client:
-            ended = [(await client.post("/v1/runs", json=once)).json() for _ in range(6)]
+            ended = [(await client.post("/v1/runs", json=headers)).json() for _ in range(6)]
         async with server.client(ben) as client:
-            other = (await client.post("/v1/runs", json=once)).json()
+            other = (await client.post("/v1/runs", json=headers)).json()
     spent = sum(run["usage"]["cost_usd"] for run in ended)
     assert ended[0]["status"] == other["status"] == "single"
     assert (ended[-1]["status"], ended[-1]["stop_reason"]) == ("paused", "budget")
@@ -327,7 +331,7 @@ async def test_feedback_is_stored_and_needs_a_decision(server: ServerHandle) -> 
         assert (other.status_code, other.json()["error"]["type"]) == (400, "usage_error")
         nul = await client.post(f"/v1/runs/{run}/feedback", json={"result": "success", "answer": "4\0"})
         assert (nul.status_code, "NUL" in nul.json()["error"]["message"]) == (400, True)
-    assert (await told("calibration", "--json"))["n"] == 1
+    assert (await run_command("calibration", "--json"))["n"] == 1
 
 
 async def test_an_export_equals_that_of_the_command_line(server: ServerHandle) -> None:
@@ -335,9 +339,9 @@ async def test_an_export_equals_that_of_the_command_line(server: ServerHandle) -
         run = (await client.post("/v1/runs", json={**VOTE, "wait": True})).json()["run_id"]
         document = (await client.get(f"/v1/runs/{run}/export")).json()
         page = await client.get(f"/v1/runs/{run}/export", params={"format": "md"})
-    assert document == await told("export", run, "--format", "json")
+    assert document == await run_command("export", run, "--format", "json")
     assert page.headers["content-type"].startswith("text/markdown")
-    assert page.text == await beside("export", run, "--format", "md")
+    assert page.text == await run_process("export", run, "--format", "md")
 
 
 async def test_a_full_server_refuses_runs_until_one_ends(lab: ScriptedHost) -> None:
@@ -354,16 +358,16 @@ async def test_a_full_server_refuses_runs_until_one_ends(lab: ScriptedHost) -> N
 async def test_repeated_requests_do_not_count_towards_the_limit(lab: ScriptedHost) -> None:
     async with open_server(runs=1) as server, server.client() as client:
         keys = [{"Idempotency-Key": key} for key in "ab"]
-        over = await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=keys[0])
-        run = over.json()["run_id"]
+        finished = await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=keys[0])
+        run = finished.json()["run_id"]
         lab.latency = 5
         assert (await client.post("/v1/runs", json=VOTE, headers=keys[1])).status_code == 202
         assert (await client.post("/v1/runs", json=VOTE)).status_code == 503
-        for again in (
+        for repeated in (
             await client.post("/v1/runs", json=VOTE, headers=keys[0]),
             await client.post(f"/v1/runs/{run}/resume"),
         ):
-            assert (again.status_code, again.json()) == (200, over.json())
+            assert (repeated.status_code, repeated.json()) == (200, finished.json())
         assert (await client.post("/v1/runs", json=VOTE, headers=keys[1])).status_code == 202
         assert (await client.post(f"/v1/runs/{run}/resume", json={"fork": True})).status_code == 503
         other = {**VOTE, "question": "Something else?"}

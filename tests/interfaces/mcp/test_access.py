@@ -1,4 +1,4 @@
-"""/mcp of the server: its keys, names, owners and limits are those of every other path."""
+"""/mcp has the keys, host names, owners and limits of every other path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VOTE = {"question": "Why?", "protocol": "voting"}
 MODERN = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
 
 
-async def sent(
+async def post(
     server: ServerHandle,
     message: Any = HELLO,
     *,
@@ -25,12 +25,12 @@ async def sent(
     method: str = "POST",
     **headers: str,
 ) -> httpx2.Response:
-    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    extra = {name.replace("_", "-"): value for name, value in headers.items()}
     accept = {"Accept": "application/json, text/event-stream"}
     async with server.client(key) as client:
         body = json.dumps(message) if message is not None else None
         kind = {"Content-Type": "application/json"} if message is not None else {}
-        return await client.request(method, "/mcp", content=body, headers={**accept, **kind, **given})
+        return await client.request(method, "/mcp", content=body, headers={**accept, **kind, **extra})
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ async def test_a_wrong_host_origin_or_key_is_refused_before_any_message_is_read(
 ) -> None:
     message = HELLO if era == "2025-06-18" else MODERN
     async with open_server() as server:
-        answer = await sent(server, message, MCP_Protocol_Version=era, **headers)
+        answer = await post(server, message, MCP_Protocol_Version=era, **headers)
         if status != 200 or era == "2025-06-18":
             assert answer.status_code == status
         else:
@@ -93,10 +93,10 @@ async def test_the_run_of_another_owner_is_not_found(lab: ScriptedHost) -> None:
 async def test_another_owner_cannot_use_a_session(lab: ScriptedHost) -> None:
     async with open_server() as server:
         key = await server.key("ada")
-        opened = await sent(server)
+        opened = await post(server)
         session = {"Mcp_Session_Id": opened.headers["mcp-session-id"]}
-        assert (await sent(server, None, key=key, method="DELETE", **session)).status_code == 404
-        assert (await sent(server, None, method="DELETE", **session)).status_code == 200
+        assert (await post(server, None, key=key, method="DELETE", **session)).status_code == 404
+        assert (await post(server, None, method="DELETE", **session)).status_code == 200
 
 
 async def test_the_limit_on_runs_applies_to_mcp(lab: ScriptedHost) -> None:
@@ -121,7 +121,7 @@ async def test_a_disconnect_pauses_the_run(lab: ScriptedHost) -> None:
         if handle is not None:
             await handle.wait()
         async with server.client() as rest:
-            stand = (await rest.get(f"/v1/runs/{run['run_id']}")).json()
-        assert (stand["status"], stand["stop_reason"]) == ("paused", "interrupted")
+            state = (await rest.get(f"/v1/runs/{run['run_id']}")).json()
+        assert (state["status"], state["stop_reason"]) == ("paused", "interrupted")
         await lab.wait_until_idle()
         assert len(lab.log) == 3

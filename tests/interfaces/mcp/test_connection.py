@@ -1,4 +1,4 @@
-"""`pnyx mcp` answers as the server of the package `mcp` does, and imports no web framework."""
+"""`pnyx mcp` responds as the server of the package `mcp` does, and imports no web framework."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def test_responses_equal_those_of_the_packages_server(name: str, lab: Scri
         theirs = await package_answers(service, script)
     assert len(ours) == len(theirs) == sum("id" in message for message in script)
     for mine, other in zip(ours, theirs, strict=True):
-        # What is wrong is told in words of its own; the code and the data are for programs.
+        # The wording of errors may differ; code and data are for programs.
         for message in (mine, other):
             if "error" in message:
                 message["error"].pop("message")
@@ -89,7 +89,7 @@ async def test_responses_equal_those_of_the_packages_server(name: str, lab: Scri
 
 
 async def our_answers(service: RunService, script: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What our connection sends when each request waits for the answer to the one before."""
+    """Return what our connection sends when each request waits for the response to the one before."""
     sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     answers: list[dict[str, Any]] = []
 
@@ -108,7 +108,7 @@ async def our_answers(service: RunService, script: list[dict[str, Any]]) -> list
 
 
 async def package_answers(service: RunService, script: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the package's server sends."""
+    """Return what the package's server sends."""
     server = create_server(service, lambda request: LOCAL)
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
@@ -150,7 +150,7 @@ async def test_calls_run_concurrently_and_a_cancelled_one_gets_no_response(lab: 
 
     async with RunService.open(open_settings()) as service, asyncio.timeout(30):
         await Connection(service, send).serve(lines())
-        # A call that is under way when the client closes its side is told so.
+        # A call under way when the client closes its side gets an error response.
         assert [message["id"] for message in sent] == [1, 3, 4]
         assert sent[-1]["error"]["message"] == "Connection closed"
 
@@ -171,7 +171,7 @@ async def test_an_invalid_result_is_an_internal_error_of_one_request(
 
 
 def test_over_stdio_no_web_framework_is_imported(lab: ScriptedHost) -> None:
-    # The process tells its modules on stderr as it ends, after it has answered for real.
+    # The process prints its modules on stderr as it ends, after real responses.
     code = (
         "import atexit, sys\n"
         "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr))\n"

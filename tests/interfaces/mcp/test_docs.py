@@ -1,4 +1,4 @@
-"""What docs/mcp.md shows works: its configurations connect, its table is that of the tools."""
+"""docs/mcp.md is correct: its configurations connect, and its table matches the tools."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ async def test_the_stdio_configuration_starts_a_process(lab: ScriptedHost) -> No
 def test_the_table_lists_every_tool_with_its_arguments() -> None:
     rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", PAGE, re.MULTILINE)
     assert [name for name, _ in rows] == list(TOOLS)
-    for name, takes in rows:
-        told = re.findall(r"`(\w+)`", takes)
+    for name, arguments in rows:
+        documented = re.findall(r"`(\w+)`", arguments)
         shared = set(RunBody.model_fields) if name == "ask" else set()
-        assert sorted(told) == sorted(set(TOOLS[name].arguments.model_fields) - shared), name
+        assert sorted(documented) == sorted(set(TOOLS[name].arguments.model_fields) - shared), name
 
 
 def test_every_tool_and_argument_has_a_description() -> None:

@@ -1,4 +1,4 @@
-"""`pnyx mcp` as a process: what it writes, how it ends, and what it leaves."""
+"""`pnyx mcp` as a process: its output, its end, and the runs it leaves."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_process_ends_soon_and_its_run_can_be_resumed(lab: ScriptedHost, end
     with assistant() as process:
         say(process, HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}, ASK)
         wait_for_calls(lab, 3)
-        # What beta and gamma said is in the journal.
+        # The replies of beta and gamma are in the journal.
         deadline = time.monotonic() + 30
         while len([r for r in lab.log if r.completed]) < 2:
             assert time.monotonic() < deadline

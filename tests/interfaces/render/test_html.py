@@ -78,12 +78,12 @@ def story(text: str) -> list[Event]:
     begun = RunStarted(
         question=text, protocol=text, seats=seats, version=text, options={text: text, "rounds": 1}
     )
-    return events.numbered(
+    return events.with_seq(
         [
             begun,
-            *events.said("Participant A", text, "/1", text),
-            *events.failed("Participant B", "challenge", "/2", message=text, final=False),
-            events.dropped("Participant C", text),
+            *events.answered_call("Participant A", text, "/1", text),
+            *events.failed_call("Participant B", "challenge", "/2", message=text, final=False),
+            events.seat_dropped("Participant C", text),
             events.tool(text),
             events.vote(**{text: 2.0, "x": 1.0}),
             events.budget(text),
@@ -144,7 +144,7 @@ def test_no_markdown_breaks_out_of_its_place(text: str) -> None:
 
 
 def test_a_page_has_all_of_the_run() -> None:
-    page = check(as_html(record("I say so.", told=[*events.story("I say so.")])))
+    page = check(as_html(record("I say so.", told=[*events.consensus_run("I say so.")])))
     told = " ".join("".join(page.text).split())
     for part in (
         "Why?",
