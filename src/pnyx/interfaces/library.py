@@ -29,7 +29,7 @@ from ..providers.adapter import AnyProvider
 from ..providers.registry import Providers
 from ..run.handle import RunHandle
 from ..run.request import OPTIONS, RunRequest
-from ..run.resolve import Amount, checked, resolve
+from ..run.resolve import Amount, check_arguments, resolve
 from ..run.responses import Response
 from ..run.result import Result
 from ..run.runner import Runner
@@ -232,7 +232,7 @@ def _waited_for(handle: RunHandle) -> Iterator[None]:
         handle.interrupt()
 
 
-@checked
+@check_arguments
 def _request(
     settings: SkipValidation[Settings], options: Mapping[str, Any] | None, **request: Any
 ) -> RunRequest:
@@ -250,7 +250,7 @@ def _request(
     return RunRequest(options={**(options or {}), **own}, **values)
 
 
-@checked
+@check_arguments
 def _resuming(
     run_id: str, *, budget_usd: Amount, deadline_s: Amount, fork: bool
 ) -> Callable[[RunService], Awaitable[RunHandle]]:
@@ -258,7 +258,7 @@ def _resuming(
     return partial(RunService.resume, prefix=run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
 
 
-@checked
+@check_arguments
 def _judging(run_id: str, result: str, *, answer: str | None) -> Callable[[RunRecords], Awaitable[object]]:
     """The checked arguments as a call of a service, which records feedback."""
     return partial(RunRecords.feedback, prefix=run_id, verdict=result, truth=answer)
