@@ -36,7 +36,7 @@ def test_it_opens_when_runs_give_a_model_up_one_after_another_and_says_why_and_f
     clock.now += 0.5
     assert opened.refusal("new") == "its host is down (connection refused); calls resume in 30 s"
     clock.now += PAUSE_S - 1
-    assert (opened.refusal("new") or "").endswith("another 1 s")
+    assert (opened.refusal("new") or "").endswith("calls resume in 1 s")
 
 
 def test_one_run_by_itself_never_opens_it(clock: Clock) -> None:

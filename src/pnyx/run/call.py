@@ -1,7 +1,4 @@
-"""One call to a model: intent, request, retries, outcome.
-
-The only place that sends a request, and the only retry loop.
-"""
+"""One call to a model: the only place that sends requests, and the only retry loop."""
 
 from __future__ import annotations
 
