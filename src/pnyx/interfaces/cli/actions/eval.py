@@ -244,7 +244,7 @@ async def _run(
         if log is not None:
             found.write(log)
         if learn and batch.halted is None and not bench.waiting:
-            await service.keep_lessons(dict(lessons(found)))
+            await service.record_outcomes(dict(lessons(found)))
         account = await service.account(f"batch:{name}")
     spent = paid(account.spent_nusd / NUSD, batch.unpriced)
     output.note(f"{name}: {spent} in all; see every answer with: inspect view --log-dir {folder}")
