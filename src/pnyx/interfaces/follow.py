@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from ..core.decision import FINAL
 from ..core.events import Event, RunFinished
 from ..errors import Diverged, Full, StoreError
-from ..run.lease import alive, waiting
+from ..run.lease import is_alive, is_waiting
 from ..run.limits import now
 from ..run.result import Result
 from .service import RunService
@@ -47,7 +47,7 @@ async def follow(service: RunService, run_id: str, after: int = 0, tokens: bool 
             yield event
         if row.status in FINAL or service.draining:
             return
-        if not (waiting(row, time.time()) or alive(row.worker, row.heartbeat_at, time.time())):
+        if not (is_waiting(row, time.time()) or is_alive(row.worker, row.heartbeat_at, time.time())):
             record = await service.read(run_id)
             yield RunFinished(run_id=run_id, time=now(), status="paused", result=record.document)
             return

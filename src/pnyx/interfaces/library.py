@@ -29,7 +29,7 @@ from ..providers.adapter import AnyProvider
 from ..providers.registry import Providers
 from ..run.handle import RunHandle
 from ..run.request import OPTIONS, RunRequest
-from ..run.resolve import Amount, checked, resolve
+from ..run.resolve import Amount, check_arguments, resolve
 from ..run.responses import Response
 from ..run.result import Result
 from ..run.runner import Runner
@@ -233,7 +233,7 @@ def _interrupt_on_exit(handle: RunHandle) -> Iterator[None]:
         handle.interrupt()
 
 
-@checked
+@check_arguments
 def _request(
     settings: SkipValidation[Settings], options: Mapping[str, Any] | None, **request: Any
 ) -> RunRequest:
@@ -251,7 +251,7 @@ def _request(
     return RunRequest(options={**(options or {}), **extra}, **values)
 
 
-@checked
+@check_arguments
 def _resume_call(
     run_id: str, *, budget_usd: Amount, deadline_s: Amount, fork: bool
 ) -> Callable[[RunService], Awaitable[RunHandle]]:
@@ -259,7 +259,7 @@ def _resume_call(
     return partial(RunService.resume, prefix=run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
 
 
-@checked
+@check_arguments
 def _feedback_call(
     run_id: str, result: str, *, answer: str | None
 ) -> Callable[[RunRecords], Awaitable[object]]:

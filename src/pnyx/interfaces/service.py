@@ -17,7 +17,7 @@ from ..errors import Full, NotFound, Running, StoreError, UsageError
 from ..providers.registry import Providers
 from ..run.batch import Batch
 from ..run.handle import RunHandle
-from ..run.lease import alive
+from ..run.lease import is_alive
 from ..run.request import RunRequest
 from ..run.resolve import resolve
 from ..run.runner import Runner
@@ -123,19 +123,19 @@ class RunService(RunRecords):
     async def submit(self, spec: Spec, name: str | None = None) -> str:
         """Start the run of an external request, or queue it for a worker. Return its id.
 
-        name, errors: as for `Runner.once`, and `Full`.
+        name, errors: as for `Runner.get_or_start`, and `Full`.
         """
         if name is not None:
             with suppress(NotFound):
-                row = await self.runner.named(spec, name, exactly=True)
-                if row.status in FINAL or alive(row.worker, row.heartbeat_at, time.time()):
+                row = await self.runner.find_named(spec, name, exactly=True)
+                if row.status in FINAL or is_alive(row.worker, row.heartbeat_at, time.time()):
                     return row.id  # nothing starts, so no capacity is needed
         with self._capacity():
             try:
                 if self.queue is not None:
                     return await self._enqueue(self.queue, await self.runner.enqueue(spec, name))
                 if name is not None:
-                    return (await self.runner.once(spec, name, exactly=True)).run_id
+                    return (await self.runner.get_or_start(spec, name, exactly=True)).run_id
                 return (await self.runner.start(spec)).run_id
             except Running as exc:
                 if name is None:

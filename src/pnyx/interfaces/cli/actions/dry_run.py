@@ -22,7 +22,7 @@ def print_plan(output: Output, spec: Spec) -> None:
         write(as_json(spec, reckoned))
         return
     out = output.out
-    out.lines(fitted(out, f"{spec.protocol}: {spec.page.summary}", "bold"))
+    out.lines(fitted(out, f"{spec.protocol}: {spec.protocol_def.summary}", "bold"))
     given = (f"{name}={'-' if value == '' else value}" for name, value in spec.options.items())
     out.lines(fitted(out, ", ".join(given), "dim"))
     rows = [["seat", "model", "role", "USD per million in", "out"]]
