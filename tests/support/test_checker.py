@@ -66,7 +66,7 @@ def test_an_unreported_overrun_is_found(
     done: Callable[[str], None], lab: ScriptedHost, sqlite_url: str
 ) -> None:
     done("UPDATE events SET body = json_set(body, '$.reserved_usd', 1e-9) WHERE type = 'call_started'")
-    with pytest.raises(AssertionError, match="overrun, 0 told"):
+    with pytest.raises(AssertionError, match="overrun, 0 reported"):
         check(sqlite_url, lab, PRICES)
 
 
