@@ -22,14 +22,14 @@ from tests.support.panels import Host, Hosts, seats
 PANEL = seats("h:large", "h:mid", "h:small")
 
 
-def said(call: Call) -> str:
+def fixed_reply(call: Call) -> str:
     """Different words for every prompt, so that challenges never repeat themselves."""
     mark = crc32(call.messages[-1].text.encode())
     return " ".join(f"{call.model}{mark}{word}" for word in ("objects", "because", "evidence"))
 
 
 class Node:
-    """One process of pnyx: a runner on a database. `again` is the next process."""
+    """One process of pnyx: a runner on a database. `another_process` is the next one."""
 
     def __init__(self, database: Database, host: Host) -> None:
         self.database, self.host = database, host
@@ -38,7 +38,7 @@ class Node:
         )
         self.runner = Runner(settings, database, Hosts(h=host))  # type: ignore[arg-type]
 
-    def again(self, host: Host) -> Node:
+    def another_process(self, host: Host) -> Node:
         return Node(self.database, host)
 
     async def start(self, **changes: Any) -> RunHandle:
