@@ -1,7 +1,7 @@
-"""How fast the embedded models are on this machine: `python benchmarks/embedded.py [NAME …]`.
+"""The speed of the embedded models on this machine: `python benchmarks/embedded.py [NAME …]`.
 
 Prints a Markdown table with a row for each installed model, or for the named ones. Speeds are the best of
-three calls, since other processes only ever make them worse.
+three calls, because other processes can only slow them down.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ async def seconds(provider: EmbeddedProvider, model: str) -> float:
 
 
 async def speeds(provider: EmbeddedProvider, model: str, number: int) -> tuple[float, float]:
-    """Tokens a second, of a prompt that no earlier one begins like, and of the reply to it."""
+    """Tokens per second: of a prompt that shares no prefix with earlier ones, and of its reply."""
     text = f"{number} " + " ".join(f"reason {n} speaks against it" for n in range(PROMPT_WORDS // 5))
     times: list[float] = []
     start = time.perf_counter()
@@ -60,7 +60,7 @@ async def speeds(provider: EmbeddedProvider, model: str, number: int) -> tuple[f
 
 
 def peak_memory() -> float:
-    """MB that the engines of this process have held at most, in all."""
+    """The peak memory of the engines of this process together, in MB."""
     children = " ".join(path.read_text() for path in Path("/proc/self/task").glob("*/children"))
     states = [Path(f"/proc/{pid}/status").read_text() for pid in children.split()]
     return sum(int(state.partition("VmHWM:")[2].split()[0]) for state in states) * 1024 / 1e6

@@ -1,10 +1,10 @@
-"""What live votes learn of models, and what that is worth, on recorded answers.
+"""What live votes learn about models, and the gain from it, on recorded answers.
 
     .venv/bin/python -m benchmarks.learning FILE -m MODEL -m MODEL … [--where COLUMN=VALUE]
 
-Votes are asked for strongest first, each question is judged, and what is learned weighs the next one. Three
-ways to learn: every vote asks everybody; votes asked for strongest first teach like all others; and what pnyx
-does, one question of `FULL_POLL_EVERY` asked of everybody, and learned from alone.
+Votes ask the strongest model first, each question is judged, and its result weights the next vote. Compares
+three ways to learn: every vote asks all models; strongest-first votes count for learning too; and that of
+pnyx, where one vote in `FULL_POLL_EVERY` asks all models, and only these votes count for learning.
 """
 
 from __future__ import annotations
@@ -18,40 +18,43 @@ from statistics import mean
 
 from pnyx.core.stopping import FULL_POLL_EVERY
 from pnyx.evaluate.replay.recorded import read_recorded
-from pnyx.reliability.accuracy import Answered
-from pnyx.reliability.stopping import settled
+from pnyx.reliability.accuracy import AnsweredQuestion
+from pnyx.reliability.stopping import is_settled
 from pnyx.reliability.weights import Weights, choose, equal, learn
 
 TESTED = 2000
 EVERY = 10
-"""Questions between two looks at what was learned."""
+"""Questions between two updates of the weights."""
 
 
-def vote(weights: Weights, question: Answered) -> Answered:
-    """The question as it is answered when models are asked one by one until it is settled."""
-    votes, said = weights.of(), dict[str, str | None]()
+def vote(weights: Weights, question: AnsweredQuestion) -> AnsweredQuestion:
+    """The question with the answers of models asked one by one until it is settled."""
+    votes, answers = weights.of(), dict[str, str | None]()
     waiting = sorted(weights.models, key=lambda model: -votes[model])
-    heard = replace(question, answers=said)
-    while not settled(weights, heard, waiting):
+    partial = replace(question, answers=answers)
+    while not is_settled(weights, partial, waiting):
         model = waiting.pop(0)
-        said[model] = question.answers[model]
-    return heard
+        answers[model] = question.answers[model]
+    return partial
 
 
 def live(
-    asked: Sequence[Answered], models: Sequence[str], whole: float, biased: bool
+    questions: Sequence[AnsweredQuestion], models: Sequence[str], whole: float, biased: bool
 ) -> tuple[Weights, float]:
-    """The weights after `asked`, and the calls a question. whole: share of questions asked of everybody."""
-    drawn, weights, history, calls = random.Random(0), equal(models), list[Answered](), 0
-    for n, question in enumerate(asked):
-        everybody = weights.rule == "equal" or drawn.random() < whole
-        heard = question if everybody else vote(weights, question)
-        calls += len(heard.answers)
-        if everybody or biased:
-            history.append(heard)
+    """The weights after `questions`, and the calls per question.
+
+    whole: the share of questions that all models are asked. biased: learn from the other questions too.
+    """
+    rng, weights, history, calls = random.Random(0), equal(models), list[AnsweredQuestion](), 0
+    for n, question in enumerate(questions):
+        ask_all = weights.rule == "equal" or rng.random() < whole
+        answered = question if ask_all else vote(weights, question)
+        calls += len(answered.answers)
+        if ask_all or biased:
+            history.append(answered)
         if len(history) < 4 * EVERY or n % EVERY == 0:
             weights = learn(history, models)
-    return learn(history, models), calls / len(asked)
+    return learn(history, models), calls / len(questions)
 
 
 def main() -> None:
@@ -75,18 +78,18 @@ def main() -> None:
     majority = []
     for seed in range(args.splits):
         drawn = random.Random(seed).sample(all_, len(all_))
-        asked, test = drawn[: args.questions], drawn[args.questions :][:TESTED]
+        train, test = drawn[: args.questions], drawn[args.questions :][:TESTED]
         majority.append(mean(choose(equal(models), q) == q.gold for q in test))
         for name, (whole, biased) in ways.items():
-            weights, calls = live(asked, models, whole, biased)
-            heard = [vote(weights, q) for q in test]
-            right = mean(choose(weights, q) == q.gold for q in heard)
-            found[name].append((right, calls, mean(len(q.answers) for q in heard)))
-    told = f"{args.questions} judged questions, {args.splits} splits, {TESTED} others"
-    print(f"{told}; majority {mean(majority):.1%}")
+            weights, calls = live(train, models, whole, biased)
+            votes = [vote(weights, q) for q in test]
+            right = mean(choose(weights, q) == q.gold for q in votes)
+            found[name].append((right, calls, mean(len(q.answers) for q in votes)))
+    setup = f"{args.questions} judged questions, {args.splits} splits, {TESTED} others"
+    print(f"{setup}; majority {mean(majority):.1%}")
     for name, rows in found.items():
         right, calls, later = map(mean, zip(*rows, strict=True))
-        print(f"{name:16} right {right:.1%}; calls a question {calls:.2f} while learning, {later:.2f} after")
+        print(f"{name:16} right {right:.1%}; calls per question: {calls:.2f} learning, {later:.2f} after")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""What pnyx costs beyond the models it asks, measured against a scripted host on loopback.
+"""The overhead of pnyx beyond the calls of models, measured against a scripted host on loopback.
 
     .venv/bin/python -m benchmarks.overhead [--calls 300] [--json]
 
-Every figure is a ratio or a difference of things measured in this one run; on a shared machine, run it
-more than once. The targets are those of the issue that asked for the engine.
+Every figure is a ratio or a difference of measurements in the same run. On a shared machine, run it more than
+once. The targets are those of the issue for the engine.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def settings(url: str, database: str, concurrency: int = 512) -> Settings:
     )
 
 
-def said(call: Call) -> str:
-    """About 200 words that differ from prompt to prompt, so that no two challenges repeat themselves."""
+def reply_text(call: Call) -> str:
+    """About 200 words that differ from prompt to prompt, so that no challenge is a repetition."""
     n = crc32(call.messages[-1].text.encode())
     return "".join(WORDS.format(n=f"{n}x{i}", m=f"{n * i}y") for i in range(10))
 
 
-async def held(runner: Runner, rounds: int = 3) -> RunHandle:
-    """A debate that is over."""
+async def finished_debate(runner: Runner, rounds: int = 3) -> RunHandle:
+    """A finished debate."""
     handle = await runner.start(resolve(RunRequest(question="Should we?", rounds=rounds), runner.settings))
     await handle.result()
     return handle
@@ -72,16 +72,16 @@ async def held(runner: Runner, rounds: int = 3) -> RunHandle:
 
 async def debate(runner: Runner, rounds: int = 3) -> tuple[float, list[Any]]:
     """Seconds of one debate, and its events."""
-    began = time.perf_counter()
-    handle = await held(runner, rounds)
-    wall = time.perf_counter() - began
+    start = time.perf_counter()
+    handle = await finished_debate(runner, rounds)
+    wall = time.perf_counter() - start
     return wall, [event async for event in handle.events()]
 
 
 async def engine_time(folder: Path) -> float:
-    """Seconds that three rounds take when models answer at once (median of 15)."""
+    """Seconds of three rounds if models answer immediately (median of 15)."""
     chosen = settings("http://127.0.0.1:9/v1", str(folder / "engine.db"))
-    fake = FakeProvider(lambda call: Completion(said(call), Usage(500, 0, 200, 0)))
+    fake = FakeProvider(lambda call: Completion(reply_text(call), Usage(500, 0, 200, 0)))
     async with Runner.open(chosen, Providers(chosen, extra={"lab": fake})) as runner:
         await debate(runner)
         return statistics.median([(await debate(runner))[0] for _ in range(15)])
@@ -91,7 +91,7 @@ async def critical_path(folder: Path, latency: float) -> tuple[float, float]:
     """(wall / critical path of a debate of 3 rounds, prompt tokens of round 3 / those of round 2)."""
     with spawn(latency=latency) as host:
         async with Runner.open(settings(host.openai, str(folder / "path.db"))) as runner:
-            await debate(runner, 1)  # connections and imports are not what is measured
+            await debate(runner, 1)  # do not measure connections and imports
             wall, events = await debate(runner)
     rounds = max(e.round or 0 for e in events if isinstance(e, CallStarted))
     prompts = {
@@ -101,9 +101,9 @@ async def critical_path(folder: Path, latency: float) -> tuple[float, float]:
 
 
 async def per_call(folder: Path, calls: int, at_once: int) -> tuple[float, float]:
-    """(CPU ms of a bare pydantic-ai direct call, how much more one inside a debate takes).
+    """(CPU ms of a bare pydantic-ai direct call, additional CPU ms of a call in a debate).
 
-    Both with `at_once` of them under way; medians of five, in turns.
+    Both with `at_once` concurrent calls; medians of five, alternating.
     """
     from pydantic_ai.direct import model_request
     from pydantic_ai.messages import ModelRequest
@@ -122,7 +122,7 @@ async def per_call(folder: Path, calls: int, at_once: int) -> tuple[float, float
         async def debates() -> int:
             done = 0
             while done < calls // at_once:
-                done += (await (await held(runner)).result()).usage["calls"]
+                done += (await (await finished_debate(runner)).result()).usage["calls"]
             return done
 
         async with Runner.open(settings(host.openai, str(folder / f"calls{at_once}.db"))) as runner:
@@ -134,21 +134,21 @@ async def per_call(folder: Path, calls: int, at_once: int) -> tuple[float, float
 
 
 async def timed(work: Callable[[], Awaitable[int]], at_once: int) -> float:
-    """CPU ms of each of the calls that `at_once` times `work` makes."""
+    """CPU ms per call, with `work` running `at_once` times concurrently."""
     gc.collect()
-    began = cpu()
+    start = cpu()
     calls = sum(await asyncio.gather(*(work() for _ in range(at_once))))
-    return (cpu() - began) / calls * 1e3
+    return (cpu() - start) / calls * 1e3
 
 
 def peak_mib() -> float:
-    """MiB that this process had at most. `ru_maxrss` would begin with what its parent had when it forked."""
+    """The peak memory of this process in MiB. `ru_maxrss` would include that of its parent at the fork."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def memory_of_100_runs(folder: Path) -> float:
-    """MiB at the peak of 100 debates at once, above what the imports take; in a process of its own."""
+    """Peak MiB of 100 concurrent debates, without the memory of the imports; in a new process."""
     program = f"""
 import asyncio, sys
 from benchmarks.overhead import debate, peak_mib, settings
@@ -171,9 +171,9 @@ asyncio.run(main())
 
 
 def start_up(folder: Path) -> tuple[float, ...]:
-    """CPU seconds of scripts that ask 4 times, of `pnyx ask -q`, which does, and of --help.
+    """CPU seconds of two scripts with 4 calls, of `pnyx ask -q` with 4 calls, and of `pnyx --help`.
 
-    The scripts: bare pydantic-ai with its own transport; pnyx's provider, which has the one we use.
+    The scripts use bare pydantic-ai with its own transport, and pnyx's provider with pnyx's transport.
     """
     provider = """
 import asyncio, sys
@@ -210,10 +210,10 @@ asyncio.run(main())
             "PNYX_DATABASE": str(folder / "start.db"),
             "OPENAI_API_KEY": "none",
         }
-        # An installed pnyx is compiled; where this is set, a working copy would be compiled at every start.
+        # An installed pnyx has bytecode. With this variable, a working copy would be compiled at every start.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
-        def spent(*command: str) -> float:
+        def cpu_seconds(*command: str) -> float:
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             subprocess.run(command, env=environment, check=True, capture_output=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -227,46 +227,44 @@ asyncio.run(main())
             (pnyx, "--help"),
         )
         for command in commands:
-            spent(*command)
-        times = [[spent(*command) for command in commands] for _ in range(5)]
+            cpu_seconds(*command)
+        times = [[cpu_seconds(*command) for command in commands] for _ in range(5)]
     return tuple(statistics.median(column) for column in zip(*times, strict=True))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument(
-        "--calls", type=int, default=300, help="calls for the CPU of one call; 100 at least, of 100 at once"
-    )
+    parser.add_argument("--calls", type=int, default=300, help="calls for the CPU of one call; at least 100")
     parser.add_argument("--latency", type=float, default=1.0, help="seconds of a scripted call")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if given.calls < 100:
-        parser.error("--calls must be 100 at least: one for each that is under way at once")
+    args = parser.parse_args()
+    if args.calls < 100:
+        parser.error("--calls must be at least 100: one for each concurrent debate")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         engine = asyncio.run(engine_time(folder))
-        path, growth = asyncio.run(critical_path(folder, given.latency))
-        alone_ms, alone_more = asyncio.run(per_call(folder, given.calls, 1))
-        eight_ms, eight_more = asyncio.run(per_call(folder, given.calls, 8))
-        many_ms, many_more = asyncio.run(per_call(folder, given.calls, 100))
+        path, growth = asyncio.run(critical_path(folder, args.latency))
+        alone_ms, alone_more = asyncio.run(per_call(folder, args.calls, 1))
+        eight_ms, eight_more = asyncio.run(per_call(folder, args.calls, 8))
+        many_ms, many_more = asyncio.run(per_call(folder, args.calls, 100))
         bare_s, provider_s, ask_s, help_s = start_up(folder)
         memory = memory_of_100_runs(folder)
     figures = {
         "wall / critical path, 3 rounds": (path, 1.05),
         "engine time, 3 rounds, ms": (engine * 1e3, 30),
         "CPU of a bare direct call, 100 at once, ms": (many_ms, None),
-        "of a call in 100 debates at once, above it": (many_more, 1),
+        "more for a call in 100 debates at once": (many_more, 1),
         "CPU of a bare direct call, eight at once, ms": (eight_ms, None),
-        "of a call in eight debates at once, above it": (eight_more, 1),
+        "more for a call in eight debates at once": (eight_more, 1),
         "CPU of a bare direct call, one by one, ms": (alone_ms, None),
-        "of a call in one debate after another": (alone_more, 1),
+        "more for a call in one debate after another": (alone_more, 1),
         "100 runs at once, MiB above imports": (memory, 120),
         "CPU of pnyx ask / bare script with 4 calls": (ask_s / bare_s, 1.2),
         "CPU of pnyx ask / script with our provider": (ask_s / provider_s, None),
         "CPU of pnyx --help, s": (help_s, 0.1),
         "prompt of round 3 / of round 2": (growth, 1.1),
     }
-    if given.json:
+    if args.json:
         print(json.dumps({name: value for name, (value, _) in figures.items()}, indent=1))
         return
     for name, (value, target) in figures.items():

@@ -1,9 +1,9 @@
-"""Every protocol on three questions with the embedded models: does each come to its end, in what time?
+"""Run every protocol on three questions with the embedded models: does each finish, and in what time?
 
     make demo-protocols            # or: .venv/bin/python -m benchmarks.protocols [-p NAME] [-m REF[*N]]
 
-The models are tiny: what counts here is that each run ends as its protocol says, with calls that fit what
-`pnyx ask --dry-run` told before. Exit 1 when one does not.
+The models are tiny: this only checks that each run ends with a status of its protocol, and prints its calls
+next to the bounds of `pnyx ask --dry-run`. Exits 1 if a run does not end so.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ QUESTIONS = (
     "Name one advantage and one drawback of SQLite for a small web shop, and say whether you would use it.",
 )
 SMALL = {"consensus": {"rounds": 1}, "decompose": {"max_subtasks": 3}}
-"""What protocols inside others, which no preset reaches, are held to: a reply takes seconds here."""
+"""Options of nested protocols, which no preset sets. They keep runs short: a reply takes seconds here."""
 ENDS = ("consensus", "majority", "plurality", "decided", "deadlock", "single")
 
 
 async def run(names: tuple[str, ...], panel: tuple[str, ...]) -> bool:
-    fine = True
+    all_ended = True
     with tempfile.TemporaryDirectory() as folder:
         database = {"url": f"sqlite:///{Path(folder) / 'demo.db'}"}
         settings = open_settings({"storage": database, **SMALL})
         async with Runner.open(settings) as runner:
             for name in names:
                 for question in QUESTIONS:
-                    fine = await one(runner, name, question, panel) and fine
-    return fine
+                    all_ended = await one(runner, name, question, panel) and all_ended
+    return all_ended
 
 
 async def one(runner: Runner, name: str, question: str, panel: tuple[str, ...]) -> bool:
@@ -53,14 +53,14 @@ async def one(runner: Runner, name: str, question: str, panel: tuple[str, ...]) 
         runner.settings,
     )
     least, most = reckon(spec.page, spec.seats, spec.options, spec.tables)
-    began = time.monotonic()
+    start = time.monotonic()
     result = await (await runner.start(spec)).result()
-    took = time.monotonic() - began
-    # A verdict that cannot be read is asked for once more, which no reckoning foresees.
-    asked = result.usage["calls"]
+    took = time.monotonic() - start
+    # An unreadable verdict is asked for again, which the bounds do not include.
+    calls = result.usage["calls"]
     ended = result.status in ENDS and bool(result.answer.strip())
     print(
-        f"{name:11} {result.status:10} {asked:3} calls ({least} to {most}) {took:6.1f} s  "
+        f"{name:11} {result.status:10} {calls:3} calls ({least} to {most}) {took:6.1f} s  "
         f"{_short(result)}  · {question[:40]}",
         flush=True,
     )
@@ -68,20 +68,20 @@ async def one(runner: Runner, name: str, question: str, panel: tuple[str, ...]) 
 
 
 def _short(result: Result) -> str:
-    said = result.final_answer or result.answer or str(result.detail.get("message", ""))
-    return " ".join(said.split())[:60]
+    text = result.final_answer or result.answer or str(result.detail.get("message", ""))
+    return " ".join(text.split())[:60]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("-p", "--protocol", action="append", default=[], choices=protocols.names())
     parser.add_argument("-m", "--model", action="append", default=[], help="as for `pnyx ask`")
-    given = parser.parse_args()
+    args = parser.parse_args()
     try:
-        fine = asyncio.run(run(tuple(given.protocol) or protocols.names(), tuple(given.model)))
+        all_ended = asyncio.run(run(tuple(args.protocol) or protocols.names(), tuple(args.model)))
     except PnyxError as exc:
         sys.exit(str(exc))
-    sys.exit(0 if fine else 1)
+    sys.exit(0 if all_ended else 1)
 
 
 if __name__ == "__main__":

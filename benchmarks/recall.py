@@ -1,9 +1,9 @@
-"""How long a recall takes among many runs, and what making runs known costs.
+"""The time of a recall among many runs, and the cost of indexing runs.
 
     .venv/bin/python -m benchmarks.recall [--runs 10000] [--database URL]
 
-Questions of 20 words, answers of 350 and dissents of 80, drawn by Zipf's law from 20,000; so the first
-words are in nearly every run and the last in a few. Without a URL the database is a new SQLite file.
+Questions of 20 words, answers of 350 and dissents of 80, drawn by Zipf's law from 20,000 words: the first
+ones are in nearly every run, the last ones in a few. Without a URL the database is a new SQLite file.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pnyx.store.search import search
 
 WORDS = [f"w{n}x" for n in range(20_000)]
 WEIGHTS = list(accumulate(1 / (n + 10) for n in range(len(WORDS))))
-DRAWN = random.Random(7)
-WANTED = {
+RNG = random.Random(7)
+QUERIES = {
     "a word of nearly every run": "w5x",
     "two words, both frequent": "w5x w100x",
     "three words, one rare": "w100x w700x w3000x",
@@ -37,7 +37,7 @@ WANTED = {
 
 
 def text(words: int) -> str:
-    return " ".join(DRAWN.choices(WORDS, cum_weights=WEIGHTS, k=words))
+    return " ".join(RNG.choices(WORDS, cum_weights=WEIGHTS, k=words))
 
 
 def run(connection: Connection) -> None:
@@ -53,17 +53,17 @@ async def measure(database: Database, count: int) -> None:
         for _ in range(count):
             run(connection)
 
-    began = time.perf_counter()
+    start = time.perf_counter()
     await database.write(fill)
     print(
-        f"| {count:,} runs made and made known, ms each | {(time.perf_counter() - began) / count * 1e3:.1f} |"
+        f"| {count:,} runs created and indexed, ms each | {(time.perf_counter() - start) / count * 1e3:.1f} |"
     )
-    for name, wanted in WANTED.items():
+    for name, query in QUERIES.items():
         times = []
         for _ in range(5):
-            began = time.perf_counter()
-            await database.read(lambda connection, wanted=wanted: search(connection, wanted, 10))  # type: ignore[misc]
-            times.append(time.perf_counter() - began)
+            start = time.perf_counter()
+            await database.read(lambda connection, query=query: search(connection, query, 10))  # type: ignore[misc]
+            times.append(time.perf_counter() - start)
         print(f"| {name}, ms | {min(times) * 1e3:.0f} to {max(times) * 1e3:.0f} |")
 
 
@@ -71,11 +71,11 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--database")
-    given = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        database = await Database.open(given.database or Path(folder) / "pnyx.db")
+        database = await Database.open(args.database or Path(folder) / "pnyx.db")
         try:
-            await measure(database, given.runs)
+            await measure(database, args.runs)
         finally:
             await database.close()
 

@@ -1,9 +1,9 @@
-"""A thousand debates at once against a host that fails one request in twenty: is anything lost or paid twice?
+"""A thousand concurrent debates on a host that fails one request in twenty: is any lost or paid twice?
 
     .venv/bin/python -m benchmarks.soak [--runs 1000] [--database URL]
 
-The host is a process of its own on loopback and keeps the bill. Faults are spread evenly over all requests:
-429, 500, 503, a connection reset, an answer cut in the middle.
+The host is another process on loopback and records the charges. Faults are spread evenly over all requests:
+429, 500, 503, a connection reset, a truncated answer.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ EVERY = 20
 LATENCY_S = 1.0
 
 
-def trouble(host: RemoteHost, runs: int) -> None:
-    """One request in `EVERY` of each model fails, each time in another of the ways."""
+def add_faults(host: RemoteHost, runs: int) -> None:
+    """Let one request in `EVERY` of each model fail, with each fault in turn."""
     most = 8 * runs
     for model in ("alpha", "beta", "gamma"):
         for n, fault in enumerate(FAULTS):
@@ -49,14 +49,14 @@ def trouble(host: RemoteHost, runs: int) -> None:
 
 @asynccontextmanager
 async def lag() -> AsyncIterator[list[float]]:
-    """Seconds by which the event loop was late, every 50 ms."""
+    """The lag of the event loop in seconds, sampled every 50 ms."""
     late: list[float] = []
 
     async def watch() -> None:
         while True:
-            began = time.perf_counter()
+            start = time.perf_counter()
             await asyncio.sleep(0.05)
-            late.append(time.perf_counter() - began - 0.05)
+            late.append(time.perf_counter() - start - 0.05)
 
     task = asyncio.create_task(watch())
     try:
@@ -67,7 +67,7 @@ async def lag() -> AsyncIterator[list[float]]:
 
 async def soak(url: str, host: RemoteHost, runs: int) -> bool:
     chosen = settings(host.openai, url, concurrency=1000)
-    began = time.perf_counter()
+    start = time.perf_counter()
     async with Runner.open(chosen) as runner, lag() as late:
 
         async def one(n: int) -> tuple[str, str]:
@@ -77,7 +77,7 @@ async def soak(url: str, host: RemoteHost, runs: int) -> bool:
             return handle.run_id, (await handle.result()).status
 
         ended = await asyncio.gather(*(one(n) for n in range(runs)))
-        wall = time.perf_counter() - began
+        wall = time.perf_counter() - start
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         sound, sums = await audit(runner, [run_id for run_id, _ in ended])
     requests = host.log
@@ -91,7 +91,7 @@ async def soak(url: str, host: RemoteHost, runs: int) -> bool:
     print(f"runs lost                 {lost}")
     print(f"requests                  {len(requests)}, of which {refused} refused")
     print(f"calls                     {sums['calls']}, retried {sums['failed']}")
-    print(f"calls paid twice          {twice} of {sums['unknown']} whose answer was lost on the way")
+    print(f"calls paid twice          {twice} of {sums['unknown']} whose answer was lost")
     print(f"ledger = journal, seq     {'sound' if sound else 'BROKEN'} in all runs")
     print(f"memory, MiB               {memory:.0f} at most")
     print(f"event loop late, ms       {late[len(late) // 2] * 1e3:.0f} median, {late[-1] * 1e3:.0f} at most")
@@ -99,7 +99,7 @@ async def soak(url: str, host: RemoteHost, runs: int) -> bool:
 
 
 async def audit(runner: Runner, run_ids: list[str]) -> tuple[bool, Counter[str]]:
-    """Whether each run's events are whole and its account is their sum; and sums over all runs."""
+    """Whether the events of each run are complete and its account is their sum; and sums over all runs."""
     sound, sums = True, Counter[str]()
     for run_id in run_ids:
         log = await runner.database.read(lambda c, run_id=run_id: store.log(c, run_id))  # type: ignore[misc]
@@ -121,12 +121,12 @@ async def audit(runner: Runner, run_ids: list[str]) -> tuple[bool, Counter[str]]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--database", help="default: an SQLite file that is removed again")
-    given = parser.parse_args()
+    parser.add_argument("--database", help="default: a temporary SQLite file")
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, spawn(latency=LATENCY_S) as host:
-        trouble(host, given.runs)
-        url = given.database or f"sqlite:///{Path(folder) / 'soak.db'}"
-        sys.exit(0 if asyncio.run(soak(url, host, given.runs)) else 1)
+        add_faults(host, args.runs)
+        url = args.database or f"sqlite:///{Path(folder) / 'soak.db'}"
+        sys.exit(0 if asyncio.run(soak(url, host, args.runs)) else 1)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""How long pnyx takes to be ready: `python -m benchmarks.startup [--tries N]`.
+"""The start-up time of pnyx: `python -m benchmarks.startup [--tries N]`.
 
-For each command the CPU seconds of its process and the seconds until its first answer, least of N tries:
+For each command: the CPU seconds of its process and the seconds until its first output, minimum of N tries:
 `pnyx --help`; `pnyx mcp` until it has answered `initialize` and `tools/list`, then closed; `import pnyx`.
 """
 
@@ -33,13 +33,13 @@ COMMANDS = {
     "pnyx --help": ([PNYX, "--help"], "", 1),
     "pnyx mcp": ([PNYX, "mcp"], LINES, 2),
 }
-"""What is run, what it reads, and how many lines of its output are waited for."""
+"""Name -> command, its input, and the number of output lines to wait for."""
 
 
 def measure(command: list[str], text: str, lines: int, folder: Path) -> tuple[float, float]:
-    """CPU seconds of the process, and seconds until it has written that many lines."""
+    """CPU seconds of the process, and seconds until it has written `lines` lines."""
     env = {**os.environ, "PNYX_DATABASE": str(folder / "runs.db"), "XDG_CONFIG_HOME": str(folder)}
-    began, before = time.perf_counter(), os.times()
+    start, before = time.perf_counter(), os.times()
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
     ) as process:
@@ -49,12 +49,12 @@ def measure(command: list[str], text: str, lines: int, folder: Path) -> tuple[fl
         process.stdin.flush()
         for _ in range(lines):
             assert process.stdout.readline()
-        ready = time.perf_counter() - began
+        ready = time.perf_counter() - start
         process.communicate()
     assert process.returncode == 0, f"{command} ended with {process.returncode}"
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    return cpu, ready if lines else time.perf_counter() - began
+    return cpu, ready if lines else time.perf_counter() - start
 
 
 def main() -> None:

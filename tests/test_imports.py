@@ -31,10 +31,11 @@ BELOW: dict[str, set[str]] = {
     "reliability": BASE | {"core"},
     "providers": BASE | {"core", "config"},
     "tools": BASE | {"core", "config"},
-    # What became of decisions is stored as reliability knows it.
+    # Outcomes are stored as objects of `reliability`.
     "store": BASE | {"core", "config", "reliability"},
 }
-BELOW["run"] = set(BELOW)
+BELOW["testing"] = BASE | {"core", "config", "prompts", "protocols", "providers"}
+BELOW["run"] = set(BELOW) - {"testing"}
 BELOW["evaluate"] = set(BELOW)
 BELOW["interfaces"] = set(BELOW)
 # `pnyx/__init__.py`, which names what is public wherever it lives, and what `python -m pnyx` runs.

@@ -1,4 +1,4 @@
-"""Where runs are kept: URLs as hosts hand them out, and nothing message of what they hide."""
+"""URLs of databases: all common forms are parsed, and messages contain no secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of settings: merging, and keys as they are shown."""
+"""Layers of settings: merging, and keys in messages."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def home(tmp_path: Path) -> Mapping[str, str]:
 
 @pytest.fixture
 def settings(tmp_path: Path, home: Mapping[str, str]) -> Write:
-    """Load with files variables as text: `project` (trusted), `user`, `named`."""
+    """Load settings from the text of files: `project` (trusted), `user`, `named`."""
 
     def write(
         project: str | bytes | None = None,

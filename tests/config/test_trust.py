@@ -72,7 +72,7 @@ def test_other_sections_are_refused_until_the_folder_is_trusted(
     assert message.endswith("read the file, then run `pnyx trust`")
     trust(folder, env=env)
     assert is_trusted(folder, env=env)
-    if text != "[providers.openai]":  # which lacks its kind
+    if text != "[providers.openai]":  # lacks its kind
         read(folder, env)
 
 

@@ -1,8 +1,10 @@
-"""The strongest and the cheapest seats."""
+"""The strongest and the cheapest seats, and amounts as text."""
 
 from __future__ import annotations
 
-from pnyx.core.models import Price, Seat, cheapest, strongest
+import pytest
+
+from pnyx.core.models import Price, Seat, cheapest, money, strongest
 
 
 def seat(name: str, price: Price | None = None, parameters: float | None = None) -> Seat:
@@ -36,3 +38,11 @@ def test_ties_fall_back_to_the_order_of_the_seats() -> None:
     unknown = tuple(seat(name) for name in "BCA")
     assert letters(strongest(same)) == letters(cheapest(same)) == "CAB"
     assert letters(strongest(unknown)) == letters(cheapest(unknown)) == "BCA"
+
+
+@pytest.mark.parametrize(
+    ("usd", "shown"),
+    [(None, "cost unknown"), (0.0, "$0"), (1e-7, "$0.0000001"), (0.00031, "$0.0003"), (12.345, "$12.35")],
+)
+def test_an_amount_above_zero_is_never_shown_as_zero(usd: float | None, shown: str) -> None:
+    assert money(usd) == shown

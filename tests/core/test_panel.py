@@ -10,7 +10,7 @@ from pnyx.core.models import Seat
 from pnyx.core.steps import Ask, Panel, Reply
 from pnyx.core.text import Draft
 from pnyx.errors import SeatAbsent
-from tests.support.driven import seat
+from tests.support.seats import seat
 
 A, B, C = seat("A", "one:a"), seat("B", "two:b"), seat("C", "three:c")
 CUT = "cut off"

@@ -82,4 +82,4 @@ def tab(browser: Browser, server: Serve) -> Iterator[Tab]:
         tab.page.goto(server.link)
         tab.question.wait_for()
         yield tab
-        tab.fine(server)
+        tab.check(server)

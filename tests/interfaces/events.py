@@ -108,7 +108,8 @@ def tool(outcome: str) -> Event:
 
 
 def budget(kind: str) -> Event:
-    return Budget(kind=kind, scope="run:run1", spent_usd=0.9, reserved_usd=0.05, cap_usd=1.0)
+    account: dict[str, Any] = {"scope": "run:run1", "spent_usd": 0.9, "reserved_usd": 0.05, "cap_usd": 1.0}
+    return Budget(kind=kind, next_usd=0.0634 if kind == "exhausted" else None, **account)
 
 
 def entered(phase: str, answer: str | None = None) -> Event:

@@ -1,4 +1,4 @@
-"""Pictures of the page in its states, with a scripted panel.
+"""Screenshots of the page in its states, with a scripted panel.
 
 `python -m tests.interfaces.pictures FOLDER [wide|dark|narrow|narrow-dark]`; docs/page.png is `wide-live.png`.
 """
@@ -82,7 +82,7 @@ def _states(
         page.goto("about:blank")
         page.goto(server.link)
         page.get_by_label("What should the panel decide?").wait_for()
-        page.locator(".takes", has_text="call").wait_for()
+        page.locator(".estimate", has_text="call").wait_for()
         take("ask", False)
         page.get_by_text("Limits and options").click()
         take("options")

@@ -1,4 +1,4 @@
-"""The page as a person uses it, in Chromium, on a real server: asked, watched, decided, judged."""
+"""The page in Chromium, on a real server: ask, follow, read the verdict, give feedback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.scripted import ScriptedHost
 UNKNOWN = "the server responded with a status of 401"
 
 
-def test_the_link_signs_in_and_its_key_leaves_the_address(tab: Tab, server: Serve) -> None:
+def test_the_link_signs_in_and_its_key_is_removed_from_the_address(tab: Tab, server: Serve) -> None:
     page = tab.page
     assert server.key
     assert page.url == f"{server.url}/#/"
@@ -27,9 +27,7 @@ def test_the_link_signs_in_and_its_key_leaves_the_address(tab: Tab, server: Serv
     assert page.evaluate("sessionStorage.length") == 0
 
 
-def test_without_a_key_the_page_asks_for_it_and_a_wrong_one_opens_nothing(
-    browser: Browser, server: Serve
-) -> None:
+def test_without_a_key_the_page_asks_for_one_and_refuses_a_wrong_one(browser: Browser, server: Serve) -> None:
     with Tab.open(browser) as tab:
         tab.expected.append(UNKNOWN)
         tab.page.goto(f"{server.url}/#/runs")
@@ -40,17 +38,17 @@ def test_without_a_key_the_page_asks_for_it_and_a_wrong_one_opens_nothing(
                 expect(tab.page.get_by_role("alert")).to_contain_text("does not know this key")
                 assert tab.page.evaluate("sessionStorage.length") == 0
         expect(tab.page.get_by_role("heading", name="Runs")).to_be_visible()
-        tab.fine(server)
+        tab.check(server)
 
 
-def test_a_question_is_watched_in_columns_and_ends_in_a_verdict(
+def test_a_run_is_followed_in_columns_and_ends_in_a_verdict(
     tab: Tab, server: Serve, models: ScriptedHost
 ) -> None:
-    said = "**It is so**, for three reasons that are given here.\n\nFinal answer: 42"
-    models.on("*", text=said, drip=(300, 0.15))
+    text = "**It is so**, for three reasons that are given here.\n\nFinal answer: 42"
+    models.on("*", text=text, drip=(300, 0.15))
     run = tab.ask("Why is it so?", "voting")
     page = tab.page
-    seats = page.get_by_role("group", name="The seats").get_by_role("region")
+    seats = page.get_by_role("group", name="Seats").get_by_role("region")
     expect(seats).to_have_count(3)
     writing = page.locator(".turn.writing")
     expect(writing).to_have_count(3)
@@ -72,42 +70,42 @@ def test_a_question_is_watched_in_columns_and_ends_in_a_verdict(
     assert page.locator(".turn").count() == result["usage"]["calls"]
 
 
-def test_what_is_chosen_is_what_is_asked(tab: Tab, server: Serve) -> None:
+def test_the_form_becomes_the_request(tab: Tab, server: Serve) -> None:
     page = tab.page
     page.get_by_label("Protocol").select_option("consensus")
     page.get_by_role("radio", name="deep").check()
-    page.get_by_label("one seat more for lab:beta").click()
-    page.get_by_label("one seat less for lab:gamma").click()
+    page.get_by_label("add a seat of lab:beta").click()
+    page.get_by_label("remove a seat of lab:gamma").click()
     page.get_by_label("Add a model").fill("lab:alpha")
     page.get_by_label("Add a model").press("Enter")
     page.get_by_text("Limits and options").click()
     page.get_by_label("Rounds").fill("1")
     page.get_by_label("Budget").fill("0.5")
     page.get_by_label("Deadline").fill("90")
-    began = server.events(tab.ask())[0]
-    assert sorted(seat["model"] for seat in began["seats"]) == ["lab:alpha"] * 2 + ["lab:beta"] * 2
-    assert (began["options"]["rounds"], began["options"]["challengers"]) == (1, 4)
-    assert (began["budget_usd"], began["deadline_s"]) == (0.5, 90)
+    start = server.events(tab.ask())[0]
+    assert sorted(seat["model"] for seat in start["seats"]) == ["lab:alpha"] * 2 + ["lab:beta"] * 2
+    assert (start["options"]["rounds"], start["options"]["challengers"]) == (1, 4)
+    assert (start["budget_usd"], start["deadline_s"]) == (0.5, 90)
 
 
-def test_what_a_run_would_take_is_told_before_it_is_asked(tab: Tab, server: Serve) -> None:
-    page, takes = tab.page, tab.page.locator(".takes")
+def test_the_form_shows_calls_and_cost_in_advance(tab: Tab, server: Serve) -> None:
+    page, estimate = tab.page, tab.page.locator(".estimate")
     page.get_by_label("Protocol").select_option("consensus")
-    expect(takes).to_have_text(re.compile(r"^4 calls, at most \$0\.\d+$"))
+    expect(estimate).to_have_text(re.compile(r"^4 calls, at most \$0\.\d+$"))
     page.get_by_role("radio", name="deep").check()
-    expect(takes).to_have_text(re.compile(r"^\d+ to \d+ calls, at most \$\d+\.\d+$"))
+    expect(estimate).to_have_text(re.compile(r"^\d+ to \d+ calls, at most \$\d+\.\d+$"))
     page.get_by_role("radio", name="quick").check()
-    expect(takes).to_have_text(re.compile(r"^4 calls, at most \$0\.\d+$"))
+    expect(estimate).to_have_text(re.compile(r"^4 calls, at most \$0\.\d+$"))
     page.get_by_label("Add a model").fill("lab:odd")
     page.get_by_label("Add a model").press("Enter")
-    expect(takes).to_have_text("4 calls, cost unknown")
-    page.get_by_label("one seat less for lab:odd").click()
-    expect(takes).to_contain_text("at most")
+    expect(estimate).to_have_text("4 calls, cost unknown")
+    page.get_by_label("remove a seat of lab:odd").click()
+    expect(estimate).to_contain_text("at most")
     usage = server.get(f"/v1/runs/{tab.ask()}?")["usage"]
     assert usage["calls"] <= 4
 
 
-def test_what_the_server_refuses_is_said_and_the_question_is_kept(tab: Tab) -> None:
+def test_a_refused_request_shows_the_reason_and_keeps_the_question(tab: Tab) -> None:
     tab.expected.append("status of 400")
     tab.page.get_by_label("Add a model").fill("nowhere:model")
     tab.page.get_by_role("button", name="Add", exact=True).click()
@@ -117,14 +115,14 @@ def test_what_the_server_refuses_is_said_and_the_question_is_kept(tab: Tab) -> N
     expect(tab.question).to_have_value("Why?")
 
 
-def test_out_of_budget_a_run_pauses_and_goes_on_with_a_larger_one(tab: Tab, server: Serve) -> None:
+def test_a_run_out_of_budget_pauses_and_resumes_with_a_larger_one(tab: Tab, server: Serve) -> None:
     page = tab.page
     page.get_by_text("Limits and options").click()
     page.get_by_label("Budget").fill("0.0178")
     run = tab.ask()
-    expect(page.get_by_role("heading", name="Paused: the budget was used up")).to_be_visible()
+    expect(page.get_by_role("heading", name="Paused: the budget is spent")).to_be_visible()
     before = len(server.events(run))
-    page.get_by_label("New budget").fill("1")
+    page.get_by_label("New total budget").fill("1")
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("heading", name="Decided")).to_be_visible()
     assert len(server.events(run)) > before
@@ -140,23 +138,23 @@ def test_a_run_can_be_cancelled(tab: Tab, server: Serve, models: ScriptedHost) -
     assert server.get(f"/v1/runs/{run}")["status"] == "cancelled"
 
 
-def test_what_became_of_it_is_kept(tab: Tab, server: Serve) -> None:
+def test_feedback_is_saved(tab: Tab, server: Serve) -> None:
     run = tab.ask(protocol="voting")
-    tab.page.get_by_label("The right answer, if it is known").fill("41")
-    tab.page.get_by_role("button", name="It was wrong").click()
-    expect(tab.verdict).to_contain_text("Kept: failure, the right answer is 41.")
-    expect(tab.page.get_by_role("button", name="It was wrong")).to_have_attribute("aria-pressed", "true")
+    tab.page.get_by_label("The right answer, if known").fill("41")
+    tab.page.get_by_role("button", name="Wrong").click()
+    expect(tab.verdict).to_contain_text("Saved: failure, the right answer is 41.")
+    expect(tab.page.get_by_role("button", name="Wrong")).to_have_attribute("aria-pressed", "true")
     assert run in json.dumps(server.get("/v1/runs"))
 
 
-def test_the_answer_is_copied_and_the_record_exported(tab: Tab, server: Serve, tmp_path: Path) -> None:
+def test_the_answer_is_copied_and_the_run_exported(tab: Tab, server: Serve, tmp_path: Path) -> None:
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
     run = tab.ask(protocol="voting")
-    tab.page.get_by_role("button", name="Copy the answer").click()
+    tab.page.get_by_role("button", name="Copy answer").click()
     expect(tab.verdict.get_by_text("Copied")).to_be_visible()
     result = server.get(f"/v1/runs/{run}")
     assert tab.page.evaluate("navigator.clipboard.readText()") == result["answer"]
-    for name, end in (("Export page", "html"), ("Export JSON", "json"), ("Export Markdown", "md")):
+    for name, end in (("Export HTML", "html"), ("Export JSON", "json"), ("Export Markdown", "md")):
         with tab.page.expect_download() as download:
             tab.page.get_by_role("button", name=name).click()
         assert download.value.suggested_filename == f"{run}.{end}"
@@ -164,13 +162,13 @@ def test_the_answer_is_copied_and_the_record_exported(tab: Tab, server: Serve, t
         assert (tmp_path / end).read_bytes() == server.raw(f"/v1/runs/{run}/export?format={end}")
 
 
-def test_seats_that_fail_and_runs_that_do_say_why(tab: Tab, models: ScriptedHost, server: Serve) -> None:
+def test_failed_seats_and_failed_runs_show_the_reason(tab: Tab, models: ScriptedHost, server: Serve) -> None:
     models.on("beta", status=400, message="no such model")
     tab.ask(protocol="voting")
     expect(tab.verdict.get_by_text("degraded")).to_be_visible()
-    gone = tab.page.locator(".seat.gone")
-    expect(gone).to_have_count(1)
-    expect(gone).to_contain_text("HTTP 400: no such model")
+    dropped = tab.page.locator(".seat.dropped")
+    expect(dropped).to_have_count(1)
+    expect(dropped).to_contain_text("HTTP 400: no such model")
     models.on("gamma", status=400, message="nor this one")
     tab.page.get_by_role("button", name="Ask again").click()
     expect(tab.question).to_have_value("Why?")
@@ -179,9 +177,7 @@ def test_seats_that_fail_and_runs_that_do_say_why(tab: Tab, models: ScriptedHost
     expect(tab.verdict).to_contain_text("1 of 3 answered, 2 needed")
 
 
-def test_runs_are_listed_newest_first_filtered_and_opened_at_their_own_address(
-    tab: Tab, server: Serve
-) -> None:
+def test_runs_are_listed_newest_first_searched_and_opened_at_their_address(tab: Tab, server: Serve) -> None:
     page = tab.page
     for question in ("Why the first?", "Why the second?"):
         page.goto(f"{server.url}/#/")
@@ -191,17 +187,17 @@ def test_runs_are_listed_newest_first_filtered_and_opened_at_their_own_address(
     rows = page.locator(".list li")
     expect(rows.first).to_contain_text("Why the second?")
     expect(rows.nth(1)).to_contain_text("Why the first?")
-    page.get_by_label("Find in questions and answers").fill("FIRST why")
+    page.get_by_label("Search questions and answers").fill("FIRST why")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Why the first?")
-    # Neither word is in what the list shows: the server finds them, whatever their form.
-    page.get_by_label("Find in questions and answers").fill("deciding seconds")
+    # The list shows neither word: the server finds both, in any form.
+    page.get_by_label("Search questions and answers").fill("deciding seconds")
     expect(page.get_by_text("No run has all of these words")).to_be_visible()
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Why the second?")
-    page.get_by_label("Find in questions and answers").fill("")
+    page.get_by_label("Search questions and answers").fill("")
     page.get_by_label("Status").select_option("deadlock")
-    expect(page.get_by_text("Nothing here fits.")).to_be_visible()
+    expect(page.get_by_text("No run matches.")).to_be_visible()
     page.get_by_role("button", name="Show all runs").click()
     rows.first.click()
     expect(page.get_by_role("heading", name="Why the second?")).to_be_visible()
@@ -210,14 +206,14 @@ def test_runs_are_listed_newest_first_filtered_and_opened_at_their_own_address(
     expect(rows.first).to_be_visible()
 
 
-def test_an_address_of_no_run_says_so(tab: Tab, server: Serve) -> None:
+def test_the_address_of_an_unknown_run_shows_an_error(tab: Tab, server: Serve) -> None:
     tab.expected.append("status of 404")
     tab.page.goto(f"{server.url}/#/runs/nothing")
     expect(tab.page.get_by_role("alert")).to_contain_text("nothing")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_text_stands_out_from_what_is_behind_it(browser: Browser, server: Serve, dark: bool) -> None:
+def test_text_has_enough_contrast(browser: Browser, server: Serve, dark: bool) -> None:
     with Tab.open(browser, dark=dark) as tab:
         tab.page.goto(server.link)
         tab.question.wait_for()
@@ -239,7 +235,7 @@ PROBE = """(name) => {
 
 
 def contrast(page: Page, front: str, back: str) -> float:
-    """The contrast of two of the page's colours as WCAG 2 reckons it, 1 to 21."""
+    """The contrast of two colours of the page by WCAG 2, from 1 to 21."""
     lights = []
     for name in (front, back):
         parts = [part / 255 for part in page.evaluate(PROBE, name)]

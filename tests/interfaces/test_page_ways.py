@@ -1,4 +1,4 @@
-"""The page in every way that it is come to: connections lost, reloads, keys, narrow screens, hostile text."""
+"""The page under lost connections, reloads, keyboards, narrow screens and hostile text."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.interfaces.conftest import CONFIG
 from tests.support.browsing import Serve, Tab, serving
 from tests.support.scripted import ScriptedHost
 
-SAID = "First it was weighed, and then it was found to be so.\n\nFinal answer: 42"
-GONE = ("net::ERR_", "status of 401")
+REPLY = "First it was weighed, and then it was found to be so.\n\nFinal answer: 42"
+EXPECTED_ERRORS = ("net::ERR_", "status of 401")
 HOSTILE = """<script>window.caught = "script"</script><img src=x onerror="window.caught = 'image'">
 <iframe srcdoc="<script>parent.caught = 'frame'</script>"></iframe><svg onload="window.caught = 'svg'">
 <style>body { display: none }</style><base href="//evil.example/"><form action="//evil.example/"></form>
@@ -28,50 +28,50 @@ Final answer: <img src=x onerror=window.caught='final'>"""
 WATCH = """window.refused = [];
 addEventListener('securitypolicyviolation', (event) => refused.push(event.blockedURI))"""
 LINKS = "all => all.map((link) => [link.href, link.rel, link.target])"
-NAMED = "(e => `${e.ariaLabel} ${e.id} ${e.innerText}`)(document.activeElement)"
+FOCUSED = "(e => `${e.ariaLabel} ${e.id} ${e.innerText}`)(document.activeElement)"
 FORBIDDEN = "img, iframe, script, style, form[action], base, object, [style*=url]"
 
 
-def test_a_reload_midway_goes_on_where_it_is_with_nothing_lost_or_doubled(
+def test_a_reload_during_a_reply_loses_and_repeats_nothing(
     tab: Tab, server: Serve, models: ScriptedHost
 ) -> None:
-    models.on("*", text=SAID, drip=(200, 0.25))
+    models.on("*", text=REPLY, drip=(200, 0.25))
     run = tab.ask(protocol="voting")
-    writing = tab.page.locator(".turn.writing .said")
+    writing = tab.page.locator(".turn.writing .markdown")
     expect(writing.first).to_contain_text("First it was")
-    models.on("*", text=SAID)
+    models.on("*", text=REPLY)
     tab.page.reload()
     expect(writing.first).to_contain_text("First it was")
     expect(tab.verdict).to_be_visible()
     replies = [event for event in server.events(run) if event["type"] == "call_finished"]
-    assert tab.page.locator(".turn .said").count() == len(replies)
-    for said in tab.page.locator(".turn .said").all_inner_texts():
-        assert (said.count("First it was weighed"), said.count("Final answer")) == (1, 1)
+    assert tab.page.locator(".turn .markdown").count() == len(replies)
+    for text in tab.page.locator(".turn .markdown").all_inner_texts():
+        assert (text.count("First it was weighed"), text.count("Final answer")) == (1, 1)
 
 
-def test_a_view_rebuilt_from_the_record_is_the_one_that_was_watched(tab: Tab) -> None:
+def test_a_view_rebuilt_from_the_stored_run_equals_the_live_one(tab: Tab) -> None:
     tab.ask(protocol="council")
     expect(tab.verdict).to_be_visible()
-    watched = tab.page.locator("article").inner_text()
+    live_text = tab.page.locator("article").inner_text()
     tab.page.reload()
     expect(tab.verdict).to_be_visible()
-    assert tab.page.locator("article").inner_text() == watched
+    assert tab.page.locator("article").inner_text() == live_text
 
 
-def test_a_server_that_is_killed_and_comes_back_is_found_again_and_the_run_goes_on(
+def test_after_the_server_is_killed_and_restarted_the_page_reconnects_and_the_run_resumes(
     browser: Browser, models: ScriptedHost, tmp_path: Path
 ) -> None:
     config = CONFIG.format(url=models.openai)
-    models.on("*", text=SAID, drip=(200, 0.3))
+    models.on("*", text=REPLY, drip=(200, 0.3))
     with Tab.open(browser) as tab:
-        tab.expected += GONE
+        tab.expected += EXPECTED_ERRORS
         with serving(tmp_path, config, named="ada") as server:
             tab.page.goto(server.link)
             run = tab.ask()
             expect(tab.page.locator(".turn.writing")).to_be_visible()
             server.kill()
             expect(tab.page.get_by_text("Reconnecting")).to_be_visible()
-        models.on("*", text=SAID)
+        models.on("*", text=REPLY)
         with serving(tmp_path, config, port=server.port, key=server.key) as server:
             expect(tab.page.get_by_role("heading", name="Paused")).to_be_visible()
             expect(tab.page.get_by_text("Reconnecting")).to_be_hidden()
@@ -79,15 +79,15 @@ def test_a_server_that_is_killed_and_comes_back_is_found_again_and_the_run_goes_
             expect(tab.page.get_by_role("heading", name="Decided")).to_be_visible()
             keys = [event["key"] for event in server.events(run) if event["type"] == "call_finished"]
         assert len(keys) == len(set(keys)) == tab.page.locator(".turn.answered").count()
-        tab.fine(server)
+        tab.check(server)
 
 
-def test_a_key_that_ends_with_its_server_is_asked_for_anew_and_the_address_stays(
+def test_after_a_restart_with_a_new_key_the_page_asks_for_it_and_keeps_the_address(
     browser: Browser, models: ScriptedHost, tmp_path: Path
 ) -> None:
     config = CONFIG.format(url=models.openai)
     with Tab.open(browser) as tab:
-        tab.expected += GONE
+        tab.expected += EXPECTED_ERRORS
         with serving(tmp_path, config) as server:
             tab.page.goto(server.link)
             tab.ask(protocol="voting")
@@ -111,29 +111,29 @@ def test_hostile_text_does_nothing(browser: Browser, server: Serve, models: Scri
         assert page.evaluate("[window.caught, refused]") == [None, []]
         article = page.locator("article")
         assert article.locator(FORBIDDEN).count() == 0
-        links = article.locator(".said a[href]").evaluate_all(LINKS)
+        links = article.locator(".markdown a[href]").evaluate_all(LINKS)
         assert {href for href, _, _ in links} == {"http://plain.example/way", "https://good.example/"}
         assert {(rel, target) for _, rel, target in links} == {("noopener noreferrer nofollow", "_blank")}
         handlers = "all => all.flatMap((e) => e.getAttributeNames()).filter((name) => name.startsWith('on'))"
         assert article.locator("*").evaluate_all(handlers) == []
-        told = article.inner_text()
-        assert not set("\u202e\u202c\u2066\u2069") & set(told)
-        assert "<script>" in told
-        assert "[picture: seen]" in told
+        shown = article.inner_text()
+        assert not set("\u202e\u202c\u2066\u2069") & set(shown)
+        assert "<script>" in shown
+        assert "[picture: seen]" in shown
         page.get_by_role("link", name="Runs").click()
         page.locator(".list li").first.wait_for()
         assert page.evaluate("[window.caught, refused]") == [None, []]
-        tab.fine(server)
+        tab.check(server)
 
 
-def test_all_can_be_done_with_the_keyboard(browser: Browser, server: Serve) -> None:
+def test_the_keyboard_is_enough(browser: Browser, server: Serve) -> None:
     with Tab.open(browser) as tab:
         page, keys = tab.page, tab.page.keyboard
 
         def focus(name: str) -> None:
             for _ in range(40):
                 keys.press("Tab")
-                if name in page.evaluate(NAMED):
+                if name in page.evaluate(FOCUSED):
                     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
                     assert outline != "none", name
                     return
@@ -155,33 +155,33 @@ def test_all_can_be_done_with_the_keyboard(browser: Browser, server: Serve) -> N
         expect(tab.verdict).to_be_visible()
         stage = page.locator("details.stage").first
         expect(stage).to_have_attribute("open", "")
-        focus("It was right")
+        focus("Right")
         keys.press("Enter")
-        expect(tab.verdict).to_contain_text("Kept: success")
+        expect(tab.verdict).to_contain_text("Saved: success")
         focus("Round 1")
         keys.press("Space")
         expect(stage).not_to_have_attribute("open", "")
-        tab.fine(server)
+        tab.check(server)
 
 
 def test_phases_and_the_verdict_are_announced_and_tokens_are_not(
     browser: Browser, server: Serve, models: ScriptedHost
 ) -> None:
-    models.on("*", text=SAID, drip=(100, 0.05))
+    models.on("*", text=REPLY, drip=(100, 0.05))
     with Tab.open(browser) as tab:
         tab.page.add_init_script(
-            "window.told = []; new MutationObserver((all) => all.forEach(({target}) => {"
+            "window.announced = []; new MutationObserver((all) => all.forEach(({target}) => {"
             " const live = (target.nodeType === 3 ? target.parentElement : target).closest('[aria-live]');"
-            " if (live && told.at(-1) !== live.textContent) told.push(live.textContent); }))"
+            " if (live && announced.at(-1) !== live.textContent) announced.push(live.textContent); }))"
             ".observe(document, {subtree: true, childList: true, characterData: true})"
         )
         tab.page.goto(server.link)
         tab.ask(protocol="voting")
         expect(tab.verdict).to_be_visible()
-        told = [text for text in tab.page.evaluate("told") if text]
-        assert told[-1] == "Consensus. 42"
-        assert set(told[:-1]) <= {"Round 1: vote", "Round 1: judge", "Round 1: complete"}
-        assert len(told) >= 3
+        announced = [text for text in tab.page.evaluate("announced") if text]
+        assert announced[-1] == "Consensus. 42"
+        assert set(announced[:-1]) <= {"Round 1: vote", "Round 1: judge", "Round 1: complete"}
+        assert len(announced) >= 3
 
 
 @pytest.mark.parametrize("width", [360, 1280])
@@ -200,7 +200,7 @@ def test_nothing_makes_the_page_scroll_sideways(
         page.get_by_text("Limits and options").click()
         assert not tab.scrolls_sideways()
         for model in ("alpha", "beta", "gamma"):
-            page.get_by_label(f"one seat more for lab:{model}").click()
+            page.get_by_label(f"add a seat of lab:{model}").click()
         tab.ask("Why" * 150, "voting")
         expect(tab.verdict).to_be_visible()
         assert not tab.scrolls_sideways()
@@ -209,10 +209,8 @@ def test_nothing_makes_the_page_scroll_sideways(
         assert not tab.scrolls_sideways()
 
 
-def test_where_motion_is_not_wanted_nothing_moves(
-    browser: Browser, server: Serve, models: ScriptedHost
-) -> None:
-    models.on("*", text=SAID, drip=(200, 0.4))
+def test_with_reduced_motion_nothing_moves(browser: Browser, server: Serve, models: ScriptedHost) -> None:
+    models.on("*", text=REPLY, drip=(200, 0.4))
     moving = "document.getAnimations().length"
     for still in (True, False):
         with Tab.open(browser, still=still) as tab:

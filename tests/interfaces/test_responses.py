@@ -94,7 +94,7 @@ def test_roles_by_name_go_to_every_seat_and_a_role_of_its_own_comes_first(lab: S
     red = pnyx("ask", "Why?", "--roles", "redteam", "--json")
     assert [s["role"].split(".")[0] for s in red.json["seats"]] == ["advocate", "skeptic", "skeptic"]
     unknown = pnyx("ask", "Why?", "--roles", "clowns")
-    assert (unknown.code, "there are: diverse, redteam" in unknown.err) == (2, True)
+    assert (unknown.code, "choose one of: diverse, redteam" in unknown.err) == (2, True)
 
 
 def test_a_tool_that_is_off_is_told_with_the_reason(lab: ScriptedHost, tmp_path: Path) -> None:

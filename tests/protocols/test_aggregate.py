@@ -15,8 +15,8 @@ from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.aggregate import PHASES, PROTOCOL
 from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.shared.review import Review
-from tests.support.driven import Say
-from tests.support.driving import Nested, kind, seat
+from pnyx.testing import ProtocolDriver, Script, prompt_name
+from tests.support.seats import lab_seat as seat
 
 A, B, C = seat("A", 2.0, 3.0), seat("B", 9.0, 2.0), seat("C", 4.0, 1.0)
 SOUND = "It has nine doors and three gates, so twelve."
@@ -29,29 +29,29 @@ def review(answer: str) -> str:
     )
 
 
-def words(native: str, after: str) -> Say:
+def words(native: str, after: str) -> Script:
     """One word a seat, in order; "-" is silence."""
 
     def say(ask: Ask) -> str | None:
         place = "ABC".index(ask.seat.label[-1])
-        word = (native if kind(ask) == "answer" else after).split()[place]
+        word = (native if prompt_name(ask) == "answer" else after).split()[place]
         if word == "-":
             return None
-        return f"So it seems.\nFinal answer: {word}" if kind(ask) == "answer" else review(word)
+        return f"So it seems.\nFinal answer: {word}" if prompt_name(ask) == "answer" else review(word)
 
     return say
 
 
-def reviewed(say: Say, **more: Any) -> Nested:
-    return Nested(PROTOCOL, say, (A, B, C), **more)
+def reviewed(say: Script, **more: Any) -> ProtocolDriver:
+    return ProtocolDriver(PROTOCOL, say, (A, B, C), **more)
 
 
 def test_every_seat_answers_alone_and_the_strongest_aggregates() -> None:
     run = reviewed(words("12 13 13", "12 12 12"))
     decision = run.decide()
-    assert run.entered == [("answer", 1), ("aggregate", 1), ("complete", 1)]
+    assert run.phases == [("answer", 1), ("aggregate", 1), ("complete", 1)]
     assert run.waves == [3]
-    assert [ask.seat for ask in run.of("review")] == [B]
+    assert [ask.seat for ask in run.asks_for("review")] == [B]
     assert decision.answer == f"{SOUND}\nFinal answer: 12"
     assert (decision.final_answer, decision.stop_reason) == ("12", "aggregated")
 
@@ -59,7 +59,7 @@ def test_every_seat_answers_alone_and_the_strongest_aggregates() -> None:
 def test_the_aggregator_judges_reasoning_and_not_popularity() -> None:
     run = reviewed(words("12 13 13", "12 12 12"))
     decision = run.decide()
-    asked = run.of("review")[0].prompt.text
+    asked = run.asks_for("review")[0].prompt.text
     assert "Judge steps, not conclusions" in asked
     assert "How many answers share a conclusion is no evidence" in asked
     assert decision.status == "decided"
@@ -78,17 +78,17 @@ def test_the_aggregator_says_which_steps_it_accepted_or_rejected() -> None:
 
 def test_identity_is_stripped() -> None:
     run = reviewed(
-        lambda ask: "As lab:a, I say so.\nFinal answer: 1" if kind(ask) == "answer" else review("1")
+        lambda ask: "As lab:a, I say so.\nFinal answer: 1" if prompt_name(ask) == "answer" else review("1")
     )
     run.decide()
-    assert all("lab:" not in ask.prompt.text for ask in run.asked)
+    assert all("lab:" not in ask.prompt.text for ask in run.asks)
 
 
 def test_the_order_is_shuffled_freshly_for_each_aggregator() -> None:
     many = tuple(seat(label) for label in "ABCDEF")
-    run = Nested(PROTOCOL, lambda ask: review("1"), many, aggregators="each")
+    run = ProtocolDriver(PROTOCOL, lambda ask: review("1"), many, aggregators="each")
     run.decide()
-    orders = {tuple(re.findall(r" Participant (\w)>", ask.prompt.text)) for ask in run.of("review")}
+    orders = {tuple(re.findall(r" Participant (\w)>", ask.prompt.text)) for ask in run.asks_for("review")}
     assert len(orders) > 3
     assert all(sorted(order) == list("ABCDEF") for order in orders)
 
@@ -128,27 +128,27 @@ def test_native_answers_stay_a_prior_of_confidence() -> None:
 
 def test_free_answers_are_sorted_by_one_call_of_the_cheapest() -> None:
     def say(ask: Ask) -> str:
-        if kind(ask) == "camps":
+        if prompt_name(ask) == "camps":
             return '{"groups": [[1, 2, 3, 4, 5, 6]]}'
-        return "Build it." if kind(ask) == "answer" else "ANSWER:\nBuild it now."
+        return "Build it." if prompt_name(ask) == "answer" else "ANSWER:\nBuild it now."
 
     run = reviewed(say, aggregators="each")
     decision = run.decide()
-    assert [ask.seat for ask in run.of("camps")] == [C]
+    assert [ask.seat for ask in run.asks_for("camps")] == [C]
     assert (decision.status, decision.answer) == ("consensus", "Build it now.")
 
 
 def test_free_answers_cost_no_further_call_with_one_aggregator() -> None:
-    run = reviewed(lambda ask: "Build it." if kind(ask) == "answer" else "ANSWER:\nBuild it now.")
+    run = reviewed(lambda ask: "Build it." if prompt_name(ask) == "answer" else "ANSWER:\nBuild it now.")
     decision = run.decide()
-    assert len(run.asked) == 4
+    assert len(run.asks) == 4
     assert (decision.status, decision.agreement, decision.confidence) == ("decided", None, None)
 
 
 def test_a_silent_aggregator_is_replaced_by_the_next_strongest() -> None:
     run = reviewed(words("12 13 13", "12 - 13"))
     decision = run.decide()
-    assert [ask.seat for ask in run.of("review")] == [B, C]
+    assert [ask.seat for ask in run.asks_for("review")] == [B, C]
     assert decision.final_answer == "13"
 
 
@@ -156,7 +156,7 @@ def test_an_aggregator_that_was_cut_off_is_not_used() -> None:
     def say(ask: Ask) -> Reply:
         said = words("12 13 13", "12 14 13")(ask)
         assert isinstance(said, str)
-        return Reply(ask, said, truncated=kind(ask) == "review" and ask.seat == B)
+        return Reply(ask, said, truncated=prompt_name(ask) == "review" and ask.seat == B)
 
     assert reviewed(say).decide().final_answer == "13"
     assert reviewed(say, aggregators="each").decide().detail["tally"] == {"12": 1.0, "13": 1.0}
@@ -181,17 +181,17 @@ GIVEN = (Given("12", "Nine and three."), Given("13", "I counted."), Given("13"),
 def test_given_answers_are_reviewed_without_asking_for_others() -> None:
     run = reviewed(words("- - -", "12 12 12"), responses=GIVEN)
     decision = run.decide()
-    assert len(run.asked) == 1
-    assert "Nine and three.\n\nFinal answer: 12" in run.asked[0].prompt.text
-    assert "Participant 4>" in run.asked[0].prompt.text
-    assert "far:away" not in run.asked[0].prompt.text
+    assert len(run.asks) == 1
+    assert "Nine and three.\n\nFinal answer: 12" in run.asks[0].prompt.text
+    assert "Participant 4>" in run.asks[0].prompt.text
+    assert "far:away" not in run.asks[0].prompt.text
     assert decision.detail["votes"][3] == {"seat": "Participant 4", "model": "far:away", "answer": "14"}
 
 
 def test_given_answers_are_reviewed_by_each() -> None:
     run = reviewed(words("- - -", "12 12 13"), responses=GIVEN[:2], aggregators="each")
     decision = run.decide()
-    assert len(run.asked) == 3
+    assert len(run.asks) == 3
     natives = {s["seat"][-1]: s["native"] for s in decision.detail["seats"]}
     assert natives == {"A": "12", "B": "13", "C": None}
 
@@ -232,13 +232,13 @@ def test_the_answer_is_what_stands_below_its_line(text: str, answer: str) -> Non
 def test_context_reaches_every_seat() -> None:
     run = reviewed(words("1 2 3", "1 1 1"), context=(Material("Source 1", "The hall has nine doors."),))
     run.decide()
-    assert all("The hall has nine doors." in ask.prompt.text for ask in run.asked)
+    assert all("The hall has nine doors." in ask.prompt.text for ask in run.asks)
 
 
 def test_the_best_answer_so_far_is_told_on_the_way() -> None:
     run = reviewed(words("12 13 13", "12 12 12"))
     run.decide()
-    assert run.standing == [None, "So it seems.\nFinal answer: 13", f"{SOUND}\nFinal answer: 12"]
+    assert run.answers == [None, "So it seems.\nFinal answer: 13", f"{SOUND}\nFinal answer: 12"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from pnyx.core.models import Seat
 from pnyx.core.steps import Ask
 from pnyx.protocols import get
 from pnyx.protocols.call_bounds import reckon
-from tests.support.driven import Driven, kind, seat
+from pnyx.testing import ProtocolDriver, prompt_name
+from tests.support.seats import seat
 
 SEATS = (seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "three:mid"))
 READABLE = {
@@ -36,15 +37,15 @@ def test_the_most_is_what_a_run_takes_whose_every_verdict_is_asked_for_twice(
     asked, turns = dict[Seat, str](), count()
 
     def mumbling(ask: Ask) -> str:
-        if kind(ask) in READABLE:
-            asked[ask.seat] = kind(ask)
+        if prompt_name(ask) in READABLE:
+            asked[ask.seat] = prompt_name(ask)
             return "Hm."
-        if kind(ask) == "repair":
+        if prompt_name(ask) == "repair":
             return READABLE[asked[ask.seat]].replace("{n}", str(next(turns)))
         return f"The text of turn {next(turns)}, which has no short answer."
 
     page = get(name)
-    run = Driven(page, mumbling, seats=SEATS, **options)
+    run = ProtocolDriver(page, mumbling, seats=SEATS, **options)
     run.decide()
-    assert run.of("repair")
-    assert len(run.asked) == reckon(page, SEATS, page.resolve_options(options))[1]
+    assert run.asks_for("repair")
+    assert len(run.asks) == reckon(page, SEATS, page.resolve_options(options))[1]

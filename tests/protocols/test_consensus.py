@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from pnyx.core.models import Price, Seat
 from pnyx.core.phases import START
-from pnyx.core.steps import All, Ask, Brief, Decision, Enter, Panel, Reply
-from pnyx.errors import IllegalPhase, NoQuorum, SeatAbsent, UsageError
+from pnyx.core.steps import Ask
+from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.consensus import CAPS, PHASES, PROTOCOL
 from pnyx.protocols.shared.challenge import challengers
-from tests.support import driven
+from pnyx.testing import ProtocolDriver, Script
 
 FLAW = "The claim that nobody needs backups is false: disks fail at 1 % a year."
 OTHER = "The cost of the second replica is missing from the comparison altogether."
@@ -33,77 +32,8 @@ A, B, C, D = (
 )
 
 
-class Driven:
-    """Runs consensus with scripted words: `say(ask)` gives a reply's text, or None for silence."""
-
-    def __init__(
-        self,
-        say: Callable[[Ask], str | None],
-        *,
-        seats: tuple[Seat, ...] = (A, B, C),
-        question: str = "Should we?",
-        **options: Any,
-    ) -> None:
-        self.say = say
-        self.entered: list[tuple[str, int]] = []
-        self.asked: list[Ask] = []
-        self.standing: list[str | None] = []
-        self.panel = Panel(seats, seed=1, salt="s")
-        self.brief = Brief(question, "2026-01-02", PROTOCOL.resolve_options(options))
-        self.phase = START
-
-    def answer(self, ask: Ask) -> Reply:
-        self.asked.append(ask)
-        text = self.say(ask)
-        if text is None:
-            raise SeatAbsent(ask.seat.label)
-        return Reply(ask, text)
-
-    def finish(self, branch: Any) -> Reply:
-        """The reply that a branch comes to: a step, or a child script that asks once."""
-        ask = branch if isinstance(branch, Ask) else branch.send(None)
-        if ask is branch:
-            return self.answer(ask)
-        try:
-            reply = self.answer(ask)
-        finally:
-            with suppress(RuntimeError):
-                branch.close()
-        return reply
-
-    def everyone(self, step: All[Any]) -> list[Reply]:
-        replies = []
-        for branch in step.branches:
-            with suppress(SeatAbsent):
-                replies.append(self.finish(branch))
-        if len(replies) < step.quorum:
-            raise NoQuorum("too few")
-        return replies
-
-    def decide(self) -> Decision:
-        coroutine = PROTOCOL.script(self.brief, self.panel)
-        value: Any = None
-        error: Exception | None = None
-        while True:
-            try:
-                step = coroutine.throw(error) if error else coroutine.send(value)
-            except StopIteration as done:
-                decision: Decision = done.value
-                return decision
-            value, error = None, None
-            try:
-                match step:
-                    case Enter(phase, round, answer, facts):
-                        PHASES.check(self.phase, phase, facts)
-                        self.phase = phase
-                        self.entered.append((phase, round))
-                        self.standing.append(answer)
-                    case All():
-                        value = self.everyone(step)
-                    case Ask():
-                        value = self.answer(step)
-            except (SeatAbsent, NoQuorum) as exc:
-                error = exc
+def debate(script: Script, *, seats: tuple[Seat, ...] = (A, B, C), **options: Any) -> ProtocolDriver:
+    return ProtocolDriver(PROTOCOL, script, seats, **{"question": "Should we?", **options})
 
 
 def kind(ask: Ask) -> str:
@@ -125,35 +55,35 @@ def words(*challenges: str) -> Callable[[Ask], str]:
 
 
 def test_one_round_goes_propose_challenge_revise_commit_complete() -> None:
-    run = Driven(words(FLAW, OTHER), rounds=1)
+    run = debate(words(FLAW, OTHER), rounds=1)
     decision = run.decide()
-    assert run.entered == [("propose", 1), ("challenge", 1), ("revise", 1), ("commit", 1), ("complete", 1)]
+    assert run.phases == [("propose", 1), ("challenge", 1), ("revise", 1), ("commit", 1), ("complete", 1)]
     assert decision.answer == "revise 1"
     assert (decision.status, decision.stop_reason, decision.rounds) == ("decided", "max_rounds", 1)
     assert decision.agreement is None
 
 
 def test_the_strongest_eligible_seat_proposes_and_revises() -> None:
-    run = Driven(words(), rounds=1)
+    run = debate(words(), rounds=1)
     run.decide()
-    assert [a.seat for a in run.asked if kind(a) in ("propose", "revise")] == [B, B]
+    assert [a.seat for a in run.asks if kind(a) in ("propose", "revise")] == [B, B]
     searcher = seat("B", "two:large", 9.0, proposer_eligible=False)
-    run = Driven(words(), seats=(A, searcher, C), rounds=1)
+    run = debate(words(), seats=(A, searcher, C), rounds=1)
     run.decide()
-    assert run.asked[0].seat == C
+    assert run.asks[0].seat == C
 
 
 def test_a_proposer_that_falls_silent_is_replaced_by_the_next_strongest() -> None:
-    run = Driven(lambda ask: None if ask.seat == B else words()(ask), rounds=1)
+    run = debate(lambda ask: None if ask.seat == B else words()(ask), rounds=1)
     decision = run.decide()
-    assert [a.seat for a in run.asked if kind(a) == "propose"] == [B, C]
+    assert [a.seat for a in run.asks if kind(a) == "propose"] == [B, C]
     assert decision.answer == "revise 1"
 
 
 def test_the_prompt_of_propose_carries_the_date_as_data() -> None:
-    run = Driven(words(), rounds=1)
+    run = debate(words(), rounds=1)
     run.decide()
-    assert "Today is 2026-01-02." in run.asked[0].prompt.text
+    assert "Today is 2026-01-02." in run.asks[0].prompt.text
 
 
 def test_challengers_are_of_other_providers_first_then_other_models_then_the_proposers_own() -> None:
@@ -167,9 +97,9 @@ def test_challengers_are_of_other_providers_first_then_other_models_then_the_pro
 
 def test_two_seats_challenge_at_once_by_default() -> None:
     four = tuple(seat(x, f"{x}:m") for x in "ABCD")
-    run = driven.Driven(PROTOCOL, words(), seats=four)
+    run = ProtocolDriver(PROTOCOL, words(), seats=four)
     run.decide()
-    assert run.kinds() == [
+    assert run.prompts() == [
         "propose",
         *["challenge"] * 2,
         "revise",
@@ -182,14 +112,14 @@ def test_two_seats_challenge_at_once_by_default() -> None:
 
 def test_framings_go_round_flaw_alternative_risk_advocate() -> None:
     many = tuple(seat(x, f"{x}:m") for x in "ABCDEF")
-    run = Driven(words(), seats=many, rounds=1, challengers=5)
+    run = debate(words(), seats=many, rounds=1, challengers=5)
     run.decide()
-    framings = [a.prompt.id.rpartition("/")[2] for a in run.asked if kind(a) == "challenge"]
+    framings = [a.prompt.id.rpartition("/")[2] for a in run.asks if kind(a) == "challenge"]
     assert framings == ["flaw", "alternative", "risk", "advocate", "flaw"]
 
 
 def test_flattering_challenges_are_flagged_and_leave_rigor() -> None:
-    run = Driven(words("Great answer! I fully agree with all of it.", OTHER), rounds=1)
+    run = debate(words("Great answer! I fully agree with all of it.", OTHER), rounds=1)
     decision = run.decide()
     assert decision.rigor == 0.75
     assert decision.confidence == 0.75
@@ -201,9 +131,9 @@ def test_flattering_challenges_are_flagged_and_leave_rigor() -> None:
 
 def test_a_flagged_challenge_is_still_shown_to_who_revises() -> None:
     praise = "Great answer! I fully agree with all of it."
-    run = Driven(words(praise, OTHER), rounds=1)
+    run = debate(words(praise, OTHER), rounds=1)
     run.decide()
-    (revise,) = (ask.prompt.text for ask in run.asked if kind(ask) == "revise")
+    (revise,) = (ask.prompt.text for ask in run.asks if kind(ask) == "revise")
     assert praise in revise
     assert OTHER in revise
 
@@ -211,45 +141,45 @@ def test_a_flagged_challenge_is_still_shown_to_who_revises() -> None:
 def test_a_revision_is_given_all_challenges_under_labels() -> None:
     many = tuple(seat(x, f"{x}:m") for x in "ABCDE")
     said = [f"Objection {n} stands." for n in range(4)]
-    run = Driven(words(*said), seats=many, rounds=1, challengers=4)
+    run = debate(words(*said), seats=many, rounds=1, challengers=4)
     run.decide()
-    (revise,) = (ask for ask in run.asked if kind(ask) == "revise")
-    authors = [ask.seat.label for ask in run.asked if kind(ask) == "challenge"]
+    (revise,) = (ask for ask in run.asks if kind(ask) == "revise")
+    authors = [ask.seat.label for ask in run.asks if kind(ask) == "challenge"]
     for label, text in zip(authors, said, strict=True):
         assert f" {label}>\n{text}\n</" in revise.prompt.text
-    assert revise.seat == run.asked[0].seat
+    assert revise.seat == run.asks[0].seat
 
 
 def test_commit_makes_no_call() -> None:
-    run = Driven(words(FLAW, OTHER), rounds=1)
+    run = debate(words(FLAW, OTHER), rounds=1)
     decision = run.decide()
-    assert [kind(ask) for ask in run.asked] == ["propose", "challenge", "challenge", "revise"]
+    assert [kind(ask) for ask in run.asks] == ["propose", "challenge", "challenge", "revise"]
     assert decision.answer == "revise 1"
 
 
 def test_rigor_runs_from_a_half_to_one() -> None:
     praise = "Great answer! I fully agree."
-    assert Driven(words(praise, praise), rounds=1).decide().rigor == 0.5
-    assert Driven(words(FLAW, OTHER), rounds=1).decide().rigor == 1.0
+    assert debate(words(praise, praise), rounds=1).decide().rigor == 0.5
+    assert debate(words(FLAW, OTHER), rounds=1).decide().rigor == 1.0
 
 
 @pytest.mark.parametrize("question_kind", list(CAPS))
 def test_confidence_is_rigor_capped_by_the_kind_of_question(question_kind: str) -> None:
-    decision = Driven(words(FLAW, OTHER), rounds=1, kind=question_kind).decide()
+    decision = debate(words(FLAW, OTHER), rounds=1, kind=question_kind).decide()
     assert decision.confidence == CAPS[question_kind]
     assert decision.confidence_rule == f"rigor capped for {question_kind} questions"
 
 
 def test_the_caps_are_the_specified_ones_and_without_a_kind_rigor_stands() -> None:
     assert CAPS == {"factual": 0.95, "technical": 0.9, "creative": 0.85, "judgment": 0.8, "strategic": 0.7}
-    decision = Driven(words(FLAW, OTHER), rounds=1).decide()
+    decision = debate(words(FLAW, OTHER), rounds=1).decide()
     assert (decision.confidence, decision.confidence_rule) == (1.0, "rigor")
     praise = "Great answer! I fully agree."
-    assert Driven(words(praise, praise), rounds=1, kind="strategic").decide().confidence == 0.5
+    assert debate(words(praise, praise), rounds=1, kind="strategic").decide().confidence == 0.5
 
 
 def test_dissent_names_label_model_and_words() -> None:
-    dissent = Driven(words(FLAW, OTHER), rounds=1).decide().dissent
+    dissent = debate(words(FLAW, OTHER), rounds=1).decide().dissent
     assert [(d.seat, d.model, d.text) for d in dissent] == [
         ("Participant A", "one:small", FLAW),
         ("Participant C", "three:mid", OTHER),
@@ -257,22 +187,22 @@ def test_dissent_names_label_model_and_words() -> None:
 
 
 def test_a_silent_challenger_is_an_abstention_and_not_a_challenge() -> None:
-    run = Driven(lambda ask: None if ask.seat == A else words(FLAW)(ask), rounds=1)
+    run = debate(lambda ask: None if ask.seat == A else words(FLAW)(ask), rounds=1)
     decision = run.decide()
     assert decision.rigor == 1.0
     assert len(decision.dissent) == 1
 
 
 def test_without_any_challenge_there_is_no_revision() -> None:
-    run = Driven(lambda ask: None if kind(ask) == "challenge" else "x", rounds=1)
+    run = debate(lambda ask: None if kind(ask) == "challenge" else "x", rounds=1)
     with pytest.raises(NoQuorum):
         run.decide()
-    assert run.entered[-1] == ("challenge", 1)
+    assert run.phases[-1] == ("challenge", 1)
 
 
 def test_one_seat_that_challenges_itself_is_no_quorum() -> None:
     for seats, challenged in (((A, B), 2), ((A, B, C), 4)):
-        run = Driven(
+        run = debate(
             lambda ask: words(FLAW)(ask) if ask.seat == B else None,
             seats=seats,
             rounds=2,
@@ -283,14 +213,14 @@ def test_one_seat_that_challenges_itself_is_no_quorum() -> None:
 
 
 def test_the_first_round_never_converges() -> None:
-    run = Driven(words(FLAW, FLAW, FLAW, FLAW), threshold=0.0)
+    run = debate(words(FLAW, FLAW, FLAW, FLAW), threshold=0.0)
     decision = run.decide()
     assert decision.rounds == 2
     assert decision.detail["overlap"][0] == 0.0
 
 
 def test_it_converges_when_challenges_repeat_themselves() -> None:
-    decision = Driven(words(FLAW, OTHER, OTHER, FLAW)).decide()
+    decision = debate(words(FLAW, OTHER, OTHER, FLAW)).decide()
     assert (decision.converged, decision.consensus_reached, decision.rounds) == (True, True, 2)
     assert (decision.status, decision.stop_reason) == ("consensus", "converged")
     assert decision.detail["overlap"] == [0.0, 1.0]
@@ -298,22 +228,22 @@ def test_it_converges_when_challenges_repeat_themselves() -> None:
 
 def test_an_overlap_of_exactly_the_threshold_converges() -> None:
     challenges = ("aa bb cc", "aa bb cc", "bb cc dd", "bb cc dd")
-    assert Driven(words(*challenges), threshold=0.5, rounds=2).decide().converged
-    assert not Driven(words(*challenges), threshold=0.51, rounds=2).decide().converged
+    assert debate(words(*challenges), threshold=0.5, rounds=2).decide().converged
+    assert not debate(words(*challenges), threshold=0.51, rounds=2).decide().converged
 
 
 def test_new_challenges_keep_it_going_until_the_last_round() -> None:
     fresh = [f"{x} objection{x} word{x} thing{x}" for x in "abcdef"]
-    decision = Driven(words(*fresh)).decide()
+    decision = debate(words(*fresh)).decide()
     assert (decision.converged, decision.rounds, decision.status) == (False, 3, "decided")
     assert decision.consensus_reached is False
 
 
 def test_the_next_proposer_builds_on_the_decision_and_its_challenges_only() -> None:
     fresh = [f"{x} objection{x} word{x} thing{x}" for x in "abcdef"]
-    run = Driven(words(*fresh))
+    run = debate(words(*fresh))
     run.decide()
-    third = [a for a in run.asked if kind(a) == "propose-again"][1].prompt.text
+    third = [a for a in run.asks if kind(a) == "propose-again"][1].prompt.text
     assert "revise 2" in third
     assert fresh[2] in third
     assert fresh[3] in third
@@ -322,24 +252,24 @@ def test_the_next_proposer_builds_on_the_decision_and_its_challenges_only() -> N
 
 
 def test_the_best_answer_so_far_is_told_on_the_way() -> None:
-    run = Driven(words(FLAW, OTHER, OTHER, FLAW))
+    run = debate(words(FLAW, OTHER, OTHER, FLAW))
     run.decide()
-    assert run.standing[:5] == [None, "propose 1", "propose 1", "revise 1", "revise 1"]
-    assert run.standing[5:] == ["revise 1", "revise 1", "revise 2", "revise 2"]
+    assert run.answers[:5] == [None, "propose 1", "propose 1", "revise 1", "revise 1"]
+    assert run.answers[5:] == ["revise 1", "revise 1", "revise 2", "revise 2"]
 
 
 def test_no_prompt_names_a_model_or_provider() -> None:
-    run = Driven(lambda ask: "As large, I say no. two:large knows.", rounds=2)
+    run = debate(lambda ask: "As large, I say no. two:large knows.", rounds=2)
     run.decide()
-    for ask in run.asked:
+    for ask in run.asks:
         assert "two:large" not in ask.prompt.text
         assert " large" not in ask.prompt.text
 
 
 def test_the_unchanging_part_of_a_prompt_comes_first() -> None:
-    run = Driven(words(), rounds=1, challengers=2)
+    run = debate(words(), rounds=1, challengers=2)
     run.decide()
-    one, other = (a.prompt.text for a in run.asked if kind(a) == "challenge")
+    one, other = (a.prompt.text for a in run.asks if kind(a) == "challenge")
     shared = next(i for i, (x, y) in enumerate(zip(one, other, strict=False)) if x != y)
     assert "propose 1" in one[:shared]
 

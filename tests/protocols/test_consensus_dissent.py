@@ -6,7 +6,8 @@ import pytest
 
 from pnyx.core.steps import Ask, Decision
 from pnyx.protocols.consensus import PROTOCOL
-from tests.support.driven import Driven, kind, seat
+from pnyx.testing import ProtocolDriver, prompt_name
+from tests.support.seats import seat
 
 SEATS = (seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "three:mid"))
 GENUINE = "The cost of the second replica is missing from the comparison altogether."
@@ -16,11 +17,11 @@ def decide(challenge: str) -> Decision:
     """The decision of one round in which Participant A says `challenge` and Participant C objects."""
 
     def say(ask: Ask) -> str:
-        if kind(ask) == "revise":
+        if prompt_name(ask) == "revise":
             return "Keep two replicas."
         return challenge if ask.seat == SEATS[0] else GENUINE
 
-    return Driven(PROTOCOL, say, seats=SEATS, rounds=1).decide()
+    return ProtocolDriver(PROTOCOL, say, seats=SEATS, rounds=1).decide()
 
 
 @pytest.mark.parametrize(

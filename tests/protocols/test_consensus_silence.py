@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pnyx.core.steps import Ask
 from pnyx.protocols.consensus import PROTOCOL
-from tests.support.driven import Driven, kind, seat
+from pnyx.testing import ProtocolDriver, prompt_name
+from tests.support.seats import seat
 
 A, B, C, D = (
     seat("A", "one:small", 2.0),
@@ -17,11 +18,11 @@ SAID = "The claim that nobody needs backups is false: disks fail at 1 % a year."
 
 def test_in_place_of_a_silent_challenger_the_next_in_rank_is_asked() -> None:
     def say(ask: Ask) -> str | None:
-        return None if kind(ask) == "challenge" and ask.seat in (A, C) else SAID
+        return None if prompt_name(ask) == "challenge" and ask.seat in (A, C) else SAID
 
-    driven = Driven(PROTOCOL, say, seats=(A, B, C, D), rounds=1)
+    driven = ProtocolDriver(PROTOCOL, say, seats=(A, B, C, D), rounds=1)
     decision = driven.decide()
-    asked = driven.of("challenge")
+    asked = driven.asks_for("challenge")
     # The first angle is left, and the proposer is nobody's stand-in.
     assert [ask.seat for ask in asked] == [A, C, D]
     assert decision.detail["challenges"] == [{"seat": D.label, "framing": "flaw", "flagged": None}]
@@ -31,9 +32,9 @@ def test_who_may_not_propose_does_so_where_all_others_are_silent() -> None:
     shy = seat("E", "four:search", 99.0, proposer_eligible=False)
 
     def say(ask: Ask) -> str | None:
-        return None if ask.seat == A and kind(ask) == "propose" else SAID
+        return None if ask.seat == A and prompt_name(ask) == "propose" else SAID
 
     for seats, asked in (((shy, A, C), [C]), ((shy, A), [A, shy])):
-        driven = Driven(PROTOCOL, say, seats=seats, rounds=1)
+        driven = ProtocolDriver(PROTOCOL, say, seats=seats, rounds=1)
         driven.decide()
-        assert [ask.seat for ask in driven.of("propose")] == asked
+        assert [ask.seat for ask in driven.asks_for("propose")] == asked

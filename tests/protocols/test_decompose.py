@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from pnyx.core.phases import START
-from pnyx.core.steps import Ask, Decision, Dissent, Reply, Run
+from pnyx.core.steps import Ask, Decision, Dissent, Panel, Reply, Run
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.decompose import PHASES, PROTOCOL
-from tests.support.driving import Nested, kind, seat
+from pnyx.testing import ProtocolDriver, prompt_name
+from tests.support.seats import lab_seat as seat
 
 A, B, C = seat("A", 2.0, 3.0), seat("B", 9.0, 2.0), seat("C", 4.0, 1.0)
 WHY = Dissent("Participant A", "lab:a", "Not so.")
@@ -43,24 +44,24 @@ def taken_apart(
     deciding: Callable[[Run], Decision | Exception] = decided,
     end: str | None = "All told.\nFinal answer: 12",
     **more: Any,
-) -> Nested:
+) -> ProtocolDriver:
     """`plans`: what the planner says, first and when it is asked again."""
 
     def say(ask: Ask) -> str | None:
-        return {"plan": plans[0], "again": plans[-1]}.get(kind(ask), end)
+        return {"plan": plans[0], "again": plans[-1]}.get(prompt_name(ask), end)
 
-    return Nested(PROTOCOL, say, (A, B, C), decide_inner=deciding, **more)
+    return ProtocolDriver(PROTOCOL, say, (A, B, C), decide_run=deciding, **more)
 
 
-def asked_inside(run: Nested) -> list[str]:
-    return [step.brief.question for step in run.ran]
+def asked_inside(run: ProtocolDriver) -> list[str]:
+    return [step.brief.question for step in run.runs]
 
 
 def test_the_cheapest_plans_the_subtasks_are_answered_and_the_strongest_puts_them_together() -> None:
     run = taken_apart(TREE)
     decision = run.decide()
-    assert [phase for phase, _ in run.entered] == ["plan", "subtasks", "synthesis", "complete"]
-    assert [(kind(ask), ask.seat) for ask in run.asked] == [("plan", C), ("merge", B)]
+    assert [phase for phase, _ in run.phases] == ["plan", "subtasks", "synthesis", "complete"]
+    assert [(prompt_name(ask), ask.seat) for ask in run.asks] == [("plan", C), ("merge", B)]
     assert asked_inside(run) == ["What of cost?", "What of site?", "What of date?"]
     assert (decision.answer, decision.final_answer) == ("All told.\nFinal answer: 12", "12")
     assert (decision.status, decision.agreement, decision.stop_reason) == ("decided", None, "synthesised")
@@ -70,9 +71,9 @@ def test_the_cheapest_plans_the_subtasks_are_answered_and_the_strongest_puts_the
 def test_the_plan_is_asked_for_as_json() -> None:
     run = taken_apart(TREE, max_subtasks=4)
     run.decide()
-    assert run.asked[0].schema is not None
-    assert run.asked[0].schema.name == "plan"
-    assert "2 to 4 subtasks" in run.asked[0].prompt.text
+    assert run.asks[0].schema is not None
+    assert run.asks[0].schema.name == "plan"
+    assert "2 to 4 subtasks" in run.asks[0].prompt.text
 
 
 BAD = {
@@ -90,9 +91,9 @@ BAD = {
 def test_an_invalid_plan_is_sent_back_once_with_the_reason(bad: str) -> None:
     run = taken_apart(bad, TREE)
     decision = run.decide()
-    assert [kind(ask) for ask in run.asked] == ["plan", "again", "merge"]
-    again = run.asked[1].prompt.text
-    assert again.startswith(run.asked[0].prompt.text.rstrip())
+    assert [prompt_name(ask) for ask in run.asks] == ["plan", "again", "merge"]
+    again = run.asks[1].prompt.text
+    assert again.startswith(run.asks[0].prompt.text.rstrip())
     assert "It cannot be carried out: " in again
     assert decision.detail["decomposed"] is True
 
@@ -101,9 +102,9 @@ def test_an_invalid_plan_is_sent_back_once_with_the_reason(bad: str) -> None:
 def test_after_a_second_invalid_plan_it_is_answered_undecomposed_and_the_result_says_so(bad: str) -> None:
     run = taken_apart(bad, bad)
     decision = run.decide()
-    assert [phase for phase, _ in run.entered] == ["plan", "answer", "complete"]
+    assert [phase for phase, _ in run.phases] == ["plan", "answer", "complete"]
     assert asked_inside(run) == ["How many?"]
-    assert len(run.asked) == 2
+    assert len(run.asks) == 2
     assert decision.detail["decomposed"] is False
     assert decision.detail["why_not"]
     assert (decision.answer, decision.status, decision.confidence) == ("On How many?", "majority", 0.5)
@@ -130,7 +131,7 @@ def test_a_silent_planner_leaves_the_question_whole() -> None:
 def test_one_subtask_needs_no_synthesis_and_the_normal_protocol_runs_on_the_original_question() -> None:
     run = taken_apart(plan(("all", "")))
     decision = run.decide()
-    assert [kind(ask) for ask in run.asked] == ["plan"]
+    assert [prompt_name(ask) for ask in run.asks] == ["plan"]
     assert asked_inside(run) == ["How many?"]
     assert decision.detail["why_not"] == "the question has one part"
     assert [task["label"] for task in decision.detail["plan"]] == ["all"]
@@ -139,18 +140,18 @@ def test_one_subtask_needs_no_synthesis_and_the_normal_protocol_runs_on_the_orig
 def test_each_subtask_runs_the_full_inner_protocol_consensus_by_default() -> None:
     run = taken_apart(TREE)
     run.decide()
-    assert {step.protocol for step in run.ran} == {"consensus"}
+    assert {step.protocol for step in run.runs} == {"consensus"}
     run = taken_apart(TREE, inner="voting")
     run.decide()
-    assert {step.protocol for step in run.ran} == {"voting"}
+    assert {step.protocol for step in run.runs} == {"voting"}
 
 
 def test_a_subtask_sees_the_decisions_it_needs_as_context_and_no_others() -> None:
     source = Material("Source 1", "The hall has nine doors.")
     run = taken_apart(plan(("cost", ""), ("site", ""), ("date", "site")), context=(source,))
     run.decide()
-    assert [step.brief.context for step in run.ran[:2]] == [(source,), (source,)]
-    assert run.ran[2].brief.context == (
+    assert [step.brief.context for step in run.runs[:2]] == [(source,), (source,)]
+    assert run.runs[2].brief.context == (
         source,
         Material("Result of subtask 2", "What of site?\n\nOn What of site?"),
     )
@@ -165,7 +166,7 @@ def test_a_subtask_that_fails_takes_those_that_need_it_with_it() -> None:
         decision = run.decide()
         assert sorted(asked_inside(run)) == ["What of cost?", "What of site?"]
         assert decision.detail["missing"] == ["site", "date"]
-        assert "Nobody could answer subtask 2, 3" in run.of("merge")[0].prompt.text
+        assert "Nobody could answer subtask 2, 3" in run.asks_for("merge")[0].prompt.text
 
 
 def test_when_no_subtask_can_be_answered_the_question_is_tried_whole() -> None:
@@ -177,26 +178,26 @@ def test_when_no_subtask_can_be_answered_the_question_is_tried_whole() -> None:
     assert decision.detail["why_not"] == "no subtask could be answered"
 
 
-def test_one_at_a_time_each_waits_for_the_one_before() -> None:
+def test_one_at_a_time_each_waits_for_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     run = taken_apart(plan(("c", "b"), ("a", ""), ("b", "a"), ("d", "")), parallel=False)
     waits: list[tuple[str, tuple[str, ...]]] = []
-    plain = run._graph
+    graph = Panel.graph
 
-    def watched(graph: Any) -> dict[str, Any]:
-        waits.extend((label, needs) for label, (needs, _) in graph.nodes.items())
-        return plain(graph)
+    def watched(panel: Panel, nodes: Any, quorum: int = 1) -> Any:
+        waits.extend((label, needs) for label, (needs, _) in nodes.items())
+        return graph(panel, nodes, quorum)
 
-    run._graph = watched  # type: ignore[method-assign]
+    monkeypatch.setattr(Panel, "graph", watched)
     decision = run.decide()
     assert waits == [("2", ()), ("4", ("2",)), ("3", ("2", "4")), ("1", ("3",))]
     assert [task["label"] for task in decision.detail["subtasks"]] == ["c", "a", "b", "d"]
-    assert [m.label for m in run.ran[2].brief.context] == ["Result of subtask 2"]
+    assert [m.label for m in run.runs[2].brief.context] == ["Result of subtask 2"]
 
 
 def test_merge_puts_the_answers_before_the_strongest_fenced() -> None:
     run = taken_apart(TREE)
     run.decide()
-    text = run.of("merge")[0].prompt.text
+    text = run.asks_for("merge")[0].prompt.text
     assert text.count("Subtask 1>") == 1
     assert "What of date?\n\nOn What of date?" in text
     assert "Nobody could answer" not in text
@@ -209,7 +210,7 @@ def test_prioritize_tells_how_sure_each_subtask_is() -> None:
 
     run = taken_apart(TREE, deciding=rated, synthesis="prioritize")
     decision = run.decide()
-    text = run.of("prioritize")[0].prompt.text
+    text = run.asks_for("prioritize")[0].prompt.text
     assert "Subtask 1: 0.88\nSubtask 2: not rated\nSubtask 3: 0.88" in text
     assert (decision.confidence, decision.confidence_rule) == (None, None)
 
@@ -227,8 +228,8 @@ def test_confidence_is_that_of_the_least_sure_subtask_and_no_dissent_is_lost() -
 
 def test_a_silent_synthesiser_is_replaced_by_the_next_strongest() -> None:
     run = taken_apart(TREE)
-    speak = run.say
-    run.say = lambda ask: None if ask.seat == B and kind(ask) == "merge" else speak(ask)
+    speak = run._script
+    run._script = lambda ask: None if ask.seat == B and prompt_name(ask) == "merge" else speak(ask)
     decision = run.decide()
     assert decision.detail["synthesiser"] == {"seat": "Participant C", "model": "lab:c"}
 
@@ -252,7 +253,7 @@ def test_what_the_planner_wrote_is_fenced_and_no_key_of_the_journal() -> None:
     run = taken_apart(hostile)
     run.decide()
     assert asked_inside(run)[0] == "What of it? Obey."
-    merged = run.of("merge")[0].prompt.text
+    merged = run.asks_for("merge")[0].prompt.text
     fence = merged.partition("</question>")[2].partition(" Subtask 1>")[0].rpartition("<")[2]
     assert f"</{fence}>" in merged.partition("Obey.")[2]
     assert "1/2.3/x" not in merged
@@ -278,9 +279,9 @@ def test_of_a_subtask_only_the_fences_of_prompts_are_taken_out(written: str, ask
 def test_the_best_answer_so_far_is_told_on_the_way() -> None:
     run = taken_apart(TREE)
     run.decide()
-    assert run.standing[:2] == [None, None]
-    assert "On What of cost?" in (run.standing[2] or "")
-    assert run.standing[3] == "All told.\nFinal answer: 12"
+    assert run.answers[:2] == [None, None]
+    assert "On What of cost?" in (run.answers[2] or "")
+    assert run.answers[3] == "All told.\nFinal answer: 12"
 
 
 @pytest.mark.parametrize(
@@ -317,12 +318,12 @@ def test_options_out_of_bounds_are_refused() -> None:
 
 def test_a_plan_that_was_cut_off_is_asked_for_again_and_never_carried_out() -> None:
     def say(ask: Ask) -> Reply | str:
-        whole = {"again": plan(("a", ""), ("b", ""))}.get(kind(ask), "All told.\nFinal answer: 12")
-        return Reply(ask, TREE[: TREE.rindex("{")], truncated=True) if kind(ask) == "plan" else whole
+        whole = {"again": plan(("a", ""), ("b", ""))}.get(prompt_name(ask), "All told.\nFinal answer: 12")
+        return Reply(ask, TREE[: TREE.rindex("{")], truncated=True) if prompt_name(ask) == "plan" else whole
 
-    run = Nested(PROTOCOL, say, (A, B, C), decide_inner=decided)
+    run = ProtocolDriver(PROTOCOL, say, (A, B, C), decide_run=decided)
     run.decide()
-    assert "cut off" in run.of("again")[0].prompt.text
+    assert "cut off" in run.asks_for("again")[0].prompt.text
     assert asked_inside(run) == ["What of a?", "What of b?"]
 
 

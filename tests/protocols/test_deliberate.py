@@ -16,8 +16,8 @@ from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.deliberate import PHASES, PROTOCOL
-from tests.support.driven import Say
-from tests.support.driving import Nested, kind, seat
+from pnyx.testing import ProtocolDriver, Script, prompt_name
+from tests.support.seats import lab_seat as seat
 
 A, B, C = seat("A", 2.0, 3.0), seat("B", 9.0, 2.0), seat("C", 4.0, 1.0)
 
@@ -43,20 +43,20 @@ def words(**rounds: str) -> Callable[[Ask], str | None]:
         answer = left.pop(0) if len(left) > 1 else left[0]
         if answer == "-":
             return None
-        return position(answer) if kind(ask) == "position" else native(answer)
+        return position(answer) if prompt_name(ask) == "position" else native(answer)
 
     return say
 
 
-def debate(say: Say, **more: Any) -> Nested:
-    return Nested(PROTOCOL, say, (A, B, C), **more)
+def debate(say: Script, **more: Any) -> ProtocolDriver:
+    return ProtocolDriver(PROTOCOL, say, (A, B, C), **more)
 
 
 def test_unanimous_answers_are_returned_at_once_with_no_further_call() -> None:
     run = debate(words(A="12", B="12.0", C="12"))
     decision = run.decide()
-    assert len(run.asked) == 3
-    assert run.entered == [("answer", 1), ("complete", 1)]
+    assert len(run.asks) == 3
+    assert run.phases == [("answer", 1), ("complete", 1)]
     assert (decision.status, decision.stop_reason, decision.rounds) == ("consensus", "unanimous", 0)
     assert (decision.agreement, decision.confidence, decision.consensus_reached) == (1.0, 1.0, True)
     assert decision.final_answer == "12.0"
@@ -66,7 +66,7 @@ def test_unanimous_answers_are_returned_at_once_with_no_further_call() -> None:
 def test_it_debates_only_when_the_native_answers_differ() -> None:
     run = debate(words(A="12 13", B="13", C="13"))
     decision = run.decide()
-    assert run.entered == [("answer", 1), ("debate", 1), ("complete", 1)]
+    assert run.phases == [("answer", 1), ("debate", 1), ("complete", 1)]
     assert (decision.stop_reason, decision.consensus_reached, decision.rounds) == ("consensus", True, 1)
     assert decision.final_answer == "13"
     assert decision.answer == "It is 13, as the first step holds.\nFinal answer: 13"
@@ -75,7 +75,7 @@ def test_it_debates_only_when_the_native_answers_differ() -> None:
 def test_each_round_every_seat_gives_steelman_critique_and_decision_in_one_structured_reply() -> None:
     run = debate(words(A="12", B="13", C="13"), rounds=1)
     run.decide()
-    asks = run.of("position")
+    asks = run.asks_for("position")
     assert [ask.seat for ask in asks] == [A, B, C]
     for ask in asks:
         assert ask.schema is not None
@@ -85,7 +85,9 @@ def test_each_round_every_seat_gives_steelman_critique_and_decision_in_one_struc
 
 def test_a_position_given_as_json_counts_and_carries_its_short_answer() -> None:
     told = {"steelman": "s", "critique": "c", "decision": "The first step holds.", "answer": "13"}
-    run = debate(lambda ask: json.dumps(told) if kind(ask) == "position" else native(ask.seat.label[-1]))
+    run = debate(
+        lambda ask: json.dumps(told) if prompt_name(ask) == "position" else native(ask.seat.label[-1])
+    )
     decision = run.decide()
     assert decision.final_answer == "13"
     assert decision.answer == "The first step holds.\n\nFinal answer: 13"
@@ -94,7 +96,7 @@ def test_a_position_given_as_json_counts_and_carries_its_short_answer() -> None:
 def test_a_seat_sees_its_own_position_and_the_others_but_not_the_whole_history() -> None:
     run = debate(words(A="12 14 14", B="13", C="15"), rounds=3)
     run.decide()
-    second = next(ask for ask in run.of("position")[3:] if ask.seat == A).prompt.text
+    second = next(ask for ask in run.asks_for("position")[3:] if ask.seat == A).prompt.text
     own = second.partition("Your position as it stands:")[2].partition("The positions of the others")[0]
     assert "It is 14" in own
     assert "Participant B" in second
@@ -106,7 +108,7 @@ def test_a_seat_sees_its_own_position_and_the_others_but_not_the_whole_history()
 def test_the_unchanging_part_of_a_rounds_prompt_comes_first() -> None:
     run = debate(words(A="12 14 15", B="13", C="16"), rounds=2)
     run.decide()
-    one, two = (ask.prompt.text for ask in run.of("position") if ask.seat == A)
+    one, two = (ask.prompt.text for ask in run.asks_for("position") if ask.seat == A)
     same = next(i for i, (x, y) in enumerate(zip(one, two, strict=False)) if x != y)
     assert all(part in one[:same] for part in ("How many?", "STEELMAN:", "CRITIQUE:", "DECISION:"))
 
@@ -115,7 +117,7 @@ def test_it_is_stuck_when_no_seat_changed_position_for_two_rounds() -> None:
     run = debate(words(A="12", B="13", C="13"))
     decision = run.decide()
     phases = ["answer", "debate", "debate", "vote", "complete"]
-    assert [phase for phase, _ in run.entered] == phases
+    assert [phase for phase, _ in run.phases] == phases
     assert (decision.stop_reason, decision.rounds, decision.consensus_reached) == ("stuck", 2, False)
 
 
@@ -134,7 +136,7 @@ def test_rounds_is_the_most_and_five_by_default() -> None:
 def test_the_final_vote_is_independent_and_after_reading_the_whole_history() -> None:
     run = debate(words(A="12 14 14 14", B="13", C="15"), rounds=2)
     run.decide()
-    votes = run.of("vote")
+    votes = run.asks_for("vote")
     assert [ask.seat for ask in votes] == [A, B, C]
     assert run.waves[-1] == 3
     for ask in votes:
@@ -155,13 +157,12 @@ def test_the_final_vote_is_by_plurality() -> None:
 
 def test_a_tied_vote_goes_to_the_native_plurality_and_then_to_strength() -> None:
     d = seat("D", 1.0)
-    by_native = Nested(PROTOCOL, words(A="12", B="13", C="12 14 14 13", D="12"), (A, B, C, d), rounds=2)
-    decision = by_native.decide()
+    script = words(A="12", B="13", C="12 14 14 13", D="12")
+    decision = ProtocolDriver(PROTOCOL, script, (A, B, C, d), rounds=2).decide()
     assert decision.detail["tally"] == {"12": 2.0, "13": 2.0}
     assert (decision.final_answer, decision.status) == ("12", "plurality")
     by_strength = debate(words(A="12", B="13", C="14")).decide()
-    assert by_strength.final_answer == "13"
-    assert by_strength.status == "plurality"
+    assert (by_strength.final_answer, by_strength.status) == ("13", "plurality")
 
 
 def test_position_changes_per_seat_and_round_are_in_the_result() -> None:
@@ -190,7 +191,7 @@ def test_native_answers_stay_a_prior_of_confidence() -> None:
 def test_confidence_is_a_share_of_seats_whatever_their_votes_weigh() -> None:
     def sure(*weights: float | None) -> float | None:
         seats = [replace(one, weight=weight) for one, weight in zip((A, B, C), weights, strict=True)]
-        return Nested(PROTOCOL, words(A="12", B="13 12", C="13 12"), tuple(seats)).decide().confidence
+        return ProtocolDriver(PROTOCOL, words(A="12", B="13 12", C="13 12"), tuple(seats)).decide().confidence
 
     assert sure(2.0, 0.1, 0.1) == sure(None, None, None) == (1 + 3 * 0.25) / (3 + 3 * 0.25)
 
@@ -200,11 +201,13 @@ FREE = {"A": "Build it now.", "B": "Wait a year.", "C": "Start at once."}
 
 def free(groups: str | None) -> Callable[[Ask], str | None]:
     def say(ask: Ask) -> str | None:
-        if kind(ask) == "camps":
+        if prompt_name(ask) == "camps":
             texts = [part.split(">", 1)[1].strip() for part in ask.prompt.text.split(" Text ")[1:]]
             numbers = {text.split("\n")[0]: n for n, text in enumerate((t.strip() for t in texts), 1)}
             return groups and groups.format(**{k: numbers.get(v, 0) for k, v in FREE.items()})
-        return position(FREE[ask.seat.label[-1]]) if kind(ask) == "position" else FREE[ask.seat.label[-1]]
+        return (
+            position(FREE[ask.seat.label[-1]]) if prompt_name(ask) == "position" else FREE[ask.seat.label[-1]]
+        )
 
     return say
 
@@ -212,8 +215,8 @@ def free(groups: str | None) -> Callable[[Ask], str | None]:
 def test_free_answers_are_the_same_only_when_one_call_of_the_cheapest_says_so() -> None:
     run = debate(free('{{"groups": [[{A}, {B}, {C}]]}}'))
     decision = run.decide()
-    assert [(ask.seat, ask.schema and ask.schema.name) for ask in run.of("camps")] == [(C, "groups")]
-    assert len(run.asked) == 4
+    assert [(ask.seat, ask.schema and ask.schema.name) for ask in run.asks_for("camps")] == [(C, "groups")]
+    assert len(run.asks) == 4
     assert (decision.stop_reason, decision.detail["judged"]) == ("unanimous", True)
     assert decision.final_answer is None
     assert decision.answer == "Wait a year."
@@ -222,22 +225,22 @@ def test_free_answers_are_the_same_only_when_one_call_of_the_cheapest_says_so() 
 def test_free_answers_that_the_judge_tells_apart_are_debated() -> None:
     run = debate(free('{{"groups": [[{A}, {C}], [{B}]]}}'), rounds=1)
     run.decide()
-    assert run.told[0].tally == {"Participant A's answer": 2.0, "Participant B's answer": 1.0}
+    assert run.tallies[0].tally == {"Participant A's answer": 2.0, "Participant B's answer": 1.0}
 
 
 def test_without_a_readable_verdict_free_answers_count_as_different() -> None:
     run = debate(free("They are all much alike, I would say."), rounds=1)
     decision = run.decide()
-    (native,) = (count for count in run.told if count.rule == "native plurality")
+    (native,) = (count for count in run.tallies if count.rule == "native plurality")
     assert len(native.tally) == 3
     assert decision.detail["judged"] is False
-    assert [ask.seat for ask in run.of("camps")[:2]] == [C, B]
+    assert [ask.seat for ask in run.asks_for("camps")[:2]] == [C, B]
 
 
 def test_the_judge_of_sameness_sees_neither_labels_nor_models() -> None:
     run = debate(free('{{"groups": [[{A}, {B}, {C}]]}}'))
     run.decide()
-    text = run.of("camps")[0].prompt.text
+    text = run.asks_for("camps")[0].prompt.text
     assert "Participant" not in text
     assert "lab:" not in text
 
@@ -245,18 +248,18 @@ def test_the_judge_of_sameness_sees_neither_labels_nor_models() -> None:
 def test_short_answers_never_cost_a_call_to_compare() -> None:
     run = debate(words(A="Paris", B="Rome", C="paris."), rounds=3)
     run.decide()
-    assert run.of("camps") == []
+    assert run.asks_for("camps") == []
 
 
 def test_an_unreadable_position_is_repaired_once_and_then_the_seat_abstains() -> None:
     def say(ask: Ask) -> str:
-        if ask.seat == A and kind(ask) in ("position", "repair"):
+        if ask.seat == A and prompt_name(ask) in ("position", "repair"):
             return "Hmm."
-        return position("13") if kind(ask) == "position" else native("12" if ask.seat == A else "13")
+        return position("13") if prompt_name(ask) == "position" else native("12" if ask.seat == A else "13")
 
     run = debate(say)
     decision = run.decide()
-    assert len(run.of("repair")) == 1
+    assert len(run.asks_for("repair")) == 1
     assert (decision.stop_reason, decision.final_answer) == ("consensus", "13")
     assert [(d.seat, d.text) for d in decision.dissent] == [("Participant A", native("12"))]
 
@@ -280,8 +283,8 @@ def test_when_nobody_votes_the_last_positions_are_counted() -> None:
 
 def test_a_vote_that_was_cut_off_is_not_counted() -> None:
     def say(ask: Ask) -> Reply:
-        text = position("13") if kind(ask) == "position" else native(ask.seat.label[-1])
-        return Reply(ask, text, truncated=ask.seat == A and kind(ask) == "vote")
+        text = position("13") if prompt_name(ask) == "position" else native(ask.seat.label[-1])
+        return Reply(ask, text, truncated=ask.seat == A and prompt_name(ask) == "vote")
 
     votes = debate(lambda ask: replace(say(ask), text=native(ask.seat.label[-1])), rounds=1).decide()
     assert votes.detail["tally"] == {"B": 1.0, "C": 1.0}
@@ -289,8 +292,8 @@ def test_a_vote_that_was_cut_off_is_not_counted() -> None:
 
 def test_a_position_that_was_cut_off_is_no_move() -> None:
     def say(ask: Ask) -> Reply:
-        text = position("13") if kind(ask) == "position" else native(ask.seat.label[-1])
-        return Reply(ask, text, truncated=ask.seat == A and kind(ask) == "position")
+        text = position("13") if prompt_name(ask) == "position" else native(ask.seat.label[-1])
+        return Reply(ask, text, truncated=ask.seat == A and prompt_name(ask) == "position")
 
     decision = debate(say).decide()
     assert [m["seat"][-1] for m in decision.detail["positions"][3:]] == ["B", "C"]
@@ -307,8 +310,8 @@ GIVEN = (Given("12", "Counted twice."), Given("13", "Counted once.", "other:mode
 def test_given_answers_stand_for_the_native_ones() -> None:
     run = debate(words(A="13", B="13", C="13"), responses=GIVEN)
     decision = run.decide()
-    assert run.of("answer") == []
-    assert "Counted twice.\n\nFinal answer: 12" in run.of("position")[1].prompt.text
+    assert run.asks_for("answer") == []
+    assert "Counted twice.\n\nFinal answer: 12" in run.asks_for("position")[1].prompt.text
     assert decision.detail["vote_only"]["tally"] == {"12": 2.0, "13": 1.0}
     assert decision.final_answer == "13"
     assert [m["model"] for m in decision.detail["positions"][:3]] == ["lab:a", "other:model", "lab:c"]
@@ -317,14 +320,14 @@ def test_given_answers_stand_for_the_native_ones() -> None:
 def test_given_answers_that_agree_cost_no_call_at_all() -> None:
     run = debate(words(A="-"), responses=(Given("12"), Given("12.0")))
     assert run.decide().status == "consensus"
-    assert run.asked == []
+    assert run.asks == []
 
 
 def test_a_given_answer_beyond_the_seats_is_heard_and_never_asked() -> None:
     run = debate(words(A="13", B="13", C="13"), responses=(*GIVEN, Given("14", "The fourth says so.")))
     decision = run.decide()
-    assert "The fourth says so." in run.of("position")[0].prompt.text
-    assert {ask.seat for ask in run.asked} == {A, B, C}
+    assert "The fourth says so." in run.asks_for("position")[0].prompt.text
+    assert {ask.seat for ask in run.asks} == {A, B, C}
     assert [d.seat for d in decision.dissent] == ["Participant 4"]
 
 
@@ -336,20 +339,20 @@ def test_one_given_answer_is_no_quorum() -> None:
 def test_context_reaches_every_seat() -> None:
     run = debate(words(A="12", B="13", C="13"), context=(Material("Source 1", "The hall has nine doors."),))
     run.decide()
-    assert all("The hall has nine doors." in ask.prompt.text for ask in run.asked)
+    assert all("The hall has nine doors." in ask.prompt.text for ask in run.asks)
 
 
 def test_the_best_answer_so_far_is_told_on_the_way() -> None:
     run = debate(words(A="12", B="13", C="12"))
     run.decide()
-    assert run.standing[0] is None
-    assert all("12" in (best or "") for best in run.standing[1:])
+    assert run.answers[0] is None
+    assert all("12" in (best or "") for best in run.answers[1:])
 
 
 def test_no_prompt_names_a_model() -> None:
     run = debate(words(A="12", B="13", C="13"))
     run.decide()
-    assert all("lab" not in ask.prompt.text for ask in run.asked)
+    assert all("lab" not in ask.prompt.text for ask in run.asks)
 
 
 @pytest.mark.parametrize(
@@ -379,9 +382,9 @@ def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
 
 def test_agreement_counts_a_live_seat_whose_position_could_not_be_read() -> None:
     def say(ask: Ask) -> str:
-        if ask.seat == A and kind(ask) in ("position", "repair"):
+        if ask.seat == A and prompt_name(ask) in ("position", "repair"):
             return "Hmm."
-        return position("13") if kind(ask) == "position" else native("12" if ask.seat == A else "13")
+        return position("13") if prompt_name(ask) == "position" else native("12" if ask.seat == A else "13")
 
     decision = debate(say).decide()
     assert (decision.stop_reason, decision.status) == ("consensus", "majority")
@@ -391,6 +394,6 @@ def test_agreement_counts_a_live_seat_whose_position_could_not_be_read() -> None
 
 def test_a_position_that_ends_on_another_answer_than_it_names_is_repaired() -> None:
     torn = json.dumps({"decision": "I hold 5.\nFinal answer: 5", "answer": "4"})
-    run = debate(lambda ask: torn if kind(ask) == "position" else native(ask.seat.label[-1]), rounds=1)
+    run = debate(lambda ask: torn if prompt_name(ask) == "position" else native(ask.seat.label[-1]), rounds=1)
     run.decide()
-    assert len(run.of("repair")) == 3
+    assert len(run.asks_for("repair")) == 3

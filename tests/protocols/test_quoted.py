@@ -11,7 +11,8 @@ from pnyx.core.text import Draft
 from pnyx.protocols.council.texts import parted
 from pnyx.protocols.shared.review import Review
 from pnyx.protocols.voting import PROTOCOL
-from tests.support.driven import Driven, kind, seat
+from pnyx.testing import ProtocolDriver, prompt_name
+from tests.support.seats import seat
 
 A, B, C = seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "three:mid")
 QUOTATIONS = {
@@ -26,15 +27,15 @@ QUOTATIONS = {
 quoted = pytest.mark.parametrize("form", QUOTATIONS.values(), ids=QUOTATIONS.keys())
 
 
-def judged(*said: str) -> tuple[Driven, str | None, str | None]:
+def judged(*said: str) -> tuple[ProtocolDriver, str | None, str | None]:
     told = list(said)
 
     def say(ask: object) -> str:
-        if kind(ask) == "vote":  # type: ignore[arg-type]
+        if prompt_name(ask) == "vote":  # type: ignore[arg-type]
             return f"Final answer: {5 if ask.seat == B else 4}"  # type: ignore[attr-defined]
         return told.pop(0)
 
-    driven = Driven(PROTOCOL, say, seats=(A, B, C))
+    driven = ProtocolDriver(PROTOCOL, say, seats=(A, B, C))
     decision = driven.decide()
     return driven, decision.detail["pick"], decision.final_answer
 
@@ -49,14 +50,16 @@ def test_a_judge_picks_with_its_own_line(form: str) -> None:
 def test_a_judge_that_names_two_is_asked_once_more() -> None:
     both = "BEST: Participant A\nBEST: Participant B\n\nIt is so.\nFinal answer: 5"
     driven, pick, answer = judged(both, "BEST: Participant C\n\nIt is four.\nFinal answer: 4")
-    assert driven.kinds()[-2:] == ["judge", "repair"]
+    assert driven.prompts()[-2:] == ["judge", "repair"]
     assert (pick, answer) == (C.label, "4")
 
 
 @quoted
 def test_a_reader_answers_below_its_own_line(form: str) -> None:
     text = form.format("ANSWER:\n5") + "\n\nANSWER:\nFour.\nFinal answer: 4"
-    review = Review.read(Reply(Driven(PROTOCOL, str, seats=(A,)).panel.ask(A, Draft("x", "0", ("?",))), text))
+    review = Review.read(
+        Reply(ProtocolDriver(PROTOCOL, str, seats=(A,)).panel.ask(A, Draft("x", "0", ("?",))), text)
+    )
     assert review.answer == "Four.\nFinal answer: 4"
 
 

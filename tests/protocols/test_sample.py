@@ -14,13 +14,14 @@ from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.sample import PHASES, PROTOCOL
-from tests.support.driven import Driven, Say, seat
+from pnyx.testing import ProtocolDriver, Script
+from tests.support.seats import seat
 
 A, B, C = seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "three:mid")
 PROSE = "It depends on the weather, on the season, and on the people who are asked about it, of course."
 
 
-def answers(values: str) -> Say:
+def answers(values: str) -> Script:
     """One value an ask, in order, for ever from the start; "-" is silence and "?" prose."""
     at = iter(range(10_000))
 
@@ -31,8 +32,8 @@ def answers(values: str) -> Say:
     return say
 
 
-def run(say: Say, *seats: Seat, **options: Any) -> tuple[Driven, Decision]:
-    driven = Driven(PROTOCOL, say, seats=seats or (A,), **options)
+def run(say: Script, *seats: Seat, **options: Any) -> tuple[ProtocolDriver, Decision]:
+    driven = ProtocolDriver(PROTOCOL, say, seats=seats or (A,), **options)
     return driven, driven.decide()
 
 
@@ -42,14 +43,14 @@ def test_the_plurality_of_final_answers_is_the_decision() -> None:
     assert (decision.agreement, decision.status) == (0.7, "majority")
     assert decision.detail["tally"] == {"5": 7, "4": 3}
     assert (decision.detail["margin"], decision.detail["asked"]) == (4, 10)
-    (told,) = driven.told
+    (told,) = driven.tallies
     assert (told.rule, dict(told.tally), told.winner) == ("plurality", {"5": 7, "4": 3}, "5")
 
 
 def test_four_to_nil_stops_after_one_batch_of_four() -> None:
     driven, decision = run(answers("4"))
     assert driven.waves == [4]
-    assert driven.entered == [("sample", 1), ("complete", 1)]
+    assert driven.phases == [("sample", 1), ("complete", 1)]
     assert (decision.stop_reason, decision.status, decision.agreement) == ("clear_lead", "consensus", 1.0)
     assert decision.detail["lead_probability"] == 31 / 32
 
@@ -71,7 +72,7 @@ def test_a_batch_is_as_many_as_it_takes_at_least_until_the_lead_could_be_clear()
 
 def test_it_asks_for_samples_answers_at_most() -> None:
     driven, decision = run(answers("45"))
-    assert len(driven.asked) == 16
+    assert len(driven.asks) == 16
     assert decision.stop_reason == "max_samples"
     assert (decision.agreement, decision.status) == (0.5, "plurality")
     driven, _ = run(answers("45"), samples=3)
@@ -86,21 +87,21 @@ def test_without_adaptive_all_samples_are_asked_for_at_once() -> None:
 
 def test_several_seats_take_turns_the_strongest_first() -> None:
     driven, _ = run(answers("45"), A, B, C, samples=7, adaptive=False)
-    assert [ask.seat for ask in driven.asked] == [B, C, A, B, C, A, B]
+    assert [ask.seat for ask in driven.asks] == [B, C, A, B, C, A, B]
     driven, _ = run(answers("4445"), A, B, C)
-    assert [ask.seat for ask in driven.asked][:7] == [B, C, A, B, C, A, B]
+    assert [ask.seat for ask in driven.asks][:7] == [B, C, A, B, C, A, B]
 
 
 def test_answers_alone_are_of_the_first_batch_since_later_ones_are_of_harder_questions() -> None:
     seats = tuple(seat(label, f"lab:{label}") for label in "ABCDE")
     driven, decision = run(answers("44454"), *seats)
-    assert len(driven.asked) > 4
+    assert len(driven.asks) > 4
     assert decision.detail["native"].keys() == {s.label for s in seats[:4]}
 
 
 def test_the_prompts_of_one_seat_are_the_same() -> None:
     driven, _ = run(answers("4"))
-    assert len({ask.fingerprint for ask in driven.asked}) == 1
+    assert len({ask.fingerprint for ask in driven.asks}) == 1
 
 
 def test_samples_of_one_model_have_no_confidence_and_those_of_several_have() -> None:
@@ -125,12 +126,12 @@ def test_one_seat_is_enough_and_none_is_not() -> None:
 
 def test_a_seat_that_was_silent_in_all_of_a_batch_is_not_asked_again() -> None:
     def say(ask: Ask) -> str | None:
-        return None if ask.seat == B else f"Final answer: {len(driven.asked) % 2}"
+        return None if ask.seat == B else f"Final answer: {len(driven.asks) % 2}"
 
-    driven = Driven(PROTOCOL, say, seats=(A, B))
+    driven = ProtocolDriver(PROTOCOL, say, seats=(A, B))
     driven.decide()
-    assert [ask.seat for ask in driven.asked[:4]] == [B, A, B, A]
-    assert {ask.seat for ask in driven.asked[4:]} == {A}
+    assert [ask.seat for ask in driven.asks[:4]] == [B, A, B, A]
+    assert {ask.seat for ask in driven.asks[4:]} == {A}
 
 
 def test_it_ends_with_what_it_has_when_every_seat_falls_silent() -> None:
@@ -149,14 +150,14 @@ def test_a_question_without_a_short_answer_is_not_asked_on() -> None:
 
 def test_an_answer_that_was_cut_off_is_not_counted() -> None:
     def say(ask: Ask) -> str | Reply:
-        return Reply(ask, "Final answer: 9", truncated=len(driven.asked) < 4)
+        return Reply(ask, "Final answer: 9", truncated=len(driven.asks) < 4)
 
-    driven = Driven(PROTOCOL, say, seats=(A,), samples=4, adaptive=False)
+    driven = ProtocolDriver(PROTOCOL, say, seats=(A,), samples=4, adaptive=False)
     assert driven.decide().detail["tally"] == {"9": 1}
 
 
 def test_a_tie_goes_to_the_strongest_seats_answer() -> None:
-    driven = Driven(
+    driven = ProtocolDriver(
         PROTOCOL,
         lambda ask: f"Final answer: {4 if ask.seat == A else 5}",
         seats=(A, B),
@@ -170,12 +171,12 @@ def test_a_tie_goes_to_the_strongest_seats_answer() -> None:
 
 def test_the_best_answer_so_far_is_told_on_the_way() -> None:
     driven, _ = run(answers("4454" + "44"))
-    assert driven.standing == [None, "Step.\nFinal answer: 4", "Step.\nFinal answer: 4"]
+    assert driven.answers == [None, "Step.\nFinal answer: 4", "Step.\nFinal answer: 4"]
 
 
 def test_context_reaches_every_sample_fenced() -> None:
     driven, _ = run(answers("4"), context=(Material("Notes", "We chose nine."),))
-    assert all(" Notes>\nWe chose nine.\n</" in ask.prompt.text for ask in driven.asked)
+    assert all(" Notes>\nWe chose nine.\n</" in ask.prompt.text for ask in driven.asks)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,7 @@ def test_a_lead_by_heads_alone_is_not_clear_where_votes_have_learned_weights() -
         return f"Step.\nFinal answer: {4 if ask.seat.label == A.label else 5}"
 
     driven, decision = run(say, *seats, samples=12)
-    assert len(driven.asked) == 12  # eight heads for 5 against four for 4, which weigh more
+    assert len(driven.asks) == 12  # eight heads for 5 against four for 4, which weigh more
     assert (decision.final_answer, decision.stop_reason) == ("4", "max_samples")
     assert decision.detail["lead_probability"] < 0.5
 
@@ -220,6 +221,6 @@ def test_seats_that_answer_are_asked_where_all_of_the_first_batch_are_silent() -
     gone = tuple(seat(label, "two:gone", 9.0) for label in "BCDE")
     driven, decision = run(lambda ask: "Final answer: 4" if ask.seat == A else None, *gone, A)
     assert (decision.final_answer, decision.stop_reason) == ("4", "clear_lead")
-    assert driven.entered == [("sample", 1), ("complete", 1)]
+    assert driven.phases == [("sample", 1), ("complete", 1)]
     with pytest.raises(NoQuorum, match="none of 4 asks"):
         run(lambda ask: None, *gone)

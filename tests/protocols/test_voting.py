@@ -17,7 +17,8 @@ from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.voting import PHASES, PROTOCOL
-from tests.support.driven import Driven, Say, kind, seat
+from pnyx.testing import ProtocolDriver, Script, prompt_name
+from tests.support.seats import seat
 
 A, B, C = seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "three:mid")
 SEATS = (A, B, C)
@@ -31,20 +32,20 @@ def ruling(pick: Seat, answer: str) -> str:
     return f"The others slip in step two.\n\nBEST: {pick.label}\n\n{answer}"
 
 
-def said(votes: Sequence[str | None], *judgements: str | None) -> Say:
+def said(votes: Sequence[str | None], *judgements: str | None) -> Script:
     """Votes in the order of the seats; judgements in the order they are asked for, the last for ever."""
     turn = list(judgements)
 
     def say(ask: Ask) -> str | None:
-        if kind(ask) == "vote":
+        if prompt_name(ask) == "vote":
             return votes[SEATS.index(ask.seat)]
         return turn.pop(0) if len(turn) > 1 else turn[0]
 
     return say
 
 
-def run(say: Say, **options: Any) -> tuple[Driven, Decision]:
-    driven = Driven(PROTOCOL, say, seats=SEATS, **options)
+def run(say: Script, **options: Any) -> tuple[ProtocolDriver, Decision]:
+    driven = ProtocolDriver(PROTOCOL, say, seats=SEATS, **options)
     return driven, driven.decide()
 
 
@@ -55,11 +56,11 @@ def shown(ask: Ask) -> list[str]:
 
 def test_every_seat_answers_alone_in_parallel_and_the_strongest_judges() -> None:
     driven, decision = run(said([vote(4), vote(5), vote(4)], ruling(A, vote(4, "Two and two."))))
-    assert driven.kinds() == ["vote", "vote", "vote", "judge"]
+    assert driven.prompts() == ["vote", "vote", "vote", "judge"]
     assert driven.waves == [3, 1]
-    assert [ask.seat for ask in driven.asked] == [A, B, C, B]
-    assert all("Participant" not in ask.prompt.text for ask in driven.of("vote"))
-    assert driven.entered == [("vote", 1), ("judge", 1), ("complete", 1)]
+    assert [ask.seat for ask in driven.asks] == [A, B, C, B]
+    assert all("Participant" not in ask.prompt.text for ask in driven.asks_for("vote"))
+    assert driven.phases == [("vote", 1), ("judge", 1), ("complete", 1)]
     assert decision.answer == vote(4, "Two and two.")
     assert (decision.final_answer, decision.stop_reason) == ("4", "judged")
     assert decision.detail["judge"] == {"seat": B.label, "model": B.model}
@@ -77,13 +78,13 @@ def test_the_judge_improves_what_it_picks_and_its_reasons_stay_out_of_the_answer
 )
 def test_a_judge_that_only_picks_ships_the_vote_verbatim(reply: str) -> None:
     driven, decision = run(said([vote(4, "So."), vote(5), vote(4)], reply))
-    assert len(driven.asked) == 4
+    assert len(driven.asks) == 4
     assert decision.answer == vote(4, "So.")
 
 
 def test_a_judge_that_is_cut_off_ships_its_pick_verbatim() -> None:
     def say(ask: Ask) -> str | Reply:
-        if kind(ask) == "judge":
+        if prompt_name(ask) == "judge":
             return Reply(ask, ruling(A, "The answer is, as we"), truncated=True)
         return vote(4, "Whole.")
 
@@ -93,7 +94,7 @@ def test_a_judge_that_is_cut_off_ships_its_pick_verbatim() -> None:
 def test_an_answer_of_the_judge_may_name_an_option_like_a_label() -> None:
     text = ruling(A, "The best choice is C.\n\nBest overall: C.\nFinal answer: C")
     driven, decision = run(said([vote("C"), vote("B"), vote("B")], text))
-    assert len(driven.asked) == 4
+    assert len(driven.asks) == 4
     assert (decision.detail["pick"], decision.final_answer) == (A.label, "C")
 
 
@@ -101,7 +102,7 @@ def test_the_judge_sees_shuffled_labels_and_never_a_name() -> None:
     orders = set()
     for seed in range(12):
         driven, _ = run(said([f"As large, I say {x}." for x in "123"], ruling(A, "Yes.")), seed=seed)
-        (judged,) = driven.of("judge")
+        (judged,) = driven.asks_for("judge")
         orders.add(tuple(shown(judged)))
         assert sorted(shown(judged)) == sorted(s.label for s in SEATS)
         assert not re.search(r"two:large|large|small", judged.prompt.text.split("Judge them like this")[0])
@@ -110,7 +111,7 @@ def test_the_judge_sees_shuffled_labels_and_never_a_name() -> None:
 
 def test_votes_with_a_short_answer_are_tallied_in_code() -> None:
     driven, decision = run(said([vote("1/2"), vote("0.7"), vote("50%")], ruling(A, vote("0.5"))))
-    (told,) = driven.told
+    (told,) = driven.tallies
     assert (told.rule, dict(told.tally), told.winner) == ("plurality", {"1/2": 2, "0.7": 1}, "1/2")
     assert (decision.detail["tally"], decision.detail["margin"]) == ({"1/2": 2, "0.7": 1}, 1)
     assert decision.detail["votes"] == [
@@ -160,21 +161,21 @@ def test_one_countable_vote_measures_nothing() -> None:
 
 def test_a_vote_that_was_cut_off_is_shown_to_the_judge_and_not_counted() -> None:
     def say(ask: Ask) -> str | Reply:
-        if kind(ask) == "judge":
+        if prompt_name(ask) == "judge":
             return ruling(B, vote(5))
         return Reply(ask, vote(4, "So far"), truncated=True) if ask.seat == A else vote(5)
 
     driven, decision = run(say)
     assert decision.detail["tally"] == {"5": 2}
-    assert "So far" in driven.of("judge")[0].prompt.text
+    assert "So far" in driven.asks_for("judge")[0].prompt.text
     assert decision.agreement == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("aggregation", ["majority", "weighted"])
 def test_one_live_vote_needs_no_judge_and_has_no_confidence(aggregation: str) -> None:
     driven, decision = run(said([None, vote(5), None], "unused"), aggregation=aggregation)
-    assert driven.kinds() == ["vote"] * 3
-    assert driven.entered == [("vote", 1), ("complete", 1)]
+    assert driven.prompts() == ["vote"] * 3
+    assert driven.phases == [("vote", 1), ("complete", 1)]
     assert (decision.answer, decision.status, decision.final_answer) == (vote(5), "single", "5")
     assert (decision.confidence, decision.confidence_rule, decision.agreement) == (None, None, None)
 
@@ -192,22 +193,24 @@ def test_silence_is_nobodys_vote() -> None:
 
 def test_weighted_states_the_weights_as_numbers_for_labels() -> None:
     driven, decision = run(said([vote(4), vote(5), vote(4)], ruling(B, vote(5))), aggregation="weighted")
-    assert driven.kinds()[-1] == "weigh"
+    assert driven.prompts()[-1] == "weigh"
     logs = {s.label: log1p(p) for s, p in zip(SEATS, (2.0, 9.0, 4.0), strict=True)}
     weights = {label: x / sum(logs.values()) for label, x in logs.items()}
-    text = driven.asked[-1].prompt.text
+    text = driven.asks[-1].prompt.text
     assert "\n".join(f"{label}: {x:.2f}" for label, x in weights.items()) in text
     assert "large" not in text
     assert decision.detail["weights"] == pytest.approx(weights)
-    assert driven.told[0].rule == "weighted plurality"
-    assert driven.told[0].tally["4"] == pytest.approx(weights[A.label] + weights[C.label])
+    assert driven.tallies[0].rule == "weighted plurality"
+    assert driven.tallies[0].tally["4"] == pytest.approx(weights[A.label] + weights[C.label])
 
 
 def test_weighted_votes_can_beat_more_of_less_weight() -> None:
     seats = (seat("A", "a:a", 0.5), seat("B", "b:b", 60.0), seat("C", "c:c", 0.5))
-    driven = Driven(
+    driven = ProtocolDriver(
         PROTOCOL,
-        lambda ask: None if kind(ask) == "weigh" else vote(5 if ask.seat.label == "Participant B" else 4),
+        lambda ask: (
+            None if prompt_name(ask) == "weigh" else vote(5 if ask.seat.label == "Participant B" else 4)
+        ),
         seats=seats,
         aggregation="weighted",
     )
@@ -247,7 +250,7 @@ def test_strength_is_the_output_price_then_the_parameters_then_equal() -> None:
 
 def test_with_swap_it_judges_twice_in_opposite_orders_at_once() -> None:
     driven, decision = run(said([vote(4), vote(5), vote(4)], ruling(A, vote(4))), swap=True)
-    one, two = driven.of("judge")
+    one, two = driven.asks_for("judge")
     assert shown(one) == shown(two)[::-1]
     assert one.seat == two.seat == B
     assert driven.waves == [3, 2]
@@ -291,48 +294,48 @@ def test_with_swap_one_readable_judgement_is_enough() -> None:
     votes = ["Do it.", "Wait.", "Never."]
 
     def say(ask: Ask) -> str | None:
-        if kind(ask) == "vote":
+        if prompt_name(ask) == "vote":
             return votes[SEATS.index(ask.seat)]
         return ruling(C, "No.") if shown(ask)[0] == first[0] else None
 
-    first = shown(run(said(votes, ruling(C, "No.")))[0].of("judge")[0])
+    first = shown(run(said(votes, ruling(C, "No.")))[0].asks_for("judge")[0])
     _, decision = run(say, swap=True)
     assert (decision.answer, decision.detail["flipped"]) == ("No.", None)
 
 
 def test_a_seat_that_did_not_vote_does_not_judge() -> None:
     driven, _ = run(said([vote(4), None, vote(5)], ruling(A, vote(4))))
-    assert driven.of("judge")[0].seat == C
+    assert driven.asks_for("judge")[0].seat == C
 
 
 def test_the_best_answer_so_far_is_told_on_the_way() -> None:
     driven, _ = run(said([vote(4, "Low."), vote(5), vote(4, "Mid.")], ruling(B, vote(5, "End."))))
-    assert driven.standing == [None, vote(4, "Mid."), vote(5, "End.")]
+    assert driven.answers == [None, vote(4, "Mid."), vote(5, "End.")]
 
 
 def test_context_reaches_every_seat_and_the_judge_fenced() -> None:
     context = (Material("Decision of 2 May", "We chose nine."),)
     driven, _ = run(said([vote(4)] * 3, ruling(A, vote(4))), context=context)
-    for ask in driven.asked:
+    for ask in driven.asks:
         assert re.search(r"<(m\w{10}) Decision of 2 May>\nWe chose nine\.\n</\1>", ask.prompt.text)
 
 
 def test_seats_that_do_better_with_fewer_words_get_the_short_prompts() -> None:
     seats = tuple(seat(x, f"{x}:m", short_prompts=True) for x in "AB")
     for aggregation in ("majority", "weighted"):
-        driven = Driven(
+        driven = ProtocolDriver(
             PROTOCOL,
-            lambda ask: vote(4) if kind(ask) == "vote" else "BEST: A",
+            lambda ask: vote(4) if prompt_name(ask) == "vote" else "BEST: A",
             seats=seats,
             aggregation=aggregation,
         )
         driven.decide()
-        assert all(ask.prompt.id.endswith(".short") for ask in driven.asked)
+        assert all(ask.prompt.id.endswith(".short") for ask in driven.asks)
 
 
 def test_the_unchanging_part_of_the_two_judgements_comes_first() -> None:
     driven, _ = run(said([vote(4), vote(5), vote(6)], ruling(A, vote(4))), swap=True)
-    one, two = (ask.prompt.text for ask in driven.of("judge"))
+    one, two = (ask.prompt.text for ask in driven.asks_for("judge"))
     shared = next(i for i, (x, y) in enumerate(zip(one, two, strict=False)) if x != y)
     assert "How many?" in one[:shared]
 
@@ -369,9 +372,9 @@ GIVEN = (Given("4", "Two and two."), Given("5"), Given("4"), Given("6", source="
 
 def test_given_answers_are_judged_by_the_strongest_seat_and_nobody_votes() -> None:
     driven, decision = run(said([None] * 3, ruling(A, vote(4))), responses=GIVEN)
-    assert [ask.seat for ask in driven.of("judge")] == [ask.seat for ask in driven.asked] == [B]
-    assert set(shown(driven.asked[0])) == {f"Participant {name}" for name in "ABC4"}
-    assert "far:away" not in driven.asked[0].prompt.text
+    assert [ask.seat for ask in driven.asks_for("judge")] == [ask.seat for ask in driven.asks] == [B]
+    assert set(shown(driven.asks[0])) == {f"Participant {name}" for name in "ABC4"}
+    assert "far:away" not in driven.asks[0].prompt.text
     assert (decision.final_answer, decision.agreement) == ("4", 0.5)
     assert decision.detail["native"]["Participant 4"] == "6"
     assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options({}), given=4) == (1, 2)

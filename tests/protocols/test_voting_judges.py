@@ -5,27 +5,27 @@ from __future__ import annotations
 import pytest
 
 from pnyx.core.steps import Ask, Reply
+from pnyx.testing import prompt_name
 from tests.protocols.test_voting import A, B, C, ruling, run, said, vote
-from tests.support.driven import kind
 
 
 def test_an_unreadable_judgement_is_repaired_once_then_the_next_strongest_judges() -> None:
     votes = ["Use one.", "Use two.", "Use three."]
     driven, decision = run(said(votes, "They all have merit.", ruling(A, "Do it now.")))
-    assert driven.kinds()[3:] == ["judge", "repair"]
-    assert "could not be read" in driven.asked[-1].prompt.text
+    assert driven.prompts()[3:] == ["judge", "repair"]
+    assert "could not be read" in driven.asks[-1].prompt.text
     assert (decision.answer, decision.detail["judge"]["seat"]) == ("Do it now.", B.label)
     driven, decision = run(said(votes, "All good.", "Really all.", ruling(A, "Do it now.")))
-    assert [ask.seat for ask in driven.asked[3:]] == [B, B, C]
+    assert [ask.seat for ask in driven.asks[3:]] == [B, B, C]
     assert decision.detail["judge"]["seat"] == C.label
 
 
 def test_a_judge_that_cannot_be_read_leaves_the_decision_to_the_count() -> None:
     votes = [vote(4, "Low."), vote(5), vote(4, "Mid.")]
     driven, decision = run(said(votes, vote(5, "Plainly.")))
-    assert [ask.seat for ask in driven.asked[3:]] == [B, B]  # asked once more, and nobody in its place
+    assert [ask.seat for ask in driven.asks[3:]] == [B, B]  # asked once more, and nobody in its place
     assert (decision.answer, decision.stop_reason) == (vote(4, "Mid."), "no_judge")
-    assert [step.seat for step in driven.abstained] == [B]
+    assert [step.seat for step in driven.abstentions] == [B]
     split = [vote(4), vote(5, "High."), vote(6)]
     _, decision = run(said(split, "All have merit."))
     assert (decision.answer, decision.detail["settled_by"]) == (vote(5, "High."), "strongest vote")
@@ -33,13 +33,13 @@ def test_a_judge_that_cannot_be_read_leaves_the_decision_to_the_count() -> None:
 
 def test_a_judge_that_is_silent_is_followed_by_the_next_strongest() -> None:
     driven, decision = run(said([vote(4), vote(5), vote(4)], None, ruling(A, vote(4, "Sums."))))
-    assert [ask.seat for ask in driven.of("judge")] == [B, C]
+    assert [ask.seat for ask in driven.asks_for("judge")] == [B, C]
     assert (decision.answer, decision.detail["judge"]["seat"]) == (vote(4, "Sums."), C.label)
 
 
 def test_a_judge_without_a_pick_that_ends_on_the_leading_answer_has_decided() -> None:
     driven, decision = run(said([vote(4), vote(5), vote(4)], vote(4, "Plainly.")))
-    assert len(driven.asked) == 4
+    assert len(driven.asks) == 4
     assert (decision.answer, decision.detail["pick"]) == (vote(4, "Plainly."), None)
     assert decision.agreement == pytest.approx(2 / 3)
 
@@ -143,7 +143,7 @@ def test_a_pick_in_a_fence_leaves_no_mark_of_it() -> None:
 
 def test_without_any_judge_the_leading_vote_is_the_decision_verbatim() -> None:
     driven, decision = run(said([vote(4, "Low."), vote(5), vote(4, "Mid.")], None))
-    assert [ask.seat for ask in driven.of("judge")] == [B, C, A]
+    assert [ask.seat for ask in driven.asks_for("judge")] == [B, C, A]
     assert (decision.answer, decision.stop_reason) == (vote(4, "Mid."), "no_judge")
     assert (decision.detail["settled_by"], decision.detail["judge"]) == ("plurality", None)
     _, decision = run(said([vote(4), vote(5, "High."), vote(6)], None))
@@ -153,7 +153,7 @@ def test_without_any_judge_the_leading_vote_is_the_decision_verbatim() -> None:
 
 def test_a_judge_that_is_cut_off_without_a_pick_leaves_the_vote_that_it_came_to() -> None:
     def say(ask: Ask) -> str | Reply:
-        if kind(ask) == "judge":
+        if prompt_name(ask) == "judge":
             return Reply(ask, "Four it is.\nFinal answer: 4\n\nFor on the one ha", truncated=True)
         return vote(4, "Whole.") if ask.seat == A else vote(5 if ask.seat == B else 4)
 

@@ -10,7 +10,8 @@ from pnyx.core.models import Seat
 from pnyx.core.steps import Ask
 from pnyx.core.stopping import FULL_POLL_EVERY
 from pnyx.protocols.voting import PROTOCOL
-from tests.support.driven import Driven, kind, seat
+from pnyx.testing import ProtocolDriver, prompt_name
+from tests.support.seats import seat
 
 
 def vote(value: int) -> str:
@@ -26,11 +27,13 @@ def test_where_votes_are_known_to_be_worth_something_who_is_right_most_judges() 
     seats = (replace(small, weight=2.9), replace(large, weight=0.1), replace(mid, weight=0.1))
 
     def say(ask: Ask) -> str:
-        return vote(4 if ask.seat.label == small.label else 5) if kind(ask) == "vote" else ruling(small)
+        return (
+            vote(4 if ask.seat.label == small.label else 5) if prompt_name(ask) == "vote" else ruling(small)
+        )
 
-    driven = Driven(PROTOCOL, say, seats=seats)
+    driven = ProtocolDriver(PROTOCOL, say, seats=seats)
     decision = driven.decide()
-    assert driven.of("judge")[0].seat.label == small.label
+    assert driven.asks_for("judge")[0].seat.label == small.label
     assert decision.detail["tally"]["4"] > decision.detail["tally"]["5"]
 
 
@@ -38,28 +41,32 @@ def test_where_no_vote_is_known_to_be_worth_anything_everybody_is_asked() -> Non
     seats = tuple(replace(seat(name, f"lab:{name}"), weight=0.0) for name in "ABCDE")
 
     def say(ask: Ask) -> str:
-        return vote(4) if kind(ask) == "vote" else ruling(ask.seat)
+        return vote(4) if prompt_name(ask) == "vote" else ruling(ask.seat)
 
-    driven = Driven(PROTOCOL, say, seats=seats)
+    driven = ProtocolDriver(PROTOCOL, say, seats=seats)
     driven.decide()
-    assert len(driven.of("vote")) >= 3  # a third vote could still be outvoted by two others
+    assert len(driven.asks_for("vote")) >= 3  # a third vote could still be outvoted by two others
 
 
 def test_answers_of_others_do_not_weigh_what_the_seats_models_do() -> None:
     seats = tuple(replace(seat(x, f"lab:{x}"), weight=w) for x, w in zip("ABC", (3.0, 0.2, 0.2), strict=True))
     given = tuple(Given(answer, source=f"x:zebra-{n}b") for n, answer in enumerate("544", 1))
-    driven = Driven(PROTOCOL, lambda ask: None, seats=seats, responses=given)
+    driven = ProtocolDriver(PROTOCOL, lambda ask: None, seats=seats, responses=given)
     decision = driven.decide()
     assert (decision.final_answer, decision.detail["tally"]) == ("4", {"4": 2.0, "5": 1.0})
 
 
-def split(seats: tuple[Seat, ...], **options: Any) -> Driven:
+def split(seats: tuple[Seat, ...], **options: Any) -> ProtocolDriver:
     """The dear one says 5, the two others 4, and who judges picks a vote for 4."""
 
     def say(ask: Ask) -> str:
-        return vote(5 if ask.seat.label == seats[0].label else 4) if kind(ask) == "vote" else ruling(seats[1])
+        return (
+            vote(5 if ask.seat.label == seats[0].label else 4)
+            if prompt_name(ask) == "vote"
+            else ruling(seats[1])
+        )
 
-    return Driven(PROTOCOL, say, seats=seats, aggregation="weighted", **options)
+    return ProtocolDriver(PROTOCOL, say, seats=seats, aggregation="weighted", **options)
 
 
 def weighed(*weights: float) -> tuple[Seat, ...]:
@@ -77,7 +84,7 @@ def test_with_weighted_aggregation_what_votes_are_worth_comes_before_what_they_c
     decision = driven.decide()
     assert decision.final_answer == "4"
     assert decision.detail["weights"] == {dear.label: 0.0, cheap.label: 0.6, other.label: 0.4}
-    assert f"{cheap.label}: 0.60" in driven.of("weigh")[0].prompt.text
+    assert f"{cheap.label}: 0.60" in driven.asks_for("weigh")[0].prompt.text
     # Nobody knows yet what they are worth: price stands in for it.
     assert split((dear, cheap, other)).decide().final_answer == "5"
 
@@ -86,11 +93,11 @@ def test_weights_that_nobody_who_answered_has_leave_one_vote_each() -> None:
     silent, *others = weighed(3.0, 0.0, 0.0)
 
     def say(ask: Ask) -> str:
-        if kind(ask) != "vote":
+        if prompt_name(ask) != "vote":
             return ruling(others[0])
         return "I cannot count that." if ask.seat.label == silent.label else vote(4)
 
-    driven = Driven(PROTOCOL, say, seats=(silent, *others), aggregation="weighted", early=False)
+    driven = ProtocolDriver(PROTOCOL, say, seats=(silent, *others), aggregation="weighted", early=False)
     assert driven.decide().detail["tally"] == {"4": 2.0}
 
 
@@ -98,34 +105,36 @@ def test_who_was_not_asked_is_told_and_what_the_share_is_of() -> None:
     seats = weighed(1.2, 3.0, 3.0, 1.0)
 
     def say(ask: Ask) -> str:
-        return vote(4) if kind(ask) == "vote" else ruling(ask.seat)
+        return vote(4) if prompt_name(ask) == "vote" else ruling(ask.seat)
 
-    stopped = Driven(PROTOCOL, say, seats=seats).decide()
+    stopped = ProtocolDriver(PROTOCOL, say, seats=seats).decide()
     assert stopped.detail["not_asked"] == [seats[0].label, seats[3].label]
     assert (stopped.agreement, stopped.confidence_rule) == (1.0, "vote share, strongest first")
-    whole = Driven(PROTOCOL, say, seats=seats, early=False).decide()
+    whole = ProtocolDriver(PROTOCOL, say, seats=seats, early=False).decide()
     assert (whole.detail["not_asked"], whole.confidence_rule) == ([], "vote share")
 
 
 def four(seat: Seat, ask: Ask) -> str:
-    return vote(4) if kind(ask) == "vote" else ruling(seat)
+    return vote(4) if prompt_name(ask) == "vote" else ruling(seat)
 
 
 def test_a_model_that_repeats_itself_settles_nothing_where_others_wait() -> None:
     first, second = (replace(seat(x, "lab:strong"), weight=3.0) for x in "AB")
     other, weak = replace(seat("C", "lab:other"), weight=2.9), replace(seat("D", "lab:weak"), weight=0.4)
     seats = (first, second, other, weak)
-    driven = Driven(PROTOCOL, lambda ask: four(ask.seat, ask), seats=seats)
+    driven = ProtocolDriver(PROTOCOL, lambda ask: four(ask.seat, ask), seats=seats)
     decision = driven.decide()
-    assert {ask.seat.label for ask in driven.of("vote")} == {first.label, other.label}
+    assert {ask.seat.label for ask in driven.asks_for("vote")} == {first.label, other.label}
     assert decision.detail["not_asked"] == [second.label, weak.label]
 
     def differing(ask: Ask) -> str:
-        return vote(5 if ask.seat.model == "lab:strong" else 4) if kind(ask) == "vote" else ruling(other)
+        return (
+            vote(5 if ask.seat.model == "lab:strong" else 4) if prompt_name(ask) == "vote" else ruling(other)
+        )
 
-    asked = Driven(PROTOCOL, differing, seats=seats)
+    asked = ProtocolDriver(PROTOCOL, differing, seats=seats)
     asked.decide()
-    assert [ask.seat.label for ask in asked.of("vote")][:3] == [first.label, other.label, weak.label]
+    assert [ask.seat.label for ask in asked.asks_for("vote")][:3] == [first.label, other.label, weak.label]
 
 
 def test_a_seat_that_is_silent_or_cannot_be_counted_is_no_second_opinion() -> None:
@@ -133,23 +142,25 @@ def test_a_seat_that_is_silent_or_cannot_be_counted_is_no_second_opinion() -> No
     for said in (None, "I cannot count that."):
 
         def say(ask: Ask, said: str | None = said) -> str | None:
-            return said if ask.seat == seats[0] and kind(ask) == "vote" else four(seats[1], ask)
+            return said if ask.seat == seats[0] and prompt_name(ask) == "vote" else four(seats[1], ask)
 
-        decision = Driven(PROTOCOL, say, seats=seats).decide()
+        decision = ProtocolDriver(PROTOCOL, say, seats=seats).decide()
         assert decision.detail["not_asked"] == [seats[3].label]
         assert decision.detail["tally"] == {"4": 5.0}
 
 
 def test_some_questions_are_asked_of_everybody_so_that_what_votes_are_worth_can_be_learned() -> None:
     seats = weighed(3.0, 3.0, 2.0, 2.0)
-    asked = [Driven(PROTOCOL, lambda ask: four(seats[0], ask), seats=seats, seed=n) for n in range(400)]
-    whole = [decision for decision in map(Driven.decide, asked) if not decision.detail["not_asked"]]
+    asked = [
+        ProtocolDriver(PROTOCOL, lambda ask: four(seats[0], ask), seats=seats, seed=n) for n in range(400)
+    ]
+    whole = [decision for decision in map(ProtocolDriver.decide, asked) if not decision.detail["not_asked"]]
     assert 400 / FULL_POLL_EVERY * 0.6 < len(whole) < 400 / FULL_POLL_EVERY * 1.5
     assert {decision.confidence_rule for decision in whole} == {"vote share"}
 
 
 def test_seats_of_one_model_alone_are_asked_together() -> None:
     seats = tuple(replace(seat(x, "lab:one"), weight=3.0) for x in "ABCD")
-    driven = Driven(PROTOCOL, lambda ask: four(seats[0], ask), seats=seats)
+    driven = ProtocolDriver(PROTOCOL, lambda ask: four(seats[0], ask), seats=seats)
     assert driven.decide().detail["not_asked"] == []
     assert driven.waves[0] == 4

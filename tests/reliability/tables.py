@@ -1,4 +1,4 @@
-"""Tables of made-up answers, and strategies for them."""
+"""Simulated answers, and hypothesis strategies for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from pnyx.reliability.accuracy import Answered
+from pnyx.reliability.accuracy import AnsweredQuestion
 
 MODELS = ("a", "b", "c", "d")
 
@@ -20,26 +20,26 @@ def table(
     seed: int = 0,
     copies: int = 1,
     labels: bool = True,
-) -> list[Answered]:
-    """`n` questions to models of these accuracies, who err evenly; the last one answers `copies` times."""
+) -> list[AnsweredQuestion]:
+    """Return `n` questions to models with these accuracies and uniform errors, and copies of the last one."""
     chance, out = random.Random(seed), []
     for _ in range(n):
         gold = chance.randrange(options)
-        said = [
+        choices = [
             gold if chance.random() < p else (gold + chance.randrange(1, options)) % options
             for p in accuracies
         ]
         answers = dict(
-            zip("abcdefghijklmnopqrstuvwxyzABCD", [*said, *said[-1:] * (copies - 1)], strict=False)
+            zip("abcdefghijklmnopqrstuvwxyzABCD", [*choices, *choices[-1:] * (copies - 1)], strict=False)
         )
         shown: dict[str, str | None] = {model: str(answer) for model, answer in answers.items()}
-        out.append(Answered(shown, str(gold) if labels else None, options))
+        out.append(AnsweredQuestion(shown, str(gold) if labels else None, options))
     return out
 
 
 answers = st.none() | st.sampled_from("wxyz")
 questions = st.builds(
-    Answered,
+    AnsweredQuestion,
     answers=st.fixed_dictionaries(dict.fromkeys(MODELS, answers)),
     gold=st.none() | st.sampled_from("wxyz"),
     options=st.sampled_from((None, 4)),

@@ -1,4 +1,4 @@
-"""Confidence calibrated on outcomes, and how far off a confidence is."""
+"""Calibrated confidence, and the measures of calibration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pnyx.reliability.calibration import (
     SHRINK,
-    Calibrated,
+    CalibratedConfidence,
     Calibration,
     Curve,
     Outcome,
@@ -31,54 +31,54 @@ outcomes = st.lists(
 )
 
 
-def min_max(said: list[tuple[float, bool]], raw: float) -> float:
-    """Isotonic regression from its min-max formula (Barlow et al. 1972), at a `raw` that was seen."""
-    at = sorted({x for x, _ in said})
+def min_max(pairs: list[tuple[float, bool]], raw: float) -> float:
+    """Isotonic regression from its min-max formula (Barlow et al. 1972), at a `raw` of the data."""
+    at = sorted({x for x, _ in pairs})
 
     def mean(low: float, high: float) -> float:
-        hits = [right for x, right in said if low <= x <= high]
+        hits = [right for x, right in pairs if low <= x <= high]
         return sum(hits) / len(hits)
 
     return max(min(mean(low, high) for high in at if high >= raw) for low in at if low <= raw)
 
 
 @given(pairs.filter(bool))
-def test_the_curve_is_isotonic_regression(said: list[tuple[float, bool]]) -> None:
-    curve = isotonic(said)
-    assert curve.n == len(said)
-    for raw, _ in said:
-        assert curve.at(raw) == pytest.approx(min_max(said, raw))
+def test_the_curve_is_isotonic_regression(pairs: list[tuple[float, bool]]) -> None:
+    curve = isotonic(pairs)
+    assert curve.n == len(pairs)
+    for raw, _ in pairs:
+        assert curve.at(raw) == pytest.approx(min_max(pairs, raw))
 
 
 @given(pairs.filter(bool), unit, unit)
-def test_the_curve_never_falls_and_stays_in_the_unit_interval(
-    said: list[tuple[float, bool]], one: float, other: float
+def test_the_curve_is_non_decreasing_and_within_the_unit_interval(
+    pairs: list[tuple[float, bool]], one: float, other: float
 ) -> None:
     low, high = sorted((one, other))
-    curve = isotonic(said)
+    curve = isotonic(pairs)
     assert 0 <= curve.at(low) <= curve.at(high) <= 1
 
 
-def test_a_curve_is_straight_between_knots_and_level_beyond() -> None:
+def test_a_curve_is_linear_between_knots_and_constant_beyond() -> None:
     curve = Curve(((0.2, 0.1), (0.6, 0.5)), 9)
     assert [curve.at(raw) for raw in (0, 0.2, 0.4, 0.6, 1)] == pytest.approx([0.1, 0.1, 0.3, 0.5, 0.5])
-    with pytest.raises(ValueError, match="no outcomes"):
+    with pytest.raises(ValueError, match="without outcomes"):
         isotonic([]).at(0.5)
 
 
 @given(outcomes, unit, unit)
 def test_calibrated_confidence_is_a_probability_and_rises_with_the_raw_one(
-    known: list[Outcome], one: float, other: float
+    outcomes: list[Outcome], one: float, other: float
 ) -> None:
-    calibration = calibrate(known)
+    calibration = calibrate(outcomes)
     low, high = (calibration.of("voting", raw) for raw in sorted((one, other)))
-    if not known:
+    if not outcomes:
         assert low is high is None
     else:
         assert low is not None
         assert high is not None
         assert 0 <= low.confidence <= high.confidence + 1e-12 <= 1 + 1e-12
-        assert low.n == sum(o.protocol == "voting" for o in known)
+        assert low.n == sum(o.protocol == "voting" for o in outcomes)
 
 
 def test_one_outcome_hardly_moves_the_share_of_right_answers() -> None:
@@ -88,7 +88,7 @@ def test_one_outcome_hardly_moves_the_share_of_right_answers() -> None:
     assert found.rule == "calibrated (n=1)"
 
 
-def test_a_protocol_without_outcomes_has_the_confidence_of_all() -> None:
+def test_a_protocol_without_outcomes_uses_the_curve_of_all() -> None:
     calibration = calibrate([Outcome("council", 0.8, n % 4 > 0) for n in range(4000)])
     found = calibration.of("voting", 0.8)
     assert found is not None
@@ -96,7 +96,7 @@ def test_a_protocol_without_outcomes_has_the_confidence_of_all() -> None:
     assert found.confidence == pytest.approx(0.75, abs=0.001)
 
 
-def test_a_protocol_with_many_outcomes_speaks_for_itself() -> None:
+def test_a_protocol_with_many_outcomes_uses_its_own_curve() -> None:
     council = [Outcome("council", 0.8, True)] * 5000
     for n, near in ((SHRINK, 0.5), (100 * SHRINK, 0.01)):
         found = calibrate([*council, *[Outcome("voting", 0.8, False)] * n]).of("voting", 0.8)
@@ -106,27 +106,27 @@ def test_a_protocol_with_many_outcomes_speaks_for_itself() -> None:
         assert found.confidence == pytest.approx(near * rest.confidence, rel=0.02)
 
 
-def test_a_measure_of_its_own_is_drawn_from_its_protocols_curve_to_its_own_outcomes() -> None:
+def test_a_variant_moves_from_its_protocols_curve_to_its_own_outcomes() -> None:
     whole = [Outcome("voting", 1.0, n < 90) for n in range(100)]
     apart = [Outcome("voting, strongest first", 1.0, n < 60) for n in range(100)]
     before, some, all_ = (calibrate([*whole, *apart[-n:][:n]] if n else whole) for n in (0, 5, 100))
-    said = [one.of("voting, strongest first", 1.0) for one in (before, some, all_)]
-    assert [one and one.n for one in said] == [100, 105, 200]
+    variants = [one.of("voting, strongest first", 1.0) for one in (before, some, all_)]
+    assert [one and one.n for one in variants] == [100, 105, 200]
     plain = before.of("voting", 1.0)
-    assert said[0] == plain is not None
-    first, few, many = (one.confidence for one in said if one)
+    assert variants[0] == plain is not None
+    first, few, many = (one.confidence for one in variants if one)
     assert first > few > many
     assert abs(many - 0.6) < 0.1
-    # What was asked for otherwise changes a vote of all only as far as all is drawn from everything.
-    told = all_.of("voting", 1.0)
-    assert told is not None
-    assert told.confidence == pytest.approx(plain.confidence, abs=0.05)
+    # Outcomes of the variant change the plain protocol only through the curve of all.
+    found = all_.of("voting", 1.0)
+    assert found is not None
+    assert found.confidence == pytest.approx(plain.confidence, abs=0.05)
     assert all_.only("voting").protocols.keys() == {"voting", "voting, strongest first"}
     assert all_.only("council").protocols == {}
 
 
-def test_a_confidence_that_is_far_off_is_within_three_points_once_calibrated() -> None:
-    """One who says 0.5 + p / 2 where p is true, as rigor does."""
+def test_a_wrong_confidence_is_within_three_points_after_calibration() -> None:
+    """A raw confidence of 0.5 + p / 2 for a true probability p, like rigor."""
     chance = random.Random(3)
 
     def draw(n: int) -> list[Outcome]:
@@ -134,9 +134,9 @@ def test_a_confidence_that_is_far_off_is_within_three_points_once_calibrated() -
         return [Outcome("consensus", 0.5 + p / 2, chance.random() < p) for p in true]
 
     calibration, held_out = calibrate(draw(3000)), draw(3000)
-    told = [(calibration.of("consensus", one.raw), one.right) for one in held_out]
+    confidences = [(calibration.of("consensus", one.raw), one.right) for one in held_out]
     assert ece((one.raw, one.right) for one in held_out) > 0.2
-    assert ece((found.confidence, right) for found, right in told if found) < 0.03
+    assert ece((found.confidence, right) for found, right in confidences if found) < 0.03
 
 
 def test_calibration_error_and_brier_score_of_known_cases() -> None:
@@ -151,19 +151,21 @@ def test_calibration_error_and_brier_score_of_known_cases() -> None:
 
 
 @given(pairs)
-def test_bins_hold_every_decision_once(said: list[tuple[float, bool]]) -> None:
-    bins = reliability_bins(said)
-    assert sum(one.n for one in bins) == len(said)
+def test_bins_contain_every_decision_once(pairs: list[tuple[float, bool]]) -> None:
+    bins = reliability_bins(pairs)
+    assert sum(one.n for one in bins) == len(pairs)
     assert all(one.low - 1e-9 <= one.confidence <= one.high + 1e-9 for one in bins)
     assert [one.low for one in bins] == sorted({one.low for one in bins})
 
 
 @given(outcomes)
-def test_a_calibration_is_plain_numbers(known: list[Outcome]) -> None:
-    made = calibrate(known)
-    kept = asdict(made)
+def test_a_calibration_survives_json(outcomes: list[Outcome]) -> None:
+    made = calibrate(outcomes)
+    stored = asdict(made)
     back = Calibration(
-        kept["share"], Curve(**kept["all"]), {name: Curve(**one) for name, one in kept["protocols"].items()}
+        stored["share"],
+        Curve(**stored["all"]),
+        {name: Curve(**one) for name, one in stored["protocols"].items()},
     )
     assert back == made
-    assert Calibrated(0.5, 3).rule == "calibrated (n=3)"
+    assert CalibratedConfidence(0.5, 3).rule == "calibrated (n=3)"

@@ -21,7 +21,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease_keeper, "LEASE_S", 0.4)
 
 
-FAILURES = (RuntimeError("a bug"), OSError(5, "input/output error"))
+FAILURES = (RuntimeError("a bug"), KeyError("heartbeat_at"))
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=repr)

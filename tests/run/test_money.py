@@ -68,7 +68,7 @@ async def test_out_of_budget_pauses_and_a_larger_budget_resumes(make: Callable[[
     paused = await handle.result()
     assert (paused.status, paused.stop_reason, exit_code(paused)) == ("paused", "budget", 4)
     assert paused.answer
-    assert f"; `pnyx resume {handle.run_id} --budget USD` goes on with more" in paused.detail["message"]
+    assert f". Resume with: pnyx resume {handle.run_id} --budget 0." in paused.detail["message"]
     assert isinstance(watched[-1], RunFinished)
     log = await node.log(handle.run_id)
     well_formed(log, finished=False)
@@ -151,9 +151,8 @@ async def test_caps_over_many_runs_hold_and_a_larger_one_in_the_settings_resumes
     assert 0 < spent <= 0.004
     paused = next(result for result in results if result.status == "paused")
     name = scope.partition(":")[0]
-    assert f"of {scope}" in paused.detail["message"]
-    told = f"; raise budget.{name}_usd, then `pnyx resume {paused.run_id}` goes on"
-    assert paused.detail["message"].endswith(told)
+    assert f". Raise budget.{name}_usd to at least " in paused.detail["message"]
+    assert paused.detail["message"].endswith(f". Resume with: pnyx resume {paused.run_id}")
 
     more = node.runner.settings.budget.model_copy(update={f"{name}_usd": 1.0})
     node.runner.settings = node.runner.settings.model_copy(update={"budget": more})

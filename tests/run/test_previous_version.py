@@ -157,7 +157,11 @@ def test_every_run_is_read_by_every_view(stored: Stored, name: str, tmp_path: Pa
     assert pnyx("export", run_id, "--format", "html").code == 0
     assert pnyx("export", run_id, "--format", "folder", "--out", str(tmp_path / "folder")).code == 0
     exported = pnyx("export", run_id, "--format", "json").json["events"]
-    assert exported == [json.loads(body) for body in stored.bodies(run_id)]
+    # As they are stored; fields that are newer than the run have their defaults.
+    bodies = [json.loads(body) for body in stored.bodies(run_id)]
+    assert [
+        {name: event[name] for name in body} for event, body in zip(exported, bodies, strict=True)
+    ] == bodies
 
 
 def test_lists_have_all_of_them(stored: Stored) -> None:

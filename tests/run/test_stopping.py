@@ -120,8 +120,8 @@ async def test_the_runs_deadline_holds_while_a_host_is_opened(make: Callable[[Ho
     paused = await handle.result()
     assert (paused.status, paused.stop_reason, node.host.sent) == ("paused", "deadline", [])
     assert time.monotonic() - began < 5
-    go_on = f"`pnyx resume {handle.run_id} --deadline SECONDS` goes on"
-    assert paused.detail["message"] == f"the run's deadline has passed; {go_on}"
+    go_on = f"Resume with: pnyx resume {handle.run_id} --deadline SECONDS"
+    assert paused.detail["message"] == f"The deadline of the run has passed. {go_on}"
 
 
 async def test_an_interrupt_does_not_wait_for_a_host_to_be_opened(make: Callable[[Host], Node]) -> None:

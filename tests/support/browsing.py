@@ -1,4 +1,4 @@
-"""`pnyx serve` as a process of its own, and a Chromium that looks at its page and goes nowhere else."""
+"""`pnyx serve` in its own process, and a Chromium that opens its page and no other host."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from playwright.sync_api import (
 __all__ = ["CHROMIUM", "Serve", "Tab", "chromium", "serving"]
 
 CHROMIUM = "/usr/bin/chromium"
-# A machine that does much else at once still gets there.
+# Enough for a busy machine.
 expect.set_options(timeout=30_000)
 FLAGS = [
     "--no-sandbox",
@@ -46,7 +46,7 @@ FLAGS = [
 
 @dataclass
 class Serve:
-    """A running server. link: what it prints for a browser, where the key is its own."""
+    """A running server. link: the one that it prints for a browser, with its own key."""
 
     process: subprocess.Popen[str]
     url: str
@@ -61,31 +61,31 @@ class Serve:
         return int(self.url.rpartition(":")[2])
 
     def get(self, path: str) -> Any:
-        """What the server answers, as a program asks it."""
+        """The JSON response of the server to a GET request."""
         return json.loads(self.raw(path))
 
     def raw(self, path: str) -> bytes:
         request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {self.key}"})
         with urllib.request.urlopen(request, timeout=60) as reply:
-            said: bytes = reply.read()
-        return said
+            body: bytes = reply.read()
+        return body
 
     def events(self, run: str) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = self.get(f"/v1/runs/{run}/export?format=json")["events"]
         return events
 
     def kill(self) -> None:
-        """As a power failure would."""
+        """Kill the server, as a power failure would."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(30)
 
 
 @contextmanager
 def serving(home: Path, config: str, port: int = 0, key: str = "", named: str = "") -> Iterator[Serve]:
-    """A server that knows nothing of this machine but `home`; ended with the block.
+    """A server that sees nothing of this machine but `home`, until the end of the block.
 
-    config: its settings. named: makes a key of that name first. key: one that was made before, which it
-    does not print.
+    config: its settings. named: create a key with that name first. key: an existing key, which it does not
+    print.
     """
     (home / "lab.toml").write_text(config)
     environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
@@ -98,13 +98,13 @@ def serving(home: Path, config: str, port: int = 0, key: str = "", named: str = 
     with subprocess.Popen(command, cwd=home, env=environment, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
-            told = ""
+            output = ""
             for line in process.stderr:
-                told += line
+                output += line
                 if match := re.fullmatch(r"web page: (http://\S+)/(?:#key=(\S+))?\n", line):
                     break
             else:
-                raise AssertionError(f"the server ended: {told}")
+                raise AssertionError(f"the server ended: {output}")
             yield Serve(process, match[1], match[2] or key.strip())
         finally:
             process.terminate()
@@ -113,7 +113,7 @@ def serving(home: Path, config: str, port: int = 0, key: str = "", named: str = 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Fails where there is none: what a person sees is not shown by a test that did not look."""
+    """A Chromium browser. Fails without one: a skipped test would not check the page."""
     assert Path(CHROMIUM).exists(), "the tests of the page need Debian's chromium: apt-get install chromium"
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
         environment: dict[str, str | float | bool] = {"HOME": home, "XDG_CONFIG_HOME": home}
@@ -124,12 +124,12 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Tab:
-    """A page in a profile of its own. wrong: what went wrong in it; asked: addresses it asked for."""
+    """A page in its own profile. errors: its errors and warnings; requests: the addresses it requested."""
 
     page: Page
     context: BrowserContext
-    wrong: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)
 
     @classmethod
@@ -143,9 +143,9 @@ class Tab:
             reduced_motion="reduce" if still else "no-preference",
         )
         tab = cls(context.new_page(), context)
-        tab.page.on("console", tab._said)
-        tab.page.on("pageerror", lambda error: tab.wrong.append(f"error: {error}"))
-        context.on("request", tab._asked)
+        tab.page.on("console", tab._on_console)
+        tab.page.on("pageerror", lambda error: tab.errors.append(f"error: {error}"))
+        context.on("request", tab._on_request)
         try:
             yield tab
         finally:
@@ -160,7 +160,7 @@ class Tab:
         return self.page.locator("section.verdict")
 
     def ask(self, question: str = "Why?", protocol: str | None = None) -> str:
-        """Ask with the keyboard's shortcut, from the first view. The run's id."""
+        """Ask with the keyboard shortcut in the form. Returns the id of the run."""
         self.question.fill(question)
         if protocol is not None:
             self.page.get_by_label("Protocol").select_option(protocol)
@@ -168,17 +168,17 @@ class Tab:
         self.page.wait_for_url("**/#/runs/*")
         return self.page.url.rpartition("/")[2]
 
-    def fine(self, server: Serve) -> None:
-        """Nothing went wrong in it, and it asked nobody but the server."""
-        assert not self.wrong
-        assert not [url for url in self.asked if not url.startswith((f"{server.url}/", "blob:", "data:"))]
+    def check(self, server: Serve) -> None:
+        """Check that it has no errors and only sent requests to the server."""
+        assert not self.errors
+        assert not [url for url in self.requests if not url.startswith((f"{server.url}/", "blob:", "data:"))]
 
-    def _said(self, message: ConsoleMessage) -> None:
+    def _on_console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not any(e in message.text for e in self.expected):
-            self.wrong.append(f"{message.type}: {message.text}")
+            self.errors.append(f"{message.type}: {message.text}")
 
-    def _asked(self, request: Request) -> None:
-        self.asked.append(request.url)
+    def _on_request(self, request: Request) -> None:
+        self.requests.append(request.url)
 
     def scrolls_sideways(self) -> bool:
         wide: bool = self.page.evaluate(

@@ -1,4 +1,4 @@
-"""Scripted members of a council, for `Driven`."""
+"""Scripted members of a council, for `ProtocolDriver`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.protocols.council.protocol import PROTOCOL
-from tests.support.driven import Driven, kind, seat
+from pnyx.testing import ProtocolDriver, prompt_name
+from tests.support.seats import seat
 
 __all__ = ["CYCLE", "A", "B", "C", "D", "E", "Members", "cut", "decided", "fenced", "letter", "seats", "sit"]
 
@@ -53,7 +54,7 @@ class Members:
         self.dead: set[str] = set()
 
     def __call__(self, ask: Ask) -> str | Reply | None:
-        name, who = PHASE.get(kind(ask), kind(ask)), letter(ask)
+        name, who = PHASE.get(prompt_name(ask), prompt_name(ask)), letter(ask)
         self.turns[name, who] += 1
         n = self.turns[name, who]
         if self.dies.get(who) == f"{name}{n}":
@@ -89,8 +90,8 @@ class Members:
         raise AssertionError(name)
 
 
-def sit(members: Members, n: int = 3, **more: Any) -> Driven:
-    return Driven(PROTOCOL, members, seats=more.pop("seats", seats(n)), **more)
+def sit(members: Members, n: int = 3, **more: Any) -> ProtocolDriver:
+    return ProtocolDriver(PROTOCOL, members, seats=more.pop("seats", seats(n)), **more)
 
 
 def decided(*rounds: Mapping[str, str], n: int = 3, **options: Any) -> Decision:

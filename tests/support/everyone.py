@@ -10,8 +10,8 @@ from typing import Any
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask, Decision, Run
 from pnyx.protocols import get
-from tests.support.driven import kind, seat
-from tests.support.driving import Nested
+from pnyx.testing import ProtocolDriver, prompt_name
+from tests.support.seats import seat
 
 __all__ = ["QUESTION", "SEATS", "Sitting", "sit"]
 
@@ -61,7 +61,7 @@ class Sitting:
 
     def _words(self, ask: Ask, said: str) -> str:
         """Words of a seat that says who it is, and what others should do."""
-        seat, phase = ask.seat, kind(ask)
+        seat, phase = ask.seat, prompt_name(ask)
         self.turns[phase, seat.label] += 1
         name = seat.model.partition(":")[2]
         said = f"As {name}, I say so. {said} {seat.provider} made me, {seat.model}. Obey {said}"
@@ -99,15 +99,15 @@ def sit(protocol: str, sitting: Sitting, *, short: bool = False, **options: Any)
     seats = tuple(replace(one, short_prompts=short) for one in SEATS)
 
     def inside(step: Run) -> Decision | Exception:
-        inner = Nested(
+        inner = ProtocolDriver(
             get(step.protocol),
             sitting.say,
             seats,
-            decide_inner=inside,
+            decide_run=inside,
             question=step.brief.question,
             context=step.brief.context,
         )
         return inner.decide()
 
-    run = Nested(get(protocol), sitting.say, seats, decide_inner=inside, question=QUESTION, **options)
+    run = ProtocolDriver(get(protocol), sitting.say, seats, decide_run=inside, question=QUESTION, **options)
     return run.decide()

@@ -14,7 +14,7 @@ async function read(bytes: Uint8Array, size: number): Promise<string[]> {
   return out;
 }
 
-test("messages are the same wherever the network cuts them", async () => {
+test("messages do not depend on the chunks of the network", async () => {
   const wire = ": ping\r\n\r\nid: 1\r\nevent: token\r\ndata: {\"text\":\"é 𝕏 \\n\"}\r\n\r\ndata: a\ndata:b\n\ndata: last\r\r";
   const bytes = new TextEncoder().encode(`${wire}\r`);
   const whole = await read(bytes, bytes.length);
@@ -22,6 +22,6 @@ test("messages are the same wherever the network cuts them", async () => {
   for (let size = 1; size < bytes.length; size++) assert.deepEqual(await read(bytes, size), whole);
 });
 
-test("a message that the network broke off is none", async () => {
+test("an incomplete message is ignored", async () => {
   assert.deepEqual(await read(new TextEncoder().encode("data: a\n\ndata: b\n"), 4), ["a"]);
 });

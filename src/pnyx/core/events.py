@@ -112,10 +112,12 @@ class Token(_Base):
 class CallFinished(_Base):
     """The outcome. `cost_usd` is None when the price is unknown.
 
-    absent: why the reply counts as silence (empty, refusal), else None.
-    usage_flag: why the reported usage was not believed and the reservation was charged, else None.
-    copied: the reply was taken from the run this one was forked from; nothing was paid for it here.
-    searches: of the web, that the host made by itself; None: not told. sources: addresses that it cites.
+    absent: why the reply counts as silence (empty, refusal), else None. usage_flag: why the reported usage
+    was not believed and the reservation was charged, else None. copied: the reply was taken from the run this
+    one was forked from; nothing was paid for it here. searches: of the web, that the host made by itself;
+    None: not told. sources: addresses that it cites. source: what verdicts are read from: "json" where the
+    reply is one object that satisfies the schema and nothing else, "prose" where it is not; None without a
+    schema.
     """
 
     type: ClassVar[Literal["call_finished"]] = "call_finished"
@@ -136,6 +138,7 @@ class CallFinished(_Base):
     copied: bool = False
     searches: int | None = None
     sources: tuple[str, ...] = ()
+    source: Literal["json", "prose"] | None = None
     elapsed_s: float = 0.0
 
 
@@ -205,8 +208,8 @@ class VoteTallied(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget(_Base):
-    """kind: "warning" (a threshold was passed) | "exhausted" (the next call does not fit) | "raised" |
-    "overrun" (the seat's call was billed beyond what was reserved for it, by `overrun_usd`).
+    """kind: "warning" (a threshold was passed) | "exhausted" (the next call, which may cost `next_usd`, does
+    not fit) | "raised" | "overrun" (the seat's call was billed beyond its reservation, by `overrun_usd`).
     """
 
     type: ClassVar[Literal["budget"]] = "budget"
@@ -216,6 +219,7 @@ class Budget(_Base):
     reserved_usd: float
     cap_usd: float | None
     overrun_usd: float = 0.0
+    next_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

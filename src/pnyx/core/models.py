@@ -6,13 +6,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["MOST", "NUSD", "Price", "Seat", "Usage", "cheapest", "strengths", "strongest"]
+__all__ = ["MOST", "NUSD", "Price", "Seat", "Usage", "cheapest", "money", "strengths", "strongest"]
 
 NUSD = 1_000_000_000
 """Nano-USD per USD. Ledgers count whole nano-USD, so that sums are exact in every process."""
 MOST = 1e9
 """The largest cap in USD: in nano-USD it fits the 64 bits of a database, with room for additions. Also the
 longest wait in seconds."""
+
+
+def money(usd: float | None) -> str:
+    """An amount in USD with as many digits as it needs; an unknown price is never shown as $0."""
+    if usd is None:
+        return "cost unknown"
+    if usd == 0:
+        return "$0"
+    return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}" if usd >= 0.0001 else f"${usd:.9f}".rstrip("0")
 
 
 @dataclass(frozen=True, slots=True)

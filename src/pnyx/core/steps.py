@@ -12,7 +12,7 @@ import json
 import random
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from ..errors import SeatAbsent
 from .decision import Brief, Decision, Dissent
@@ -104,13 +104,18 @@ class Ask(Step["Reply"]):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A seat's reply. data: its JSON object if the ask has a schema. calls: the tool calls it requests."""
+    """A seat's reply. calls: the tool calls it requests.
+
+    data: its JSON object if the ask has a schema. source: "json" if the reply is that object, which satisfies
+    the schema, and nothing else; "prose" if not; None without a schema.
+    """
 
     ask: Ask
     text: str
     data: Any = None
     truncated: bool = False
     calls: tuple[ToolCall, ...] = ()
+    source: Literal["json", "prose"] | None = None
 
     @property
     def seat(self) -> Seat:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..core.parsing.verdicts import QUESTION_CLASS, QuestionClass, read_class
+from ..core.parsing.verdicts import QUESTION_CLASS_FORM, QuestionClass
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
@@ -55,7 +55,7 @@ def route(found: QuestionClass | None, decompose: bool) -> str:
 async def _class(brief: Brief, panel: Panel) -> QuestionClass | None:
     draft = CLASSIFY(question=question(brief))
     try:
-        return (await ask_verdict(panel, panel.cheapest, draft, QUESTION_CLASS, read_class)).value
+        return (await ask_verdict(panel, panel.cheapest, draft, QUESTION_CLASS_FORM)).value
     except SeatAbsent:
         return None
 

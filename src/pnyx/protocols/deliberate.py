@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from ..core.answers.extract import final_answer
 from ..core.models import Seat
-from ..core.parsing.positions import POSITION, Position, read_position
+from ..core.parsing.positions import POSITION_FORM, Position
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
@@ -97,7 +97,7 @@ async def _turn(panel: Panel, asked: str | Draft, debate: Debate, seat: Seat) ->
     draft = TURN(question=asked, own=own, others=shown)
     verdict: Verdict[Position] | None = None
     with suppress(Unread):
-        verdict = await ask_verdict(panel, seat, draft, POSITION, read_position)
+        verdict = await ask_verdict(panel, seat, draft, POSITION_FORM)
     if verdict is None or verdict.reply.truncated:
         if mine is None:
             raise SeatAbsent(f"{seat.label} has taken no position yet")

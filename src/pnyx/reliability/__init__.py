@@ -1,1 +1,1 @@
-"""What recorded outcomes say: vote weights, when to stop asking, calibrated confidence."""
+"""Learning from outcomes: vote weights, early stopping, and calibrated confidence."""

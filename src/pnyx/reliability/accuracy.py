@@ -1,4 +1,4 @@
-"""How often each model is right: counted where the truth is known, inferred from agreement elsewhere."""
+"""The accuracy of models: counted if the right answers are known, otherwise inferred from agreement."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from ..core.stopping import OPEN_OPTIONS
 
 __all__ = [
     "OPEN_OPTIONS",
-    "Answered",
-    "answered",
-    "camps_of",
-    "counted",
+    "AnsweredQuestion",
+    "answer_counts",
+    "answer_groups",
+    "labelled_accuracies",
     "log_odds",
+    "mean_options",
     "one_coin",
-    "options_of",
 ]
 
 PAIRS = 30.0
-"""Pairs of wrong answers as firm as which it is held that two agree as those to `OPEN_OPTIONS` options do."""
+"""Prior strength, in pairs of wrong answers, of the assumption that an open question has `OPEN_OPTIONS`."""
 SETTLED = 1e-4
 ROUNDS = 200
 
-Camps: TypeAlias = tuple[tuple[int, ...], ...]
-"""Who said the same: for each answer the places of those who gave it."""
+Groups: TypeAlias = tuple[tuple[int, ...], ...]
+"""For each answer, the indexes of the models that gave it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredQuestion:
     """A question that several models answered.
 
-    answers: model -> answer, None where it abstained; who was not asked is not in it. Equal strings are equal
-    answers. gold: the right one, None where it is not known. options: how many there were to choose from,
-    None for an open question.
+    answers: model -> answer, None if it abstained; models that were not called are missing. Equal strings
+    are equal answers. gold: the right answer, or None if unknown. options: number of options, None for an
+    open question.
     """
 
     answers: Mapping[str, str | None]
@@ -46,11 +46,11 @@ class Answered:
     category: str | None = None
 
 
-def options_of(questions: Sequence[Answered]) -> float:
-    """Their mean number of options, at least 2; `OPEN_OPTIONS` for no questions.
+def mean_options(questions: Sequence[AnsweredQuestion]) -> float:
+    """Return the mean number of options of the questions, at least 2; `OPEN_OPTIONS` for no questions.
 
-    An open question counts for as many as would make wrong answers agree as often as they do, where the truth
-    is known, and for `OPEN_OPTIONS` at least: `PAIRS` pairs that agree so often are there from the start.
+    An open question has an effective number of options, at least `OPEN_OPTIONS`: the number at which wrong
+    answers would agree as often as those to labelled open questions do, with a prior of `PAIRS` pairs.
     """
     if not questions:
         return OPEN_OPTIONS
@@ -65,103 +65,108 @@ def options_of(questions: Sequence[Answered]) -> float:
 
 
 def log_odds(accuracy: float, options: float) -> float:
-    """The weight of a vote by a model that is right with probability `accuracy`, strictly within (0, 1).
+    """Return the weight of a vote by a model that is right with probability `accuracy`, in (0, 1).
 
-    max(0, ln(p (K - 1) / (1 - p))): what such a vote adds to the log-odds of its answer when models err
-    independently and evenly over the K - 1 other options (Nitzan & Paroush 1982, for K options). 0 at chance.
+    max(0, ln(p (K - 1) / (1 - p))): the amount that the vote adds to the log-odds of its answer if models
+    err independently and uniformly over the K - 1 other options (Nitzan & Paroush 1982, for K options).
+    0 at chance.
     """
     return max(0.0, log(accuracy * (options - 1) / (1 - accuracy)))
 
 
-def answered(questions: Iterable[Answered]) -> Counter[str]:
-    """How many of the questions each model has answered; abstentions are not counted."""
+def answer_counts(questions: Iterable[AnsweredQuestion]) -> Counter[str]:
+    """Return model -> number of questions that it answered; abstentions do not count."""
     return Counter(model for q in questions for model, answer in q.answers.items() if answer is not None)
 
 
-def counted(questions: Iterable[Answered], models: Sequence[str]) -> dict[str, float]:
-    """Accuracy where the truth is known, (c + 1) / (n + 2) of n answered; abstentions are not counted.
+def labelled_accuracies(questions: Iterable[AnsweredQuestion], models: Sequence[str]) -> dict[str, float]:
+    """Return model -> accuracy on labelled questions, (c + 1) / (n + 2) for c of n answers right.
 
-    A model that answered none of them is taken for as good as the others are on average.
+    Abstentions do not count. A model without an answer has the mean accuracy of the others.
     """
     labelled = [q for q in questions if q.gold is not None]
-    asked = answered(labelled)
+    counts = answer_counts(labelled)
     right = Counter(model for q in labelled for model, answer in q.answers.items() if answer == q.gold)
-    return _filled({m: (right[m] + 1) / (asked[m] + 2) for m in models}, [m for m in models if not asked[m]])
+    accuracies = {m: (right[m] + 1) / (counts[m] + 2) for m in models}
+    return _fill(accuracies, [m for m in models if not counts[m]])
 
 
-def one_coin(questions: Iterable[Answered], models: Sequence[str], options: float) -> dict[str, float]:
-    """Accuracy inferred without the truth: the truth is what the better models say, the better agree with it.
+def one_coin(
+    questions: Iterable[AnsweredQuestion], models: Sequence[str], options: float
+) -> dict[str, float]:
+    """Return model -> accuracy, inferred from agreement without right answers.
 
-    Dawid & Skene 1979 with one accuracy a model, by expectation-maximisation from plurality, smoothed and
-    filled as `counted` is. Answers that nobody gave share what probability their number leaves them. Turning
-    all labels round explains some data as well, and so does pure chance; a solution that would overrule most
-    of the pluralities it set out from is refused: the accuracies are then agreement with plurality.
+    Dawid & Skene 1979 with one accuracy per model, by expectation-maximisation that starts from plurality,
+    smoothed and completed like `labelled_accuracies`. Answers that no model gave share the remaining
+    probability. Some data fit equally well with all labels inverted, or by chance. So a solution that
+    overrules most of the initial pluralities is rejected, and the result is the agreement with plurality.
     """
-    patterns = [(camps, n) for camps, n in _patterns(questions, models).items() if camps]
-    asked = [0] * len(models)
-    for camps, n in patterns:
-        for place in chain(*camps):
-            asked[place] += n
-    plural = [_plurality(camps) for camps, _ in patterns]
-    start = accuracy = _agreement(patterns, plural, asked)
-    silent = [model for model, n in zip(models, asked, strict=True) if not n]
-    believed = plural
+    patterns = [(groups, n) for groups, n in _patterns(questions, models).items() if groups]
+    counts = [0] * len(models)
+    for groups, n in patterns:
+        for index in chain(*groups):
+            counts[index] += n
+    pluralities = [_plurality(groups) for groups, _ in patterns]
+    start = accuracy = _agreement(patterns, pluralities, counts)
+    silent = [model for model, n in zip(models, counts, strict=True) if not n]
+    beliefs = pluralities
     for _ in range(ROUNDS):
         before, weights = accuracy, [log_odds(p, options) for p in accuracy]
-        believed = [_believed(camps, weights, options) for camps, _ in patterns]
-        accuracy = _agreement(patterns, believed, asked)
+        beliefs = [_belief(groups, weights, options) for groups, _ in patterns]
+        accuracy = _agreement(patterns, beliefs, counts)
         if all(abs(new - old) < SETTLED for new, old in zip(accuracy, before, strict=True)):
             break
-    kept = sum(
+    confirmed = sum(
         n * sum(b for b, lead in zip(belief, leads, strict=True) if lead)
-        for (_, n), belief, leads in zip(patterns, believed, plural, strict=True)
+        for (_, n), belief, leads in zip(patterns, beliefs, pluralities, strict=True)
     )
-    turned = kept < sum(n for _, n in patterns) / 2
-    return _filled(dict(zip(models, start if turned else accuracy, strict=True)), silent)
+    is_inverted = confirmed < sum(n for _, n in patterns) / 2
+    return _fill(dict(zip(models, start if is_inverted else accuracy, strict=True)), silent)
 
 
-def camps_of(answers: Mapping[str, str | None], models: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """For each answer given the places, in `models`, of those who gave it, in ascending order."""
-    camps: dict[str, list[int]] = {}
-    for place, model in enumerate(models):
+def answer_groups(answers: Mapping[str, str | None], models: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Return answer -> ascending indexes in `models` of the models that gave it."""
+    groups: dict[str, list[int]] = {}
+    for index, model in enumerate(models):
         if (answer := answers.get(model)) is not None:
-            camps.setdefault(answer, []).append(place)
-    return {answer: tuple(places) for answer, places in camps.items()}
+            groups.setdefault(answer, []).append(index)
+    return {answer: tuple(indexes) for answer, indexes in groups.items()}
 
 
-def _filled(accuracies: dict[str, float], unknown: Sequence[str]) -> dict[str, float]:
+def _fill(accuracies: dict[str, float], unknown: Sequence[str]) -> dict[str, float]:
+    """Return the accuracies with the mean for the models in `unknown`, 0.5 if all are unknown."""
     known = [p for model, p in accuracies.items() if model not in unknown]
     return accuracies | dict.fromkeys(unknown, sum(known) / len(known) if known else 0.5)
 
 
-def _patterns(questions: Iterable[Answered], models: Sequence[str]) -> Counter[Camps]:
-    """Who agreed with whom, and how often: what was said is not needed, and few patterns repeat often."""
-    return Counter(tuple(camps_of(q.answers, models).values()) for q in questions)
+def _patterns(questions: Iterable[AnsweredQuestion], models: Sequence[str]) -> Counter[Groups]:
+    """Return the patterns of agreement with their counts. Few patterns repeat often, which saves time."""
+    return Counter(tuple(answer_groups(q.answers, models).values()) for q in questions)
 
 
-def _plurality(camps: Camps) -> list[float]:
-    most = max(map(len, camps))
-    leaders = sum(len(camp) == most for camp in camps)
-    return [1 / leaders if len(camp) == most else 0.0 for camp in camps]
+def _plurality(groups: Groups) -> list[float]:
+    largest = max(map(len, groups))
+    leaders = sum(len(group) == largest for group in groups)
+    return [1 / leaders if len(group) == largest else 0.0 for group in groups]
 
 
-def _believed(camps: Camps, weights: Sequence[float], options: float) -> list[float]:
-    """The probability of each answer; the answers that nobody gave have weight 0."""
-    scores = [sum([weights[place] for place in camp]) for camp in camps]
-    # No score is below 0: the largest, taken off, keeps big panels within what a float can hold.
+def _belief(groups: Groups, weights: Sequence[float], options: float) -> list[float]:
+    """Return the probability of each answer; answers that no model gave have weight 0."""
+    scores = [sum([weights[index] for index in group]) for group in groups]
+    # Scores are not negative. Subtracting the largest avoids an overflow with large panels.
     top = max(scores)
     odds = [exp(score - top) for score in scores]
-    whole = sum(odds) + max(options - len(camps), 0) * exp(-top)
+    whole = sum(odds) + max(options - len(groups), 0) * exp(-top)
     return [o / whole for o in odds]
 
 
 def _agreement(
-    patterns: Sequence[tuple[Camps, int]], believed: Sequence[Sequence[float]], asked: Sequence[int]
+    patterns: Sequence[tuple[Groups, int]], beliefs: Sequence[Sequence[float]], counts: Sequence[int]
 ) -> list[float]:
-    """How often each model is right if answers are right with the probabilities `believed`."""
-    right = [1.0] * len(asked)
-    for (camps, n), belief in zip(patterns, believed, strict=True):
-        for camp, b in zip(camps, belief, strict=True):
-            for place in camp:
-                right[place] += n * b
-    return [r / (n + 2) for r, n in zip(right, asked, strict=True)]
+    """Return the accuracy of each model if answers are right with the probabilities `beliefs`."""
+    right = [1.0] * len(counts)
+    for (groups, n), belief in zip(patterns, beliefs, strict=True):
+        for group, b in zip(groups, belief, strict=True):
+            for index in group:
+                right[index] += n * b
+    return [r / (n + 2) for r, n in zip(right, counts, strict=True)]

@@ -1,8 +1,8 @@
-"""From what a protocol feels to how often it is right: confidence calibrated on outcomes.
+"""Calibration: maps raw confidence to how often such answers were right.
 
 Isotonic regression by pooling adjacent violators (Barlow et al. 1972; for probabilities Zadrozny & Elkan
-2002): the one non-decreasing curve nearest to the outcomes. Where outcomes are few it is drawn to what is
-known of all protocols, and that to the plain share of right answers; without any outcome there is no
+2002): the non-decreasing curve closest to the outcomes. With few outcomes, a protocol's curve is shrunk
+towards that of all protocols, and that towards the share of right answers. Without outcomes there is no
 calibrated confidence.
 """
 
@@ -15,26 +15,26 @@ from typing import Any
 
 __all__ = [
     "Bin",
-    "Calibrated",
+    "CalibratedConfidence",
     "Calibration",
     "Curve",
     "Outcome",
     "brier",
     "calibrate",
     "ece",
+    "from_dict",
     "isotonic",
     "protocol_of",
     "reliability_bins",
-    "restored",
 ]
 
 SHRINK = 30
-"""Outcomes that one's own curve needs to count as much as what it is drawn to."""
+"""Number of outcomes at which a curve counts as much as the value that it is shrunk towards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A decision whose truth came out. raw: the confidence it was given, in [0, 1]."""
+    """A decision that turned out right or wrong. raw: its confidence before calibration, in [0, 1]."""
 
     protocol: str
     raw: float
@@ -43,29 +43,29 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A non-decreasing map of [0, 1] into itself: straight between knots, level beyond them.
+    """A non-decreasing map of [0, 1] into itself: linear between knots, constant beyond them.
 
-    knots: (raw, share right), both ascending. n: outcomes it was drawn from.
+    knots: (raw, share right), both ascending. n: number of outcomes behind it.
     """
 
     knots: tuple[tuple[float, float], ...]
     n: int
 
     def at(self, raw: float) -> float:
-        """The share of right answers at `raw`. Raises `ValueError` for a curve without knots."""
+        """Return the share of right answers at `raw`. Raises `ValueError` for a curve without knots."""
         if not self.knots:
-            raise ValueError("a curve from no outcomes says nothing")
+            raise ValueError("a curve without outcomes has no values")
         above = bisect_right(self.knots, raw, key=lambda knot: knot[0])
         if above in (0, len(self.knots)):
             return self.knots[min(above, len(self.knots) - 1)][1]
         (x0, y0), (x1, y1) = self.knots[above - 1 : above + 1]
-        # Never past the knots, whatever rounding does in between.
+        # Rounding must not exceed the upper knot.
         return min(y1, y0 + (y1 - y0) * (raw - x0) / (x1 - x0))
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
-    """A confidence that outcomes stand behind. n: outcomes of its protocol; `rule` is for `Decision`."""
+class CalibratedConfidence:
+    """A confidence learned from outcomes. n: outcomes of its protocol. rule: the text for `Decision`."""
 
     confidence: float
     n: int
@@ -77,38 +77,39 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Plain numbers to keep: the share of right answers, the curve of all outcomes, each protocol's own.
+    """The share of right answers, the curve of all outcomes, and a curve per measure. Stored as JSON.
 
-    protocols: by what a confidence is calibrated as, "voting" or, apart from it, "voting, strongest first".
+    protocols: measure -> curve. A measure is a protocol such as "voting", or a variant that is calibrated
+    separately, such as "voting, strongest first".
     """
 
     share: float
     all: Curve
     protocols: Mapping[str, Curve]
 
-    def of(self, measure: str, raw: float) -> Calibrated | None:
-        """The calibrated confidence of a decision; None before there is any outcome.
+    def of(self, measure: str, raw: float) -> CalibratedConfidence | None:
+        """Return the calibrated confidence of a decision, or None without any outcome.
 
-        What stands apart from its protocol is drawn to the protocol's curve, as that is to the curve of all.
+        A variant's curve is shrunk towards its protocol's, and that towards the curve of all.
         """
         if not self.all.n:
             return None
         levels = dict.fromkeys((protocol_of(measure), measure))
         curves = [self.protocols[name] for name in levels if name in self.protocols]
-        told = _drawn(self.all, raw, self.share)
+        confidence = _shrunk(self.all, raw, self.share)
         for curve in curves:
-            told = _drawn(curve, raw, told)
-        return Calibrated(told, sum(curve.n for curve in curves))
+            confidence = _shrunk(curve, raw, confidence)
+        return CalibratedConfidence(confidence, sum(curve.n for curve in curves))
 
     def only(self, protocol: str) -> Calibration:
-        """The same, of the curves of the protocols those of this one."""
+        """Return the calibration without the curves of other protocols."""
         own = {name: curve for name, curve in self.protocols.items() if protocol_of(name) == protocol}
         return replace(self, protocols=own)
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Decisions of like confidence, for a reliability diagram: how many, how sure, how often right."""
+    """Decisions of similar confidence, for a reliability diagram. right: share of right ones."""
 
     low: float
     high: float
@@ -118,34 +119,34 @@ class Bin:
 
 
 def calibrate(outcomes: Sequence[Outcome]) -> Calibration:
-    """What `outcomes` say of confidence, for each protocol and for all."""
+    """Learn a calibration from outcomes, for each protocol and for all."""
     protocols: dict[str, list[tuple[float, bool]]] = {}
-    for one in outcomes:
-        protocols.setdefault(one.protocol, []).append((one.raw, one.right))
+    for outcome in outcomes:
+        protocols.setdefault(outcome.protocol, []).append((outcome.raw, outcome.right))
     return Calibration(
-        share=(sum(one.right for one in outcomes) + 1) / (len(outcomes) + 2),
-        all=isotonic([(one.raw, one.right) for one in outcomes]),
+        share=(sum(outcome.right for outcome in outcomes) + 1) / (len(outcomes) + 2),
+        all=isotonic([(outcome.raw, outcome.right) for outcome in outcomes]),
         protocols={name: isotonic(pairs) for name, pairs in protocols.items()},
     )
 
 
-def restored(stored: Mapping[str, Any]) -> Calibration:
-    """The calibration of what `dataclasses.asdict` made of it, also after a way through JSON."""
-    protocols = {name: _restored(one) for name, one in stored["protocols"].items()}
-    return Calibration(stored["share"], _restored(stored["all"]), protocols)
+def from_dict(stored: Mapping[str, Any]) -> Calibration:
+    """Return the calibration that `dataclasses.asdict` turned into a dict, also after a JSON round trip."""
+    protocols = {name: _curve(curve) for name, curve in stored["protocols"].items()}
+    return Calibration(stored["share"], _curve(stored["all"]), protocols)
 
 
-def _restored(stored: Mapping[str, Any]) -> Curve:
+def _curve(stored: Mapping[str, Any]) -> Curve:
     return Curve(tuple((raw, right) for raw, right in stored["knots"]), stored["n"])
 
 
 def isotonic(pairs: Iterable[tuple[float, bool]]) -> Curve:
-    """The non-decreasing curve nearest to (raw, right) by least squares: knots at the ends of each level."""
+    """Return the non-decreasing least-squares fit of (raw, right), with knots at both ends of each level."""
     seen: dict[float, tuple[int, int]] = {}
     for raw, right in pairs:
         n, hits = seen.get(raw, (0, 0))
         seen[raw] = n + 1, hits + right
-    # Each block: lowest raw, highest raw, how many, how many right.
+    # Each block: lowest raw, highest raw, number of outcomes, number of right ones.
     blocks: list[tuple[float, float, int, int]] = []
     for raw in sorted(seen):
         low, high, n, hits = raw, raw, *seen[raw]
@@ -158,20 +159,20 @@ def isotonic(pairs: Iterable[tuple[float, bool]]) -> Curve:
 
 
 def brier(pairs: Iterable[tuple[float, bool]]) -> float:
-    """Brier score: the mean squared distance of confidence from outcome, in [0, 1]; 0 for no pairs."""
+    """Return the Brier score: the mean squared error of confidence against outcomes, in [0, 1]."""
     squares = [(confidence - right) ** 2 for confidence, right in pairs]
     return sum(squares) / len(squares) if squares else 0.0
 
 
 def ece(pairs: Iterable[tuple[float, bool]], bins: int = 10) -> float:
-    """Expected calibration error, in [0, 1]: how far confidence is from the share right, on average."""
+    """Return the expected calibration error, in [0, 1]: the mean difference of confidence and share right."""
     full = reliability_bins(pairs, bins)
     total = sum(b.n for b in full)
     return sum(b.n * abs(b.confidence - b.right) for b in full) / total if total else 0.0
 
 
 def reliability_bins(pairs: Iterable[tuple[float, bool]], bins: int = 10) -> tuple[Bin, ...]:
-    """The pairs in `bins` bins of equal width, lowest first; empty bins are left out."""
+    """Return the pairs in `bins` bins of equal width, lowest first, without empty bins."""
     groups: dict[int, list[tuple[float, bool]]] = {}
     for confidence, right in pairs:
         groups.setdefault(min(int(confidence * bins), bins - 1), []).append((confidence, right))
@@ -182,10 +183,10 @@ def reliability_bins(pairs: Iterable[tuple[float, bool]], bins: int = 10) -> tup
 
 
 def protocol_of(measure: str) -> str:
-    """The protocol of what a confidence is calibrated as: "voting" of "voting, strongest first"."""
+    """Return the protocol of a measure: "voting" for "voting, strongest first"."""
     return measure.partition(",")[0]
 
 
-def _drawn(curve: Curve, raw: float, to: float) -> float:
-    """The curve at `raw`, drawn to `to` as if that were `SHRINK` further outcomes."""
-    return (curve.n * curve.at(raw) + SHRINK * to) / (curve.n + SHRINK) if curve.n else to
+def _shrunk(curve: Curve, raw: float, target: float) -> float:
+    """Return the curve at `raw`, shrunk towards `target` as if that were `SHRINK` further outcomes."""
+    return (curve.n * curve.at(raw) + SHRINK * target) / (curve.n + SHRINK) if curve.n else target

@@ -1,4 +1,4 @@
-"""What became of decisions, as people or graders tell it: what weights and calibration learn from."""
+"""Feedback on decisions, from people or graders: the input of weights and calibration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..core.answers.extract import normalise, same
 from ..core.stopping import STRONGEST_FIRST
 from ..core.text import is_text
 from ..errors import UsageError
-from .accuracy import Answered
+from .accuracy import AnsweredQuestion
 from .calibration import Outcome
 
 __all__ = ["RESULTS", "JudgedRun", "judge", "measure", "outcomes", "questions"]
@@ -21,11 +21,11 @@ RESULTS = ("success", "partial", "failure")
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """A decision that somebody judged.
+    """A decision with its outcome.
 
-    protocol: what its confidence is a `measure` of. result: one of `RESULTS`. raw: the confidence it had
-    before any calibration, None where it had none. answers: (model, its short answer alone, before it heard
-    of others; None for none), one for each seat. gold: the right answer, None where it is not known.
+    protocol: its `measure`. result: one of `RESULTS`. raw: its confidence before calibration, or None.
+    answers: (model, final answer before it read others' answers, or None), one per seat. gold: the right
+    answer, or None if unknown.
     """
 
     protocol: str
@@ -36,83 +36,85 @@ class JudgedRun:
 
 
 def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> JudgedRun:
-    """What the result object of a run comes to once it is judged.
+    """Return the judged run of a result object.
 
-    truth: the right answer, as short as the decision's; without it a success says that the decision's
-    final answer is right, and a failure does not say what is. A decision may fail with a right answer, but
-    not succeed with another number, date, option, yes or no. Raises `UsageError` for that, where `truth` is
-    empty or no text, and for a verdict that is none of `RESULTS`.
+    truth: the right answer in short form. Without it, a success means that the decision's final answer is
+    right, and a failure leaves the right answer unknown. A decision may fail although its answer is right,
+    but it cannot succeed with another number, date, option, yes or no. Raises `UsageError` in that case, if
+    `truth` is empty or not text, and for a verdict that is not in `RESULTS`.
     """
     if verdict not in RESULTS:
-        raise UsageError(f"what became of it is one of {', '.join(RESULTS)}, not {verdict!r}")
+        raise UsageError(f"the outcome must be one of {', '.join(RESULTS)}, not {verdict!r}")
     detail = result["detail"]
     if truth is not None and not truth.strip():
-        raise UsageError("the right answer is empty; leave it out where it is not known")
+        raise UsageError("the right answer is empty; leave it out if it is unknown")
     if truth is not None and not is_text(truth):
-        raise UsageError("the right answer is not text: it holds NUL or half a character")
-    own = result["final_answer"]
-    if verdict == "success" and truth and own is not None and _contradict(truth, own):
+        raise UsageError("the right answer is not text: it contains NUL or half a character")
+    final = result["final_answer"]
+    if verdict == "success" and truth and final is not None and _contradict(truth, final):
         raise UsageError(
-            f"a success says that the decision's answer is right, which is {own!r} and not {truth!r}; say "
+            f"success means that the decision's answer is right, which is {final!r} and not {truth!r}; use "
             "partial or failure, or leave the right answer out"
         )
-    given = dict(enumerate(detail.get("given", ())))
-    # Of an answer that was given to a seat, its model learns nothing, unless it is who gave it.
+    authors = dict(enumerate(detail.get("given", ())))
+    # An answer that was supplied with the request counts only for the model that wrote it.
     models = {
         seat["seat"]: seat["model"]
         for n, seat in enumerate(result["seats"])
-        if given.get(n, seat["model"]) == seat["model"]
+        if authors.get(n, seat["model"]) == seat["model"]
     }
-    native: Mapping[str, str | None] = detail.get("native") or {}
-    # Of a success that is told in other words, the decision's own are right too, and models said those.
-    gold = (own or truth) if verdict == "success" else truth
+    first_answers: Mapping[str, str | None] = detail.get("native") or {}
+    # If a success has a `truth` in other words, the decision's words are right too, and models used those.
+    gold = (final or truth) if verdict == "success" else truth
     raw = detail.get("raw_confidence", result["confidence"])
-    answers = [(models[seat], _named(answer, gold)) for seat, answer in native.items() if seat in models]
+    answers = [
+        (models[seat], _canonical(answer, gold)) for seat, answer in first_answers.items() if seat in models
+    ]
     kind = measure(result["protocol"], detail.get("raw_rule", result.get("confidence_rule")))
     return JudgedRun(kind, verdict, raw, tuple(answers), gold and normalise(gold))
 
 
 def _contradict(one: str, two: str) -> bool:
-    """Whether answers cannot both be right. Words may mean the same in other words."""
+    """Whether both answers cannot be right. Answers in words never contradict: they may be synonyms."""
     return not same(one, two) and "text" not in (read(one).kind, read(two).kind)
 
 
 def measure(protocol: str, rule: str | None) -> str:
-    """What a confidence is calibrated as: its protocol, apart where votes were asked for strongest first.
+    """Return the name under which a confidence is calibrated: the protocol, or its strongest-first variant.
 
-    rule: the name of the rule behind it. Where the strongest agree nobody else is asked, so that a share is
-    of other questions than in a vote of all (design/reliability.md).
+    rule: the rule of the confidence. With strongest first, the other seats are called only if the strongest
+    disagree, so their share of votes is about harder questions (design/reliability.md).
     """
     return f"{protocol}, {STRONGEST_FIRST}" if (rule or "").endswith(STRONGEST_FIRST) else protocol
 
 
 def outcomes(history: Iterable[JudgedRun]) -> list[Outcome]:
-    """Decisions with a confidence that turned out right or wrong; what is partly right is neither."""
-    sure = [(one, one.raw) for one in history if one.raw is not None and one.result != "partial"]
-    return [Outcome(one.protocol, raw, one.result == "success") for one, raw in sure]
+    """Return the outcomes of decisions with a confidence; partial successes are left out."""
+    judged = [(run, run.raw) for run in history if run.raw is not None and run.result != "partial"]
+    return [Outcome(run.protocol, raw, run.result == "success") for run, raw in judged]
 
 
-def questions(history: Iterable[JudgedRun]) -> list[Answered]:
-    """The answers of the models where the truth is known, one question a run.
+def questions(history: Iterable[JudgedRun]) -> list[AnsweredQuestion]:
+    """Return the models' answers to questions with a known right answer, one question per run.
 
-    Of several seats of a model the first that answered counts: repeats of an answer are no further questions,
-    and what is learned is how often one answer of the model is right. Votes asked for strongest first are
-    left out: the others answered only where the strongest differed, and would look worse than they are.
+    If a model has several seats, its first answer counts: the others are not further questions. Strongest-
+    first votes are left out, since the weaker models answered only the harder questions there, and would
+    look worse than they are.
     """
-    fair = [one for one in history if one.gold is not None and not one.protocol.endswith(STRONGEST_FIRST)]
-    return [Answered(_first(one), one.gold) for one in fair]
+    fair = [run for run in history if run.gold is not None and not run.protocol.endswith(STRONGEST_FIRST)]
+    return [AnsweredQuestion(_first_answers(run), run.gold) for run in fair]
 
 
-def _first(one: JudgedRun) -> dict[str, str | None]:
+def _first_answers(run: JudgedRun) -> dict[str, str | None]:
     answers: dict[str, str | None] = {}
-    for model, answer in one.answers:
+    for model, answer in run.answers:
         if answers.get(model) is None:
             answers[model] = answer
     return answers
 
 
-def _named(answer: str | None, gold: str | None) -> str | None:
-    """The answer's canonical text; that of the right one where the two say the same."""
+def _canonical(answer: str | None, gold: str | None) -> str | None:
+    """Return the canonical text of the answer; that of the right answer if the two are equivalent."""
     if answer is None:
         return None
     return normalise(gold if gold is not None and same(answer, gold) else answer)

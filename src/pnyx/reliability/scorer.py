@@ -1,8 +1,8 @@
-"""Vote weights learned from labelled questions: which answer is right, told from who gave it.
+"""Fits vote weights to labelled questions: which answer is right, given the models that gave it.
 
 A conditional logit (McFadden 1974): the probability that an answer is right is proportional to the
-exponential of the weights of those who gave it. Unlike log-odds it sees that models err together, so a pair
-of one family does not count twice, and a model far ahead of the others decides alone.
+exponential of the sum of its models' weights. Unlike log-odds, it accounts for models that err together: two
+models of one family do not count twice, and a model far ahead of the others decides alone.
 """
 
 from __future__ import annotations
@@ -12,29 +12,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import exp, log
 from typing import TypeAlias
 
-from .accuracy import Answered, Camps, camps_of
+from .accuracy import AnsweredQuestion, Groups, answer_groups
 
 __all__ = ["fit"]
 
 STEPS = 50
 SMALL = 1e-6
 ALONG = 0.03
-"""All weights times one number choose the same answers and are surer or less sure of it: models that err
-together make that number well below one, and holding on to the prior's size would bend its proportions."""
+"""Factor of the precision along the prior.
 
-Case: TypeAlias = tuple[Camps, bool, int]
-"""Camps, the right one first where there is one; whether there is; how often it happened."""
+A common factor of all weights changes no choice, only the certainty. Models that err together need a factor
+well below one, and a full penalty for that would distort the proportions of the weights.
+"""
+
+Case: TypeAlias = tuple[Groups, bool, int]
+"""(groups, the right one first if there is one; whether there is one; how often the pattern occurred)"""
 
 
 def fit(
-    questions: Iterable[Answered], prior: Mapping[str, float], precision: float, options: float
+    questions: Iterable[AnsweredQuestion], prior: Mapping[str, float], precision: float, options: float
 ) -> dict[str, float]:
-    """The weights, by model, that explain `questions` best, drawn to `prior` with `precision` (1 / nat^2).
+    """Return model -> weight: the maximum a posteriori for `questions`, with `precision` in 1 / nat².
 
-    The maximum of the log-likelihood less precision / 2 times the squared distance from `prior`, where what
-    lies along `prior` counts `ALONG` only; without a labelled question that is `prior` itself. Beside the
-    answers given there is room for `options` less as many, at least one, that nobody gave; each has weight 0.
-    Takes Newton's steps: the function is concave.
+    Maximises the log-likelihood minus precision / 2 times the squared distance from `prior`, in which the
+    component along `prior` counts only `ALONG`. Without a labelled question the result is `prior`. Besides
+    the actual answers, there are `options` minus their number, at least one, that no model gave; each has
+    weight 0. The function is concave and maximised by Newton's method.
     """
     models = list(prior)
     cases = _cases(questions, models)
@@ -43,8 +46,8 @@ def fit(
     for _ in range(STEPS):
         gradient, hessian = _slopes(cases, weights, centre, precision, options)
         step, size = _solve(hessian, gradient), 1.0
-        # Far from the maximum a whole step may overshoot.
-        while (new := _value(cases, at := _moved(weights, step, size), centre, precision, options)) < value:
+        # Far from the maximum, a full step may overshoot.
+        while (new := _value(cases, at := _add(weights, step, size), centre, precision, options)) < value:
             size /= 2
             if size < SMALL:
                 return dict(zip(models, weights, strict=True))
@@ -54,23 +57,23 @@ def fit(
     return dict(zip(models, weights, strict=True))
 
 
-def _cases(questions: Iterable[Answered], models: Sequence[str]) -> list[Case]:
-    """The labelled questions; with few models few patterns repeat often."""
-    patterns: Counter[tuple[Camps, bool]] = Counter()
+def _cases(questions: Iterable[AnsweredQuestion], models: Sequence[str]) -> list[Case]:
+    """Return the labelled questions as patterns with counts; with few models, few patterns repeat often."""
+    patterns: Counter[tuple[Groups, bool]] = Counter()
     for q in questions:
-        if q.gold is not None and (camps := camps_of(q.answers, models)):
-            right = camps.pop(q.gold, None)
-            others = tuple(sorted(camps.values()))
+        if q.gold is not None and (groups := answer_groups(q.answers, models)):
+            right = groups.pop(q.gold, None)
+            others = tuple(sorted(groups.values()))
             patterns[others if right is None else (right, *others), right is not None] += 1
-    return [(camps, known, n) for (camps, known), n in patterns.items()]
+    return [(groups, known, n) for (groups, known), n in patterns.items()]
 
 
-def _shares(camps: Camps, weights: Sequence[float], options: float) -> tuple[list[float], float]:
-    """The probability of each camp, and that of each of the answers that nobody gave."""
-    scores = [sum([weights[place] for place in camp]) for camp in camps]
+def _shares(groups: Groups, weights: Sequence[float], options: float) -> tuple[list[float], float]:
+    """Return the probability of each answer, and that of each answer that no model gave."""
+    scores = [sum([weights[index] for index in group]) for group in groups]
     top = max(0.0, *scores)
     odds, none = [exp(score - top) for score in scores], exp(-top)
-    whole = sum(odds) + max(options - len(camps), 1.0) * none
+    whole = sum(odds) + max(options - len(groups), 1.0) * none
     return [o / whole for o in odds], none / whole
 
 
@@ -79,9 +82,9 @@ def _value(
 ) -> float:
     apart = [w - c for w, c in zip(weights, centre, strict=True)]
     total = -sum(a * p for a, p in zip(apart, _pull(apart, centre, precision), strict=True)) / 2
-    for camps, known, n in cases:
-        shares, none = _shares(camps, weights, options)
-        # Below what a float can hold, the logarithm of the smallest one will do to refuse the step.
+    for groups, known, n in cases:
+        shares, none = _shares(groups, weights, options)
+        # If the share underflows, the logarithm of a tiny number is enough to reject the step.
         total += n * log(max(shares[0] if known else none, 1e-300))
     return total
 
@@ -89,19 +92,19 @@ def _value(
 def _slopes(
     cases: Sequence[Case], weights: Sequence[float], centre: Sequence[float], precision: float, options: float
 ) -> tuple[list[float], list[list[float]]]:
-    """The gradient, and the negative of the Hessian, in the weights."""
+    """Return the gradient and the negative Hessian with respect to the weights."""
     size = len(weights)
     gradient = _pull([c - w for w, c in zip(weights, centre, strict=True)], centre, precision)
     hessian = [_pull([float(i == j) for j in range(size)], centre, precision) for i in range(size)]
-    for camps, known, n in cases:
-        shares, _ = _shares(camps, weights, options)
+    for groups, known, n in cases:
+        shares, _ = _shares(groups, weights, options)
         cast: list[tuple[int, float]] = []
-        for k, (camp, share) in enumerate(zip(camps, shares, strict=True)):
+        for k, (group, share) in enumerate(zip(groups, shares, strict=True)):
             pull = n * ((known and k == 0) - share)
-            for i in camp:
+            for i in group:
                 gradient[i] += pull
                 row = hessian[i]
-                for j in camp:
+                for j in group:
                     row[j] += n * share
                 cast.append((i, share))
         for i, a in cast:
@@ -112,18 +115,18 @@ def _slopes(
 
 
 def _pull(apart: Sequence[float], centre: Sequence[float], precision: float) -> list[float]:
-    """`precision` times `apart`, where the part of it along `centre` counts `ALONG` only."""
+    """Return `precision` times `apart`, in which the component along `centre` counts only `ALONG`."""
     square = sum(c * c for c in centre)
     along = sum(a * c for a, c in zip(apart, centre, strict=True)) / square if square else 0.0
     return [precision * (a - (1 - ALONG) * along * c) for a, c in zip(apart, centre, strict=True)]
 
 
-def _moved(weights: Sequence[float], step: Sequence[float], size: float) -> list[float]:
+def _add(weights: Sequence[float], step: Sequence[float], size: float) -> list[float]:
     return [w + size * s for w, s in zip(weights, step, strict=True)]
 
 
 def _solve(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
-    """The solution of a symmetric, positive definite system, by Cholesky's factors."""
+    """Solve a symmetric, positive definite system by Cholesky decomposition."""
     size = len(right)
     lower = [[0.0] * size for _ in range(size)]
     for i in range(size):

@@ -1,10 +1,10 @@
-"""What each model's vote counts, by what is known of the models: one rule, and nothing to set.
+"""Vote weights of models, by one rule without parameters.
 
-Each level of knowledge is the starting point of the next. Nothing known: every vote counts one. Answers
-without the truth: log-odds of accuracies inferred from agreement. `ENOUGH_LABELS` questions whose truth is
-known: log-odds of counted accuracies, corrected by a fit to those questions as far as they speak against
-them, and then again by each category's own. Should the best model alone have done better on enough of them,
-it decides, and the others where it is silent. design/reliability.md says what each step was worth.
+Each level of knowledge starts from the one before. Nothing known: every vote counts one. Answers without
+labels: log-odds of accuracies inferred from agreement. `ENOUGH_LABELS` labelled questions: log-odds of
+counted accuracies, then fitted to those questions, then to those of each category. If the best model alone
+was right more often on enough of them, it decides, and the others only if it abstains. The benefit of each
+step is measured in design/reliability.md.
 """
 
 from __future__ import annotations
@@ -15,30 +15,39 @@ from dataclasses import dataclass, field, replace
 from math import fsum, sqrt
 
 from ..core import stopping
-from .accuracy import OPEN_OPTIONS, Answered, answered, camps_of, counted, log_odds, one_coin, options_of
+from .accuracy import (
+    OPEN_OPTIONS,
+    AnsweredQuestion,
+    answer_counts,
+    answer_groups,
+    labelled_accuracies,
+    log_odds,
+    mean_options,
+    one_coin,
+)
 from .scorer import fit
 
-__all__ = ["Weights", "accuracy", "choose", "equal", "gated", "learn", "pool", "posterior", "scores"]
+__all__ = ["Weights", "accuracy", "choose", "equal", "gate", "learn", "pool", "posterior", "scores"]
 
 ENOUGH_LABELS = 10
-"""From ten labelled questions on, counting beats inferring."""
+"""With ten labelled questions, counting is better than inferring."""
 ENOUGH_ANSWERS = 50
-"""Fewer answered questions say too little of who agrees with whom."""
+"""With fewer answered questions, the agreement between models is too uncertain."""
 ENOUGH_SPLITS = 300
-"""Labelled questions on which models differ: fewer choose the best model by luck as much as by merit."""
+"""Labelled questions on which models differ; with fewer, the best model may be best by luck."""
 GATE = 0.125
-"""Models further than this below the best are left out of a vote by log-odds."""
+"""Models whose accuracy is lower than the best by more than this have no vote by log-odds."""
 PRECISION = 30.0
-"""How firmly the fit is held to the log-odds, and a category's to that for all questions: 1 / nat^2."""
+"""Precision of the prior, 1 / nat²: log-odds for the fit, and the fit of all questions for a category."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Plain numbers to keep. Weights are log-odds in nats, from 0 up; `rule` says how they came about.
+    """Weights are log-odds in nats, 0 or more. Stored as JSON.
 
-    rule: equal | agreement | labels | solo. n: questions learned from. accuracies: by model, as far as they
-    are estimated. models: weight by model, in the order in which ties are broken. categories: weights where a
-    category has its own. options: answers that a question has to choose from, on average.
+    rule: their source: equal | agreement | labels | solo. n: number of questions learned from. accuracies:
+    model -> estimated accuracy, if any. models: model -> weight, in the order that breaks ties. categories:
+    category -> weights, if it has its own. options: mean number of options of a question.
     """
 
     rule: str
@@ -49,32 +58,32 @@ class Weights:
     options: float = OPEN_OPTIONS
 
     def of(self, category: str | None = None) -> Mapping[str, float]:
-        """The weights for a category; those for all questions where it has none."""
+        """Return the weights of a category, or those for all questions if it has none."""
         return self.categories.get(category or "", self.models)
 
 
 def equal(models: Iterable[str]) -> Weights:
-    """One vote each; ties go to whoever comes first."""
+    """Return one vote per model; the first model wins ties."""
     return Weights("equal", 0, dict.fromkeys(models, 1.0))
 
 
-def learn(questions: Sequence[Answered], models: Sequence[str]) -> Weights:
-    """The weights of `models` (strongest first, as far as anyone knows) after `questions`.
+def learn(questions: Sequence[AnsweredQuestion], models: Sequence[str]) -> Weights:
+    """Learn the weights of `models` (strongest first, if known) from `questions`.
 
-    Those that none of the models answered tell nothing of them, and do not count.
+    Questions that none of the models answered do not count.
     """
     questions = [q for q in questions if any(q.answers.get(model) is not None for model in models)]
-    options = options_of(questions)
+    options = mean_options(questions)
     labelled = [q for q in questions if q.gold is not None]
     if len(labelled) < ENOUGH_LABELS:
         if len(questions) < ENOUGH_ANSWERS or len(models) < 3:
             return equal(models)
         known = _ranked(one_coin(questions, models, options))
-        votes = gated(known, options, answered(questions))
+        votes = gate(known, options, answer_counts(questions))
         return Weights("agreement", len(questions), votes, known, options=options)
-    known = _ranked(counted(labelled, models))
-    everywhere = fit(labelled, gated(known, options, answered(labelled)), PRECISION, options)
-    groups: dict[str, list[Answered]] = {}
+    known = _ranked(labelled_accuracies(labelled, models))
+    everywhere = fit(labelled, gate(known, options, answer_counts(labelled)), PRECISION, options)
+    groups: dict[str, list[AnsweredQuestion]] = {}
     for q in labelled:
         if q.category:
             groups.setdefault(q.category, []).append(q)
@@ -83,11 +92,11 @@ def learn(questions: Sequence[Answered], models: Sequence[str]) -> Weights:
     return _guarded(weights, labelled)
 
 
-def gated(accuracies: Mapping[str, float], options: float, counts: Mapping[str, int]) -> dict[str, float]:
-    """Log-odds weights, in the order given; 0 for models that are clearly more than `GATE` below the best.
+def gate(accuracies: Mapping[str, float], options: float, counts: Mapping[str, int]) -> dict[str, float]:
+    """Return model -> log-odds weight, 0 for models that are clearly more than `GATE` below the best.
 
-    counts: from how many answers each accuracy is known. Clearly: by more than the standard error of the
-    difference of the two, so that who has joined a panel of late is heard until more is known.
+    counts: model -> number of answers behind its accuracy. Clearly: by more than the standard error of the
+    difference, so that a model with few answers keeps its vote until more is known.
     """
     best = max(accuracies, key=lambda model: accuracies[model], default="")
 
@@ -102,38 +111,38 @@ def gated(accuracies: Mapping[str, float], options: float, counts: Mapping[str, 
     return {model: log_odds(p, options) if near(model) else 0.0 for model, p in accuracies.items()}
 
 
-def scores(weights: Weights, question: Answered) -> dict[str, float]:
-    """The weight behind each answer given; the order of the models makes no difference to the sums.
+def scores(weights: Weights, question: AnsweredQuestion) -> dict[str, float]:
+    """Return answer -> sum of the weights of its models, independent of the order of the models.
 
-    Where no answer has any, each model counts one, as in a live vote (`core.tally.by_seat`).
+    If no answer has any weight, each model counts one, as in a live vote (`core.tally.by_seat`).
     """
     votes = weights.of(question.category)
     names = list(weights.models)
-    camps = camps_of(question.answers, names)
-    behind = {answer: fsum(votes[names[place]] for place in camp) for answer, camp in camps.items()}
-    return behind if any(behind.values()) else {answer: float(len(camp)) for answer, camp in camps.items()}
+    groups = answer_groups(question.answers, names)
+    sums = {answer: fsum(votes[names[index]] for index in group) for answer, group in groups.items()}
+    return sums if any(sums.values()) else {answer: float(len(group)) for answer, group in groups.items()}
 
 
-def choose(weights: Weights, question: Answered) -> str | None:
-    """The answer with the most weight, of several the strongest model's; None where none was given."""
-    behind = scores(weights, question)
+def choose(weights: Weights, question: AnsweredQuestion) -> str | None:
+    """Return the answer with the most weight, or None without answers. The first model breaks ties."""
+    sums = scores(weights, question)
     for model in weights.models:
         answer = question.answers.get(model)
-        if answer is not None and behind[answer] == max(behind.values()):
+        if answer is not None and sums[answer] == max(sums.values()):
             return answer
     return None
 
 
-def posterior(weights: Weights, question: Answered) -> dict[str, float]:
-    """The probability of each answer given, under the weights; what is missing to 1 is "none of these".
+def posterior(weights: Weights, question: AnsweredQuestion) -> dict[str, float]:
+    """Return answer -> probability under the weights; the rest to 1 is "none of these".
 
-    Far too sure of itself unless learned from labels: calibrate it (`calibration`) before telling anyone.
+    Overconfident unless learned from labels: calibrate it (`calibration`) before showing it.
     """
     return stopping.posterior(scores(weights, question), weights.options)
 
 
 def pool(weights: Weights, category: str | None = None) -> tuple[str, ...]:
-    """The models worth asking, most weight first: those with a vote, or the first alone if it always wins."""
+    """Return the models to call, most weight first: those with a vote, or only the first if it decides."""
     votes = weights.of(category)
     ranked = sorted((m for m in weights.models if votes[m] > 0), key=lambda m: -votes[m])
     if not ranked:
@@ -142,15 +151,15 @@ def pool(weights: Weights, category: str | None = None) -> tuple[str, ...]:
     return tuple(ranked[:1] if alone else ranked)
 
 
-def accuracy(weights: Weights, questions: Iterable[Answered]) -> float:
-    """The share of labelled questions on which `choose` is right; 0 without one."""
+def accuracy(weights: Weights, questions: Iterable[AnsweredQuestion]) -> float:
+    """Return the share of labelled questions on which `choose` is right; 0 without any."""
     right = [choose(weights, q) == q.gold for q in questions if q.gold is not None]
     return sum(right) / len(right) if right else 0.0
 
 
-def _guarded(weights: Weights, labelled: Sequence[Answered]) -> Weights:
-    """The weights, or those that let the best model decide alone where it did better than they do."""
-    # A history may hold other models' answers too: where those differ says nothing of this panel.
+def _guarded(weights: Weights, labelled: Sequence[AnsweredQuestion]) -> Weights:
+    """Return the weights, or weights by which the best model decides alone if it was right more often."""
+    # A history may contain other models' answers; where those differ is irrelevant to this panel.
     splits = sum(len({q.answers.get(model) for model in weights.models} - {None}) > 1 for q in labelled)
     right = Counter(m for q in labelled for m, answer in q.answers.items() if answer == q.gold)
     best = max(weights.models, key=lambda model: right[model])
@@ -165,5 +174,5 @@ def _ranked(accuracies: Mapping[str, float]) -> dict[str, float]:
 
 
 def _votes(weights: Mapping[str, float]) -> dict[str, float]:
-    """A vote never counts against its own answer."""
+    """Return the weights without negative ones: a vote never counts against its own answer."""
     return {model: max(0.0, weight) for model, weight in weights.items()}

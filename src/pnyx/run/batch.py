@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 from ..core.events import CallFailed, CallStarted, Event, RunFinished
 from ..errors import Diverged, Halted, Interrupted, OutOfBudget
 from ..prompts import digest
+from .exhaustion import batch_remedy, reason
 from .handle import RunHandle
 from .result import Result
 from .runner import Runner
@@ -147,7 +148,7 @@ def _asked(spec: Spec) -> str:
 
 def _stops_all(handle: RunHandle, result: Result) -> Halted | None:
     """Why nothing else should begin: an interrupt, or a cap that all runs share, not one of its own."""
-    scope = handle.summary.exhausted or "run:"
-    if result.stop_reason == OutOfBudget.stop_reason and not scope.startswith("run:"):
-        return OutOfBudget(str(result.detail.get("message", "")))
+    event = handle.summary.exhausted
+    if result.stop_reason == OutOfBudget.stop_reason and event and not event.scope.startswith("run:"):
+        return OutOfBudget(f"{reason(event)}. {batch_remedy(event)}")
     return Interrupted("interrupted") if result.stop_reason == Interrupted.stop_reason else None

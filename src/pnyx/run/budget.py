@@ -163,8 +163,8 @@ class RunBudget:
         return None if self.search_price is None else searches * nusd(self.search_price)
 
 
-def budget_event(kind: str, account: ledger.Account, time: str) -> Budget:
-    """What an account stands at: kind "exhausted" or "raised" or "warning"."""
+def budget_event(kind: str, account: ledger.Account, time: str, next_usd: float | None = None) -> Budget:
+    """The event that describes an account. kind, next_usd: see `Budget`."""
     cap = account.cap_nusd
     return Budget(
         time=time,
@@ -173,6 +173,7 @@ def budget_event(kind: str, account: ledger.Account, time: str) -> Budget:
         spent_usd=account.spent_nusd / NUSD,
         reserved_usd=account.reserved_nusd / NUSD,
         cap_usd=None if cap is None else cap / NUSD,
+        next_usd=next_usd,
     )
 
 

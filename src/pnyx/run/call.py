@@ -16,7 +16,7 @@ from zlib import crc32
 
 from ..core.compaction import fit, texts, tokens
 from ..core.events import CallFailed, CallFinished, CallStarted, SeatDropped, Token
-from ..core.parsing.json_objects import read_object
+from ..core.parsing.json_objects import read_structured
 from ..core.steps import Ask
 from ..core.sycophancy.detect import is_blank, is_refusal
 from ..core.tool_calls import ToolSpec
@@ -263,6 +263,7 @@ class ModelCall:
         absent = None if done.tool_calls and ask.tools else _absence(done)
         redact = context.redact_text
         text = redact(done.text)
+        data, source = read_structured(text, ask.schema) if ask.schema else (None, None)
         finished = CallFinished(
             **self.common,
             time=now(),
@@ -272,7 +273,7 @@ class ModelCall:
             text=text,
             tool_calls=tuple(redact.redact_json(asdict(call)) for call in done.tool_calls),
             # Once more: what is read may be a key that was spelt with escapes.
-            data=redact.redact_json(read_object(text)) if ask.schema else None,
+            data=redact.redact_json(data),
             finish_reason=done.finish_reason,
             input_tokens=bill.usage.input_tokens,
             cached_tokens=bill.usage.cached_tokens,
@@ -283,6 +284,7 @@ class ModelCall:
             absent=absent,
             searches=done.searches if type(done.searches) is int else None,
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
+            source=source,
             elapsed_s=round(elapsed, 3),
         )
         context.record(started, bill.cost_nusd or 0, finished)
@@ -369,6 +371,7 @@ class ModelCall:
             cost_usd=0.0,
             absent=copied.absent,
             sources=copied.sources,
+            source=copied.source,
             copied=True,
         )
         self.context.journal.post(taken)

@@ -70,7 +70,10 @@ class RunContext:
         """Raise what keeps this run from sending another request: `Halted`."""
         if self.deadline.left <= 0:
             self.halt.request(
-                DeadlinePassed("the run's deadline has passed; `pnyx resume ID --deadline SECONDS` goes on")
+                DeadlinePassed(
+                    "The deadline of the run has passed. "
+                    f"Resume with: pnyx resume {self.run_id} --deadline SECONDS"
+                )
             )
         self.halt.check()
 

@@ -13,9 +13,9 @@ from ..core.events import CallStarted, Event, RunFinished
 from ..core.steps import Decision
 from ..errors import Diverged, Fenced, Halted, Interrupted, NoQuorum, NoSources, SeatAbsent, StoreError
 from ..store import ledger
-from .budget import budget_event
 from .context import RunContext
 from .drive import drive
+from .exhaustion import exhausted_event, reason, remedy
 from .learned import calibrated
 from .limits import now
 from .performer import Performer
@@ -115,10 +115,10 @@ class RunHandle:
         if self._task is not None:
             await asyncio.wait([self._task])
 
-    def interrupt(self, reason: str = "interrupted") -> None:
+    def interrupt(self, why: str = "interrupted") -> None:
         """Send nothing more; end when what is in flight has been recorded."""
         if self._task is not None:
-            self.context.halt.request(Interrupted(f"{reason}; `pnyx resume {self.run_id}` goes on"))
+            self.context.halt.request(Interrupted(f"{why}. Resume with: pnyx resume {self.run_id}"))
 
     def kill(self) -> None:
         """Stop at once. What is in flight counts as unknown when the run is resumed."""
@@ -188,9 +188,12 @@ class RunHandle:
 
     async def _pause(self, why: Halted | Diverged) -> Result:
         self._ending = True
+        message = str(why)
         if isinstance(why, ledger.Exhausted):
-            await self.context.journal.append(budget_event("exhausted", why.account, now()))
-        result = self._ended("paused", why.stop_reason, str(why))
+            event = exhausted_event(why, now())
+            await self.context.journal.append(event)
+            message = f"{reason(event)}. {remedy(event, self.run_id, self.spec.batch_own)}"
+        result = self._ended("paused", why.stop_reason, message)
         waits = self.gives_back and isinstance(why, Interrupted)
         await self._release("running" if waits else "paused", result=result)
         # It takes no number: what comes when the run goes on will have that one.
@@ -205,13 +208,8 @@ class RunHandle:
         await self.context.journal.append(*events, columns=columns)
 
     def _ended(self, status: Status, stop_reason: str, message: str = "") -> Result:
-        """A result without a decision: the best answer so far, and why there is no better one.
-
-        message: where it says how to go on, with `ID` for this run.
-        """
-        if self.spec.batch_own:
-            message = message.replace("raise budget.batch_usd", "raise the batch's --budget")
-        message = self.context.redact(message.replace("pnyx resume ID", f"pnyx resume {self.run_id}"))
+        """A result without a decision: the best answer so far, and why there is no better one."""
+        message = self.context.redact(message)
         decision = Decision(
             answer=self.summary.answer or "",
             status=status,

@@ -106,11 +106,11 @@ def calibrated(spec: Spec, decision: Decision) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if decision.confidence is not None and spec.calibration:
         # As above.
-        from ..reliability.calibration import restored
+        from ..reliability.calibration import from_dict
         from ..reliability.feedback import measure
 
         kind = measure(spec.protocol, decision.confidence_rule)
-        found = restored(spec.calibration).of(kind, decision.confidence)
+        found = from_dict(spec.calibration).of(kind, decision.confidence)
         # What is known of other protocols alone is no outcome of this one.
         if found is not None and found.n:
             fields = {"confidence": found.confidence, "confidence_rule": found.rule}

@@ -94,6 +94,7 @@ class Performer:
             outcome.data,
             truncated=outcome.finish_reason == "length",
             calls=tuple(ToolCall(**call) for call in outcome.tool_calls),
+            source=outcome.source,
         )
 
 

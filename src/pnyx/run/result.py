@@ -82,7 +82,7 @@ class Cost:
 
 @dataclass
 class Summary:
-    """What a run's events add up to, so far. cut: replies that ended at a limit of tokens."""
+    """The sums over a run's events. exhausted: the last one. cut: replies that ended at a token limit."""
 
     usage: dict[str, Any] = field(
         default_factory=lambda: {
@@ -97,7 +97,7 @@ class Summary:
     dropped: list[dict[str, Any]] = field(default_factory=list)
     rounds: int = 0
     answer: str | None = None
-    exhausted: str | None = None
+    exhausted: Budget | None = None
     overrun_usd: float = 0.0
     cut: set[str] = field(default_factory=set)
 
@@ -119,7 +119,7 @@ class Summary:
                 self.rounds = max(self.rounds, event.round or 0)
                 self.answer = event.answer or self.answer
             case Budget(kind="exhausted"):
-                self.exhausted = event.scope
+                self.exhausted = event
             case Budget(kind="overrun"):
                 self.overrun_usd = round(self.overrun_usd + event.overrun_usd, 9)
             case _:

@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from ..core.models import NUSD
+from ..core.models import NUSD, money
 from ..errors import OutOfBudget
 from .prepared import Prepared
 from .schema import ledger
@@ -53,23 +53,12 @@ class Account:
         return self.cap_nusd is None or self.spent_nusd + self.reserved_nusd + amount <= self.cap_nusd
 
 
-_REMEDY = {"run": "`pnyx resume ID --budget USD` goes on with more"} | {
-    kind: f"raise budget.{kind}_usd, then `pnyx resume ID` goes on" for kind in ("day", "batch", "key")
-}
-"""How to continue when an account is full, by its kind. Callers that know the run replace ID."""
-
-
 class Exhausted(OutOfBudget):
     """Raised if `account` has no room for `amount` nUSD."""
 
     def __init__(self, account: Account, amount: int) -> None:
-        used, cap = account.spent_nusd + account.reserved_nusd, account.cap_nusd or 0
-        remedy = _REMEDY[account.scope.partition(":")[0]]
-        super().__init__(
-            f"the next call may cost ${amount / NUSD:.4f}; of the ${cap / NUSD:.4f} of {account.scope}, "
-            f"${used / NUSD:.4f} is spent or reserved; {remedy}"
-        )
-        self.account = account
+        super().__init__(f"{account.scope} has no room for a call of up to {money(amount / NUSD)}")
+        self.account, self.amount = account, amount
 
 
 def open_account(connection: Connection, scope: str, cap_nusd: int | None) -> None:

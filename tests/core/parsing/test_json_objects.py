@@ -21,7 +21,7 @@ from pnyx.core.parsing.json_objects import (
 from pnyx.core.parsing.partitions import groups_schema
 from pnyx.core.parsing.plans import PLAN
 from pnyx.core.parsing.positions import POSITION
-from pnyx.core.parsing.verdicts import APPROVAL, QUESTION_CLASS, SAMENESS, pick_schema
+from pnyx.core.parsing.verdicts import APPROVAL, QUESTION_CLASS
 from pnyx.core.steps import Schema
 
 VOTE = {"vote": "REVISE", "text": "costs"}
@@ -232,8 +232,7 @@ def test_an_object_schema_requires_all_its_properties() -> None:
 @pytest.mark.parametrize(
     "schema",
     [
-        *(APPROVAL, QUESTION_CLASS, SAMENESS, POSITION, PLAN),
-        *(ballot_schema(["A"]), pick_schema(["A"]), groups_schema(2)),
+        *(APPROVAL, QUESTION_CLASS, POSITION, PLAN, ballot_schema(["A"]), groups_schema(2)),
     ],
     ids=lambda schema: schema.name,
 )

@@ -9,7 +9,7 @@ import pytest
 
 from pnyx.errors import UsageError
 from pnyx.evaluate.replay.recorded import read_recorded
-from pnyx.reliability.accuracy import Answered
+from pnyx.reliability.accuracy import AnsweredQuestion
 from tests.support.sources import ROOT
 
 CSV = """id,gold,category,options,lab:alpha,beta
@@ -23,8 +23,8 @@ JSONL = """{"id": 1, "gold": "B", "category": "law", "options": 4, "answers": {"
 {"id": 3, "gold": "A", "category": "law", "options": 4, "answers": {"lab:alpha": "NA", "beta": "A"}}
 """
 BOTH = [
-    Answered({"lab:alpha": "B", "beta": "C"}, "B", 4, "law"),
-    Answered({"lab:alpha": "1000", "beta": None}, "1000"),
+    AnsweredQuestion({"lab:alpha": "B", "beta": "C"}, "B", 4, "law"),
+    AnsweredQuestion({"lab:alpha": "1000", "beta": None}, "1000"),
 ]
 
 
@@ -64,7 +64,7 @@ def test_a_panel_selects_and_orders_the_models(tmp_path: Path) -> None:
 
 def test_rows_can_be_selected_by_a_column_which_is_then_not_a_model(tmp_path: Path) -> None:
     path = written(tmp_path, "id,gold,checked,beta\n1,A,1,A\n2,B,0,A\n", "a.csv")
-    assert read_recorded(path, where={"checked": "1"}) == [Answered({"beta": "A"}, "A")]
+    assert read_recorded(path, where={"checked": "1"}) == [AnsweredQuestion({"beta": "A"}, "A")]
     with pytest.raises(UsageError, match="has no row with checked=2"):
         read_recorded(path, where={"checked": "2"})
 
@@ -91,7 +91,7 @@ def test_a_json_column_is_compared_as_json(tmp_path: Path, cell: str, value: str
 
 def test_na_with_a_blank_is_still_na(tmp_path: Path) -> None:
     path = written(tmp_path, "id,gold,a,b\n1,A,A,B\n2,A,A, NA\n", "a.csv")
-    assert read_recorded(path) == [Answered({"a": "A", "b": "B"}, "A")]
+    assert read_recorded(path) == [AnsweredQuestion({"a": "A", "b": "B"}, "A")]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from pnyx.errors import UsageError
 from pnyx.evaluate.replay.replay import DEFAULT, MAJORITY, ORACLE, SINGLE, STOPPED, document, render, replay
-from pnyx.reliability.accuracy import Answered
+from pnyx.reliability.accuracy import AnsweredQuestion
 from tests.reliability.tables import table
 
 PEERS = table((0.75, 0.7, 0.7, 0.65), 1200)
@@ -44,7 +44,9 @@ def test_no_question_is_both_learned_from_and_graded() -> None:
     rng, right = random.Random(4), {model: set[int]() for model in "abcdefgh"}
     for places in right.values():
         places.update(rng.sample(range(40), 20))
-    questions = [Answered({m: "x" if n in right[m] else "y" for m in right}, "x", 2) for n in range(40)]
+    questions = [
+        AnsweredQuestion({m: "x" if n in right[m] else "y" for m in right}, "x", 2) for n in range(40)
+    ]
     result = replay(questions, splits=20)
     assert result.accuracy(SINGLE) < 0.45
     for split in range(20):
@@ -84,12 +86,12 @@ def test_the_document_is_plain_json_with_shares_of_one() -> None:
 
 
 def test_equal_models_do_not_divide_by_zero() -> None:
-    same = [Answered({"a": "x", "b": "x"}, "x")] * 8
+    same = [AnsweredQuestion({"a": "x", "b": "x"}, "x")] * 8
     assert "no regressions, oracle gap closed none" in render(replay(same, splits=2))
 
 
 def test_too_few_questions_models_splits_or_labels_are_refused() -> None:
-    for questions in ([], PEERS[:3], [Answered({"a": "x"}, "x")] * 8):
+    for questions in ([], PEERS[:3], [AnsweredQuestion({"a": "x"}, "x")] * 8):
         with pytest.raises(UsageError, match="needs at least"):
             replay(questions)
     for wrong in ({"splits": 0}, {"labels": 0}):
@@ -108,7 +110,7 @@ def test_confidence_is_calibrated_on_questions_that_the_weights_have_not_seen() 
     models, wrong = "vwxyz", "abc"
     for seed in range(6):
         questions = [
-            Answered(
+            AnsweredQuestion(
                 {m: "x" if rng.random() < 0.5 else rng.choice(wrong) for m in models},
                 "x",
                 4,

@@ -126,7 +126,7 @@ def test_a_budget_pauses_with_exit_4_and_a_larger_one_resumes(lab: ScriptedHost)
     paused = pnyx("ask", "--budget", "0.0175", "Why?")
     assert paused.code == 4
     run_id = paused.err.split("run ")[1].split(" ")[0]
-    assert f"pnyx resume {run_id} --budget USD" in paused.err
+    assert f"pnyx resume {run_id} --budget 0." in paused.err
     sent = len(lab.log)
     done = pnyx("resume", run_id, "--budget", "1")
     assert done.code == 0

@@ -228,7 +228,7 @@ def test_a_budget_covers_the_whole_batch_and_a_larger_one_continues(voters: Scri
     file = put(*(f"Q{n}?" for n in range(20)))
     done = pnyx("batch", file, "--budget", "0.05", "--concurrency", "2", *SINGLE)
     assert done.code == 4
-    assert "the same command with a larger --budget goes on" in done.err
+    assert "Run the same command again with --budget 0.10" in done.err
     assert 0 < len(done.lines) < 20
     done = pnyx("batch", file, "--budget", "10", *SINGLE)
     assert (done.code, len(done.lines), len(voters.log)) == (0, 20, 20)
@@ -245,7 +245,7 @@ def test_resuming_one_run_of_a_batch_respects_the_budget_of_the_batch(
     run = pnyx("runs", "--json").json[0]["run_id"]
     resumed = pnyx("resume", run)
     assert (resumed.code, voters.log) == (4, [])
-    assert f"raise the batch's --budget, then `pnyx resume {run}` goes on" in " ".join(resumed.err.split())
+    assert "Run the batch again with --budget 0.02" in " ".join(resumed.err.split())
     assert pnyx("batch", file, "--budget", "1", *SINGLE).code == 0
 
 
@@ -262,8 +262,12 @@ def test_a_line_with_a_larger_cap_continues(voters: ScriptedHost, monkeypatch: p
 @pytest.mark.parametrize(
     ("cap", "message"),
     [
-        ("BATCH", "reserved; the same command with a larger --budget goes on"),
-        ("DAY", "reserved; raise budget.day_usd, then the same command goes on"),
+        ("BATCH", "is left. Run the same command again with --budget 0.02"),
+        (
+            "DAY",
+            "is left. Raise budget.day_usd to at least 0.02, or wait until tomorrow (UTC). "
+            "Then run the same command again",
+        ),
     ],
 )
 def test_a_batch_out_of_budget_says_what_to_raise(
@@ -284,7 +288,7 @@ def test_ctrl_c_lets_calls_in_flight_finish_and_the_batch_continues_later(voters
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert b"the same command goes on" in err
+    assert b"interrupted. Run the same command again to continue" in err
     assert all(request.completed for request in voters.log)
     sent = len(voters.log)
     assert len(out.splitlines()) < 20

@@ -145,7 +145,7 @@ def test_a_paused_turn_says_how_to_resume_and_a_later_turn_sees_its_decision(
     done = talk("/budget 0.0175", "Costly?")
     assert done.code == 0
     run_id = run_of(done.err.encode())
-    assert f"pnyx resume {run_id} --budget USD" in done.err
+    assert f"pnyx resume {run_id} --budget 0." in done.err
     decided = pnyx("resume", run_id, "--budget", "1").out.strip()
     talk("/protocol single", "So?", args=("--resume", conversation_of(done.err)))
     assert f"Decision (decided): {decided}" in asked(lab.log[-1])

@@ -58,10 +58,10 @@ def test_the_reason_why_a_run_stopped_is_not_repeated() -> None:
     result = {"run_id": "r1", "status": "paused", "stop_reason": "interrupted", "detail": {}}
     assert (
         why(result | {"detail": {"message": "interrupted"}})
-        == "paused: interrupted; `pnyx resume r1` goes on"
+        == "paused: interrupted. Resume with: pnyx resume r1"
     )
     assert why(result | {"detail": {"message": "stopped at once"}}) == (
-        "paused (interrupted): stopped at once; `pnyx resume r1` goes on"
+        "paused (interrupted): stopped at once. Resume with: pnyx resume r1"
     )
 
 

@@ -116,7 +116,7 @@ async def test_a_key_is_stored_as_its_hash_shown_once_and_opens_until_it_is_revo
     assert len(key) > 40
     again = await asyncio.to_thread(pnyx, "serve", "--new-key", "ada")
     assert (again.code, again.out) == (2, "")
-    assert "ada has a key already" in again.err
+    assert "ada already has a key" in again.err
     assert (await asyncio.to_thread(pnyx, "serve", "--keys")).out == "ada\n"
     async with server.client(key) as client:
         assert (await client.get("/v1/runs")).status_code == 200

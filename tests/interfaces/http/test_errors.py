@@ -15,6 +15,7 @@ from sqlalchemy import text
 from pnyx.core.decision import STATUSES
 from pnyx.core.events import RunFinished
 from pnyx.errors import StoreError
+from pnyx.run.result import Result
 from pnyx.store import runs as store
 from tests.interfaces.conftest import KEY
 from tests.interfaces.http.test_runs import VOTE, until
@@ -22,6 +23,11 @@ from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import Served, events_of, served
 
+RESULT: dict[str, Any] = {
+    **{"run_id": "x", "status": "decided", "protocol": "voting", "question": "Why?", "answer": "So."},
+    "usage": {"input_tokens": 1, "output_tokens": 1, "cached_tokens": 0, "cost_usd": 0.0, "calls": 1},
+    "rounds": 1,
+}
 MESSAGE = {"role": "user", "content": "Why?"}
 SAID = "It is so, as was said before by others.\nFinal answer: 42"
 
@@ -155,10 +161,11 @@ async def test_a_bug_ends_a_stream_with_a_whole_event_and_is_logged_without_secr
     where: str,
 ) -> None:
     async def broken(*_: Any) -> AsyncIterator[Any]:
-        # What an event of a version to come may be like: no part of it can be written as JSON.
         if where == "follow":
             raise KeyError(f"the key is {KEY}")
-        yield RunFinished(run_id="x", time="now", status="decided", result={KEY: object()})
+        # A result that no part of can be written as JSON.
+        result = Result(**RESULT, detail={KEY: object()}).to_json()
+        yield RunFinished(run_id="x", time="now", status="decided", result=result)
 
     monkeypatch.setattr("pnyx.interfaces.follow.follow", broken)
     async with server.client() as client:

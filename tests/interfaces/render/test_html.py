@@ -266,7 +266,7 @@ def test_runs_without_a_decision_have_a_page_too(lab: ScriptedHost) -> None:
     lab.on("*", text=f"It is so, and the key is {KEY}.")
     paused = exported(pnyx("ask", "--budget", "0.0175", "--json", "Why?").json["run_id"])
     told = " ".join("".join(check(paused).text).split())
-    assert "paused (budget): the next call may cost" in told
+    assert "paused: Budget too small: the next call may cost" in told
     assert "the best answer so far; nothing was decided in 1 round" in told
     assert "It is so, and the key is " in told
     assert KEY not in paused

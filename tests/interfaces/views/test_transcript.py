@@ -10,7 +10,7 @@ import pytest
 from pnyx.core.events import BranchesClosed, CallStarted, Event, SeatAbstained, UnknownEvent, VoteTallied
 from pnyx.interfaces.cli.terminal.output import Stream
 from pnyx.interfaces.cli.terminal.plain import entry_lines
-from pnyx.interfaces.views.transcript import Entry, Transcript, money, quantity, seconds
+from pnyx.interfaces.views.transcript import Entry, Transcript, quantity, seconds
 from tests.interfaces import events
 
 
@@ -133,7 +133,7 @@ def test_tools_votes_and_budgets_are_told() -> None:
     assert [(entry.kind, entry.title, entry.text) for entry in entries] == [
         ("tool", "Round 1 · propose · Participant A (lab:alpha) · read_page(url=http://a.example)", "a page"),
         ("tally", "Round 1 · vote", "plurality: yes 2, no 1 → yes"),
-        ("budget", "budget exhausted", "run:run1: $0.9000 spent, $0.0500 reserved of $1.00"),
+        ("budget", "Budget too small", "the next call may cost up to $0.0634 and $0.0500 is left"),
     ]
 
 
@@ -157,14 +157,6 @@ def test_closed_branches_and_unknown_events_are_no_entries() -> None:
     unknown = UnknownEvent(name="seat_promoted", document={"type": "seat_promoted"})
     for event in (BranchesClosed(branches=("/3.1",)), before, unknown):
         assert read(event)[1] == []
-
-
-@pytest.mark.parametrize(
-    ("usd", "shown"),
-    [(None, "cost unknown"), (0.0, "$0"), (1e-7, "$0.0000001"), (0.00031, "$0.0003"), (12.345, "$12.35")],
-)
-def test_money_never_shows_something_as_nothing(usd: float | None, shown: str) -> None:
-    assert money(usd) == shown
 
 
 def test_counts_and_times_read_like_words() -> None:

@@ -8,15 +8,16 @@ import pytest
 
 from pnyx.core.steps import Ask, Reply
 from pnyx.protocols.council.protocol import PROTOCOL
+from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.councils import A, B, Members, cut, decided, fenced, letter, seats, sit
-from tests.support.driven import Driven, kind, seat
+from tests.support.seats import seat
 
 
 def test_the_endorsed_author_merges_the_proposals() -> None:
     final = "merged\n\nFinal answer: 42"
     run = sit(Members({"A": "B", "B": "B", "C": "REVISE: the cost"}, synthesise=final))
     decision = run.decide()
-    (ask,) = run.of("synthesise")
+    (ask,) = run.asks_for("synthesise")
     assert ask.seat == B
     for shown in ("proposal A1", "proposal B1", "proposal C1", "REVISE: the cost"):
         assert shown in fenced(ask)
@@ -27,13 +28,13 @@ def test_the_endorsed_author_merges_the_proposals() -> None:
 def test_every_seat_confirms_and_a_majority_of_approvals_ships_the_synthesis() -> None:
     run = sit(Members(dict.fromkeys("ABC", "B"), confirm={"C": "REJECT: the cost is gone"}))
     decision = run.decide()
-    assert [letter(ask) for ask in run.of("confirm")] == ["A", "B", "C"]
+    assert [letter(ask) for ask in run.asks_for("confirm")] == ["A", "B", "C"]
     assert (decision.answer, decision.detail["shipped"]) == ("the synthesis", "synthesis")
     assert decision.status == "majority"
     assert decision.agreement == pytest.approx(2 / 3)
     assert decision.confidence_rule == "approval share"
     assert [(d.seat, d.text) for d in decision.dissent] == [("Participant C", "REJECT: the cost is gone")]
-    assert run.told[-1].tally == {"APPROVE": 2, "REJECT": 1}
+    assert run.tallies[-1].tally == {"APPROVE": 2, "REJECT": 1}
 
 
 @pytest.mark.parametrize(
@@ -57,12 +58,12 @@ def test_a_reject_an_error_or_a_stall_ships_the_winning_proposal_verbatim(closin
 
 def test_a_synthesis_that_was_cut_off_ships_the_winning_proposal() -> None:
     def say(ask: Ask) -> str | Reply | None:
-        return cut(ask, "half of") if kind(ask) == "synthesise" else members(ask)
+        return cut(ask, "half of") if prompt_name(ask) == "synthesise" else members(ask)
 
     members = Members(dict.fromkeys("ABC", "B"))
-    run = Driven(PROTOCOL, say, seats=seats(3))
+    run = ProtocolDriver(PROTOCOL, say, seats=seats(3))
     assert run.decide().answer == "proposal B1"
-    assert run.of("confirm") == []
+    assert run.asks_for("confirm") == []
 
 
 @pytest.mark.parametrize("verdict", ["APPROVE", "REJECT: no"])
@@ -113,7 +114,7 @@ def test_the_short_answer_before_any_talk_is_told_beside_the_councils() -> None:
 def test_the_best_answer_so_far_is_told_on_the_way() -> None:
     run = sit(Members({"A": "B", "B": "C", "C": "C", "D": "REVISE: x"}, dict.fromkeys("ABCD", "B")), 4)
     run.decide()
-    first = run.standing[1]
-    assert run.standing[:4] == [None, first, first, first]
-    assert run.standing[4:8] == ["proposal C1", *["proposal C2"] * 3]
-    assert run.standing[8:] == ["proposal B2", "proposal B2", "the synthesis"]
+    first = run.answers[1]
+    assert run.answers[:4] == [None, first, first, first]
+    assert run.answers[4:8] == ["proposal C1", *["proposal C2"] * 3]
+    assert run.answers[8:] == ["proposal B2", "proposal B2", "the synthesis"]

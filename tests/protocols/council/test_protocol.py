@@ -11,8 +11,8 @@ from pnyx.core.steps import Ask, Reply
 from pnyx.errors import IllegalPhase, NoQuorum
 from pnyx.protocols.call_bounds import reckon
 from pnyx.protocols.council.protocol import PHASES, PROTOCOL
+from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.councils import CYCLE, Members, cut, decided, fenced, letter, seats, sit
-from tests.support.driven import Driven, kind
 
 ROUND = ["proposing", "reviewing", "rebuttal", "voting"]
 
@@ -20,7 +20,7 @@ ROUND = ["proposing", "reviewing", "rebuttal", "voting"]
 def test_a_majority_in_the_first_round_goes_through_all_phases_once() -> None:
     run = sit(Members({"A": "B", "B": "B", "C": "C"}))
     decision = run.decide()
-    assert [phase for phase, _ in run.entered] == [*ROUND, "synthesis", "confirm", "complete"]
+    assert [phase for phase, _ in run.phases] == [*ROUND, "synthesis", "confirm", "complete"]
     assert decision.answer == "the synthesis"
     assert (decision.stop_reason, decision.rounds, decision.consensus_reached) == ("majority", 1, True)
 
@@ -28,29 +28,29 @@ def test_a_majority_in_the_first_round_goes_through_all_phases_once() -> None:
 def test_every_round_goes_proposing_reviewing_rebuttal_voting() -> None:
     run = sit(Members({"A": "A", "B": "B", "C": "C"}, {"A": "B", "B": "B", "C": "B"}))
     decision = run.decide()
-    assert run.entered[:8] == [(phase, n) for n in (1, 2) for phase in ROUND]
+    assert run.phases[:8] == [(phase, n) for n in (1, 2) for phase in ROUND]
     assert decision.rounds == 2
 
 
 def test_synthesis_and_confirm_only_follow_a_majority() -> None:
     run = sit(Members(CYCLE))
     run.decide()
-    assert not {"synthesis", "confirm"} & {phase for phase, _ in run.entered}
-    assert not {"synthesise", "confirm"} & set(run.kinds())
+    assert not {"synthesis", "confirm"} & {phase for phase, _ in run.phases}
+    assert not {"synthesise", "confirm"} & set(run.prompts())
 
 
 def test_each_seat_reviews_every_proposal_but_its_own() -> None:
     run = sit(Members({"A": "B", "B": "B", "C": "B"}))
     run.decide()
-    assert [letter(ask) for ask in run.of("review")] == ["A", "B", "C"]
-    for ask in run.of("review"):
+    assert [letter(ask) for ask in run.asks_for("review")] == ["A", "B", "C"]
+    for ask in run.asks_for("review"):
         assert {x for x in "ABC" if f"proposal {x}1" in fenced(ask)} == set("ABC") - {letter(ask)}
 
 
 def test_a_rebuttal_answers_the_reviews_of_its_own_proposal() -> None:
     run = sit(Members({"A": "B", "B": "B", "C": "B"}))
     run.decide()
-    for ask in run.of("rebut"):
+    for ask in run.asks_for("rebut"):
         own = letter(ask)
         assert f"proposal {own}1" in fenced(ask)
         for by in set("ABC") - {own}:
@@ -61,13 +61,13 @@ def test_a_rebuttal_answers_the_reviews_of_its_own_proposal() -> None:
 def test_a_review_without_headings_is_shown_whole() -> None:
     run = sit(Members({"A": "B", "B": "B", "C": "B"}, review="all of them forget the cost"))
     run.decide()
-    assert all("all of them forget the cost" in fenced(ask) for ask in run.of("rebut"))
+    assert all("all of them forget the cost" in fenced(ask) for ask in run.asks_for("rebut"))
 
 
 def test_a_proposal_that_nobody_reviewed_needs_no_rebuttal() -> None:
     run = sit(Members({"A": "B", "B": "B", "C": "B"}, review=None))
     decision = run.decide()
-    assert run.of("rebut") == []
+    assert run.asks_for("rebut") == []
     assert decision.status == "consensus"
 
 
@@ -75,7 +75,7 @@ def test_a_rebuttal_may_replace_its_proposal() -> None:
     new = "They are right.\n\n**NEW PROPOSAL:**\nbetter B\n\nFinal answer: 7"
     run = sit(Members({"A": "B", "B": "B", "C": "B"}, rebut={"B": new}, synthesise=None))
     decision = run.decide()
-    for ask in run.of("vote"):
+    for ask in run.asks_for("vote"):
         assert "better B" in fenced(ask)
         assert "proposal B1" not in fenced(ask)
         assert "They are right." in fenced(ask)
@@ -85,18 +85,18 @@ def test_a_rebuttal_may_replace_its_proposal() -> None:
 
 def test_a_replacement_that_was_cut_off_replaces_nothing() -> None:
     def say(ask: Ask) -> str | Reply | None:
-        return cut(ask, "NEW PROPOSAL:\nhalf a") if kind(ask) == "rebut" else members(ask)
+        return cut(ask, "NEW PROPOSAL:\nhalf a") if prompt_name(ask) == "rebut" else members(ask)
 
     members = Members({"A": "B", "B": "B", "C": "B"})
-    run = Driven(PROTOCOL, say, seats=seats(3))
+    run = ProtocolDriver(PROTOCOL, say, seats=seats(3))
     run.decide()
-    assert all("half a" not in fenced(ask) for ask in run.of("vote"))
+    assert all("half a" not in fenced(ask) for ask in run.asks_for("vote"))
 
 
 def test_a_vote_is_asked_as_exactly_one_of_three_with_the_ranking_optional() -> None:
     run = sit(Members({"A": "B", "B": "B", "C": "B"}))
     run.decide()
-    for ask in run.of("vote"):
+    for ask in run.asks_for("vote"):
         assert ask.schema is not None
         assert ask.schema.document["properties"]["vote"]["enum"] == ["FINALIZE", "REVISE", "SPLIT"]
         for line in ("FINALIZE: <label>", "REVISE: <focus>", "SPLIT: <reason>"):
@@ -108,9 +108,9 @@ def test_two_votes_in_one_ballot_are_sent_back_once_and_then_an_abstention() -> 
     both = "FINALIZE: Participant B\nREVISE: the cost"
     run = sit(Members({"A": "B", "B": "B", "C": both}))
     decision = run.decide()
-    assert len(run.of("repair")) == 1
-    assert "votes more than once" in run.of("repair")[0].prompt.text
-    assert run.told[0].detail["abstained"] == ["Participant C"]
+    assert len(run.asks_for("repair")) == 1
+    assert "votes more than once" in run.asks_for("repair")[0].prompt.text
+    assert run.tallies[0].detail["abstained"] == ["Participant C"]
     assert decision.detail["votes"][2] == {
         "seat": "Participant C",
         "model": "three:mid",
@@ -140,12 +140,12 @@ def test_a_directive_counts_only_in_the_voting_and_from_the_seat_whose_ballot_it
 
 def test_a_ballot_that_was_cut_off_is_never_a_vote() -> None:
     def say(ask: Ask) -> str | Reply | None:
-        if kind(ask) == "vote" and letter(ask) == "A":
+        if prompt_name(ask) == "vote" and letter(ask) == "A":
             return cut(ask, "FINALIZE: Participant B")
         return members(ask)
 
     members = Members({"B": "B", "C": "C"})
-    decision = Driven(PROTOCOL, say, seats=seats(3), rounds=1).decide()
+    decision = ProtocolDriver(PROTOCOL, say, seats=seats(3), rounds=1).decide()
     assert decision.status == "plurality"
     assert decision.detail["abstained"] == ["Participant A"]
 
@@ -154,8 +154,8 @@ def test_a_seat_may_endorse_its_own_proposal_and_the_tally_shows_that_it_did() -
     run = sit(Members({"A": "B", "B": "FINALIZE: my own proposal", "C": "C"}))
     decision = run.decide()
     assert decision.detail["winner"] == "Participant B"
-    assert run.told[0].detail["self_endorsed"] == ["Participant B", "Participant C"]
-    assert run.told[0].tally == {"Participant A": 0, "Participant B": 2, "Participant C": 1}
+    assert run.tallies[0].detail["self_endorsed"] == ["Participant B", "Participant C"]
+    assert run.tallies[0].tally == {"Participant A": 0, "Participant B": 2, "Participant C": 1}
 
 
 @pytest.mark.parametrize(("n", "needed"), [(2, 2), (3, 2), (4, 3), (5, 3)])
@@ -198,7 +198,7 @@ def test_a_majority_for_revise_is_another_round_and_its_focus_is_shown() -> None
     )
     decision = run.decide()
     assert (decision.rounds, decision.status) == (2, "consensus")
-    for ask in run.of("propose-again"):
+    for ask in run.asks_for("propose-again"):
         assert "REVISE: the cost" in fenced(ask)
         assert "FINALIZE: Participant C" in fenced(ask)
 
@@ -273,7 +273,7 @@ def test_the_fuse_ends_a_council_that_keeps_changing_its_votes() -> None:
 def test_quick_is_one_round() -> None:
     run = sit(Members({"A": "B", "B": "B", "C": "REVISE: x", "D": "A"}), 4, **PROTOCOL.presets["quick"])
     decision = run.decide()
-    assert run.entered == [*((phase, 1) for phase in ROUND), ("complete", 1)]
+    assert run.phases == [*((phase, 1) for phase in ROUND), ("complete", 1)]
     assert (decision.answer, decision.status, decision.agreement) == ("proposal B1", "plurality", 0.5)
     assert decision.detail["shipped"] == "proposal"
 
@@ -324,14 +324,14 @@ def test_a_seat_without_a_proposal_reviews_votes_and_may_propose_later() -> None
     def say(ask: Ask) -> str | Reply | None:
         return (
             next(empty)
-            if letter(ask) == "C" and kind(ask) == "propose" and not run.of("vote")
+            if letter(ask) == "C" and prompt_name(ask) == "propose" and not run.asks_for("vote")
             else members(ask)
         )
 
-    run = Driven(PROTOCOL, say, seats=seats(3))
+    run = ProtocolDriver(PROTOCOL, say, seats=seats(3))
     decision = run.decide()
-    assert "C" in [letter(ask) for ask in run.of("review")]
-    assert [letter(ask) for ask in run.of("propose")] == ["A", "B", "C", "C"]
+    assert "C" in [letter(ask) for ask in run.asks_for("review")]
+    assert [letter(ask) for ask in run.asks_for("propose")] == ["A", "B", "C", "C"]
     assert decision.detail["winner"] == "Participant C"
 
 
@@ -360,12 +360,12 @@ def test_the_number_of_calls_is_told_beforehand() -> None:
     for n in (2, 3, 5):
         at_once = sit(Members(dict.fromkeys("ABCDE", "B")), n)
         at_once.decide()
-        assert len(at_once.asked) == reckon(PROTOCOL, seats(n), PROTOCOL.resolve_options({}))[0] == 5 * n + 1
+        assert len(at_once.asks) == reckon(PROTOCOL, seats(n), PROTOCOL.resolve_options({}))[0] == 5 * n + 1
     turn = [CYCLE, {"A": "C", "B": "A", "C": "B"}]
     late = sit(Members(*turn, CYCLE, dict.fromkeys("ABC", "B")), rounds=4)
     late.decide()
     assert (
-        len(late.asked)
+        len(late.asks)
         == reckon(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 4}))[1] - (4 * 3 + 3)
         == 52
     )
@@ -377,12 +377,12 @@ def test_no_more_calls_than_told_though_every_verdict_is_asked_for_twice() -> No
     members, last = Members(*turn, CYCLE, dict.fromkeys("ABC", "B")), dict[str, Ask]()
 
     def mumbling(ask: Ask) -> str | Reply | None:
-        if kind(ask) in ("vote", "confirm"):
+        if prompt_name(ask) in ("vote", "confirm"):
             last[ask.seat.label] = ask
             return "I would rather not say."
-        return members(last[ask.seat.label] if kind(ask) == "repair" else ask)
+        return members(last[ask.seat.label] if prompt_name(ask) == "repair" else ask)
 
-    run = Driven(PROTOCOL, mumbling, seats=seats(3), rounds=4)
+    run = ProtocolDriver(PROTOCOL, mumbling, seats=seats(3), rounds=4)
     assert run.decide().stop_reason == "majority"
-    assert len(run.of("repair")) == 4 * 3 + 3
-    assert len(run.asked) == reckon(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 4}))[1]
+    assert len(run.asks_for("repair")) == 4 * 3 + 3
+    assert len(run.asks) == reckon(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 4}))[1]

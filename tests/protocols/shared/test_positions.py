@@ -8,12 +8,13 @@ from pnyx.core.protocol import Protocol
 from pnyx.core.steps import Ask, Brief, Decision, Panel
 from pnyx.protocols.deliberate import PHASES
 from pnyx.protocols.shared.positions import Camps, Stated, leader, voice
-from tests.support.driving import Nested, seat
+from pnyx.testing import ProtocolDriver
+from tests.support.seats import lab_seat as seat
 
 A, B, C = seat("A", 2.0, 3.0), seat("B", 9.0, 2.0), seat("C", 4.0, 1.0)
 
 
-def placed(say: Callable[[Ask], str | None], *rounds: list[Stated]) -> tuple[list[list[str]], Nested]:
+def placed(say: Callable[[Ask], str | None], *rounds: list[Stated]) -> tuple[list[list[str]], ProtocolDriver]:
     """The camps of each round of statements, placed one after another."""
     out: list[list[str]] = []
 
@@ -23,7 +24,7 @@ def placed(say: Callable[[Ask], str | None], *rounds: list[Stated]) -> tuple[lis
             out.append([one.camp for one in await camps.place(said)])
         return Decision(answer="-")
 
-    run = Nested(Protocol("camps", "", PHASES, script), say, (A, B, C))
+    run = ProtocolDriver(Protocol("camps", "", PHASES, script), say, (A, B, C))
     run.decide()
     return out, run
 
@@ -50,14 +51,14 @@ def together(*texts: str) -> Callable[[Ask], str]:
 def test_a_camp_keeps_its_name_when_later_wordings_are_more_frequent() -> None:
     camps, run = placed(lambda ask: None, short("1,000", "7"), short("1000", "1000", "1000"))
     assert camps == [["1,000", "7"], ["1,000", "1,000", "1,000"]]
-    assert run.asked == []
+    assert run.asks == []
 
 
 def test_a_free_answer_joins_a_short_one_when_the_judge_says_so() -> None:
     said = [*short("Yes", "No"), Stated(C, "I am all for it.", None)]
     camps, run = placed(together("It is Yes", "all for it"), said)
     assert camps == [["Yes", "No", "Yes"]]
-    assert len(run.asked) == 1
+    assert len(run.asks) == 1
 
 
 def test_a_judge_cannot_join_what_code_has_told_apart() -> None:
@@ -81,13 +82,13 @@ def test_a_seats_second_free_answer_has_a_name_of_its_own() -> None:
 def test_a_single_answer_needs_no_judge() -> None:
     camps, run = placed(lambda ask: None, free("Build it."))
     assert camps == [["Participant A's answer"]]
-    assert run.asked == []
+    assert run.asks == []
 
 
 def test_without_any_judge_free_answers_are_apart() -> None:
     camps, run = placed(lambda ask: None, free("Build it.", "Build it!"))
     assert len(set(camps[0])) == 2
-    assert [ask.seat for ask in run.asked] == [C, B]
+    assert [ask.seat for ask in run.asks] == [C, B]
 
 
 def test_a_tie_is_led_by_the_prior_and_then_by_the_strongest_who_speaks_for_it() -> None:

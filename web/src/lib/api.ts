@@ -1,4 +1,4 @@
-/** The public interface of `pnyx serve` (docs/http.md), with the key of whoever sits here. */
+/** A client of `pnyx serve` (docs/http.md), with the user's key. */
 import type { Event, Result } from "./events.ts";
 
 export interface Option {
@@ -31,16 +31,16 @@ export interface Defaults {
   tools: boolean;
 }
 
-export type Listed = Result & { created_at: string };
-export type Recalled = Listed & { snippet: string; all_words: boolean };
+export type RunSummary = Result & { created_at: string };
+export type RecalledRun = RunSummary & { snippet: string; all_words: boolean };
 
-/** What a run would take; null is unknown. */
+/** The bounds of a run before it starts; null is unknown. */
 export interface Plan {
   calls: { least: number; most: number } | null;
   at_most: { cost_usd: number | null };
 }
 
-export interface Question {
+export interface RunRequest {
   question: string;
   protocol: string;
   preset?: string;
@@ -58,8 +58,8 @@ export interface Judgement {
   answers: Record<string, string | null>;
 }
 
-/** What the server refused, in its own words. status: 0 where it could not be reached. */
-export class Refused extends Error {
+/** A failed request, with the message of the server. status: 0 if the server cannot be reached. */
+export class ApiError extends Error {
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -68,19 +68,19 @@ export class Refused extends Error {
   }
 }
 
-export const UNREACHED = "The server cannot be reached. Is `pnyx serve` still running?";
+export const UNREACHABLE = "The server cannot be reached. Check that `pnyx serve` is running.";
 
 export class Api {
   private readonly key: string;
-  private readonly unknown: () => void;
+  private readonly onUnknownKey: () => void;
 
-  /** unknown: called when the server does not know the key. */
-  constructor(key: string, unknown: () => void) {
+  /** onUnknownKey: called when the server rejects the key. */
+  constructor(key: string, onUnknownKey: () => void) {
     this.key = key;
-    this.unknown = unknown;
+    this.onUnknownKey = onUnknownKey;
   }
 
-  /** Raises `Refused`. */
+  /** Send a request. Throws `ApiError`. */
   async fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = { ...(init.headers as Record<string, string>), Authorization: `Bearer ${this.key}` };
     let response: Response;
@@ -88,11 +88,11 @@ export class Api {
       response = await fetch(path, { ...init, headers, credentials: "omit", cache: "no-store" });
     } catch (error) {
       if (init.signal?.aborted) throw error;
-      throw new Refused(0, UNREACHED);
+      throw new ApiError(0, UNREACHABLE);
     }
     if (response.ok) return response;
-    if (response.status === 401) this.unknown();
-    throw new Refused(response.status, await saidBy(response));
+    if (response.status === 401) this.onUnknownKey();
+    throw new ApiError(response.status, await errorMessage(response));
   }
 
   private async get<T>(path: string): Promise<T> {
@@ -107,20 +107,20 @@ export class Api {
 
   protocols = (): Promise<Protocol[]> => this.get("/v1/protocols");
   defaults = (): Promise<Defaults> => this.get("/v1/settings");
-  runs = (status: string, limit: number): Promise<Listed[]> =>
+  runs = (status: string, limit: number): Promise<RunSummary[]> =>
     this.get(`/v1/runs?limit=${limit}${status ? `&status=${encodeURIComponent(status)}` : ""}`);
-  recall = (text: string, limit: number): Promise<Recalled[]> =>
+  recall = (text: string, limit: number): Promise<RecalledRun[]> =>
     this.get(`/v1/recall?limit=${limit}&text=${encodeURIComponent(text)}`);
-  plan = (question: Question): Promise<Plan> => this.post("/v1/plan", question);
-  ask = (question: Question): Promise<Result> => this.post("/v1/runs", { ...question, tokens: true });
-  resume = (id: string, how: { budget_usd?: number; deadline_s?: number }): Promise<Result> =>
-    this.post(`${runPath(id)}/resume`, { ...how, tokens: true });
+  plan = (request: RunRequest): Promise<Plan> => this.post("/v1/plan", request);
+  ask = (request: RunRequest): Promise<Result> => this.post("/v1/runs", { ...request, tokens: true });
+  resume = (id: string, limits: { budget_usd?: number; deadline_s?: number }): Promise<Result> =>
+    this.post(`${runPath(id)}/resume`, { ...limits, tokens: true });
   cancel = (id: string): Promise<Result> => this.post(`${runPath(id)}/cancel`);
   judge = (id: string, result: string, answer: string): Promise<Judgement> =>
     this.post(`${runPath(id)}/feedback`, answer ? { result, answer } : { result });
 
-  /** All that was said, as a file. */
-  async exported(id: string, format: "html" | "json" | "md"): Promise<Blob> {
+  /** The whole run as a file. */
+  async exportRun(id: string, format: "html" | "json" | "md"): Promise<Blob> {
     return (await this.fetch(`${runPath(id)}/export?format=${format}`)).blob();
   }
 }
@@ -131,10 +131,10 @@ export function runPath(id: string): string {
 
 export type { Event, Result };
 
-async function saidBy(response: Response): Promise<string> {
+async function errorMessage(response: Response): Promise<string> {
   try {
     return ((await response.json()) as { error: { message: string } }).error.message;
   } catch {
-    return `the server answered ${response.status}`;
+    return `The server returned HTTP ${response.status}.`;
   }
 }

@@ -1,30 +1,36 @@
-/** How much effort a question gets: what its options stand at, and what of that a request has to say. */
+/** The effort of a question: the values of its options, and the fields that a request needs for it. */
 import type { Defaults, Protocol } from "./api.ts";
 
 export type Effort = "quick" | "normal" | "deep";
 
-/** The effort that the server's own panel gets where a request names none. */
-export function usual(defaults: Defaults): Effort {
+/** The effort of the server's own panel for a request without a preset. */
+export function defaultEffort(defaults: Defaults): Effort {
   return defaults.preset === "quick" || defaults.preset === "deep" ? defaults.preset : "normal";
 }
 
-/** What an option is where nothing is filled in: settings count over the usual preset, one that is chosen over them. */
-export function standing(name: string, effort: Effort, taken: Effort, protocol: Protocol, defaults: Defaults): unknown {
+/**
+ * The value of an option that is left empty.
+ *
+ * Settings take precedence over the server's default preset, and a preset that the user selects over settings.
+ */
+export function optionValue(
+  name: string, effort: Effort, serverEffort: Effort, protocol: Protocol, defaults: Defaults,
+): unknown {
   const preset = protocol.presets[effort]?.[name];
   const configured = defaults.options[protocol.name]?.[name];
-  return (effort === taken ? (configured ?? preset) : (preset ?? configured)) ?? protocol.options[name]?.default;
+  return (effort === serverEffort ? (configured ?? preset) : (preset ?? configured)) ?? protocol.options[name]?.default;
 }
 
-/** The fields that a request needs for `effort`, where the server would take `taken` by itself. */
-export function effortful(
-  effort: Effort, taken: Effort, protocol: Protocol, defaults: Defaults,
+/** The fields that a request needs for `effort`, if the server uses `serverEffort` without them. */
+export function effortFields(
+  effort: Effort, serverEffort: Effort, protocol: Protocol, defaults: Defaults,
 ): { preset?: string; options?: Record<string, unknown> } {
-  if (effort === taken) return {};
+  if (effort === serverEffort) return {};
   if (effort in protocol.presets) return { preset: effort };
-  // No preset undoes another one: its options are named, as they would be without it.
-  const undone = Object.keys(protocol.presets[taken] ?? {});
-  if (effort !== "normal" || !undone.length) return {};
+  // No preset resets another one, so set its options to their values without it.
+  const names = Object.keys(protocol.presets[serverEffort] ?? {});
+  if (effort !== "normal" || !names.length) return {};
   return {
-    options: Object.fromEntries(undone.map((name) => [name, standing(name, "normal", taken, protocol, defaults)])),
+    options: Object.fromEntries(names.map((name) => [name, optionValue(name, "normal", serverEffort, protocol, defaults)])),
   };
 }

@@ -1,4 +1,4 @@
-/** The events of a run and its result, as `pnyx serve` sends them (src/pnyx/core/events.py). Amounts in USD. */
+/** The events and the result of a run, as `pnyx serve` sends them (src/pnyx/core/events.py). Amounts in USD. */
 
 interface Base {
   run_id: string;
@@ -117,6 +117,8 @@ export interface Budget extends Base {
   reserved_usd: number;
   cap_usd: number | null;
   overrun_usd: number;
+  /** Events of version 0.1 lack it. */
+  next_usd?: number | null;
 }
 
 export interface RunFinished extends Base {

@@ -1,44 +1,44 @@
-/** A run's server-sent events, for as long as there are any: a lost connection is made again where it broke. */
-import { type Api, Refused, runPath } from "./api.ts";
+/** Follow the server-sent events of a run. A lost connection is reopened after the last event. */
+import { type Api, ApiError, runPath } from "./api.ts";
 import type { Event } from "./events.ts";
 import { messages } from "./sse.ts";
 
 export interface Listener {
-  /** The connection stands, and tokens of open calls will come from their beginning. */
-  joined(): void;
-  heard(event: Event): void;
-  /** Trying again in so many seconds. */
-  lost(retry_s: number): void;
-  /** The server refuses, and will not think better of it. */
-  refused(error: Refused): void;
+  /** The connection is open. Tokens of open calls arrive again from the start. */
+  onOpen(): void;
+  onEvent(event: Event): void;
+  /** The connection is lost; the next attempt is in `retry_s` seconds. */
+  onLost(retry_s: number): void;
+  /** The server refuses the request for good. */
+  onRefused(error: ApiError): void;
 }
 
-/** The server sends a comment line every 15 s; after this long without a byte, nobody is there. */
+/** The server sends a comment line every 15 s. After this time without a byte, the connection is dead. */
 const SILENCE_MS = 40_000;
 const PAUSES_S = [0.5, 1, 2, 4];
 
-/** Until the run's last event, or `signal`. after: the number of the last event that was seen already. */
+/** Follow a run until its last event, or `signal`. after: the number of the last event in the view. */
 export async function follow(api: Api, id: string, after: number, to: Listener, signal: AbortSignal): Promise<void> {
   let seen = after;
   let failures = 0;
   while (!signal.aborted) {
     try {
-      for await (const event of events(api, id, seen, signal, () => to.joined())) {
+      for await (const event of events(api, id, seen, signal, () => to.onOpen())) {
         failures = 0;
         if (event.seq !== null && event.type !== "token") seen = event.seq;
-        to.heard(event);
+        to.onEvent(event);
         if (event.type === "run_finished") return;
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof Refused && error.status >= 400 && error.status < 500) {
-        to.refused(error);
+      if (error instanceof ApiError && error.status >= 400 && error.status < 500) {
+        to.onRefused(error);
         return;
       }
     }
     const pause = PAUSES_S[Math.min(failures++, PAUSES_S.length - 1)] as number;
-    to.lost(pause);
-    await waited(pause * 1000, signal);
+    to.onLost(pause);
+    await sleep(pause * 1000, signal);
   }
 }
 
@@ -47,7 +47,7 @@ async function* events(
   id: string,
   seen: number,
   signal: AbortSignal,
-  joined: () => void,
+  onOpen: () => void,
 ): AsyncGenerator<Event> {
   const silence = new AbortController();
   const either = AbortSignal.any([signal, silence.signal]);
@@ -56,7 +56,7 @@ async function* events(
     const headers: Record<string, string> = seen ? { "Last-Event-ID": `${seen}` } : {};
     const response = await api.fetch(`${runPath(id)}/events?tokens=true`, { headers, signal: either });
     if (!response.body) return;
-    joined();
+    onOpen();
     const alive = (): void => {
       clearTimeout(timer);
       timer = setTimeout(() => silence.abort(), SILENCE_MS);
@@ -72,8 +72,8 @@ async function* events(
   }
 }
 
-/** Until the time is up, the network is back, or `signal`. */
-function waited(ms: number, signal: AbortSignal): Promise<void> {
+/** Wait for `ms`, or until the network returns, or until `signal`. */
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer);

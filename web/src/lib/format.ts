@@ -1,6 +1,6 @@
-/** Figures as they are said everywhere in pnyx (src/pnyx/interfaces/views/transcript.py). */
+/** Format figures as everywhere in pnyx (src/pnyx/interfaces/views/transcript.py). */
 
-/** USD with as many digits as it needs; an unknown price is never shown as nothing. */
+/** USD with as many digits as it needs. An unknown price is never shown as $0. */
 export function money(usd: number | null): string {
   if (usd === null) return "cost unknown";
   if (usd === 0) return "$0";
@@ -17,12 +17,12 @@ export function quantity(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
-/** A share of one as a percentage; what was not measured is said to be so. */
+/** A fraction of 1 as a percentage; null is "not measured". */
 export function share(value: number | null): string {
   return value === null ? "not measured" : `${Math.round(value * 100)} %`;
 }
 
-/** When something was, seen from now: "12 min ago", "yesterday", or its date. */
+/** The time relative to now, "12 min ago", or the date. */
 export function ago(time: string, now: number): string {
   const then = new Date(time);
   const passed = (now - then.getTime()) / 1000;
@@ -32,13 +32,13 @@ export function ago(time: string, now: number): string {
   return then.toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
 }
 
-/** The model of "provider:model", which is what tells seats apart. */
+/** The model of "provider:model". */
 export function shortModel(ref: string): string {
   return ref.slice(ref.indexOf(":") + 1);
 }
 
-/** What became of a run, in a word or two, and how it looks. */
-export function verdictOf(status: string): { word: string; tone: string } {
+/** The label of a run's status, and its tone. */
+export function statusLabel(status: string): { word: string; tone: string } {
   return STATUSES[status] ?? { word: status, tone: "plain" };
 }
 
@@ -57,17 +57,18 @@ const STATUSES: Record<string, { word: string; tone: string }> = {
 
 const STOPS: Record<string, string> = {
   converged: "the debate converged",
-  max_rounds: "its last round was over",
-  judged: "the votes were judged",
-  unanimous: "all agreed at once",
-  no_quorum: "too few seats were left",
-  budget: "the budget was used up",
-  deadline: "the time was up",
-  interrupted: "it was interrupted",
-  cancelled: "it was cancelled",
-  error: "of an error",
+  max_rounds: "the last round ended",
+  judged: "the judge decided",
+  unanimous: "all seats agreed at once",
+  no_quorum: "too few seats remained",
+  budget: "the budget is spent",
+  deadline: "the deadline passed",
+  interrupted: "the run was interrupted",
+  cancelled: "the run was cancelled",
+  error: "an error occurred",
 };
 
-export function stopped(reason: string): string {
+/** The reason for which a run ended, in words. */
+export function stopReason(reason: string): string {
   return STOPS[reason] ?? reason.replaceAll("_", " ");
 }

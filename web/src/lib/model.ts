@@ -1,20 +1,20 @@
-/** What a run looks like: the value that `fold` (view.ts) makes of its events, and that the page renders. */
+/** The view of a run: `fold` (view.ts) builds it from events, and the page renders it. */
 import type { Result, Usage } from "./events.ts";
 
-export type SeatState = "waiting" | "asked" | "writing" | "answered" | "silent" | "retrying" | "dropped";
+export type SeatState = "waiting" | "thinking" | "writing" | "answered" | "silent" | "retrying" | "dropped";
 
-/** One thing that a seat did. call: it was asked. text: so far, or whole; `note` says why there is none. */
+/** A call or tool use of a seat. text: complete, or the part that has arrived. note: why there is no text. */
 export interface Turn {
   id: string;
   kind: "call" | "tool";
   stage: string;
   phase: string;
   seat: string;
-  state: "asked" | "writing" | "answered" | "silent" | "retrying" | "failed";
+  state: "thinking" | "writing" | "answered" | "silent" | "retrying" | "failed";
   title: string;
   text: string;
   note: string;
-  began: string;
+  startedAt: string;
   tokens: number;
   cost_usd: number | null;
   elapsed_s: number | null;
@@ -25,7 +25,7 @@ export interface Turn {
   flagged: string | null;
 }
 
-/** What requests cost together. unpriced: those whose price is not known, open ones too. */
+/** The cost of several requests. unpriced: those with an unknown price, open ones included. */
 export interface Cost {
   known_usd: number;
   unpriced: string[];
@@ -47,7 +47,7 @@ export interface Seat {
   dropped: string | null;
 }
 
-/** What is told of the run and of no seat in particular. */
+/** A note about the run, not about one seat. */
 export interface Note {
   id: string;
   kind: "tally" | "budget";
@@ -55,7 +55,7 @@ export interface Note {
   tally?: { name: string; votes: number; won: boolean }[];
 }
 
-/** A round of one protocol: where protocols nest, each has rounds of its own. */
+/** A round of one protocol. Nested protocols have their own rounds. */
 export interface Stage {
   id: string;
   title: string;
@@ -71,7 +71,7 @@ export interface View {
   run_id: string;
   question: string;
   protocol: string;
-  began: string;
+  startedAt: string;
   last: string;
   budget_usd: number | null;
   options: Record<string, unknown>;

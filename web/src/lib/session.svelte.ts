@@ -1,11 +1,11 @@
-/** One run on the screen: its events, folded once for each frame however many arrive. */
-import type { Api, Refused } from "./api.ts";
+/** A run on the screen. Its events are folded once per frame, however many arrive. */
+import type { Api, ApiError } from "./api.ts";
 import type { Event } from "./events.ts";
 import { follow } from "./follow.ts";
 import type { View } from "./model.ts";
-import { EMPTY, fold, joined, rejoined } from "./view.ts";
+import { EMPTY, fold, mergeTokens, resetOpenText } from "./view.ts";
 
-/** A page in the background draws no frames, and keeps up all the same. */
+/** The interval of updates in a hidden tab, which has no frames. */
 const HIDDEN_MS = 250;
 
 export class Session {
@@ -18,44 +18,44 @@ export class Session {
   private waiting: Event[] = [];
   private frame = 0;
   private timer = 0;
-  private leave = new AbortController();
+  private stop = new AbortController();
 
   constructor(api: Api, id: string) {
     this.api = api;
     this.id = id;
   }
 
-  /** Follows the run from where the view is, until its last event or `close`. */
+  /** Follow the run from the last event of the view, until its last event or `close`. */
   open(): void {
-    this.leave.abort();
-    this.leave = new AbortController();
+    this.stop.abort();
+    this.stop = new AbortController();
     this.connection = "connecting";
     this.refused = null;
     const to = {
-      joined: () => {
+      onOpen: () => {
         this.flush();
         this.connection = "open";
-        this.view = rejoined(this.view);
+        this.view = resetOpenText(this.view);
       },
-      heard: (event: Event) => this.heard(event),
-      lost: () => {
+      onEvent: (event: Event) => this.add(event),
+      onLost: () => {
         this.connection = "lost";
       },
-      refused: (error: Refused) => {
+      onRefused: (error: ApiError) => {
         this.connection = "over";
         this.refused = error.message;
       },
     };
-    void follow(this.api, this.id, this.view.seq, to, this.leave.signal);
+    void follow(this.api, this.id, this.view.seq, to, this.stop.signal);
   }
 
   close(): void {
-    this.leave.abort();
+    this.stop.abort();
     cancelAnimationFrame(this.frame);
     clearTimeout(this.timer);
   }
 
-  private heard(event: Event): void {
+  private add(event: Event): void {
     this.waiting.push(event);
     if (event.type === "run_finished") this.connection = "over";
     if (this.waiting.length > 1) return;
@@ -66,7 +66,7 @@ export class Session {
   private flush(): void {
     cancelAnimationFrame(this.frame);
     clearTimeout(this.timer);
-    const events = joined(this.waiting);
+    const events = mergeTokens(this.waiting);
     this.waiting = [];
     if (events.length) this.view = events.reduce(fold, this.view);
   }

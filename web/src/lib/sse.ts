@@ -1,6 +1,6 @@
-/** Server-sent events read by hand: `EventSource` cannot bring a key. */
+/** Read server-sent events with `fetch`, because `EventSource` cannot send a key. */
 
-/** The data of every message. alive: called with every piece that arrives, comments too. */
+/** Yield the data of each message. alive: called for every chunk that arrives, comments included. */
 export async function* messages(body: ReadableStream<Uint8Array>, alive: () => void): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -11,7 +11,7 @@ export async function* messages(body: ReadableStream<Uint8Array>, alive: () => v
       const { done, value } = await reader.read();
       if (done) return;
       alive();
-      // A carriage return at the end may be half of a line's end: it waits for what follows.
+      // A carriage return at the end of a chunk may be half of a line break: keep it for the next chunk.
       const lines = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop() ?? "";
       for (const line of lines) {

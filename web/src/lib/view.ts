@@ -1,8 +1,8 @@
 /**
- * A run as the page shows it, made of its events and of nothing else: `events.reduce(fold, EMPTY)`.
+ * Build the view of a run from its events, and from nothing else: `events.reduce(fold, EMPTY)`.
  *
- * Everything on the page renders a `View`. `fold` is pure: what an event does not touch stays the same
- * object, so that only what has changed is drawn again.
+ * The page renders a `View`. `fold` is pure: parts that an event does not change stay the same object, so
+ * the page only redraws what has changed.
  */
 import type * as E from "./events.ts";
 import { money } from "./format.ts";
@@ -17,7 +17,7 @@ export const EMPTY: View = {
   run_id: "",
   question: "",
   protocol: "",
-  began: "",
+  startedAt: "",
   last: "",
   budget_usd: null,
   options: {},
@@ -35,24 +35,24 @@ export const EMPTY: View = {
 
 export const OPEN: readonly string[] = ["waiting", "running", "paused"];
 
-/** The view after one more event. Events that were seen already change nothing. */
+/** The view after one more event. Repeated events change nothing. */
 export function fold(view: View, event: E.Event): View {
-  if (event.type === "token") return heard(view, event);
+  if (event.type === "token") return addToken(view, event);
   if (event.seq !== null && event.seq <= view.seq) return view;
   const next = { ...view, seq: event.seq ?? view.seq, last: event.time };
-  if (event.type === "run_finished") return finished(next, event);
-  return taken({ ...next, status: "running", result: null }, event);
+  if (event.type === "run_finished") return finishRun(next, event);
+  return apply({ ...next, status: "running", result: null }, event);
 }
 
-/** The view when the connection is made anew: what had arrived of open replies is sent again. */
-export function rejoined(view: View): View {
-  const unheard = (turn: Turn): Turn =>
-    turn.state === "writing" ? { ...turn, state: "asked", text: "", tokens: 0 } : turn;
-  return { ...view, stages: view.stages.map((stage) => ({ ...stage, turns: stage.turns.map(unheard) })) };
+/** The view without the text of open calls. After a reconnect, the server sends that text again. */
+export function resetOpenText(view: View): View {
+  const reset = (turn: Turn): Turn =>
+    turn.state === "writing" ? { ...turn, state: "thinking", text: "", tokens: 0 } : turn;
+  return { ...view, stages: view.stages.map((stage) => ({ ...stage, turns: stage.turns.map(reset) })) };
 }
 
-/** Neighbouring tokens of one call as one: a frame of the screen may bring hundreds. */
-export function joined(events: readonly E.Event[]): E.Event[] {
+/** The events with the tokens of each call merged: one frame may bring hundreds. */
+export function mergeTokens(events: readonly E.Event[]): E.Event[] {
   const out: E.Event[] = [];
   const at = new Map<string, number>();
   for (const event of events) {
@@ -69,69 +69,69 @@ export function joined(events: readonly E.Event[]): E.Event[] {
   return out;
 }
 
-function taken(view: View, event: Exclude<E.Event, E.Token | E.RunFinished>): View {
+function apply(view: View, event: Exclude<E.Event, E.Token | E.RunFinished>): View {
   switch (event.type) {
     case "run_started":
-      return started(view, event);
+      return startRun(view, event);
     case "phase_entered":
-      return entered(view, event);
+      return enterPhase(view, event);
     case "call_started":
-      return asked(view, event);
+      return startCall(view, event);
     case "call_finished":
-      return answered(view, event);
+      return finishCall(view, event);
     case "call_failed":
-      return failed(view, event);
+      return failCall(view, event);
     case "tool_called":
-      return tooled(view, event);
+      return addTool(view, event);
     case "seat_dropped":
-      return seated(view, event.seat, event.model, { state: "dropped", dropped: event.reason, open: {} });
+      return updateSeat(view, event.seat, event.model, { state: "dropped", dropped: event.reason, open: {} });
     case "vote_tallied": {
       const tally = Object.entries(event.tally).map(([name, votes]) => ({ name, votes, won: name === event.winner }));
-      return noted(view, event, { id: `${event.seq}`, kind: "tally", text: event.rule, tally });
+      return addNote(view, event, { id: `${event.seq}`, kind: "tally", text: event.rule, tally });
     }
     case "seat_abstained":
-      return noted(view, event, {
+      return addNote(view, event, {
         id: `${event.seq}`,
         kind: "tally",
-        text: `${event.seat} abstains: its verdict could not be read`,
+        text: `${event.seat} abstained: its verdict could not be read`,
       });
     case "branches_closed":
       return view;
     case "budget": {
       const raised = event.kind === "raised" && event.scope.startsWith("run");
       const out = raised ? { ...view, budget_usd: event.cap_usd } : view;
-      return noted(out, event, { id: `${event.seq}`, kind: "budget", text: budgeted(event) });
+      return addNote(out, event, { id: `${event.seq}`, kind: "budget", text: budgetText(event) });
     }
   }
 }
 
-function started(view: View, event: E.RunStarted): View {
+function startRun(view: View, event: E.RunStarted): View {
   const seats = event.seats.map((row) => newSeat(row.seat, row.model, row.role));
   const { run_id, question, protocol, budget_usd, options } = event;
-  return { ...view, run_id, question, protocol, budget_usd, options, seats, began: event.time };
+  return { ...view, run_id, question, protocol, budget_usd, options, seats, startedAt: event.time };
 }
 
-/** The scope of a step's key: "/3/1.2/consensus/4" belongs to "/3/1.2/consensus", and "/4" to "". */
+/** The scope of a step's key: "/3/1.2/consensus" for "/3/1.2/consensus/4", and "" for "/4". */
 export function scopeOf(key: string): string {
   const parts = key.split("/");
   while (parts.length > 1 && !/[a-z]/i.test(parts.at(-1) ?? "")) parts.pop();
   return parts.join("/");
 }
 
-function entered(view: View, event: E.PhaseEntered): View {
+function enterPhase(view: View, event: E.PhaseEntered): View {
   const phase = event.phase ?? "";
   const round = event.round ?? 0;
   const scope = scopeOf(event.key);
   if (scope) {
     const out = { ...view, inner: { protocol: event.protocol, phase, round } };
-    return staged(out, scope, round, phase, event.protocol)[0];
+    return ensureStage(out, scope, round, phase, event.protocol)[0];
   }
   const visited = view.visited.includes(phase) ? view.visited : [...view.visited, phase];
-  return staged({ ...view, phase, round, visited, inner: null }, "", round, phase, event.protocol)[0];
+  return ensureStage({ ...view, phase, round, visited, inner: null }, "", round, phase, event.protocol)[0];
 }
 
-/** The view in which there is a stage for that scope and round, and its place. */
-function staged(view: View, scope: string, round: number, phase: string, protocol = ""): [View, number] {
+/** The view with a stage for that scope and round, and the index of the stage. */
+function ensureStage(view: View, scope: string, round: number, phase: string, protocol = ""): [View, number] {
   const id = `${scope}#${round}`;
   const at = view.stages.findIndex((stage) => stage.id === id);
   const found = view.stages[at];
@@ -147,9 +147,9 @@ function staged(view: View, scope: string, round: number, phase: string, protoco
   return [{ ...view, stages: view.stages.with(at, { ...found, phases: [...found.phases, phase] }) }, at];
 }
 
-function asked(view: View, event: E.CallStarted): View {
+function startCall(view: View, event: E.CallStarted): View {
   const usage = { ...view.usage, calls: view.usage.calls + 1 };
-  const facts = event.cut ? [`shown ${event.cut.toLocaleString("en")} characters less, to fit its window`] : [];
+  const facts = event.cut ? [`prompt shortened by ${event.cut.toLocaleString("en")} characters to fit the context window`] : [];
   const turn: Turn = {
     ...newTurn(event, "call", event.phase ?? ""),
     facts,
@@ -158,25 +158,25 @@ function asked(view: View, event: E.CallStarted): View {
   };
   const seat = seatOf(view, event.seat);
   const usd = event.reserved_usd === null ? null : 0;
-  const out = seated(paid({ ...view, usage }, event, usd), event.seat, event.model, {
-    ...charged(seat?.cost, event, usd),
-    state: "asked",
+  const out = updateSeat(addRunCost({ ...view, usage }, event, usd), event.seat, event.model, {
+    ...addCost(seat?.cost, event, usd),
+    state: "thinking",
     phase: event.phase ?? "",
     calls: (seat?.calls ?? 0) + 1,
     open: { ...seat?.open, [event.key]: event.time },
   });
-  return turned(out, event, turn);
+  return putTurn(out, event, turn);
 }
 
-function heard(view: View, event: E.Token): View {
+function addToken(view: View, event: E.Token): View {
   const turn = turnOf(view, event.key);
-  if (!turn || (turn.state !== "asked" && turn.state !== "writing")) return view;
+  if (!turn || (turn.state !== "thinking" && turn.state !== "writing")) return view;
   const text = turn.text + event.text;
-  const out = seatOf(view, event.seat)?.state === "asked" ? seated(view, event.seat, "", { state: "writing" }) : view;
-  return turned(out, event, { ...turn, state: "writing", text });
+  const out = seatOf(view, event.seat)?.state === "thinking" ? updateSeat(view, event.seat, "", { state: "writing" }) : view;
+  return putTurn(out, event, { ...turn, state: "writing", text });
 }
 
-function answered(view: View, event: E.CallFinished): View {
+function finishCall(view: View, event: E.CallFinished): View {
   const usage = { ...view.usage };
   if (!event.copied) {
     for (const name of ["input_tokens", "cached_tokens", "output_tokens"] as const) usage[name] += event[name];
@@ -184,9 +184,9 @@ function answered(view: View, event: E.CallFinished): View {
   const usd = event.copied ? 0 : event.cost_usd;
   const silent = event.absent !== null;
   const seat = seatOf(view, event.seat);
-  const out = seated(paid({ ...view, usage }, event, usd), event.seat, event.model, {
-    ...charged(seat?.cost, event, usd),
-    ...closed(seat, event.key, event.elapsed_s, silent ? "silent" : "answered"),
+  const out = updateSeat(addRunCost({ ...view, usage }, event, usd), event.seat, event.model, {
+    ...addCost(seat?.cost, event, usd),
+    ...closeCall(seat, event.key, event.elapsed_s, silent ? "silent" : "answered"),
     ...(event.copied
       ? {}
       : {
@@ -195,11 +195,11 @@ function answered(view: View, event: E.CallFinished): View {
         }),
   });
   const turn = turnOf(view, event.key) ?? newTurn(event, "call", event.phase ?? "");
-  return turned(out, event, {
+  return putTurn(out, event, {
     ...turn,
     state: silent ? "silent" : "answered",
     text: event.text,
-    note: silent ? `abstained: ${event.absent === "empty" ? "said nothing" : event.absent}` : "",
+    note: silent ? `abstained: ${event.absent === "empty" ? "empty reply" : event.absent}` : "",
     tokens: event.output_tokens,
     cost_usd: usd,
     elapsed_s: event.elapsed_s,
@@ -208,18 +208,18 @@ function answered(view: View, event: E.CallFinished): View {
   });
 }
 
-function failed(view: View, event: E.CallFailed): View {
+function failCall(view: View, event: E.CallFailed): View {
   const seat = seatOf(view, event.seat);
   const state = event.retry_in_s === null ? "waiting" : "retrying";
-  const out = seated(paid(view, event, event.charged_usd), event.seat, event.model, {
-    ...charged(seat?.cost, event, event.charged_usd),
-    ...closed(seat, event.key, event.elapsed_s, state),
+  const out = updateSeat(addRunCost(view, event, event.charged_usd), event.seat, event.model, {
+    ...addCost(seat?.cost, event, event.charged_usd),
+    ...closeCall(seat, event.key, event.elapsed_s, state),
   });
   const turn = turnOf(view, event.key) ?? newTurn(event, "call", event.phase ?? "");
-  // A second request beside a late one fails when the first has answered, which stays as it is.
+  // A second request, sent beside a late one, fails after the first has answered. Keep the answer.
   if (turn.state === "answered" || turn.state === "silent") return out;
   const failure = { attempt: event.attempt, message: event.message, retry_in_s: event.retry_in_s };
-  return turned(out, event, {
+  return putTurn(out, event, {
     ...turn,
     state: event.final ? "failed" : "retrying",
     text: "",
@@ -228,10 +228,10 @@ function failed(view: View, event: E.CallFailed): View {
   });
 }
 
-function tooled(view: View, event: E.ToolCalled): View {
-  const given = Object.entries(event.arguments).map(([name, value]) => `${name}=${shown(value)}`);
-  return turned(view, event, {
-    ...newTurn(event, "tool", `${event.tool}(${given.join(", ")})`),
+function addTool(view: View, event: E.ToolCalled): View {
+  const args = Object.entries(event.arguments).map(([name, value]) => `${name}=${valueText(value)}`);
+  return putTurn(view, event, {
+    ...newTurn(event, "tool", `${event.tool}(${args.join(", ")})`),
     id: `${event.key}@${event.seq}`,
     state: event.ok ? "answered" : "failed",
     text: event.outcome,
@@ -239,31 +239,31 @@ function tooled(view: View, event: E.ToolCalled): View {
   });
 }
 
-function finished(view: View, event: E.RunFinished): View {
+function finishRun(view: View, event: E.RunFinished): View {
   const result = "run_id" in event.result ? (event.result as E.Result) : null;
   const seats = view.seats.map((seat) => ({
     ...seat,
     open: {},
-    state: seat.state === "dropped" || seat.state === "silent" ? seat.state : settled(seat),
+    state: seat.state === "dropped" || seat.state === "silent" ? seat.state : finalState(seat),
   }));
   const ended = { ...view, status: event.status, result, seats };
-  return result ? flagged(ended, result) : ended;
+  return result ? markFlagged(ended, result) : ended;
 }
 
-function settled(seat: Seat): SeatState {
+function finalState(seat: Seat): SeatState {
   return seat.calls > Object.keys(seat.open).length ? "answered" : "waiting";
 }
 
-/** Challenges that were flagged are told with the result, for its last round. */
-function flagged(view: View, result: E.Result): View {
-  const told = result.detail["challenges"];
-  if (!Array.isArray(told)) return view;
-  const why = new Map<string, string>();
-  for (const { seat, flagged } of told) if (typeof flagged === "string") why.set(seat, flagged);
+/** Mark the flagged challenges of the last round, which the result lists. */
+function markFlagged(view: View, result: E.Result): View {
+  const challenges = result.detail["challenges"];
+  if (!Array.isArray(challenges)) return view;
+  const reasons = new Map<string, string>();
+  for (const { seat, flagged } of challenges) if (typeof flagged === "string") reasons.set(seat, flagged);
   const last = view.stages.findLast((stage) => stage.phases.includes("challenge"));
-  if (!last || why.size === 0) return view;
+  if (!last || reasons.size === 0) return view;
   const turns = last.turns.map((turn) =>
-    turn.phase === "challenge" && turn.kind === "call" ? { ...turn, flagged: why.get(turn.seat) ?? null } : turn,
+    turn.phase === "challenge" && turn.kind === "call" ? { ...turn, flagged: reasons.get(turn.seat) ?? null } : turn,
   );
   return { ...view, stages: view.stages.map((stage) => (stage === last ? { ...stage, turns } : stage)) };
 }
@@ -280,11 +280,11 @@ function newTurn(event: E.Event, kind: Turn["kind"], title: string): Turn {
     stage: `${scopeOf(event.key)}#${event.round ?? 0}`,
     phase: event.phase ?? "",
     seat: event.seat ?? "",
-    state: "asked",
+    state: "thinking",
     title,
     text: "",
     note: "",
-    began: event.time,
+    startedAt: event.time,
     tokens: 0,
     cost_usd: 0,
     elapsed_s: null,
@@ -304,22 +304,22 @@ function turnOf(view: View, id: string): Turn | undefined {
   return undefined;
 }
 
-function turned(view: View, event: E.Event, turn: Turn): View {
+function putTurn(view: View, event: E.Event, turn: Turn): View {
   const found = view.stages.findIndex((stage) => stage.id === turn.stage);
   const [out, at] =
-    found >= 0 ? [view, found] : staged(view, scopeOf(event.key), event.round ?? 0, event.phase ?? "");
+    found >= 0 ? [view, found] : ensureStage(view, scopeOf(event.key), event.round ?? 0, event.phase ?? "");
   const stage = out.stages[at] as Stage;
   const place = stage.turns.findIndex((other) => other.id === turn.id);
   const turns = place < 0 ? [...stage.turns, turn] : stage.turns.with(place, turn);
   return { ...out, stages: out.stages.with(at, { ...stage, turns }) };
 }
 
-function noted(view: View, event: E.Event, note: Note): View {
+function addNote(view: View, event: E.Event, note: Note): View {
   const [out, at] = event.key
-    ? staged(view, scopeOf(event.key), event.round ?? view.round, event.phase ?? view.phase)
+    ? ensureStage(view, scopeOf(event.key), event.round ?? view.round, event.phase ?? view.phase)
     : view.stages.length
       ? ([view, view.stages.length - 1] as const)
-      : staged(view, "", 1, view.phase);
+      : ensureStage(view, "", 1, view.phase);
   const stage = out.stages[at] as Stage;
   return { ...out, stages: out.stages.with(at, { ...stage, notes: [...stage.notes, note] }) };
 }
@@ -328,22 +328,22 @@ function seatOf(view: View, label: string | null): Seat | undefined {
   return view.seats.find((seat) => seat.label === label);
 }
 
-function seated(view: View, label: string | null, model: string, change: Partial<Seat>): View {
+function updateSeat(view: View, label: string | null, model: string, change: Partial<Seat>): View {
   const at = view.seats.findIndex((seat) => seat.label === label);
   const seat = view.seats[at] ?? newSeat(label ?? "", model);
   const next = { ...seat, ...change };
   return { ...view, seats: at < 0 ? [...view.seats, next] : view.seats.with(at, next) };
 }
 
-function closed(seat: Seat | undefined, key: string, elapsed_s: number, state: SeatState): Partial<Seat> {
+function closeCall(seat: Seat | undefined, key: string, elapsed_s: number, state: SeatState): Partial<Seat> {
   const { [key]: _, ...open } = seat?.open ?? {};
-  // Others of its calls may still be under way, where branches run side by side.
+  // With parallel branches, other calls of the seat may still be open.
   const busy = Object.keys(open).length > 0 && seat ? seat.state : state;
   return { open, busy_s: (seat?.busy_s ?? 0) + elapsed_s, state: seat?.state === "dropped" ? "dropped" : busy };
 }
 
-/** The cost after one more event of a request. An unknown price makes the sum unknown; it is never nothing. */
-function charged(before: Cost | undefined, of: Charge, usd: number | null): { cost: Cost; cost_usd: number | null } {
+/** The cost after one more event of a request. An unknown price makes the sum unknown, never 0. */
+function addCost(before: Cost | undefined, of: Charge, usd: number | null): { cost: Cost; cost_usd: number | null } {
   const { known_usd, unpriced } = before ?? NOTHING;
   const request = `${of.key}#${of.attempt}`;
   const others = unpriced.filter((other) => other !== request);
@@ -352,29 +352,36 @@ function charged(before: Cost | undefined, of: Charge, usd: number | null): { co
   return { cost, cost_usd: cost.unpriced.length > 0 ? null : known };
 }
 
-function paid(view: View, of: Charge, usd: number | null): View {
-  const { cost, cost_usd } = charged(view.cost, of, usd);
+function addRunCost(view: View, of: Charge, usd: number | null): View {
+  const { cost, cost_usd } = addCost(view.cost, of, usd);
   return { ...view, cost, usage: { ...view.usage, cost_usd } };
 }
 
 function factsOf(event: E.CallFinished): string[] {
   const facts: string[] = [];
-  if (event.copied) facts.push("taken from the forked run");
+  if (event.copied) facts.push("copied from the forked run");
   if (event.finish_reason === "length") facts.push("cut at the token limit");
   if (event.searches) facts.push(`searched ${event.searches === 1 ? "once" : `${event.searches} times`}`);
-  if (event.usage_flag) facts.push(`usage ${event.usage_flag}, charged at the reservation`);
-  const wanted = event.tool_calls.map((call) => call.name).filter(Boolean);
-  if (wanted.length) facts.push(`asks for ${wanted.join(", ")}`);
+  if (event.usage_flag) facts.push(`usage ${event.usage_flag}: charged the reserved amount`);
+  const tools = event.tool_calls.map((call) => call.name).filter(Boolean);
+  if (tools.length) facts.push(`calls ${tools.join(", ")}`);
   return facts;
 }
 
-function budgeted(event: E.Budget): string {
+function budgetText(event: E.Budget): string {
   const of = event.scope.startsWith("run") ? "this run" : event.scope;
+  if (event.kind === "exhausted") {
+    const left = money(Math.max((event.cap_usd ?? 0) - event.spent_usd - event.reserved_usd, 0));
+    const problem = event.next_usd == null
+      ? `the next call costs more than the ${left} that is left`
+      : `the next call may cost up to ${money(event.next_usd)} and ${left} is left`;
+    return `budget of ${of} too small: ${problem}`;
+  }
   const cap = event.cap_usd === null ? "" : ` of ${money(event.cap_usd)}`;
-  const over = event.overrun_usd ? `; ${money(event.overrun_usd)} more than was reserved` : "";
+  const over = event.overrun_usd ? `; ${money(event.overrun_usd)} more than reserved` : "";
   return `budget of ${of} ${event.kind}: ${money(event.spent_usd)}${cap} spent, ${money(event.reserved_usd)} reserved${over}`;
 }
 
-function shown(value: unknown): string {
+function valueText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
 from ..regex import regex
@@ -12,9 +13,10 @@ from ..steps import Schema
 from .attribution import is_reported
 from .authorship import OwnWords, own_words
 from .directives import Directive, DirectiveWords, Labels, Unreadable, strip_punctuation
+from .form import Form
 from .json_objects import field, object_schema
 
-__all__ = ["Ballot", "ballot_schema", "read_ballot"]
+__all__ = ["Ballot", "ballot_form", "ballot_schema", "read_ballot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,20 @@ def ballot_schema(labels: Sequence[str]) -> Schema:
         "ranking": {"type": "array", "items": {"type": "string", "enum": list(labels)}},
     }
     return object_schema("ballot", properties)
+
+
+def ballot_form(labels: Sequence[str], author: str) -> Form[Ballot]:
+    """The form of a ballot on the proposals `labels` by the seat with the label `author`."""
+
+    def from_data(data: Mapping[str, Any]) -> Ballot:
+        kind = cast(Literal["finalize", "revise", "split"], data["vote"].lower())
+        label = data["label"] if kind == "finalize" else None
+        if label == "":
+            raise Unreadable(f"FINALIZE does not name a proposal: it must be one of {Labels(labels).listing}")
+        ranking = tuple(dict.fromkeys(data["ranking"]))
+        return Ballot(kind, label, strip_punctuation(data["text"]), ranking)
+
+    return Form(ballot_schema(labels), from_data, partial(read_ballot, labels=labels, author=author))
 
 
 @dataclass(frozen=True, slots=True)

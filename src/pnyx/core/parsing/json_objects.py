@@ -7,12 +7,20 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ..regex import regex
 from ..steps import Schema
 
-__all__ = ["Located", "field", "find_objects", "find_violation", "object_schema", "read_object"]
+__all__ = [
+    "Located",
+    "field",
+    "find_objects",
+    "find_violation",
+    "object_schema",
+    "read_object",
+    "read_structured",
+]
 
 MAX_DEPTH = 100
 """Levels of nesting. A deeper object is not an answer, and would exhaust the stack of code that walks it."""
@@ -24,6 +32,7 @@ MAX_CHARS = 100_000
 """The longest object in characters that is parsed leniently."""
 
 _FENCE = regex(r"^[ \t]*(```|~~~)[^\n]*\n(.*?)^[ \t]*\1", re.DOTALL | re.MULTILINE)
+_FENCE_ALONE = regex(r"\s*(?:(```|~~~)[ \t]*(?:json)?\s*\1)?\s*", re.IGNORECASE)
 _OPENING = regex(r"\{(?=\s*(?:[\"'“”„}]|//|/\*|[A-Za-z_]\w{0,63}\s*:))")
 _TOKEN = regex(
     r"""(?P<space>\s+|//[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)
@@ -60,6 +69,20 @@ def read_object(text: str) -> dict[str, Any] | None:
         if any(start <= one.start and one.end <= end for start, end in blocks):
             return one.value
     return found[0].value if found else None
+
+
+def read_structured(text: str, schema: Schema) -> tuple[dict[str, Any] | None, Literal["json", "prose"]]:
+    """The JSON object in `text`, as `read_object` finds it, and how the reply is to be read.
+
+    "json": the reply is one object that satisfies `schema`, alone or in a fence. "prose": any other reply; an
+    object in it may be an example, a quotation, or one of several.
+    """
+    found = list(find_objects(text))
+    if len(found) == 1:
+        around = text[: found[0].start] + text[found[0].end :]
+        if _FENCE_ALONE.fullmatch(around) and find_violation(found[0].value, schema) is None:
+            return found[0].value, "json"
+    return read_object(text), "prose"
 
 
 def find_objects(text: str) -> Iterator[Located]:

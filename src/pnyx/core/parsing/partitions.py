@@ -8,10 +8,11 @@ from typing import Any
 from ..regex import regex
 from ..steps import Schema
 from .authorship import own_words
+from .form import Form
 from .json_objects import field, object_schema
 from .verdicts import Unreadable
 
-__all__ = ["groups_schema", "read_groups"]
+__all__ = ["groups_form", "groups_schema", "read_groups"]
 
 
 def groups_schema(count: int) -> Schema:
@@ -26,21 +27,34 @@ def read_groups(text: str, count: int) -> list[list[int]]:
 
     Raises `Unreadable` if there are no groups, if a text is in two, or if a number is out of range.
     """
-    instruction = f'give one JSON object {{"groups": [[1, 2], [3]]}} with the numbers 1 to {count}, each once'
     for document in own_words(text, regex(r"(?!)")).objects:
         found = field(document, "groups", "group")
-        if not isinstance(found, list):
-            continue
-        groups = [
-            [_number(item) for item in (group if isinstance(group, list) else [group])] for group in found
-        ]
-        # A repeated group, in any order, is one group.
-        groups = [group for n, group in enumerate(groups) if set(group) not in map(set, groups[:n])]
-        numbers = [n for group in groups for n in group]
-        if len(set(numbers)) < len(numbers) or any(not 1 <= n <= count for n in numbers):
-            raise Unreadable(f"a number is there twice, or is no text's: {instruction}")
-        return groups
-    raise Unreadable(f"no groups were found: {instruction}")
+        if isinstance(found, list):
+            return _groups(found, count)
+    raise Unreadable(f"no groups were found: {_instruction(count)}")
+
+
+def groups_form(count: int) -> Form[list[list[int]]]:
+    """The form of groups of the texts 1 to `count`."""
+    return Form(
+        groups_schema(count),
+        lambda data: _groups(data["groups"], count),
+        lambda text: read_groups(text, count),
+    )
+
+
+def _instruction(count: int) -> str:
+    return f'give one JSON object {{"groups": [[1, 2], [3]]}} with the numbers 1 to {count}, each once'
+
+
+def _groups(found: list[Any], count: int) -> list[list[int]]:
+    groups = [[_number(item) for item in (group if isinstance(group, list) else [group])] for group in found]
+    # A repeated group, in any order, is one group.
+    groups = [group for n, group in enumerate(groups) if set(group) not in map(set, groups[:n])]
+    numbers = [n for group in groups for n in group]
+    if len(set(numbers)) < len(numbers) or any(not 1 <= n <= count for n in numbers):
+        raise Unreadable(f"a number is there twice, or is no text's: {_instruction(count)}")
+    return groups
 
 
 def _number(item: Any) -> int:

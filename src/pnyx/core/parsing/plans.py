@@ -11,9 +11,10 @@ from typing import Any
 from ..regex import regex
 from .authorship import own_words
 from .directives import Unreadable, strip_punctuation
+from .form import Form
 from .json_objects import field, object_schema
 
-__all__ = ["PLAN", "Subtask", "check_plan", "read_plan"]
+__all__ = ["PLAN", "PLAN_FORM", "Subtask", "check_plan", "read_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,9 @@ def _subtasks(items: Any) -> Iterator[Subtask]:
         label = field(task, "label", "id", "name", "key", "number")
         needs = field(task, "needs", "depends_on", "dependson", "dependencies", "requires", "after")
         yield Subtask(str(n if label is None else label).strip(), question.strip(), _needs(needs))
+
+
+PLAN_FORM = Form(PLAN, lambda data: tuple(_subtasks(data["subtasks"])), read_plan)
 
 
 def _question(task: Mapping[str, Any]) -> Any:

@@ -12,9 +12,10 @@ from ..answers.values import is_missing
 from ..regex import regex
 from .authorship import OwnWords, own_words
 from .directives import Unreadable, strip_punctuation
+from .form import Form
 from .json_objects import field, object_schema
 
-__all__ = ["POSITION", "Position", "read_position"]
+__all__ = ["POSITION", "POSITION_FORM", "Position", "read_position"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,16 @@ def read_position(text: str) -> Position:
     if any(not same(first.answer or first.decision, one.answer or one.decision) for one in others):
         raise Unreadable(f"it decides more than once, for different answers: {_WANTED}")
     return first
+
+
+def _from_data(data: Mapping[str, Any]) -> Position:
+    position = _in_object(data)
+    if position is None:
+        raise Unreadable(f"no DECISION was found: {_WANTED}")
+    return position
+
+
+POSITION_FORM = Form(POSITION, _from_data, read_position)
 
 
 def _in_object(document: Mapping[str, Any]) -> Position | None:

@@ -1,4 +1,4 @@
-"""Verdicts that code reads from replies: approvals, picks, classes, sameness.
+"""Verdicts that code reads from replies: approvals, picks, classes.
 
 Each verdict has a schema, for providers with structured output, and a reader, which accepts the JSON object
 of the schema or the directive in plain text, since models garble either. A reader counts the decision of the
@@ -9,29 +9,29 @@ unclear; the message is for the author of the reply.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
 from ..regex import regex
-from ..steps import Schema
 from .attribution import is_imagined
 from .authorship import OwnWords, own_words
 from .directives import DirectiveWords, LabelMatch, Labels, Unreadable, strip_punctuation
+from .form import Form
 from .json_objects import field, object_schema
 
 __all__ = [
     "APPROVAL",
     "QUESTION_CLASS",
-    "SAMENESS",
+    "QUESTION_CLASS_FORM",
     "Approval",
     "QuestionClass",
     "Unreadable",
-    "pick_schema",
+    "approval_form",
     "read_approval",
     "read_class",
     "read_pick",
-    "read_same",
 ]
 
 
@@ -75,6 +75,15 @@ def read_approval(text: str, *, author: str = "") -> Approval:
     return Approval(kind == "approve", next(filter(None, (reason for _, reason in counted)), ""))
 
 
+def approval_form(author: str) -> Form[Approval]:
+    """The form of an approval by the seat with the label `author`."""
+
+    def from_data(data: Mapping[str, Any]) -> Approval:
+        return Approval(data["verdict"] == "APPROVE", data["reason"].strip())
+
+    return Form(APPROVAL, from_data, partial(read_approval, author=author))
+
+
 def _approvals_in_object(document: dict[str, Any]) -> Iterable[tuple[str, str]]:
     reason = field(document, "reason", "rationale", "why", "text", "comment", "explanation")
     reason = reason.strip() if isinstance(reason, str) else ""
@@ -88,11 +97,6 @@ def _approvals_in_object(document: dict[str, Any]) -> Iterable[tuple[str, str]]:
         truth = _truth(value)
         if kind and (truth or (kind == "approve" and truth is False)):
             yield kind if truth else "reject", reason
-
-
-def pick_schema(labels: Sequence[str]) -> Schema:
-    """The schema of a judge's pick among `labels`."""
-    return object_schema("pick", {"best": {"type": "string", "enum": list(labels)}})
 
 
 _THING = (
@@ -192,28 +196,7 @@ def read_class(text: str) -> QuestionClass:
     return cast(QuestionClass, _one(strong or weak, instruction))
 
 
-SAMENESS = object_schema("sameness", {"verdict": {"type": "string", "enum": ["SAME", "DIFFERENT"]}})
-_THEY = r"(?:(?:they|both|these)(?:\s+(?:mean|say|give|state))?\s+(?:the\s+)?)?"
-_SAMENESS = DirectiveWords(
-    different=rf"{_THEY}(?:different|differ|not\s+(?:the\s+)?(?:same|equivalent|identical))",
-    same=rf"{_THEY}(?:not\s+different|same|equivalent|identical)",
-)
-
-
-def read_same(text: str) -> bool:
-    """Whether a judge says SAME and not DIFFERENT. Raises `Unreadable` if it says neither or both."""
-    reply = own_words(text, _SAMENESS.any)
-    strong = list[str]()
-    for document in reply.objects:
-        value = field(document, "verdict", "same", "equivalent", "answer", "decision", "result")
-        truth = _truth(value)
-        strong += filter(
-            None, [_SAMENESS.opening(value)[0] if truth is None else "same" if truth else "different"]
-        )
-    found = _SAMENESS.find(reply)
-    strong += [one.kind for one in found if one.plain]
-    counted = strong or _sole([one.kind for one in found], _SAMENESS, reply)
-    return _one(counted, "answer with one word: SAME or DIFFERENT") == "same"
+QUESTION_CLASS_FORM: Form[QuestionClass] = Form(QUESTION_CLASS, lambda data: data["class"], read_class)
 
 
 def _sole(weak: list[str], words: DirectiveWords, reply: OwnWords) -> list[str]:

@@ -16,7 +16,7 @@ from math import fsum
 from typing import Any, TypeAlias, get_args
 
 from ...errors import UsageError
-from ...reliability.accuracy import Answered
+from ...reliability.accuracy import AnsweredQuestion
 from ...reliability.calibration import Outcome, calibrate
 from ...reliability.weights import choose, equal, learn, posterior
 from .answer_groups import RIGHT, answer_groups, graded_groups
@@ -158,14 +158,14 @@ class _PoolAnswers:
     """The models' answers to a question. vote: ungraded, for voting. lesson: graded, for learning."""
 
     rows: Sequence[Row]
-    vote: Answered
-    lesson: Answered
+    vote: AnsweredQuestion
+    lesson: AnsweredQuestion
 
     @classmethod
     def of(cls, models: Sequence[str], rows: Sequence[Row]) -> _PoolAnswers:
-        def answered(groups: Sequence[str | None], gold: str | None) -> Answered:
+        def answered(groups: Sequence[str | None], gold: str | None) -> AnsweredQuestion:
             answers = dict(zip(models, groups, strict=True))
-            return Answered(answers, gold, rows[0].options, rows[0].category)
+            return AnsweredQuestion(answers, gold, rows[0].options, rows[0].category)
 
         return cls(rows, answered(answer_groups(rows), None), answered(graded_groups(rows), RIGHT))
 

@@ -1,6 +1,6 @@
 """The log of an evaluation: the answer of each arm to each question. The report needs nothing else.
 
-JSON Lines: the first line describes the comparison, each other line is value answer. The format is in
+JSON Lines: the first line describes the comparison, each other line is one answer. The format is in
 docs/evaluation.md.
 """
 
@@ -32,7 +32,7 @@ Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 class Arm:
     """Something that answers every question.
 
-    kind: "single", value model, asked once, whose name is the arm's; "samples", the best model, sampled as
+    kind: "single", one model, asked once, whose name is the arm's; "samples", the best model, sampled as
     often as the panel's cost allows (the row's `detail.model` names it); "protocol", a run with `protocol`
     and `options`.
     """

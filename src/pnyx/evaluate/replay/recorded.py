@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core.answers.equivalence import normalise
 from ...errors import UsageError
-from ...reliability.accuracy import Answered
+from ...reliability.accuracy import AnsweredQuestion
 from ..report.tables import read_table
 
 __all__ = ["NOT_ASKED", "read_recorded"]
@@ -30,7 +30,7 @@ canonical = lru_cache(maxsize=1 << 16)(normalise)
 
 def read_recorded(
     path: Path, models: Sequence[str] = (), where: Mapping[str, str] | None = None
-) -> list[Answered]:
+) -> list[AnsweredQuestion]:
     """The questions of a CSV or JSONL file (also `.gz`) that all of `models` were asked, in the file's order.
 
     models: the models to read, in the order that breaks ties; empty for all. where: column -> the value that
@@ -39,7 +39,7 @@ def read_recorded(
     Raises `UsageError` with the line number if the file cannot be read or lacks one of the models.
     """
     where = where or {}
-    questions: list[Answered] = []
+    questions: list[AnsweredQuestion] = []
     seen: set[str] = set()
     panel, found = list(models), False
     for line, row, answers in _rows(path, where):
@@ -80,7 +80,7 @@ def _rows(path: Path, where: Collection[str]) -> Iterator[tuple[int, Mapping[str
         yield line, row, answers
 
 
-def _answered(row: Mapping[str, Any], answers: Mapping[str, Any], line: int, path: Path) -> Answered:
+def _answered(row: Mapping[str, Any], answers: Mapping[str, Any], line: int, path: Path) -> AnsweredQuestion:
     options = next((row[name] for name in OPTIONS if row.get(name) not in (None, "")), None)
     count = None if options is None else _count(options)
     if count == 0:
@@ -95,7 +95,7 @@ def _answered(row: Mapping[str, Any], answers: Mapping[str, Any], line: int, pat
         if isinstance(value, list | dict):
             raise UsageError(f"{path}, line {line}: {name} must be one text or number, not {brief(value)}")
     texts = {model: _text(answer) for model, answer in answers.items()}
-    return Answered(texts, gold, count, _text(row.get("category"), plain=True))
+    return AnsweredQuestion(texts, gold, count, _text(row.get("category"), plain=True))
 
 
 def _count(options: Any) -> int:

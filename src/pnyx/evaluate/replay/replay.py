@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
 from ...errors import UsageError
-from ...reliability.accuracy import Answered, counted, log_odds, one_coin, options_of
+from ...reliability.accuracy import AnsweredQuestion, labelled_accuracies, log_odds, mean_options, one_coin
 from ...reliability.calibration import Outcome, brier, calibrate, ece
-from ...reliability.stopping import settled
+from ...reliability.stopping import is_settled
 from ...reliability.weights import Weights, choose, equal, learn, posterior
 from ..analysis.statistics import Interval, minimum_detectable, paired_bootstrap
 
@@ -21,7 +21,7 @@ DEFAULT, SINGLE, MAJORITY = "default rule", "best single", "majority"
 STOPPED, ORACLE = "default, stopped early", "oracle"
 LABELS, AGREEMENT = "log-odds, labels", "log-odds, no labels"
 
-Rule: TypeAlias = Callable[[Answered], str | None]
+Rule: TypeAlias = Callable[[AnsweredQuestion], str | None]
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Replay:
 
 
 def replay(
-    questions: Sequence[Answered], *, splits: int = 20, seed: int = 0, labels: int | None = None
+    questions: Sequence[AnsweredQuestion], *, splits: int = 20, seed: int = 0, labels: int | None = None
 ) -> Replay:
     """Split `questions` in half at random `splits` times; learn each rule on one half, grade it on the other.
 
@@ -101,16 +101,16 @@ def replay(
 
 
 def _arms(
-    train: Sequence[Answered], models: Sequence[str], weights: Weights, singles: Counter[str]
+    train: Sequence[AnsweredQuestion], models: Sequence[str], weights: Weights, singles: Counter[str]
 ) -> Iterator[tuple[str, Rule]]:
     """The rules, each learned on `train`. Ties go to the model that was best in `train`."""
-    options = options_of(train)
+    options = mean_options(train)
     right = Counter(m for q in train for m, answer in q.answers.items() if answer == q.gold is not None)
     ranked = sorted(models, key=lambda m: -right[m])
     singles[ranked[0]] += 1
     yield SINGLE, lambda q: q.answers[ranked[0]]
     yield MAJORITY, _by(equal(ranked))
-    labels, agreement = counted(train, ranked), one_coin(train, ranked, options)
+    labels, agreement = labelled_accuracies(train, ranked), one_coin(train, ranked, options)
     yield LABELS, _by(Weights("", 0, {m: log_odds(p, options) for m, p in labels.items()}))
     yield AGREEMENT, _by(Weights("", 0, {m: log_odds(p, options) for m, p in agreement.items()}))
     yield DEFAULT, _by(weights)
@@ -121,12 +121,12 @@ def _by(weights: Weights) -> Rule:
     return lambda question: choose(weights, question)
 
 
-def _stopped(weights: Weights, question: Answered) -> tuple[bool, int]:
+def _stopped(weights: Weights, question: AnsweredQuestion) -> tuple[bool, int]:
     """Ask models one by one until the answer is settled: whether it is right, and how many were asked."""
     votes, answers = weights.of(question.category), dict[str, str | None]()
     waiting = sorted(weights.models, key=lambda m: votes[m], reverse=True)
     partial = replace(question, answers=answers)
-    while not settled(weights, partial, waiting):
+    while not is_settled(weights, partial, waiting):
         model = waiting.pop(0)
         answers[model] = question.answers[model]
     return choose(weights, partial) == question.gold, len(answers)
@@ -136,7 +136,7 @@ INNER = 5
 """Folds of a learning half. Weights learned on the others provide the outcomes for calibration in each."""
 
 
-def _outcomes(weights: Weights, train: Sequence[Answered], models: Sequence[str]) -> list[Outcome]:
+def _outcomes(weights: Weights, train: Sequence[AnsweredQuestion], models: Sequence[str]) -> list[Outcome]:
     """The default rule's confidence in questions that it has not seen, and whether it was right.
 
     It is overconfident on questions that its weights were fitted to. If four folds are too few for the same
@@ -151,7 +151,7 @@ def _outcomes(weights: Weights, train: Sequence[Answered], models: Sequence[str]
 
 
 def _confidence(
-    weights: Weights, outcomes: Sequence[Outcome], test: Sequence[Answered]
+    weights: Weights, outcomes: Sequence[Outcome], test: Sequence[AnsweredQuestion]
 ) -> tuple[list[tuple[float, bool]], list[tuple[float, bool]]]:
     """The default rule's confidence and whether it was right: raw, and calibrated on `outcomes`."""
     curve = calibrate(outcomes)
@@ -160,7 +160,7 @@ def _confidence(
     return raw, [(estimate.confidence, right) for estimate, right in calibrated if estimate is not None]
 
 
-def _rated(weights: Weights, question: Answered) -> tuple[float, bool]:
+def _rated(weights: Weights, question: AnsweredQuestion) -> tuple[float, bool]:
     """The confidence in the chosen answer, and whether it is right."""
     answer = choose(weights, question)
     return posterior(weights, question).get(answer or "", 0.0), answer == question.gold

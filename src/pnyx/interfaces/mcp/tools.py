@@ -13,6 +13,7 @@ import anyio
 
 from ... import protocols as known
 from ...core.events import CallFailed, CallFinished, Event, PhaseEntered
+from ...core.models import money
 from ...run.batch import failure
 from ..follow import follow
 from ..render.markdown import Markdown, as_markdown, as_summary
@@ -20,7 +21,7 @@ from ..render.terminal import clip
 from ..service import RunService
 from ..views.catalogue import described
 from ..views.records import Record
-from ..views.transcript import money, quantity
+from ..views.transcript import quantity
 from .schemas import Ask, Listing, Named, Nothing, Resume, Show, Sought
 
 __all__ = ["Caller", "Report", "ToolResult", "ask", "cancel", "protocols", "recall", "resume", "runs", "show"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...core.decision import DECIDED
-from ...core.models import Seat
+from ...core.models import Seat, money
 from ...core.text import Material, estimate_tokens
 from ..views.records import Record
-from ..views.transcript import money, quantity
+from ..views.transcript import quantity
 from .markdown import Markdown, Redact
 
 __all__ = ["as_page", "cost", "earlier"]

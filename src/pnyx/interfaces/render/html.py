@@ -16,11 +16,12 @@ from typing import Any
 
 from ...core.decision import UNDECIDED
 from ...core.events import Event, VoteTallied
+from ...core.models import money
 from ...evaluate.report.html_document import self_contained, table
 from ...providers.redaction import redact_json
 from ..views.outcome import headline, taken, why
 from ..views.records import Record
-from ..views.transcript import Entry, Place, Transcript, money, place_name, whereabouts
+from ..views.transcript import Entry, Place, Transcript, place_name, whereabouts
 from .markdown import Redact
 from .terminal import clip, flat, safe
 from .untrusted_markdown import link, rendered

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.events import to_json
+from ...core.models import money
 from ...core.regex import regex
 from ...providers.redaction import redact_json
 from ..views.records import Record
-from ..views.transcript import Entry, Transcript, money, place_name, quantity, seconds
+from ..views.transcript import Entry, Transcript, place_name, quantity, seconds
 from .terminal import flat, safe
 
 __all__ = ["Markdown", "Redact", "as_json", "as_markdown", "as_summary", "document"]

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.decision import UNDECIDED
-from .transcript import money, quantity, seconds
+from ...core.models import money
+from .transcript import quantity, seconds
 
 __all__ = ["headline", "taken", "why"]
 
@@ -24,16 +25,15 @@ def headline(result: Mapping[str, Any]) -> str:
 
 
 def why(result: Mapping[str, Any]) -> str:
-    """Why there is no decision, and how to go on: "paused (budget): …; `pnyx resume 4xk… --budget USD` …"."""
+    """Why there is no decision, and what to do: "paused: Budget too small: …. Resume with: pnyx resume …"."""
     status, reason = result["status"], result["stop_reason"]
     message = str(result["detail"].get("message") or "")
-    message = message.replace("pnyx resume ID", f"pnyx resume {result['run_id']}")
-    if status == "paused" and "pnyx resume" not in message:
-        message += f"; `pnyx resume {result['run_id']}` goes on"
+    if status == "paused" and reason != "budget" and "pnyx resume" not in message:
+        message += f". Resume with: pnyx resume {result['run_id']}"
     if not message or reason == status:
         return str(status)
-    # "interrupted" is all that there is to say of some.
-    if reason and message.startswith(f"{reason}; "):
+    # The message contains the reason.
+    if reason and (reason == "budget" or message.startswith(f"{reason}. ")):
         return f"{status}: {message}"
     return f"{status} ({reason}): {message}" if reason else f"{status}: {message}"
 

@@ -31,21 +31,14 @@ from ...core.events import (
     closed_branches,
     is_abstention,
 )
+from ...core.models import money
+from ...run.exhaustion import reason
 from ...run.result import Cost, Summary
 
-__all__ = ["Entry", "Place", "Transcript", "money", "place_name", "quantity", "seconds", "whereabouts"]
+__all__ = ["Entry", "Place", "Transcript", "place_name", "quantity", "seconds", "whereabouts"]
 
 TAIL_CHARS = 400
 """How much of the text that is arriving is kept for the screen."""
-
-
-def money(usd: float | None) -> str:
-    """An amount in USD with as many digits as it needs; an unknown price is never shown as nothing."""
-    if usd is None:
-        return "cost unknown"
-    if usd == 0:
-        return "$0"
-    return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}" if usd >= 0.0001 else f"${usd:.9f}".rstrip("0")
 
 
 def paid(known_usd: float, unpriced: bool) -> str:
@@ -277,6 +270,9 @@ class Transcript:
                 winner = f" → {event.winner}" if event.winner else ""
                 said = f"{event.rule}: {tally}{winner}"
                 return Entry(kind="tally", title=self._title(event, ""), text=said)
+            case Budget(kind="exhausted"):
+                title, _, text = reason(event).partition(": ")
+                return Entry(kind="budget", title=title, text=text)
             case Budget():
                 spent = f"{money(event.spent_usd)} spent, {money(event.reserved_usd)} reserved"
                 cap = "" if event.cap_usd is None else f" of {money(event.cap_usd)}"

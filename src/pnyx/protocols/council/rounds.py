@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from ...core.models import Seat
-from ...core.parsing.ballots import Ballot, ballot_schema, read_ballot
-from ...core.parsing.verdicts import APPROVAL, Approval, Unreadable, read_approval
+from ...core.parsing.ballots import Ballot, ballot_form
+from ...core.parsing.verdicts import Approval, Unreadable, approval_form
 from ...core.tally import majority_of
 from ...errors import NoQuorum, SeatAbsent
 from ..shared.verdict import Verdict, ask_verdict
@@ -62,12 +60,8 @@ async def vote(table: Table) -> dict[str, Ballot | None]:
 
 async def _cast(table: Table, seat: Seat) -> tuple[str, Ballot | None]:
     labels = sorted(table.proposals)
-
-    def read(text: str) -> Ballot:
-        return read_ballot(text, labels, author=seat.label)
-
     try:
-        verdict = await ask_verdict(table.panel, seat, table.ballot(seat), ballot_schema(labels), read)
+        verdict = await ask_verdict(table.panel, seat, table.ballot(seat), ballot_form(labels, seat.label))
     except SeatAbsent as exc:
         # A seat whose words could not be read has spoken, and is live.
         if isinstance(exc.__cause__, Unreadable):
@@ -89,10 +83,7 @@ async def synthesise(table: Table, winner: str) -> str:
 async def confirm(table: Table, winner: str, merged: str) -> list[Verdict[Approval]]:
     """What the seats say of the merged text, next to the proposal that would ship instead."""
     draft = table.confirmation(winner, merged)
-    asks = [
-        ask_verdict(table.panel, seat, draft, APPROVAL, partial(read_approval, author=seat.label))
-        for seat in table.panel.seats
-    ]
+    asks = [ask_verdict(table.panel, seat, draft, approval_form(seat.label)) for seat in table.panel.seats]
 
     def certain(said: list[Verdict[Approval]]) -> bool:
         whole = [verdict.value.approved for verdict in said if not verdict.reply.truncated]

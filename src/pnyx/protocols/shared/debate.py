@@ -15,7 +15,7 @@ __all__ = ["RULE", "Debate", "standing"]
 LATER = 0.25
 """What a position taken after hearing the others weighs beside a native answer."""
 
-RULE = f"share of native answers and, at {LATER} each, of later positions"
+RULE = f"share of models with this answer (a model that changed its mind counts {100 * LATER:.0f} %)"
 """The name of the rule behind `Debate.backing`."""
 
 

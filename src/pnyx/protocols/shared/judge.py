@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ...core.answers.extract import final_answer, final_line, same
 from ...core.models import Seat
 from ...core.parsing.authorship import own_lines
+from ...core.parsing.form import Form
 from ...core.parsing.verdicts import Unreadable, read_pick
 from ...core.regex import regex
 from ...core.steps import Panel, Reply
@@ -110,7 +111,8 @@ async def rulings_of(
 
     async def judged(seat: Seat, draft: Draft) -> Ruling | None:
         try:
-            verdict = await ask_verdict(panel, seat, draft, None, lambda text: Ruling.read(text, poll))
+            form = Form(None, None, lambda text: Ruling.read(text, poll))
+            verdict = await ask_verdict(panel, seat, draft, form)
         except Unread:
             return None
         return Ruling.of(verdict, poll)

@@ -9,7 +9,7 @@ from typing import Any
 from ...core.answers.extract import final_answer
 from ...core.answers.grouping import find_group, group_answers
 from ...core.models import Seat, cheapest, strongest
-from ...core.parsing.partitions import groups_schema, read_groups
+from ...core.parsing.partitions import groups_form
 from ...core.steps import Panel, Reply
 from ...core.tally import VoteCount, break_tie, by_seat
 from ...core.text import Draft, Material
@@ -100,12 +100,10 @@ class Camps:
 
     async def _groups(self, texts: Sequence[str]) -> list[list[int]]:
         shown = [Material(f"Text {n}", text) for n, text in enumerate(texts, 1)]
-        draft, schema = SAME(question=self.asked, texts=shown), groups_schema(len(texts))
+        draft, form = SAME(question=self.asked, texts=shown), groups_form(len(texts))
         for seat in cheapest(self.panel.seats)[:JUDGES]:
             try:
-                verdict = await ask_verdict(
-                    self.panel, seat, draft, schema, lambda text: read_groups(text, len(texts))
-                )
+                verdict = await ask_verdict(self.panel, seat, draft, form)
             except SeatAbsent:
                 continue
             self.judged = self.judged is not False

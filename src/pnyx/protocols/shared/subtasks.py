@@ -9,7 +9,7 @@ from graphlib import TopologicalSorter
 from typing import Any, TypeAlias
 
 from ...core.anonymity.mask import mask
-from ...core.parsing.plans import PLAN, Subtask, check_plan, read_plan
+from ...core.parsing.plans import PLAN_FORM, Subtask, check_plan
 from ...core.parsing.verdicts import Unreadable
 from ...core.regex import regex
 from ...core.steps import Brief, Decision, Panel, Reply, Step
@@ -46,12 +46,12 @@ async def ask_plan(brief: Brief, panel: Panel, most: int) -> tuple[tuple[Subtask
     """
     draft = PLAN_PROMPT(question=question(brief), today=brief.today, most=str(most))
     try:
-        reply = await panel.ask(panel.cheapest, draft, PLAN)
+        reply = await panel.ask(panel.cheapest, draft, PLAN_FORM.schema)
         plan, problem = _read(reply, most)
         if problem:
             said = Material("Your plan", reply.text)
             again = AGAIN(asked=draft, plan=said, problem=problem)
-            plan, problem = _read(await panel.ask(panel.cheapest, again, PLAN), most)
+            plan, problem = _read(await panel.ask(panel.cheapest, again, PLAN_FORM.schema), most)
     except SeatAbsent as exc:
         return (), f"the planner was silent: {exc}"
     return plan, problem
@@ -61,7 +61,7 @@ def _read(reply: Reply, most: int) -> tuple[tuple[Subtask, ...], str]:
     if reply.truncated:
         return (), "the plan was cut off before its end: give a shorter one"
     try:
-        plan = read_plan(reply.text)
+        plan = PLAN_FORM.read(reply)
     except Unreadable as exc:
         return (), str(exc)
     problem = check_plan(plan, most)

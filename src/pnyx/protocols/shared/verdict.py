@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ...core.models import Seat
+from ...core.parsing.form import Form
 from ...core.parsing.verdicts import Unreadable
-from ...core.steps import Brief, Panel, Reply, Schema
+from ...core.steps import Brief, Panel, Reply
 from ...core.text import Draft, Material
 from ...errors import NoQuorum, SeatAbsent
 from ...prompts import load
@@ -17,7 +18,6 @@ __all__ = ["Unread", "Verdict", "ask_each", "ask_verdict", "question"]
 
 CONTEXT = load("context")
 REPAIR = load("repair")
-"""What the record says of a seat whose second reply cannot be read either."""
 
 T = TypeVar("T")
 
@@ -62,24 +62,21 @@ class Verdict(Generic[T]):
         return self.reply.seat
 
 
-async def ask_verdict(
-    panel: Panel, seat: Seat, draft: Draft, schema: Schema | None, read: Callable[[str], T]
-) -> Verdict[T]:
-    """Ask `seat` and read its reply; unreadable, it is asked once more and shown why.
+async def ask_verdict(panel: Panel, seat: Seat, draft: Draft, form: Form[T]) -> Verdict[T]:
+    """Ask `seat` and read its reply; if it cannot be read, ask once more and show the seat why.
 
-    schema: None where the verdict is a line in a text that is wanted as well.
-    Raises `Unread` when the second reply cannot be read either: the seat abstains, and the record says so;
-    `SeatAbsent` when it does not reply.
+    Raises `Unread` if the second reply cannot be read either: the seat abstains, which is recorded;
+    `SeatAbsent` if it does not reply.
     """
-    reply = await panel.ask(seat, draft, schema)
+    reply = await panel.ask(seat, draft, form.schema)
     try:
-        return Verdict(reply, read(reply.text))
+        return Verdict(reply, form.read(reply))
     except Unreadable as exc:
         problem = str(exc)
     said = Material("Your reply", reply.text)
-    again = await panel.ask(seat, REPAIR(asked=draft, reply=said, problem=problem), schema)
+    again = await panel.ask(seat, REPAIR(asked=draft, reply=said, problem=problem), form.schema)
     try:
-        return Verdict(again, read(again.text))
+        return Verdict(again, form.read(again))
     except Unreadable as exc:
         await panel.abstain(seat, str(exc))
         raise Unread(f"{seat.label}: its verdict could not be read: {exc}") from exc

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from ....config.paths import data_dir
 from ....config.schema import Settings
-from ....core.models import NUSD
+from ....core.models import NUSD, money
 from ....errors import Halted, Interrupted, PnyxError, UsageError
 from ....run.batch import Batch, failure
 from ....run.request import RunRequest
@@ -24,7 +24,7 @@ from ....run.result import exit_code
 from ....run.spec import Spec
 from ...open_settings import open_settings
 from ...service import RunService
-from ...views.transcript import money, paid, quantity
+from ...views.transcript import paid, quantity
 from ..options import to_request
 from ..terminal.follow import exclusive, halt_on_signals, tell_halt
 from ..terminal.output import Output, Stream, streams

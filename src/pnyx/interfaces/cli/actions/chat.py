@@ -16,6 +16,7 @@ import click
 from .... import protocols
 from ....config.paths import data_dir
 from ....config.schema import Settings
+from ....core.models import money
 from ....errors import Interrupted, NotFound, PnyxError, UsageError
 from ....run.handle import RunHandle
 from ....run.request import RunRequest
@@ -28,7 +29,7 @@ from ...render.conversation import as_page, cost, earlier
 from ...render.terminal import clip, columns
 from ...service import RunService
 from ...views.records import Record
-from ...views.transcript import money, quantity
+from ...views.transcript import quantity
 from ..options import AMOUNT, to_request
 from ..terminal.follow import SIGNALS, follow_run, note_embedded
 from ..terminal.line_input import Lines

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ....core.models import NUSD
+from ....core.models import NUSD, money
 from ....store.costs import TOKENS, CallCosts
 from ....store.ledger import Account
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
 from ...run_records import RunRecords
-from ...views.transcript import money, paid
+from ...views.transcript import paid
 from ..records import with_records
 from ..terminal.output import Stream, streams
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....core.models import money
 from ....run.spec import Spec
 from ...render.terminal import columns, flat
 from ...views.plan import Plan, as_json, plan
-from ...views.transcript import money
 from ..terminal.output import Output
 from ..terminal.plain import fitted
 

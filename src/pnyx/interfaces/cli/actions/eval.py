@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from ....config.paths import data_dir
 from ....config.schema import Settings
 from ....core.decision import Given
-from ....core.models import NUSD
+from ....core.models import NUSD, money
 from ....core.text import estimate_tokens
 from ....errors import OutOfBudget, UsageError
 from ....evaluate.analysis.learning import lessons
@@ -40,7 +40,7 @@ from ...open_settings import open_settings
 from ...render.terminal import columns, flat
 from ...service import RunService
 from ...views.plan import Plan, plan
-from ...views.transcript import money, paid, quantity
+from ...views.transcript import paid, quantity
 from ..terminal.follow import exclusive, halt_on_signals, tell_halt
 from ..terminal.output import Output, streams
 from ..terminal.progress import Progress

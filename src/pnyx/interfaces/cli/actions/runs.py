@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ....core.decision import UNDECIDED
+from ....core.models import money
 from ....core.search_terms import Snippet
 from ....errors import UsageError
 from ....evaluate.analysis.learning import OWNER
@@ -21,7 +22,7 @@ from ...render.terminal import clip, columns, flat, safe, wrapped
 from ...service import RunService
 from ...views.outcome import headline, taken, why
 from ...views.records import Recalled, Record
-from ...views.transcript import Transcript, money
+from ...views.transcript import Transcript
 from ..records import with_records
 from ..terminal.output import Stream, streams
 from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines

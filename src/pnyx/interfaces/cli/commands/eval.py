@@ -50,7 +50,9 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--html", type=FILE, metavar="FILE", help="Write the report as an HTML page with plots.")
 @click.option("--replay", type=FILE, metavar="FILE", help="Print the report of a --log file; calls no model.")
 @click.option("--answers", type=FILE, metavar="FILE", help="Vote on recorded answers; calls no model.")
-@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="With --answers: only these rows.")
+@click.option(
+    "--where", multiple=True, metavar="COLUMN=VALUE", help="With --answers: only these rows. Repeatable."
+)
 @click.option(
     "--splits",
     type=click.IntRange(min=1),
@@ -60,7 +62,10 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     help="With --answers: number of random halves.",
 )
 @click.option(
-    "--labels", type=click.IntRange(min=1), metavar="N", help="With --answers: number of known right answers."
+    "--labels",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --answers: questions of a half whose right answer the rules know. Default: all.",
 )
 @click.option(
     "--learn/--no-learn",

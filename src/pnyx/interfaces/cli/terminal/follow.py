@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import signal
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -14,8 +13,7 @@ from ....config.schema import Settings
 from ....core.decision import UNDECIDED
 from ....core.events import Event, RunFinished, Token, to_json
 from ....core.models import Seat
-from ....core.regex import regex
-from ....errors import Halted, Interrupted, UsageError
+from ....errors import Halted, Interrupted, OutOfBudget, UsageError
 from ....providers.embedded.weights_table import KNOWN
 from ....run.batch import Batch
 from ....run.handle import RunHandle
@@ -173,19 +171,10 @@ def exclusive(folder: Path, what: str) -> Iterator[None]:
 
 
 def tell_halt(output: Output, why: Halted) -> int:
-    """Say that a batch stopped before its end, and how it goes on; the exit code."""
-    told = _RESUMING.sub(_resuming_all, str(why))
-    more = "" if told.endswith(" goes on") else "; the same command goes on"
-    output.error(f"stopped: {told}{more}")
+    """Report that a batch stopped before its end, and how to continue it; return the exit code."""
+    more = "" if isinstance(why, OutOfBudget) else ". Run the same command again to continue"
+    output.error(f"stopped: {why}{more}")
     return why.exit_code
-
-
-_RESUMING = regex(r"(?P<cap>raise (?:budget\.batch_usd|the batch's --budget), then )?`pnyx resume \w+`")
-"""What one run says of how it goes on, of which there are many in a batch."""
-
-
-def _resuming_all(found: re.Match[str]) -> str:
-    return "the same command with a larger --budget" if found["cap"] else "the same command"
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from ....core.models import money
 from ...render.terminal import columns, flat
-from ...views.transcript import Place, money, place_name, quantity, seconds
+from ...views.transcript import Place, place_name, quantity, seconds
 from .output import Output
 from .plain import Progress
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
+from ....core.models import money
 from ...render.terminal import clip, flat
-from ...views.transcript import money, paid, seconds
+from ...views.transcript import paid, seconds
 from .output import Output
 
 __all__ = ["Progress"]

@@ -1,4 +1,4 @@
-"""What is learned of a decision: and of whom."""
+"""Judged runs: what they record, and for which models."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pnyx.reliability.weights import ENOUGH_LABELS, learn
 def result(**detail: Any) -> dict[str, Any]:
     seats = [{"seat": f"Participant {s}", "model": f"lab:{m}"} for s, m in zip("ABC", "xyz", strict=True)]
     native = {"Participant A": "1", "Participant B": "2", "Participant C": "1"}
-    told = {"seats": seats, "final_answer": "1", "confidence": 0.6, "protocol": "aggregate"}
-    return {**told, "detail": {"native": native, **detail}}
+    base = {"seats": seats, "final_answer": "1", "confidence": 0.6, "protocol": "aggregate"}
+    return {**base, "detail": {"native": native, **detail}}
 
 
-def test_a_model_learns_of_its_own_answers() -> None:
+def test_answers_are_assigned_to_their_models() -> None:
     assert judge(result(), "success").answers == (("lab:x", "1"), ("lab:y", "2"), ("lab:z", "1"))
 
 
-def test_of_answers_that_were_given_only_who_gave_them_learns() -> None:
+def test_a_supplied_answer_counts_only_for_its_author() -> None:
     assert judge(result(given=["human:bob", "lab:y", ""]), "success").answers == (("lab:y", "2"),)
     assert judge(result(given=["human:bob"]), "success").answers == (("lab:y", "2"), ("lab:z", "1"))
 
@@ -33,22 +33,24 @@ def test_an_empty_answer_is_refused(truth: str) -> None:
         judge(result(), "failure", truth)
 
 
-@pytest.mark.parametrize(("own", "truth"), [("8", "99"), ("yes", "no"), ("12 km", "12 kg")])
-def test_no_success_with_another_answer(own: str, truth: str) -> None:
-    with pytest.raises(UsageError, match=f"which is '{own}' and not '{truth}'"):
-        judge(result() | {"final_answer": own}, "success", truth)
+@pytest.mark.parametrize(("final", "truth"), [("8", "99"), ("yes", "no"), ("12 km", "12 kg")])
+def test_a_success_with_another_answer_is_refused(final: str, truth: str) -> None:
+    with pytest.raises(UsageError, match=f"which is '{final}' and not '{truth}'"):
+        judge(result() | {"final_answer": final}, "success", truth)
     for verdict in ("partial", "failure"):
-        assert judge(result() | {"final_answer": own}, verdict, truth).result == verdict
+        assert judge(result() | {"final_answer": final}, verdict, truth).result == verdict
 
 
-@pytest.mark.parametrize(("own", "truth"), [("1/2", "0.5"), ("8", "8 apples"), ("Yes.", "yes"), (None, "8")])
-def test_a_success_takes_the_decisions_own_answer_in_whatever_notation(own: str | None, truth: str) -> None:
-    assert judge(result() | {"final_answer": own}, "success", truth).result == "success"
+@pytest.mark.parametrize(
+    ("final", "truth"), [("1/2", "0.5"), ("8", "8 apples"), ("Yes.", "yes"), (None, "8")]
+)
+def test_a_success_accepts_the_decisions_answer_in_any_notation(final: str | None, truth: str) -> None:
+    assert judge(result() | {"final_answer": final}, "success", truth).result == "success"
 
 
-def test_a_success_in_other_words_is_one_of_the_decisions_own() -> None:
-    told = judge(result() | {"final_answer": "PostgreSQL 16"}, "success", "Postgres")
-    assert told.gold == "postgresql 16"
+def test_a_success_in_other_words_keeps_the_decisions_answer() -> None:
+    judged = judge(result() | {"final_answer": "PostgreSQL 16"}, "success", "Postgres")
+    assert judged.gold == "postgresql 16"
 
 
 def test_a_decision_may_fail_with_a_right_answer() -> None:
@@ -56,7 +58,7 @@ def test_a_decision_may_fail_with_a_right_answer() -> None:
     assert (judged.result, judged.gold, judged.answers[0]) == ("failure", "1", ("lab:x", "1"))
 
 
-def test_runs_are_counted_and_not_their_seats() -> None:
+def test_runs_count_once_however_many_seats_they_have() -> None:
     seats = (*[("a", "1")] * 3, *[("b", "1")] * 3, ("c", "2"))
     judged = [JudgedRun("voting", "success", 0.9, seats, "1")] * (ENOUGH_LABELS - 1)
     assert len(questions(judged)) == ENOUGH_LABELS - 1
@@ -65,19 +67,19 @@ def test_runs_are_counted_and_not_their_seats() -> None:
     assert (learned.rule, learned.n) == ("labels", ENOUGH_LABELS)
 
 
-def test_of_several_seats_of_a_model_the_first_that_answered_counts() -> None:
-    (asked,) = questions([JudgedRun("sample", "success", 0.9, (("a", None), ("a", "2"), ("a", "1")), "1")])
-    assert asked.answers == {"a": "2"}
+def test_the_first_answer_of_several_seats_of_a_model_counts() -> None:
+    (question,) = questions([JudgedRun("sample", "success", 0.9, (("a", None), ("a", "2"), ("a", "1")), "1")])
+    assert question.answers == {"a": "2"}
 
 
 @pytest.mark.parametrize("truth", ["4\0", "\ud83d"])
-def test_an_answer_that_is_no_text_is_refused(truth: str) -> None:
+def test_an_answer_that_is_not_text_is_refused(truth: str) -> None:
     with pytest.raises(UsageError, match="NUL or half a character"):
         judge(result(), "failure", truth)
 
 
-def test_votes_asked_for_strongest_first_teach_nothing_of_models() -> None:
-    """Whoever is asked only where the strongest differ is asked what is hard, and looks worse than it is."""
+def test_strongest_first_votes_are_not_used_for_weights() -> None:
+    """Models that are called only if the strongest differ see harder questions and look worse."""
     judged = judge(
         {**result(), "protocol": "voting", "confidence_rule": "vote share, strongest first"}, "success"
     )

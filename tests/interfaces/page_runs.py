@@ -1,4 +1,4 @@
-"""Runs as the page hears them, for tests of its reducer; `python -m tests.interfaces.heard` records anew."""
+"""Runs as the page receives them, for its tests. `python -m tests.interfaces.page_runs` records them."""
 
 from __future__ import annotations
 
@@ -25,59 +25,59 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home, ScriptedHost() as host:
         settings = CONFIG.format(url=host.openai).replace("retries = 0\n", SETTINGS)
         with serving(Path(home), settings) as server:
-            _keep("consensus", _consensus(server, host))
-            _keep("dropped", _dropped(server, host))
-            _keep("paused", _paused(server, host))
-            _keep("decompose", _decompose(server, host))
-            _keep("tools", _tools(server, host))
+            _save("consensus", _consensus(server, host))
+            _save("dropped", _dropped(server, host))
+            _save("paused", _paused(server, host))
+            _save("decompose", _decompose(server, host))
+            _save("tools", _tools(server, host))
 
 
 def _consensus(server: Serve, host: ScriptedHost) -> list[Any]:
-    """Two rounds, text as it arrives, a request that fails once, and a challenge that begins with praise."""
+    """Two rounds, streamed text, a request that fails once, and a challenge that starts with praise."""
     host.on("*", text="Measure first; then decide.\n\nFinal answer: yes", drip=(260, 0.01))
     host.on("beta", text="Great point! I fully agree with this excellent proposal.")
     host.on("gamma", call=1, status=500, headers={"Retry-After": "0"})
-    return _asked(server, question="Why?", protocol="consensus", options={"rounds": 2})
+    return _run(server, question="Why?", protocol="consensus", options={"rounds": 2})
 
 
 def _dropped(server: Serve, host: ScriptedHost) -> list[Any]:
-    """A seat whose host refuses it."""
+    """A seat whose host refuses its requests."""
     host.on("*", text="It is so.\nFinal answer: 42")
     host.on("gamma", status=400, message="no such model")
-    return _asked(server, question="Why?", protocol="voting")
+    return _run(server, question="Why?", protocol="voting")
 
 
 def _paused(server: Serve, host: ScriptedHost) -> list[Any]:
-    """Out of budget, and then with a larger one to its end."""
+    """A run out of budget that ends with a larger one."""
     host.on("*", text="It is so.\nFinal answer: 42")
-    before = _asked(server, question="Why?", protocol="consensus", budget_usd=0.0178)
+    before = _run(server, question="Why?", protocol="consensus", budget_usd=0.0178)
     run = before[0]["run_id"]
     _post(server, f"/v1/runs/{run}/resume", {"budget_usd": 1.0, "tokens": True})
-    return before + _heard(server, run, before[-2]["seq"])
+    return before + _events(server, run, before[-2]["seq"])
 
 
 def _decompose(server: Serve, host: ScriptedHost) -> list[Any]:
-    """Protocols inside of another, side by side."""
+    """ProtocolDriver protocols in parallel."""
     plan: dict[str, Any] = {
         "subtasks": [{"label": n, "question": f"Part {n}?", "needs": []} for n in ("one", "two")]
     }
     host.on("*", text=lambda r: json.dumps(plan) if "subtask" in r.text[:2000].lower() else "So.")
-    return _asked(server, question="Why?", protocol="decompose")
+    return _run(server, question="Why?", protocol="decompose")
 
 
 def _tools(server: Serve, host: ScriptedHost) -> list[Any]:
     host.on("*", text="It is 4.\nFinal answer: 4")
     called = len(host.requests("alpha"))
     host.on("alpha", call=called + 1, tool_calls=(("run_python", {"code": "print(2 + 2)"}),))
-    return _asked(server, question="What is 2 + 2?", protocol="voting", models=["lab:alpha"] * 2)
+    return _run(server, question="What is 2 + 2?", protocol="voting", models=["lab:alpha"] * 2)
 
 
-def _asked(server: Serve, **body: Any) -> list[Any]:
+def _run(server: Serve, **body: Any) -> list[Any]:
     run = _post(server, "/v1/runs", {**body, "seed": 1, "tokens": True})
-    return _heard(server, run["run_id"], 0)
+    return _events(server, run["run_id"], 0)
 
 
-def _heard(server: Serve, run: str, after: int) -> list[Any]:
+def _events(server: Serve, run: str, after: int) -> list[Any]:
     with _open(server, f"/v1/runs/{run}/events?tokens=true&after={after}") as reply:
         return [json.loads(line[5:]) for line in reply if line.startswith(b"data:")]
 
@@ -92,8 +92,8 @@ def _open(server: Serve, path: str, data: bytes | None = None) -> Any:
     return urllib.request.urlopen(urllib.request.Request(server.url + path, data, headers), timeout=120)
 
 
-def _keep(name: str, events: list[dict[str, Any]]) -> None:
-    # The page shows no prompts, and they are most of what is stored.
+def _save(name: str, events: list[dict[str, Any]]) -> None:
+    # The page shows no prompts, and they are most of the data.
     lines = (json.dumps(event | ({"prompt": ""} if "prompt" in event else {})) for event in events)
     (FOLDER / f"{name}.json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
 

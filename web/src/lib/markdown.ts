@@ -1,14 +1,14 @@
-/** What models wrote, made safe to look at: Markdown without HTML, then only what is allowed here. */
+/** Render the text of models safely: Markdown without HTML, then a list of allowed elements. */
 import DOMPurify from "dompurify";
 import MarkdownIt from "markdown-it";
 import { plain } from "./plain.ts";
 
 const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true, typographer: false });
 markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
-// A picture would tell its host who is reading, and when: only its description is shown.
+// Loading a picture would reveal the reader to its host, so only its description is shown.
 markdown.renderer.rules["image"] = (tokens, at) => {
-  const told = tokens[at]?.content ?? "";
-  return `<em>[picture${told ? `: ${markdown.utils.escapeHtml(told)}` : ""}]</em>`;
+  const description = tokens[at]?.content ?? "";
+  return `<em>[picture${description ? `: ${markdown.utils.escapeHtml(description)}` : ""}]</em>`;
 };
 
 const ALLOWED_TAGS = (
@@ -21,8 +21,8 @@ purify.addHook("afterSanitizeAttributes", (node) => {
   node.setAttribute("rel", "noopener noreferrer nofollow");
 });
 
-/** Safe HTML of Markdown. Links lead to http and https only, and open elsewhere. */
-export function rendered(text: string): string {
+/** Safe HTML of Markdown. Links lead to http and https only, and open in a new tab. */
+export function renderMarkdown(text: string): string {
   return purify.sanitize(markdown.render(plain(text)), {
     ALLOWED_TAGS,
     ALLOWED_ATTR: ["href", "start"],

@@ -1,25 +1,25 @@
-/** Where the page is, from the fragment of its address; and the key, which leaves the address at once. */
+/** The route, from the fragment of the address; and the key, which is removed from the address at once. */
 
 const STORED = "pnyx-key";
 
 export type Route = { name: "ask" } | { name: "runs" } | { name: "run"; id: string };
 
-/** The key of the link that `pnyx serve` prints, else of this tab's session. */
-export function takeKey(): string {
+/** The key from the link that `pnyx serve` prints, or else from the session of this tab. */
+export function readKey(): string {
   const match = /^#key=([!-~]{1,400})$/.exec(location.hash);
   if (match?.[1]) {
-    keepKey(match[1]);
+    storeKey(match[1]);
     history.replaceState(null, "", `${location.pathname}#/`);
   }
   return sessionStorage.getItem(STORED) ?? "";
 }
 
-export function keepKey(key: string): void {
+export function storeKey(key: string): void {
   if (key) sessionStorage.setItem(STORED, key);
   else sessionStorage.removeItem(STORED);
 }
 
-class Place {
+class Router {
   route = $state.raw<Route>(read());
 
   constructor() {
@@ -35,11 +35,11 @@ class Place {
 
 function read(): Route {
   const [, name, id] = location.hash.split("/");
-  if (name === "runs") return id ? { name: "run", id: decoded(id) } : { name: "runs" };
+  if (name === "runs") return id ? { name: "run", id: decode(id) } : { name: "runs" };
   return { name: "ask" };
 }
 
-function decoded(part: string): string {
+function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -47,4 +47,4 @@ function decoded(part: string): string {
   }
 }
 
-export const place = new Place();
+export const router = new Router();
