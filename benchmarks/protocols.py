@@ -52,7 +52,7 @@ async def one(runner: Runner, name: str, question: str, panel: tuple[str, ...]) 
         RunRequest(question=question, protocol=name, models=panel, preset=preset, deadline_s=900),
         runner.settings,
     )
-    least, most = reckon(spec.page, spec.seats, spec.options, spec.tables)
+    least, most = reckon(spec.protocol_def, spec.seats, spec.options, spec.tables)
     start = time.monotonic()
     result = await (await runner.start(spec)).result()
     took = time.monotonic() - start

@@ -45,7 +45,7 @@ class Worker:
 
     @property
     def busy(self) -> bool:
-        return self.said.count(" · begun") + self.said.count(" · taken up") > 0
+        return self.said.count(" · started") + self.said.count(" · resumed") > 0
 
     def end(self, number: int = signal.SIGTERM) -> float:
         """Send a signal; the seconds until the process had ended."""

@@ -169,7 +169,7 @@ def test_a_host_that_is_down_keeps_only_the_first_runs_of_a_process_waiting(tria
     assert asked == [RETRIES + 1] * RUNS + [0, 0, 0] + [1, 1]
     assert [result.degraded for result in results] == [True] * (RUNS + 3) + [False] * 2
     told = [result.dropped[0]["reason"] for result in results[RUNS : RUNS + 3]]
-    assert all("its host is down (" in why and "is not asked for another 30 s" in why for why in told), told
+    assert all("its host is down (" in why and "calls resume in 30 s" in why for why in told), told
     assert max(took[RUNS : RUNS + 3]) < min(took[:RUNS])
     # What a run was told stays true of it, also where another process takes it up.
     paused, sent = results[RUNS + 1], len(trial.host.requests("beta"))

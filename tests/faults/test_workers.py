@@ -64,7 +64,7 @@ async def test_a_run_waits_is_told_as_such_and_is_streamed_once_a_worker_takes_i
         "run_finished",
         "decided",
     )
-    assert f"run {run} · begun" in site.workers[0].said
+    assert f"run {run} · started" in site.workers[0].said
     verdict = await asyncio.to_thread(site.check, "waited, then streamed")
     assert (verdict.uncertain, verdict.run.epoch, len(trial.host.log)) == (0, 2, CALLS)
 
@@ -76,7 +76,7 @@ async def test_two_workers_share_20_runs(site: Site) -> None:
     runs = await asyncio.gather(*(site.begin(seed=n) for n in range(20)))
     results = await site.over(*runs)
     assert {one["status"] for one in results} == {"decided"}
-    shares = [worker.said.count(" · begun") for worker in workers]
+    shares = [worker.said.count(" · started") for worker in workers]
     assert (sum(shares), min(shares) > 0) == (20, True)
     verdict = await asyncio.to_thread(site.check, f"20 decided, {shares[0]} here and {shares[1]} there")
     assert (verdict.uncertain, len(trial.host.log)) == (0, 20 * CALLS)
@@ -224,7 +224,7 @@ async def test_an_idempotency_key_is_one_run_and_chat_completions_and_mcp_go_thr
         told_it = await mcp.call_tool("ask", {"question": "Who?", "protocol": "consensus"})
     assert told_it.structured_content is not None
     assert told_it.structured_content["status"] == "decided"
-    assert worker.said.count(" · begun") == 3
+    assert worker.said.count(" · started") == 3
     await asyncio.to_thread(site.check, "one run for five begins; 3 runs, all by the worker")
 
 
@@ -254,12 +254,12 @@ async def test_postgresql_restarted_under_workers_loses_and_repeats_nothing(
 async def test_a_run_that_cannot_go_on_here_is_told_once_and_left_to_a_worker_that_can(site: Site) -> None:
     poor = await asyncio.to_thread(site.worker, LAB_KEY="")
     run = await site.begin()
-    await asyncio.to_thread(poor.wait_for, "cannot go on here")
+    await asyncio.to_thread(poor.wait_for, "cannot continue here")
     assert "LAB_KEY" in poor.said
     await asyncio.to_thread(site.worker)
     (result,) = await site.over(run)
     assert result["status"] == "decided"
-    assert poor.said.count("cannot go on here") == 1
+    assert poor.said.count("cannot continue here") == 1
     await asyncio.to_thread(site.check, "told, and decided by the other one")
 
 

@@ -145,13 +145,13 @@ async def test_a_value_of_another_kind_is_told_with_what_it_should_be_and_begins
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"settings": {"run": {}}}, "settings must be what pnyx.load_settings() gives, not {'run': {}}"),
+        ({"settings": {"run": {}}}, "settings must be the result of pnyx.load_settings(), not {'run': {}}"),
         ({"providers": ["m"]}, "providers must be a mapping of names to objects, not ['m']"),
         ({"providers": {3: pnyx.FakeProvider(said)}}, "a key of providers must be text, not 3"),
         ({"providers": {"m": "host"}}, "str is not a provider: it needs"),
         (
             {"runner": pnyx.open_runner()},
-            "runner must be what pnyx.open_runner() gives as it is entered, not <",
+            "runner must be the value of `async with pnyx.open_runner() as runner`, not <",
         ),
     ],
 )
@@ -288,7 +288,7 @@ async def test_a_run_on_a_shared_runner_that_nobody_waits_for_is_interrupted_and
 async def test_what_is_a_runners_is_given_to_the_runner(alone: Path) -> None:
     async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
         for more in ({"providers": {"m": pnyx.FakeProvider(said)}}, {"settings": runner.settings}):
-            with pytest.raises(UsageError, match=r"give them to pnyx\.open_runner"):
+            with pytest.raises(UsageError, match=r"pass them to pnyx\.open_runner"):
                 await pnyx.ask("Why?", panel=SEATS, runner=runner, **more)
 
 

@@ -109,10 +109,10 @@ async def test_the_http_body_has_the_options() -> None:
     async with served() as server, server.client() as client:
         schema = (await client.get("/openapi.json")).json()["components"]["schemas"]
     added = {"stream", "wait", "tokens", "on_disconnect"}
-    assert schema["Begin"]["properties"].keys() - added == HTTP
-    assert schema["Begin"]["required"] == ["question"]
+    assert schema["StartRun"]["properties"].keys() - added == HTTP
+    assert schema["StartRun"]["required"] == ["question"]
     for name in HTTP:
-        assert schema["Begin"]["properties"][name]["description"] == OPTIONS[name].help
+        assert schema["StartRun"]["properties"][name]["description"] == OPTIONS[name].help
 
 
 def test_the_mcp_tool_has_the_options() -> None:

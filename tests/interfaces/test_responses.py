@@ -49,11 +49,11 @@ def test_a_debate_starts_from_given_responses(lab: ScriptedHost, answers: str) -
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "holds no response"),
+        ("", "contains no response"),
         ("{", "line 1: not JSON"),
         ('{"answer": "a"}\n{"answr": "b"}', "line 2: unknown key 'answr'; a response has: answer"),
         ('[{"answer": "a"}, 3]', "response 2: a response is"),
-        ('{"answer": "a"}\n{"answer": "  "}', "line 2: there is no answer"),
+        ('{"answer": "a"}\n{"answer": "  "}', "line 2: the answer is empty"),
         ('{"answer": "a", "reasoning": []}', "line 1: reasoning must be text"),
     ],
 )
@@ -195,7 +195,7 @@ async def test_a_completion_that_no_record_could_hold_is_told_and_drops_its_seat
 
 
 async def test_responses_that_are_no_answers_are_refused_in_the_library_too() -> None:
-    with pytest.raises(UsageError, match="response 2: there is no answer"):
+    with pytest.raises(UsageError, match="response 2: the answer is empty"):
         await library.aggregate("Why?", responses=["yes", ""], panel=["m:a"], providers={"m": Mine()})
 
 

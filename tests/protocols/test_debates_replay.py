@@ -96,7 +96,7 @@ def spec(name: str, options: dict[str, Any], given: tuple[Given, ...]) -> Spec:
 
 async def attempt(run: Spec, database: Database, host: Host) -> Decision:
     made = await performer(database, host, SEATS, limits=LIMITS)
-    decision = await drive(run.page, run.brief, run.panel, made, run.resolve)
+    decision = await drive(run.protocol_def, run.brief, run.panel, made, run.resolve)
     await made.context.journal.append()
     return decision
 
@@ -157,8 +157,8 @@ async def test_a_run_costs_the_calls_that_were_foretold_and_counts_each_once(
 ) -> None:
     run, host = spec(name, options, given), Host(answers(bool(options.get("free"))))
     result, log = await finish(run, tmp_path, host)
-    assert run.page.calls is not None
-    least, most = reckon(run.page, SEATS, run.options)
+    assert run.protocol_def.calls is not None
+    least, most = reckon(run.protocol_def, SEATS, run.options)
     saved = len(SEATS) if given else 0
     assert least - saved <= result.usage["calls"] == len(host.sent) <= most
     costs = [e.cost_usd for e in log if isinstance(e, CallFinished)]

@@ -19,7 +19,7 @@ NAMES = 10_000
 def test_circuit_breakers_are_bounded_and_an_open_one_is_kept() -> None:
     circuits = CircuitBreakers()
     for run in range(circuit_breaker.RUNS):
-        circuits["lab:down"].failed(f"run {run}", "unreachable", "refused")
+        circuits["lab:down"].record_failure(f"run {run}", "unreachable", "refused")
     for n in range(NAMES):
         assert circuits[f"lab:made-up-{n}"].refusal("run") is None
     assert len(circuits) == circuit_breaker.MODELS
@@ -29,11 +29,11 @@ def test_circuit_breakers_are_bounded_and_an_open_one_is_kept() -> None:
 def test_latencies_are_bounded_and_those_of_a_model_in_use_are_kept() -> None:
     hedges = Hedging()
     for n in range(NAMES):
-        hedges.took(f"lab:made-up-{n}", 1.0)
-        hedges.took("lab:real", 2.0)
+        hedges.record(f"lab:made-up-{n}", 1.0)
+        hedges.record("lab:real", 2.0)
     assert hedges.patience("lab:real") == 2.0
     assert hedges.patience("lab:made-up-0") is None
-    assert len(hedges._took) == hedging.MODELS
+    assert len(hedges._latencies) == hedging.MODELS
 
 
 async def test_histories_are_bounded(tmp_path: Path) -> None:
@@ -43,6 +43,6 @@ async def test_histories_are_bounded(tmp_path: Path) -> None:
     for n in range(3 * learned.OWNERS):
         seats = (Seat("Participant A", f"lab:{n}"),)
         spec = Spec(question="Why?", protocol="single", seats=seats, limits=limits, owner=f"key-{n}")
-        assert await history.applied(spec) == spec
+        assert await history.apply(spec) == spec
     assert len(history._histories) == learned.OWNERS
     await database.close()

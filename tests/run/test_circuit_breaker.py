@@ -26,7 +26,7 @@ def opened(clock: Clock) -> CircuitBreaker:
     circuit = CircuitBreaker(clock)
     for n in range(RUNS):
         assert circuit.refusal("new") is None
-        circuit.failed(f"run {n}", "unreachable", "connection refused")
+        circuit.record_failure(f"run {n}", "unreachable", "connection refused")
     return circuit
 
 
@@ -34,15 +34,15 @@ def test_it_opens_when_runs_give_a_model_up_one_after_another_and_says_why_and_f
     opened: CircuitBreaker, clock: Clock
 ) -> None:
     clock.now += 0.5
-    assert opened.refusal("new") == "its host is down (connection refused), and is not asked for another 30 s"
+    assert opened.refusal("new") == "its host is down (connection refused); calls resume in 30 s"
     clock.now += PAUSE_S - 1
-    assert (opened.refusal("new") or "").endswith("another 1 s")
+    assert (opened.refusal("new") or "").endswith("calls resume in 1 s")
 
 
 def test_one_run_by_itself_never_opens_it(clock: Clock) -> None:
     circuit = CircuitBreaker(clock)
     for _ in range(10 * RUNS):
-        circuit.failed("one", "timeout", "no answer")
+        circuit.record_failure("one", "timeout", "no answer")
     assert circuit.refusal("one") is None
     assert circuit.refusal("new") is None
 
@@ -53,9 +53,9 @@ def test_what_a_host_says_that_is_up_does_not_count_and_starts_the_count_anew(
 ) -> None:
     circuit = CircuitBreaker(clock)
     for n in range(RUNS - 1):
-        circuit.failed(f"run {n}", "overloaded", "503")
-    circuit.failed("another", kind, "…")
-    circuit.failed("yet another", "overloaded", "503")
+        circuit.record_failure(f"run {n}", "overloaded", "503")
+    circuit.record_failure("another", kind, "…")
+    circuit.record_failure("yet another", "overloaded", "503")
     assert kind not in DOWN
     assert circuit.refusal("new") is None
 
@@ -63,9 +63,9 @@ def test_what_a_host_says_that_is_up_does_not_count_and_starts_the_count_anew(
 def test_an_answer_starts_the_count_anew_and_closes_what_is_open(
     opened: CircuitBreaker, clock: Clock
 ) -> None:
-    opened.answered()
+    opened.record_success()
     for n in range(RUNS - 1):
-        opened.failed(f"run {n}", "unreachable", "connection refused")
+        opened.record_failure(f"run {n}", "unreachable", "connection refused")
     assert opened.refusal("new") is None
 
 
@@ -76,7 +76,7 @@ def test_after_the_pause_one_run_tries_it_and_the_others_wait_for_what_comes_of_
     assert opened.refusal("probe") is None
     assert opened.refusal("other") is not None
     assert opened.refusal("probe") is None
-    opened.answered()
+    opened.record_success()
     assert opened.refusal("other") is None
 
 
@@ -89,11 +89,11 @@ def test_a_probe_that_fails_doubles_the_pause_up_to_five_minutes_and_an_answer_m
         while opened.refusal(f"probe {n}") is not None:
             clock.now += 1.0
         pauses.append(clock.now - began)
-        opened.failed(f"probe {n}", "timeout", "no answer within 30 s")
+        opened.record_failure(f"probe {n}", "timeout", "no answer within 30 s")
     assert pauses == [PAUSE_S, 60, 120, 240, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
-    opened.answered()
+    opened.record_success()
     for n in range(RUNS):
-        opened.failed(f"run {n}", "unreachable", "connection refused")
+        opened.record_failure(f"run {n}", "unreachable", "connection refused")
     clock.now += PAUSE_S
     assert opened.refusal("probe") is None
 
@@ -113,7 +113,7 @@ def test_runs_that_had_asked_before_it_opened_do_not_make_the_pause_longer(
     opened: CircuitBreaker, clock: Clock
 ) -> None:
     for n in range(20):
-        opened.failed(f"late {n}", "unreachable", "connection refused")
+        opened.record_failure(f"late {n}", "unreachable", "connection refused")
     clock.now += PAUSE_S
     assert opened.refusal("probe") is None
 
@@ -121,6 +121,6 @@ def test_runs_that_had_asked_before_it_opened_do_not_make_the_pause_longer(
 def test_models_have_circuits_of_their_own(clock: Clock) -> None:
     circuits = CircuitBreakers(clock)
     for n in range(RUNS):
-        circuits["lab:a"].failed(f"run {n}", "unreachable", "connection refused")
+        circuits["lab:a"].record_failure(f"run {n}", "unreachable", "connection refused")
     assert circuits["lab:a"].refusal("new") is not None
     assert circuits["lab:b"].refusal("new") is None

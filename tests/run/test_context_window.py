@@ -84,7 +84,7 @@ async def test_a_question_longer_than_the_window_is_not_sent_blind(make: Callabl
     result = await handle.result()
     log = await node.log(handle.run_id)
     assert {e.model for e in log if isinstance(e, CallFinished)} == {"h:a", "h:b"}
-    assert "does not fit the model's window of 1,024 tokens" in result.dropped[0]["reason"]
+    assert "exceeds the model's window of 1,024 tokens" in result.dropped[0]["reason"]
     assert not any("tiny" in e.model for e in log if isinstance(e, CallStarted))
 
 

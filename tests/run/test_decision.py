@@ -30,7 +30,7 @@ def decided(**fields: Any) -> pnyx.Decision:
 @pytest.mark.parametrize(
     ("decision", "told"),
     [
-        ("yes", "it must come to a Decision, not str"),
+        ("yes", "it must return a Decision, not str"),
         (decided(status="running"), "status must be one of consensus, "),
         (decided(status="paused"), "status must be one of consensus, "),
         (decided(status="bogus"), "status must be one of consensus, "),
@@ -40,7 +40,7 @@ def decided(**fields: Any) -> pnyx.Decision:
         (decided(rigor=-0.1), "rigor must be a number from 0 to 1, or None, not -0.1"),
         (decided(agreement=math.nan), "agreement must be a number from 0 to 1, or None, not nan"),
         (decided(agreement="all"), "agreement must be a number from 0 to 1, or None, not 'all'"),
-        (decided(dissent=("no",)), "dissent must hold Dissents"),
+        (decided(dissent=("no",)), "dissent must contain Dissent objects only"),
         (decided(detail={"share": math.nan}), "detail must be JSON: Out of range float values"),
         (decided(detail={"seats": {"A"}}), "detail must be JSON: Object of type set"),
         (decided(rounds=math.inf), "rounds must be JSON: Out of range float values"),

@@ -15,29 +15,29 @@ from tests.support.processes import Node, account_of, said, spec
 
 async def test_a_name_is_begun_once_and_then_shown(make: Callable[[Host], Node]) -> None:
     node = make(Host(said))
-    first = await node.runner.once(spec(options={"rounds": 2}), "line 7")
+    first = await node.runner.get_or_start(spec(options={"rounds": 2}), "line 7")
     decided = await first.result()
     sent = len(node.host.sent)
-    again = await node.again(node.host).runner.once(spec(), "line 7")
-    with pytest.raises(Taken, match="asks something else"):
-        await node.runner.once(spec(question="Another?"), "line 7")
+    again = await node.again(node.host).runner.get_or_start(spec(), "line 7")
+    with pytest.raises(Taken, match="with a different request"):
+        await node.runner.get_or_start(spec(question="Another?"), "line 7")
     assert again.run_id == first.run_id
     assert (await again.result()).to_json() == decided.to_json()
     assert len(node.host.sent) == sent
-    assert (await node.runner.once(spec(options={"rounds": 2}), "line 8")).run_id != first.run_id
-    assert (await node.runner.once(spec(owner="other"), "line 7")).run_id != first.run_id
+    assert (await node.runner.get_or_start(spec(options={"rounds": 2}), "line 8")).run_id != first.run_id
+    assert (await node.runner.get_or_start(spec(owner="other"), "line 7")).run_id != first.run_id
     await node.stop()
 
 
 async def test_a_name_whose_run_was_stopped_goes_on(make: Callable[[Host], Node]) -> None:
     node = make(Host(said))
-    handle = await node.runner.once(spec(options={"rounds": 2}), "line 7")
+    handle = await node.runner.get_or_start(spec(options={"rounds": 2}), "line 7")
     async for event in handle.events():
         if event.type == "call_finished":
             break
     await node.stop()
     later = node.again(Host(said))
-    taken = await later.runner.once(spec(options={"rounds": 2}), "line 7")
+    taken = await later.runner.get_or_start(spec(options={"rounds": 2}), "line 7")
     assert taken.run_id == handle.run_id
     assert (await taken.result()).status == "decided"
     assert len(node.host.sent) + len(later.host.sent) <= 8 + 2
@@ -46,9 +46,11 @@ async def test_a_name_whose_run_was_stopped_goes_on(make: Callable[[Host], Node]
 async def test_a_name_goes_on_for_as_long_as_it_is_given_now(make: Callable[[Host], Node]) -> None:
     node = make(Host(said, pause=0.2))
     short = spec(options={"rounds": 2}, deadline_s=0.3)
-    late = await (await node.runner.once(short, "line 7")).result()
+    late = await (await node.runner.get_or_start(short, "line 7")).result()
     assert (late.status, late.stop_reason) == ("paused", "deadline")
-    done = await (await node.runner.once(spec(options={"rounds": 2}, deadline_s=60), "line 7")).result()
+    done = await (
+        await node.runner.get_or_start(spec(options={"rounds": 2}, deadline_s=60), "line 7")
+    ).result()
     assert (done.run_id, done.status) == (late.run_id, "decided")
 
 
@@ -58,13 +60,13 @@ async def test_a_name_goes_on_under_the_larger_cap(
 ) -> None:
     """Beginning again without a cap lifts it; a smaller one does not take back what was granted since."""
     node = make(Host(said))
-    paused = await node.runner.once(spec(options={"rounds": 2}, budget_usd=1e-9), "line 7")
+    paused = await node.runner.get_or_start(spec(options={"rounds": 2}, budget_usd=1e-9), "line 7")
     assert (await paused.result()).stop_reason == "budget"
     if begun > 1e-9:
         paused = await node.runner.resume(paused.run_id, budget_usd=begun)
         paused.kill()
         await paused.wait()
-    taken = await node.runner.once(spec(options={"rounds": 2}, budget_usd=again), "line 7")
+    taken = await node.runner.get_or_start(spec(options={"rounds": 2}, budget_usd=again), "line 7")
     assert ((await taken.result()).status, taken.run_id) == ("decided", paused.run_id)
     assert (await account_of(node, taken.run_id)).cap_nusd == cap * 1e9
 
@@ -84,7 +86,7 @@ async def test_of_two_who_begin_a_name_at_once_one_runs_and_the_other_is_told(
     node = make(Host(said))
     runners = (node.runner, node.again(node.host).runner)
     wanted = spec(options={"rounds": 2})
-    both = await asyncio.gather(*(r.once(wanted, "line 7") for r in runners), return_exceptions=True)
+    both = await asyncio.gather(*(r.get_or_start(wanted, "line 7") for r in runners), return_exceptions=True)
     handles = [one for one in both if not isinstance(one, BaseException)]
     # Who comes second is shown the run if it is over by then.
     for refused in both:
@@ -100,8 +102,8 @@ async def test_a_name_that_is_under_way_here_is_one_run_for_everyone_who_asks(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said, pause=0.05))
-    first = await node.runner.once(spec(options={"rounds": 1}), "line 7")
-    assert await node.runner.once(spec(options={"rounds": 1}), "line 7") is first
+    first = await node.runner.get_or_start(spec(options={"rounds": 1}), "line 7")
+    assert await node.runner.get_or_start(spec(options={"rounds": 1}), "line 7") is first
     assert (await first.result()).status == "decided"
     assert node.runner.active == 0
 

@@ -47,7 +47,7 @@ async def asked(make: Callable[[Host], Node], host: Slow, **changes: object) -> 
     """A run of `single`, of a model whose calls take next to no time."""
     node = make(host)
     for _ in range(120):
-        node.runner.resources.hedging.took("h:large", 0.02)
+        node.runner.resources.hedging.record("h:large", 0.02)
     limits = Limits(call_deadline_s=60.0, max_output_tokens=200, retries=0, hedge=True)
     wanted = replace(
         spec(**changes), protocol="single", options=get("single").resolve_options({}), limits=limits
@@ -126,17 +126,17 @@ def test_patience_is_the_95th_percentile_once_enough_is_known() -> None:
     hedging = Hedging()
     for n in range(ENOUGH):
         assert hedging.patience("m") is None
-        hedging.took("m", float(n))
+        hedging.record("m", float(n))
     assert hedging.patience("m") == ENOUGH - 1
     assert hedging.patience("other") is None
 
 
 def test_extra_requests_are_one_in_twenty_and_saved_up_to_a_bound() -> None:
     hedging = Hedging()
-    assert not hedging.take()
+    assert not hedging.acquire()
     for _ in range(round(10 * SAVED / SHARE)):
-        hedging.took("m", 1.0)
-    assert [hedging.take() for _ in range(7)].count(True) == SAVED
+        hedging.record("m", 1.0)
+    assert [hedging.acquire() for _ in range(7)].count(True) == SAVED
 
 
 async def test_a_second_request_that_the_rate_held_back_is_not_sent_once_the_first_has_answered(

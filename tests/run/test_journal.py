@@ -53,12 +53,12 @@ async def keys(journal: Journal) -> list[int]:
 
 async def test_what_a_refused_unit_leaves_comes_before_the_unit_behind_it(tmp_path: Path) -> None:
     journal = await journal_in(tmp_path)
-    journal.later(phase(1))
+    journal.buffer(phase(1))
     refused = asyncio.create_task(journal.append(count(2), ledger=refuse))
     await asyncio.sleep(0)
-    journal.later(phase(3))
+    journal.buffer(phase(3))
     await asyncio.gather(refused, journal.append(count(4)), return_exceptions=True)
-    journal.later(phase(5))
+    journal.buffer(phase(5))
     await journal.append()
     assert await keys(journal) == [1, 3, 4, 5]
     await journal.database.close()
@@ -77,8 +77,8 @@ async def test_after_a_refused_unit_nothing_is_queued(tmp_path: Path) -> None:
     journal.database.submit = counted  # type: ignore[method-assign, assignment]
     await asyncio.gather(journal.append(count(1), ledger=refuse), return_exceptions=True)
     assert written == 1
-    await journal.settled()
-    await journal.settled()
+    await journal.flush()
+    await journal.flush()
     assert written == 1
     await journal.database.close()
 
@@ -101,7 +101,7 @@ def test_the_stored_order_is_the_order_of_cause(steps: list[tuple[str, int]]) ->
         for n, (step, turns) in enumerate(steps):
             match step:
                 case "later":
-                    journal.later(phase(n))
+                    journal.buffer(phase(n))
                 case "append":
                     tasks.append(asyncio.create_task(journal.append(count(n))))
                     # Its place is where it is queued: the task has to take its first step.

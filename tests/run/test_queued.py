@@ -12,7 +12,7 @@ import pytest
 
 from pnyx.errors import Running
 from pnyx.interfaces.views.records import read_run
-from pnyx.run.lease import waiting
+from pnyx.run.lease import is_waiting
 from pnyx.run.runner import Runner
 from pnyx.store import runs as store
 from tests.support.panels import Host
@@ -36,7 +36,7 @@ async def test_an_enqueued_run_is_recorded_as_a_begun_one_and_waits(make: Callab
     await begun.result()
     run_id = await node.runner.enqueue(spec(options={"rounds": 2}, budget_usd=1.0))
     row, log = await row_of(node, run_id), await node.log(run_id)
-    assert (waiting(row, time.time()), row.worker, row.status) == (True, None, "running")
+    assert (is_waiting(row, time.time()), row.worker, row.status) == (True, None, "running")
     assert [event.type for event in log] == ["run_started"]
     assert (await account_of(node, run_id)).cap_nusd == (await account_of(node, begun.run_id)).cap_nusd
     worker = worker_of(node)
@@ -60,11 +60,11 @@ async def test_a_worker_that_stops_puts_its_runs_back_and_one_asked_to_pause_doe
     await worker.stop()
     rows = [await row_of(node, run_id) for run_id in ids]
     assert [row.status for row in rows] == ["paused", "running"]
-    assert [waiting(row, time.time()) for row in rows] == [False, True]
+    assert [is_waiting(row, time.time()) for row in rows] == [False, True]
     await node.runner.pause(ids[1])
     assert (await row_of(node, ids[1])).status == "paused"
     assert await node.runner.requeue(ids[0], budget_usd=2.0) == ids[0]
-    assert waiting(await row_of(node, ids[0]), time.time())
+    assert is_waiting(await row_of(node, ids[0]), time.time())
     assert (await node.log(ids[0]))[-1].type == "budget"
     # Of a run that waits already, its caps may still be changed; nothing is written where they are not.
     await node.runner.requeue(ids[0], deadline_s=77.0)
@@ -95,12 +95,12 @@ async def test_a_dead_workers_run_waits_and_a_dead_commands_does_not(
     for name, waits in (("worker@elsewhere:1:1", True), ("elsewhere:1:1", False)):
         gone = {"worker": name, "heartbeat_at": time.time() - 60}
         await node.database.write(partial(store.patch, run_id=run_id, columns=gone))
-        assert waiting(await row_of(node, run_id), time.time()) is waits
+        assert is_waiting(await row_of(node, run_id), time.time()) is waits
         found = await node.database.read(lambda c: store.unattended(c, 10))
         assert [row.id for row in found] == ([run_id] if waits else [])
     fresh = {"worker": "worker@elsewhere:1:1", "heartbeat_at": time.time()}
     await node.database.write(lambda c: store.patch(c, run_id, fresh))
-    assert not waiting(await row_of(node, run_id), time.time())
+    assert not is_waiting(await row_of(node, run_id), time.time())
 
 
 @pytest.mark.parametrize("again", ["resume", "requeue", "once", "fork"])
@@ -108,7 +108,7 @@ async def test_a_cancel_holds_though_the_process_died_before_it_heard_of_it(
     make: Callable[[Host], Node], again: str
 ) -> None:
     node = make(Host(said, die_before=2))
-    handle = await node.runner.once(asked := spec(options={"rounds": 1}), "line 7")
+    handle = await node.runner.get_or_start(asked := spec(options={"rounds": 1}), "line 7")
     await die(node, handle)
     await node.database.write(lambda c: store.patch(c, handle.run_id, {"stop": "cancel"}))
     assert (
@@ -117,7 +117,7 @@ async def test_a_cancel_holds_though_the_process_died_before_it_heard_of_it(
     )
     runner, host = node.again(later := Host(said)).runner, later
     if again == "once":
-        assert (await (await runner.once(asked, "line 7")).result()).status == "cancelled"
+        assert (await (await runner.get_or_start(asked, "line 7")).result()).status == "cancelled"
     elif again == "requeue":
         assert await runner.requeue(handle.run_id) == handle.run_id
     else:

@@ -93,7 +93,7 @@ async def test_a_cancel_while_an_intent_is_committed_leaves_nothing_reserved(
 async def test_a_cancel_of_a_run_that_is_just_being_paused_ends_it(make: Make, tmp_path: Path) -> None:
     node = make(Host(said, pause=0.02))
     handle = await node.start(options={"rounds": 2}, budget_usd=0.0035)
-    while not handle._ending:  # noqa: ASYNC110
+    while not handle._is_ending:  # noqa: ASYNC110
         await asyncio.sleep(0)
     async with locked(tmp_path / "pnyx.db"):
         ending = asyncio.create_task(node.runner.cancel(handle.run_id))
@@ -120,7 +120,7 @@ async def test_a_start_that_nobody_waits_for_any_more_leaves_a_run_that_can_be_r
 
 async def _let_go(node: Node) -> None:
     async with asyncio.timeout(10):
-        while node.runner._keeper._stranded:  # noqa: ASYNC110
+        while node.runner._keeper._unreleased:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 
@@ -135,10 +135,10 @@ async def test_who_only_tried_to_take_a_run_takes_nothing_from_who_has_it(make: 
     await _let_go(node)
     assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
     again = await node.runner.resume(handle.run_id, budget_usd=1.0)
-    node.runner._keeper.let_go(handle.run_id, [])
+    node.runner._keeper.release_later(handle.run_id, [])
     elsewhere = {"worker": "elsewhere:1:1"}
     await node.database.write(lambda c: store.patch(c, handle.run_id, elsewhere))
-    node.runner._keeper.let_go(handle.run_id, [again.context.journal.epoch])
+    node.runner._keeper.release_later(handle.run_id, [again.context.journal.epoch])
     await _let_go(node)
     row = await node.database.read(lambda c: store.find(c, handle.run_id))
     assert (row.status, row.worker) == ("running", "elsewhere:1:1")

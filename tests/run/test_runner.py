@@ -227,7 +227,7 @@ async def test_a_run_that_diverges_is_paused_and_says_why_to_whoever_watches_or_
         last = [event async for event in again.events()][-1]
         assert isinstance(last, RunFinished)
         assert (last.seq, last.status, last.result["stop_reason"]) == (None, "paused", "diverged")
-        assert f"`pnyx resume {handle.run_id} --fork`" in last.result["detail"]["message"]
+        assert f"pnyx resume {handle.run_id} --fork" in last.result["detail"]["message"]
         with pytest.raises(Diverged, match="--fork"):
             await again.result()
         row = await node.database.read(lambda c: store.find(c, handle.run_id))

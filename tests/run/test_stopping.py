@@ -183,7 +183,7 @@ async def test_stopped_at_once_calls_in_flight_are_listed_and_charged_on_resume(
             break
     assert exit_code(await handle.result()) == 130
     again = await node.runner.resume(handle.run_id)
-    assert [e.attempt for e in again.lost] == [1]
+    assert [e.attempt for e in again.lost_calls] == [1]
     result = await again.result()
     assert result.usage["calls"] == 5
     unknown = [e for e in await node.log(handle.run_id) if isinstance(e, CallFailed)]

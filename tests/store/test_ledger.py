@@ -80,7 +80,7 @@ async def test_the_account_of_a_new_day_has_the_daily_cap(tmp_path: Path) -> Non
     ],
 )
 def test_impossible_usage_is_flagged(usage: Usage | None, flag: str | None) -> None:
-    assert audit(usage, 100, 1000, spoke=True) == flag
+    assert audit(usage, 100, 1000, has_text=True) == flag
 
 
 @given(

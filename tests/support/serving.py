@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from pnyx.interfaces.http.app import open_app
-from pnyx.interfaces.keys import Keys, hashed
+from pnyx.interfaces.keys import Keys, hash_key
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.interfaces.service import RunService
 from pnyx.run.runner import Runner
@@ -48,7 +48,7 @@ class Served:
     async def key(self, name: str) -> str:
         """A new key of `name`; known to the server at once."""
         key = f"pnyx_{name}-key"
-        await self.service.add_key(name, hashed(key))
+        await self.service.add_key(name, hash_key(key))
         return key
 
 

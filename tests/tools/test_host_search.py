@@ -116,7 +116,7 @@ async def test_hosts_that_can_search_do_so_and_other_seats_get_the_tool(host: Sc
     assert tools["claude-haiku-4-5"] == tools["gemini-3-pro"] == searching
     assert tools["alpha"] == {"web_search", "read_page", "read_file"}
     assert [note.partition(": ")[2] for note in done.handle.notes if "hosts" in note] == [
-        f"hosts that cannot search by themselves search DuckDuckGo instead: "
+        f"hosts that cannot search themselves search DuckDuckGo instead: "
         f"{next(s.label for s in done.handle.spec.seats if s.model == LAB)} ({LAB})"
     ]
     assert done.result.status != "failed"

@@ -1,4 +1,4 @@
-"""What a protocol is given and what it comes to."""
+"""The input of a protocol (`Brief`), its result (`Decision`), and the statuses of runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 Decided: TypeAlias = Literal["consensus", "majority", "plurality", "decided", "deadlock", "single"]
 """The status of a decision."""
 Status: TypeAlias = Literal[Decided, "failed", "cancelled", "paused", "waiting", "running"]
-"""The status of a run: of its decision, or that it has none. A waiting run is stored as running."""
+"""The status of a run: of its decision, or why it has none. A waiting run is stored as running."""
 
 DECIDED: tuple[Decided, ...] = get_args(Decided)
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -36,12 +36,12 @@ UNDECIDED: tuple[Status, ...] = STATUSES[len(DECIDED) :]
 FINAL: frozenset[Status] = frozenset((*DECIDED, "failed", "cancelled"))
 """Statuses of runs that are over."""
 AGREEMENT_KNOWN: frozenset[Status] = frozenset(("consensus", "majority", "plurality", "deadlock"))
-"""Statuses that say whether the seats agreed, where the protocol does not set `consensus_reached`."""
+"""Statuses that determine `consensus_reached` if the protocol does not set it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An answer that existed before the run, with its reasoning, for protocols that take such."""
+    """An answer from before the run, with its reasoning, for protocols that accept such answers."""
 
     answer: str
     reasoning: str = ""
@@ -50,10 +50,10 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What a run is about. today: ISO date, an input so that a replay sees the same day.
+    """The input of a run. today: ISO date; an input, so that a replay has the same date.
 
-    context: material the seats should know (earlier decisions, sources), shown fenced. responses:
-    answers that exist already, one for each seat in order.
+    context: material for the seats (earlier decisions, sources), fenced in prompts. responses: existing
+    answers, one per seat in order.
     """
 
     question: str
@@ -65,7 +65,7 @@ class Brief:
 
 @dataclass(frozen=True, slots=True)
 class Dissent:
-    """One standing disagreement: who, by label and by model, and why."""
+    """A remaining objection. seat, model: who holds it, by label and model."""
 
     seat: str
     model: str
@@ -74,12 +74,12 @@ class Dissent:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """What a protocol comes to. Absent is None; shares and confidence are in [0, 1].
+    """The result of a protocol. Absent is None; shares and confidence are in [0, 1].
 
     status: consensus | majority | plurality | decided | deadlock | single.
-    confidence_rule: the name of the rule that made `confidence`.
-    agreement: share of live seats that ended on this answer; None where seats did not vote.
-    consensus_reached: whether the protocol found agreement; None: as the status says it.
+    confidence_rule: the name of the rule that computed `confidence`.
+    agreement: share of live seats that ended on this answer; None if the seats did not vote.
+    consensus_reached: whether the protocol found agreement; None: derived from the status.
     """
 
     answer: str
@@ -98,9 +98,9 @@ class Decision:
 
 
 def flaw(decision: object) -> str | None:
-    """What is wrong with what a protocol came to, or None: whoever wrote it may have returned anything."""
+    """Return what is wrong with the return value of a protocol, which can be anything, or None."""
     if not isinstance(decision, Decision):
-        return f"it must come to a Decision, not {type(decision).__name__}"
+        return f"it must return a Decision, not {type(decision).__name__}"
     if decision.status not in DECIDED:
         return f"status must be one of {', '.join(DECIDED)}, not {decision.status!r}"
     answer: object = decision.answer
@@ -112,7 +112,7 @@ def flaw(decision: object) -> str | None:
         if share is not None and not (isinstance(share, int | float) and 0 <= round(share, 9) <= 1):
             return f"{name} must be a number from 0 to 1, or None, not {share!r}"
     if not all(isinstance(one, Dissent) for one in decision.dissent):
-        return "dissent must hold Dissents"
+        return "dissent must contain Dissent objects only"
     for name, value in vars(decision).items():
         try:
             plain = dict(value) if name == "detail" else value

@@ -1,8 +1,8 @@
-"""What happens in a run, as one append-only list of typed events.
+"""The events of a run: one append-only list of typed entries.
 
-The stored list is the journal: `call_started` is the intent, `call_finished` or a final
-`call_failed` the outcome. Every view (terminal, SSE, page, export, recall, costs, evaluation) is a
-reader of the list. Amounts are USD, times are UTC.
+The stored list is the journal: `call_started` records the intent, `call_finished` or a final `call_failed`
+the outcome. Every view (terminal, SSE, page, export, recall, costs, evaluation) reads this list. Amounts are
+USD, times are UTC.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Base:
-    """Common to all events. `seq` counts from 1 without gaps; None marks what is never stored.
+    """The fields of every event. seq: counts from 1 without gaps; None for events that are not stored.
 
-    key: position of the step in the tree of steps, "/3/1.2/consensus/4"; empty for the run itself.
+    key: position of the step in the tree of steps, "/3/1.2/consensus/4"; empty for the run itself. round,
+    phase: as of the last `phase_entered`. seat: the label of the seat, if the event is about one.
     """
 
     type: ClassVar[str]
@@ -57,6 +58,8 @@ class _Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(_Base):
+    """The first event. seats: each with seat, model and role. forked_from: the id of the earlier run."""
+
     type: ClassVar[Literal["run_started"]] = "run_started"
     question: str
     protocol: str
@@ -71,7 +74,7 @@ class RunStarted(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseEntered(_Base):
-    """answer: the best answer so far, or None. protocol: whose phase it is, where protocols nest."""
+    """The run enters a phase. protocol: whose phase it is. answer: the best answer so far, or None."""
 
     type: ClassVar[Literal["phase_entered"]] = "phase_entered"
     protocol: str
@@ -80,10 +83,10 @@ class PhaseEntered(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallStarted(_Base):
-    """The intent: committed before the request is sent. One for every request, retries included.
+    """The intent of a request, committed before it is sent. Every request has one, retries included.
 
-    cut: characters left out of it, so that it fits the model's window. searches: of the web, that the host
-    may make by itself.
+    cut: characters removed so that the prompt fits the context window. searches: the web searches that the
+    host may make. reserved_usd: None if the price is unknown.
     """
 
     type: ClassVar[Literal["call_started"]] = "call_started"
@@ -110,14 +113,13 @@ class Token(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFinished(_Base):
-    """The outcome. `cost_usd` is None when the price is unknown.
+    """The reply to a request. cost_usd: None if the price is unknown.
 
-    absent: why the reply counts as silence (empty, refusal), else None. usage_flag: why the reported usage
-    was not believed and the reservation was charged, else None. copied: the reply was taken from the run this
-    one was forked from; nothing was paid for it here. searches: of the web, that the host made by itself;
-    None: not told. sources: addresses that it cites. source: what verdicts are read from: "json" where the
-    reply is one object that satisfies the schema and nothing else, "prose" where it is not; None without a
-    schema.
+    absent: why the reply counts as an abstention (empty, refusal), else None. usage_flag: why the reported
+    usage was rejected and the reservation charged, else None. copied: the reply comes from the run that this
+    one was forked from, at no cost. searches: the web searches that the host made; None: not reported.
+    sources: the URLs that it cites. source: what verdicts are read from: "json" if the reply is exactly one
+    object that satisfies the schema, else "prose"; None without a schema.
     """
 
     type: ClassVar[Literal["call_finished"]] = "call_finished"
@@ -144,9 +146,9 @@ class CallFinished(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFailed(_Base):
-    """An attempt that gave no reply. `final`: the seat is absent for this step; else it is tried again.
+    """An attempt without a reply. final: no retry follows, and the seat abstains from this step.
 
-    charged_usd: the reservation, where the host may have billed the attempt; 0 where it cannot have.
+    charged_usd: the reservation if the host may have billed the attempt, else 0. None: unknown price.
     """
 
     type: ClassVar[Literal["call_failed"]] = "call_failed"
@@ -163,6 +165,8 @@ class CallFailed(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatDropped(_Base):
+    """The seat takes no further part in the run, which is now degraded."""
+
     type: ClassVar[Literal["seat_dropped"]] = "seat_dropped"
     model: str
     reason: str
@@ -170,7 +174,7 @@ class SeatDropped(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatAbstained(_Base):
-    """The seat answered twice without a verdict that can be read. reason: what its last reply lacks."""
+    """The seat answered twice without a readable verdict. reason: what its last reply lacks."""
 
     type: ClassVar[Literal["seat_abstained"]] = "seat_abstained"
     reason: str
@@ -186,7 +190,7 @@ class BranchesClosed(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(_Base):
-    """A tool was run for a seat; `outcome` is the text it gave, or why it gave none (`ok` False)."""
+    """A tool ran for a seat. outcome: the text that it returned, or why it failed (`ok` False)."""
 
     type: ClassVar[Literal["tool_called"]] = "tool_called"
     fingerprint: str
@@ -199,6 +203,8 @@ class ToolCalled(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteTallied(_Base):
+    """Votes were counted. rule: the counting rule. tally: candidate -> its votes or score."""
+
     type: ClassVar[Literal["vote_tallied"]] = "vote_tallied"
     rule: str
     tally: Mapping[str, float]
@@ -208,8 +214,10 @@ class VoteTallied(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget(_Base):
-    """kind: "warning" (a threshold was passed) | "exhausted" (the next call, which may cost `next_usd`, does
-    not fit) | "raised" | "overrun" (the seat's call was billed beyond its reservation, by `overrun_usd`).
+    """A budget changed state. scope: the budget.
+
+    kind: "warning" (a threshold was passed) | "exhausted" (the next call, which may cost `next_usd`, does not
+    fit) | "raised" | "overrun" (a call cost `overrun_usd` more than its reservation).
     """
 
     type: ClassVar[Literal["budget"]] = "budget"
@@ -224,9 +232,9 @@ class Budget(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished(_Base):
-    """The one terminal event; `result` is the result object of the outer contract.
+    """The last event. result: the result object, as `pnyx ask --json` prints it.
 
-    A paused run ends its stream with one that is not stored, since the run is not over.
+    A paused run also ends its stream with one; it is not stored, since the run is not over.
     """
 
     type: ClassVar[Literal["run_finished"]] = "run_finished"
@@ -236,9 +244,9 @@ class RunFinished(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownEvent(_Base):
-    """An event that this version does not know; a newer one stored it.
+    """An event of an unknown type, stored by a newer version.
 
-    name: its type. document: all of it, as stored.
+    name: its type. document: the stored JSON object.
     """
 
     type: ClassVar[Literal["unknown"]] = "unknown"
@@ -269,7 +277,7 @@ _TUPLES = {cls: {f.name for f in fields(cls) if str(f.type).startswith("tuple")}
 
 
 def closed_branches(event: Event) -> tuple[str, ...]:
-    """The keys of branches that the event closes. Version 0.1 said it in a `vote_tallied`."""
+    """Return the keys of the branches that an event closes. Version 0.1 used `vote_tallied` for this."""
     match event:
         case BranchesClosed():
             return event.branches
@@ -280,27 +288,27 @@ def closed_branches(event: Event) -> tuple[str, ...]:
 
 
 def is_abstention(event: VoteTallied) -> bool:
-    """Whether it is how version 0.1 recorded that a seat abstained."""
+    """Whether the event is an abstention as version 0.1 recorded it."""
     return event.rule == "abstention (its verdict could not be read)"
 
 
 def event_type(event: Event) -> str:
-    """Its `type` in JSON."""
+    """Return the `type` of an event in JSON."""
     return event.name if isinstance(event, UnknownEvent) else event.type
 
 
 def to_json(event: Event) -> dict[str, Any]:
-    """The event as a JSON object, `type` first."""
+    """Return the event as a JSON object, `type` first."""
     if isinstance(event, UnknownEvent):
         return dict(event.document)
-    # Not `asdict`: it copies every value deeply, which costs more than all the rest of writing an event.
+    # `asdict` copies every value deeply, which costs more than the rest of writing an event.
     return {"type": event.type} | {name: getattr(event, name) for name in _NAMES[type(event)]}
 
 
 def from_json(document: Mapping[str, Any]) -> Event:
-    """The event of a JSON object; unknown fields are ignored.
+    """Return the event of a JSON object. Unknown fields are ignored.
 
-    Raises `Unreadable` if it is no event, or lacks a required field.
+    Raises `Unreadable` if it is not an event, or lacks a required field.
     """
     kind = document.get("type")
     if not isinstance(kind, str):

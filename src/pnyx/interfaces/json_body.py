@@ -1,4 +1,4 @@
-"""Objects of JSON that come from outside: how they are checked, and what is said of one that is wrong."""
+"""JSON objects from outside: validation and error messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Amount", "Body", "Whole", "explain", "explain_json"]
 
 
 def _whole(value: object) -> object:
-    """JSON has one kind of number: 3.0 is 3."""
+    """Return 3 for 3.0: JSON has one kind of number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -27,7 +27,7 @@ Amount = Annotated[float, Field(gt=0, le=MOST)]
 
 
 class Body(BaseModel):
-    """An object from outside: exactly the fields that are declared, each of its own JSON type."""
+    """A JSON object from outside: only the declared fields, each of its exact JSON type."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
@@ -35,7 +35,7 @@ class Body(BaseModel):
 
     @classmethod
     def parse(cls, document: object) -> Self:
-        """The object in `document`. Raises `UsageError` with its first fault."""
+        """Validate `document`. Raises `UsageError` with the first error."""
         try:
             return cls.model_validate(document)
         except ValidationError as exc:
@@ -48,27 +48,27 @@ _JSON = dict.fromkeys(("model_type", "dict_type", "mapping_type"), "an object") 
     "int_parsing": "a whole number",
     "bool_parsing": "true or false",
 }
-"""What a value must be, where it has another name than in settings."""
+"""Error type -> what the value must be, where JSON has another name for it than settings."""
 
 _LENGTHS = {"too_short": "at least", "too_long": "at most", "string_too_long": "at most"}
-"""Kinds of error that are of a length -> which bound of it is passed."""
+"""Type of a length error -> the bound it names."""
 
 
 def explain(errors: Sequence[Any], fields: Iterable[str] = ()) -> str:
-    """A message for Pydantic's first error. fields: the known names, to suggest the nearest one."""
+    """Return a message for Pydantic's first error. fields: known names, to suggest the nearest one."""
     place = _place(errors[0])
-    # Where one of several types may stand, each says that it is not met; but a number is one, finite or not.
+    # A union reports one error per type. For a number that is not finite, that error is the useful one.
     same = [error for error in errors if _place(error) == place]
     error = next((error for error in same if error["type"] == "finite_number"), same[0])
     where = ".".join(place)
     if error["type"] == "json_invalid":
         return f"the body is not JSON: {error['ctx']['error']}"
     if not place:
-        return f'a request is an object such as {{"question": "…"}}, not {_kind(error["input"])}'
+        return f'a request must be an object such as {{"question": "…"}}, not {_kind(error["input"])}'
     if error["type"] == "extra_forbidden":
         return f"unknown key {where!r}{nearest(where, fields)}"
     if error["type"] == "missing":
-        return f"there is no {where}"
+        return f"{where} is missing"
     if error["type"] in _LENGTHS:
         return f"{where} must have {_length(error)}"
     need = (NEEDS | _JSON).get(error["type"], error["msg"]).format_map(error.get("ctx", {}))
@@ -76,31 +76,31 @@ def explain(errors: Sequence[Any], fields: Iterable[str] = ()) -> str:
 
 
 def explain_json(exc: Exception) -> str:
-    """Why `json.loads` could not read a text."""
+    """Return why `json.loads` could not parse a text."""
     match exc:
         case UnicodeDecodeError():
             return f"not UTF-8 (byte {exc.start})"
         case json.JSONDecodeError():
             return f"not JSON: {exc}"
         case RecursionError():
-            return "not JSON that can be read: it is nested too deep"
+            return "not JSON that pnyx can read: it is nested too deeply"
         case _:
             most = sys.get_int_max_str_digits()
-            return f"not JSON that can be read: a number has more than {most:,} digits"
+            return f"not JSON that pnyx can read: a number has more than {most:,} digits"
 
 
 def _place(error: Any) -> list[str]:
-    """Deeper parts name the type that a value was tried as; the first may be where it was found."""
+    """Return the first two parts of an error's path; deeper ones name the type that was tried."""
     parts = [str(part)[:40] for part in error["loc"] if part not in ("body", "query", "header", "path")]
     return parts[:2]
 
 
 def _length(error: Any) -> str:
-    told, text = error["ctx"], isinstance(error["input"], str)
-    bound = told["min_length"] if error["type"] == "too_short" else told["max_length"]
+    bounds, text = error["ctx"], isinstance(error["input"], str)
+    bound = bounds["min_length"] if error["type"] == "too_short" else bounds["max_length"]
     what = "characters" if text else "entry" if bound == 1 else "entries"
-    # Some are not counted to their end.
-    length = len(error["input"]) if text else told.get("actual_length")
+    # Validation of a list may stop before its end, with its length unknown.
+    length = len(error["input"]) if text else bounds.get("actual_length")
     return f"{_LENGTHS[error['type']]} {bound} {what}" + ("" if length is None else f", not {length}")
 
 

@@ -1,4 +1,4 @@
-"""The library: ask, stream, resume, give feedback; and one synchronous wrapper."""
+"""The Python library: ask, stream, resume, record feedback, and a synchronous `ask`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..providers.adapter import AnyProvider
 from ..providers.registry import Providers
 from ..run.handle import RunHandle
 from ..run.request import OPTIONS, RunRequest
-from ..run.resolve import Amount, checked, resolve
+from ..run.resolve import Amount, check_arguments, resolve
 from ..run.responses import Response
 from ..run.result import Result
 from ..run.runner import Runner
@@ -66,59 +66,60 @@ async def ask(
     allow_unknown_price: bool = False,
     **more: Any,
 ) -> Result:
-    """Ask a panel one question, and return the decision with its record.
+    """Ask a panel one question and return the result.
 
-    docs/requests.md describes the options; what is left out comes from the settings. panel: one reference may
-    stand alone. options: of the protocol, which may also be keyword arguments of their own (`threshold=0.8`).
-    context: texts, or `Material` with a label. responses: of `Response`. providers: your own by name, beside
-    the configured ones; each needs only `async def complete(self, call) -> str`, see `pnyx.Provider`.
-    settings: default is what the command line uses. runner: one to share between calls, which has settings
-    and providers of its own; without it one is opened and closed.
+    docs/requests.md describes the options; settings supply those left out. panel: model references, or a
+    single one. options: of the protocol; each can also be a keyword argument (`threshold=0.8`). context:
+    texts, or `Material` with a label. responses: existing answers, see `Response`. providers: name -> object,
+    in addition to the configured ones; an object needs only `async def complete(self, call) -> str`, see
+    `pnyx.Provider`. settings: default is those of the command line. runner: from `pnyx.open_runner`, to share
+    between calls; it has its own settings and providers. Without it, each call opens and closes one.
 
-    A run that fails, pauses or is cancelled says so in `status` and `stop_reason`. Raises `PnyxError` for a
-    request that is wrong, or if the run cannot be recorded. Cancelling `ask` interrupts the run; it can be
-    resumed.
+    A run that fails, pauses or is cancelled returns a result; see its `status` and `stop_reason`. Raises
+    `PnyxError` for an invalid request, or if the run cannot be recorded. Cancelling `ask` interrupts the run,
+    which can be resumed.
     """
     request = dict(locals())  # every argument by its name
     request |= request.pop("more")
-    async with _begun(**request) as handle:
+    async with _start_run(**request) as handle:
         return await handle.result()
 
 
 async def aggregate(question: str, *, responses: Iterable[Response] = (), **request: Any) -> Result:
-    """Blind peer review of answers, those in `responses` or the panel's own; the rest as in `ask`.
+    """Blind peer review of answers, from `responses` or from the panel. The rest as in `ask`.
 
-    responses: of mappings {"answer", "reasoning", "source"}; answer alone is enough. Given answers cost
-    no call; one seat is enough to review them, and `aggregators="each"` has every seat do it.
+    responses: texts, or mappings {"answer", "reasoning", "source"} of which only the answer is required.
+    Answers in `responses` cost no call, and one seat is enough to review them; with
+    `aggregators="each"` every seat does.
     """
     return await ask(question, protocol="aggregate", responses=responses, **request)
 
 
 async def deliberate(question: str, *, responses: Iterable[Response] = (), **request: Any) -> Result:
-    """A debate of the seats where answers differ, those in `responses` or the panel's own; as `aggregate`.
+    """Debate where answers differ, from `responses` or from the panel. The rest as in `aggregate`.
 
-    The first response is taken for the first seat's answer, and so on.
+    The first response counts as the first seat's answer, and so on.
     """
     return await ask(question, protocol="deliberate", responses=responses, **request)
 
 
 async def stream(question: str, *, tokens: bool = True, **request: Any) -> AsyncGenerator[Event, None]:
-    """The events of a run as they happen, `RunFinished` last; `request` as in `ask`.
+    """Ask a panel and yield the events of the run as they happen, `RunFinished` last. request: as in `ask`.
 
-    tokens: also text as it arrives. Leaving the iteration early interrupts the run; what is
-    recorded can be resumed.
+    tokens: also yield text as it arrives. Leaving the iteration early interrupts the run, which can be
+    resumed.
     """
-    async with _begun(question, **request) as handle:
+    async with _start_run(question, **request) as handle:
         async for event in handle.events(tokens=tokens):
             yield event
         await handle.result()
 
 
 def ask_sync(question: str, **request: Any) -> Result:
-    """`ask` for code without an event loop. Raises `UsageError` where one is running."""
+    """`ask` for code without an event loop. Raises `UsageError` if one is running."""
     with suppress(RuntimeError):
         asyncio.get_running_loop()
-        raise UsageError("an event loop is running here: `await pnyx.ask(…)` instead of pnyx.ask_sync")
+        raise UsageError("an event loop is running: use `await pnyx.ask(…)` instead of pnyx.ask_sync")
     return asyncio.run(ask(question, **request))
 
 
@@ -132,17 +133,17 @@ async def resume(
     settings: Settings | None = None,
     runner: Runner | None = None,
 ) -> Result:
-    """Go on with a run that is paused or was killed, from its journal; one that is over is shown again.
+    """Resume a paused or killed run from its journal. A run that is over returns its result again.
 
-    run_id: or a beginning of it that no other has. budget_usd: of the whole run, in place of what it had.
-    deadline_s: seconds from now on; default: as many as before, from now on. fork: a new run that keeps
-    every recorded reply whose question is still the same. The rest as in `ask`. Raises `NotFound`, and
-    `Running` where another process is at it.
+    run_id: or a unique prefix of it. budget_usd: the new cap of the whole run. deadline_s: seconds from now;
+    default: the same number as before, from now. fork: start a new run that reuses the recorded replies whose
+    steps have not changed. The rest as in `ask`. Raises `NotFound`, and `Running` if another process is
+    running it.
     """
-    begin = _resuming(run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
-    async with _opened(providers=providers, settings=settings, runner=runner) as chosen:
-        handle = await begin(chosen)
-        with _waited_for(handle):
+    start = _resume_call(run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
+    async with _open_service(providers=providers, settings=settings, runner=runner) as service:
+        handle = await start(service)
+        with _interrupt_on_exit(handle):
             return await handle.result()
 
 
@@ -154,51 +155,51 @@ async def feedback(
     settings: Settings | None = None,
     runner: Runner | None = None,
 ) -> None:
-    """Say what became of a decision, in place of what was said before; later runs learn from it.
+    """Record whether a decision was right, replacing earlier feedback. Later runs learn from it.
 
-    result: "success", "partial" or "failure". answer: the right one, where it is short. Raises `NotFound`,
-    and `UsageError` for a run that decided nothing, or a success with another answer than the decision's.
+    result: "success", "partial" or "failure". answer: the right answer, if it is short. Raises `NotFound`,
+    and `UsageError` for a run without a decision, or for a success whose `answer` differs from the decision.
     """
-    keep = _judging(run_id, result, answer=answer)
-    async with _opened(settings=settings, runner=runner) as chosen:
-        await keep(chosen)
+    record = _feedback_call(run_id, result, answer=answer)
+    async with _open_service(settings=settings, runner=runner) as service:
+        await record(service)
 
 
 @asynccontextmanager
 async def open_runner(
     settings: Settings | None = None, *, providers: Mapping[str, AnyProvider] | None = None
 ) -> AsyncIterator[Runner]:
-    """What many runs share: settings, database, connections to hosts. For `runner=` of everything here.
+    """Open what many runs share: settings, database and connections to hosts. Pass it as `runner=`.
 
-    settings: default is what the command line would use. providers: as in `ask`; the runs cannot bring
-    others. On leaving, runs that are under way are interrupted, and can be resumed.
+    settings: default is those of the command line. providers: as in `ask`, for all runs of this runner. On
+    exit, runs under way are interrupted; they can be resumed.
     """
-    _held("settings", settings, Settings | None, "what pnyx.load_settings() gives")
-    _held("providers", providers, Mapping | None, "a mapping of names to objects")
+    _check_type("settings", settings, Settings | None, "the result of pnyx.load_settings()")
+    _check_type("providers", providers, Mapping | None, "a mapping of names to objects")
     for name in providers or ():
-        _held("a key of providers", name, str, "text")
-    chosen = (settings or open_settings()).with_provider_objects(providers or ())
-    async with RunService.open(chosen, providers=Providers(chosen, extra=providers)) as service:
+        _check_type("a key of providers", name, str, "text")
+    all_settings = (settings or open_settings()).with_provider_objects(providers or ())
+    async with RunService.open(all_settings, providers=Providers(all_settings, extra=providers)) as service:
         yield service.runner
 
 
-def _held(name: str, value: object, kind: type | UnionType, need: str) -> None:
+def _check_type(name: str, value: object, kind: type | UnionType, need: str) -> None:
     if not isinstance(value, kind):
         raise UsageError(f"{name} must be {need}, not {value!r:.80}")
 
 
 @asynccontextmanager
-async def _opened(
+async def _open_service(
     *,
     providers: Mapping[str, AnyProvider] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
 ) -> AsyncIterator[RunService]:
-    """The service on `runner`, or on a new one that is closed on leaving."""
-    _held("runner", runner, Runner | None, "what pnyx.open_runner() gives as it is entered")
+    """Open the service on `runner`, or on a new runner that is closed on exit."""
+    _check_type("runner", runner, Runner | None, "the value of `async with pnyx.open_runner() as runner`")
     if runner is not None:
         if providers or settings:
-            raise UsageError("a runner has its own settings and providers: give them to pnyx.open_runner")
+            raise UsageError("a runner has its own settings and providers: pass them to pnyx.open_runner")
         yield RunService(runner)
         return
     async with open_runner(settings, providers=providers) as opened:
@@ -206,7 +207,7 @@ async def _opened(
 
 
 @asynccontextmanager
-async def _begun(
+async def _start_run(
     question: str,
     *,
     providers: Mapping[str, AnyProvider] | None = None,
@@ -214,51 +215,53 @@ async def _begun(
     runner: Runner | None = None,
     **request: Any,
 ) -> AsyncIterator[RunHandle]:
-    """The run, by `runner` or one that is closed behind it; the request as in `ask`."""
-    async with _opened(providers=providers, settings=settings, runner=runner) as chosen:
+    """Start a run on `runner`, or on a new runner that is closed on exit. request: as in `ask`."""
+    async with _open_service(providers=providers, settings=settings, runner=runner) as service:
         options = request.pop("options", None)
-        asked = _request(chosen.settings, options, question=question, **request)
-        handle = await chosen.start(resolve(asked, chosen.settings))
-        with _waited_for(handle):
+        run_request = _request(service.settings, options, question=question, **request)
+        handle = await service.start(resolve(run_request, service.settings))
+        with _interrupt_on_exit(handle):
             yield handle
 
 
 @contextmanager
-def _waited_for(handle: RunHandle) -> Iterator[None]:
-    """While somebody waits for the run: nobody pays for it any longer, though its runner stays open."""
+def _interrupt_on_exit(handle: RunHandle) -> Iterator[None]:
+    """Interrupt the run on exit, so that it costs nothing more even if its runner stays open."""
     try:
         yield
     finally:
         handle.interrupt()
 
 
-@checked
+@check_arguments
 def _request(
     settings: SkipValidation[Settings], options: Mapping[str, Any] | None, **request: Any
 ) -> RunRequest:
-    """The request of keyword arguments. Raises `UsageError` for an unknown name."""
+    """Build the request from keyword arguments. Raises `UsageError` for an unknown name."""
     values = {KEYWORDS[name]: value for name, value in request.items() if name in KEYWORDS}
-    own = {name: value for name, value in request.items() if name not in KEYWORDS}
+    extra = {name: value for name, value in request.items() if name not in KEYWORDS}
     protocol = values.get("protocol")
     if protocol is None or isinstance(protocol, str):
         known = protocols.get(protocol or settings.run.protocol)
-        for name in {**(options or {}), **own}:
+        for name in {**(options or {}), **extra}:
             if name not in known.options:
                 names = ", ".join(sorted(known.options)) or "none"
-                hint = nearest(name, (*known.options, *KEYWORDS) if name in own else known.options)
+                hint = nearest(name, (*known.options, *KEYWORDS) if name in extra else known.options)
                 raise UsageError(f"{known.name} has no option {name!r}{hint}; it has: {names}")
-    return RunRequest(options={**(options or {}), **own}, **values)
+    return RunRequest(options={**(options or {}), **extra}, **values)
 
 
-@checked
-def _resuming(
+@check_arguments
+def _resume_call(
     run_id: str, *, budget_usd: Amount, deadline_s: Amount, fork: bool
 ) -> Callable[[RunService], Awaitable[RunHandle]]:
-    """The checked arguments as a call of a service, which resumes a run."""
+    """Check the arguments of `resume`, and bind them to `RunService.resume`."""
     return partial(RunService.resume, prefix=run_id, budget_usd=budget_usd, deadline_s=deadline_s, fork=fork)
 
 
-@checked
-def _judging(run_id: str, result: str, *, answer: str | None) -> Callable[[RunRecords], Awaitable[object]]:
-    """The checked arguments as a call of a service, which records feedback."""
+@check_arguments
+def _feedback_call(
+    run_id: str, result: str, *, answer: str | None
+) -> Callable[[RunRecords], Awaitable[object]]:
+    """Check the arguments of `feedback`, and bind them to `RunRecords.feedback`."""
     return partial(RunRecords.feedback, prefix=run_id, verdict=result, truth=answer)

@@ -1,4 +1,4 @@
-"""What every interface opens first: the settings in force, checked against what is installed."""
+"""The settings, checked against the installed protocols and providers. Every interface loads them here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["open_settings"]
 
 
 def open_settings(overrides: Mapping[str, Any] = {}, *, panel: bool = False) -> Settings:
-    """The settings, `overrides` on top. panel: hold its seats against them too, though they may not be asked.
+    """Load the settings, with `overrides` applied last. panel: also check that its seats are known.
 
     Raises `ConfigError` with every problem found.
     """
@@ -28,7 +28,7 @@ def _options_of(protocol: str) -> Iterable[str]:
     try:
         return protocols.get(protocol).options
     except PnyxError:
-        # That it does not load is told to whoever asks for it.
+        # A run with this protocol reports why it does not load.
         return ()
 
 
@@ -39,7 +39,7 @@ def _options(settings: Settings) -> Iterator[str]:
 def _seats(settings: Settings) -> Iterator[str]:
     where = f"panel.seats in {settings.origin('panel', 'seats')}"
     catalogue, seats = Catalogue(settings), settings.panel.seats
-    # Each by itself, and then their number, which is told again for one that is wrong by itself.
+    # First each seat alone, then all together, which checks their number.
     for group in (*((seat,) for seat in seats), seats):
         try:
             for ref in parse_seats(group):

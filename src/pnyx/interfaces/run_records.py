@@ -1,4 +1,4 @@
-"""Everything stored that interfaces read or annotate: runs, costs, judgements, keys, backups."""
+"""What interfaces read from and add to the database: runs, costs, judgements, keys, backups."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ __all__ = ["RunRecords"]
 
 
 class RunRecords:
-    """Reads and annotates what is stored; all of it raises `StoreError` where the database fails.
+    """Reads and annotates stored runs. Every method raises `StoreError` if the database fails.
 
-    owner: only runs of this owner; None: of any. prefix: a run's id, or a unique beginning of it.
+    owner: only runs of this owner; None: of any owner. prefix: a run's id, or a unique prefix of it.
     """
 
     def __init__(self, database: Database) -> None:
@@ -37,7 +37,7 @@ class RunRecords:
     @classmethod
     @asynccontextmanager
     async def open(cls, settings: Settings) -> AsyncIterator[Self]:
-        """The records of the configured database, which is closed on leaving."""
+        """Open the records of the configured database; it is closed on exit."""
         database = await Database.open(database_url(settings))
         try:
             yield cls(database)
@@ -46,7 +46,7 @@ class RunRecords:
 
     @property
     def database_name(self) -> str:
-        """Where the database is, without its password."""
+        """The location of the database, without its password."""
         return self._database.name
 
     async def check(self) -> None:
@@ -76,12 +76,12 @@ class RunRecords:
     async def recall(
         self, text: str, limit: int, *, owner: str | None = None, without: str | None = None
     ) -> Recalled:
-        """Runs that have the words of `text`, best first. Raises `UsageError` if it has no word."""
+        """Runs that contain the words of `text`, best first. Raises `UsageError` if it has no word."""
         work = partial(read_recalled, text=text, limit=limit, owner=owner, but=without)
         return await self._database.read(work)
 
     async def turns(self, prefix: str, owner: str | None = None) -> list[Record]:
-        """The runs of a conversation, oldest first. prefix: of its id, or of a run's in it.
+        """The runs of a conversation, oldest first. prefix: of its id, or of the id of a run in it.
 
         Raises `NotFound`.
         """
@@ -91,7 +91,7 @@ class RunRecords:
         """A run's row, and its events with a `seq` above `after`."""
 
         def read(connection: Connection) -> tuple[store.RunRow, list[Event]]:
-            # The row first: events that are stored in between are then in the next read, and none is missed.
+            # Read the row first: an event stored in between is in the next read, so none is missed.
             row = store.find(connection, run_id)
             return row, store.log(connection, run_id, after)
 
@@ -100,10 +100,10 @@ class RunRecords:
     async def feedback(
         self, prefix: str, verdict: str, truth: str | None = None, owner: str | None = None
     ) -> tuple[store.RunRow, JudgedRun]:
-        """Record whether a decision was right, replacing earlier feedback; the run, and what is learned.
+        """Record whether a decision was right, replacing earlier feedback. Return the run and the judgement.
 
-        verdict: success, partial or failure. truth: the right answer, where it is short and known. Raises
-        `NotFound`, and `UsageError` for a run without a decision and as `judge` does.
+        verdict: success, partial or failure. truth: the right answer, if it is short and known. Raises
+        `NotFound`, and `UsageError` for a run without a decision and for the reasons that `judge` has.
         """
         work = partial(keep_feedback, prefix=prefix, verdict=verdict, truth=truth, owner=owner)
         return await self._database.write(work)
@@ -112,31 +112,31 @@ class RunRecords:
         """The judged decisions of an owner."""
         return await self._database.read(partial(outcomes.history, owner=owner))
 
-    async def keep_lessons(self, lessons: Mapping[str, JudgedRun]) -> None:
-        """Record what an evaluation teaches, by run id; each question teaches once, with its latest run."""
+    async def record_outcomes(self, judged_runs: Mapping[str, JudgedRun]) -> None:
+        """Record an evaluation's outcomes, by run id. Each question counts once, by its latest run."""
 
-        def keep(connection: Connection) -> None:
+        def record(connection: Connection) -> None:
             time = now()
-            for run_id, judged in lessons.items():
+            for run_id, judged in judged_runs.items():
                 outcomes.record(connection, run_id, LEARNER, time, judged)
-            outcomes.forget_earlier(connection, OWNER, lessons.keys())
+            outcomes.forget_earlier(connection, OWNER, judged_runs.keys())
 
-        await self._database.write(keep)
+        await self._database.write(record)
 
     async def spending(self, since: str) -> list[CallCosts]:
-        """What calls cost since a day, "YYYY-MM-DD"; "" for all days."""
+        """The cost of calls since a day, "YYYY-MM-DD"; "" for all days."""
         return await self._database.read(partial(call_costs, since=since))
 
     async def account(self, scope: str) -> ledger.Account:
-        """What is spent and reserved in a scope of the ledger, such as "batch:NAME" or "day:2026-11-23"."""
+        """The amounts spent and reserved in a ledger scope, such as "batch:NAME" or "day:2026-11-23"."""
         return await self._database.read(partial(ledger.read_account, scope=scope))
 
     async def key_hashes(self) -> Mapping[str, str]:
-        """Name -> hash of every server key, in the order of their names."""
+        """Name -> hash of every server key, sorted by name."""
         return await self._database.read(keys.hashes)
 
     async def add_key(self, name: str, hash: str) -> None:
-        """Record a new server key. Raises `Taken` if the name has one."""
+        """Add a server key. Raises `Taken` if the name is in use."""
         await self._database.write(partial(keys.add, name=name, hash=hash, time=now()))
 
     async def remove_key(self, name: str) -> None:
@@ -144,9 +144,12 @@ class RunRecords:
         await self._database.write(partial(keys.remove, name=name))
 
     async def backup(self, file: Path) -> Mapping[str, int]:
-        """Write everything to the new file `file`; the number of rows by table. Raises `UsageError`."""
+        """Copy the database to the new file `file`. Return the rows by table. Raises `UsageError`."""
         return await copying.backup(self._database, file)
 
     async def restore(self, file: Path) -> Mapping[str, int]:
-        """Read a backup into this database, which must be empty; the number of rows. Raises `UsageError`."""
+        """Load a backup into this database, which must be empty. Return the rows by table.
+
+        Raises `UsageError`.
+        """
         return await copying.restore(self._database, file)

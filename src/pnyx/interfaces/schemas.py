@@ -1,4 +1,4 @@
-"""Shapes that HTTP, MCP and batch lines share: requests, results of runs, protocols."""
+"""Schemas that HTTP, MCP and batch lines share: requests, results, protocols."""
 
 from __future__ import annotations
 
@@ -11,13 +11,21 @@ from pydantic import BaseModel, Field, create_model
 from ..run.request import OPTIONS, Kind, RequestOption, RunRequest
 from .json_body import Amount, Body, Whole
 
-__all__ = ["Listed", "ProtocolBody", "Recalled", "ResultBody", "ResumeOptions", "RunBody", "with_options"]
+__all__ = [
+    "ListedRun",
+    "ProtocolBody",
+    "RecalledRun",
+    "ResultBody",
+    "ResumeOptions",
+    "RunBody",
+    "with_options",
+]
 
 B = TypeVar("B", bound="RunBody")
 MOST = 100
-"""Entries of a list or an object: a panel holds no more, and answers are compared with each other."""
+"""Most entries of a list or an object: a panel has no more seats, and answers are compared in pairs."""
 LONGEST = 1 << 20
-"""Characters of material beside the question."""
+"""Most characters of the context."""
 DEFAULTS = {f.name: f.default for f in fields(RunRequest)}
 Scalar = str | int | float | bool | None
 _EMPTY: Mapping[Kind, Callable[[], Any]] = {
@@ -29,7 +37,7 @@ _EMPTY: Mapping[Kind, Callable[[], Any]] = {
 
 
 def with_options(has: Callable[[RequestOption], bool]) -> Callable[[type[B]], type[B]]:
-    """Give a model a field for each option of `RunRequest` that the interface has."""
+    """Add to a model a field for each option of `RunRequest` for which `has` is true."""
 
     def build(model: type[B]) -> type[B]:
         options = {name: option for name, option in OPTIONS.items() if has(option)}
@@ -42,7 +50,7 @@ def with_options(has: Callable[[RequestOption], bool]) -> Callable[[type[B]], ty
 
 
 def _field(name: str, option: RequestOption) -> tuple[Any, Any]:
-    """The type of an option in JSON, strict, and its default and description."""
+    """Return the strict JSON type of an option, and its field with default and description."""
     kind: Any
     match option.kind:
         case Kind.TEXT if option.choices:
@@ -77,10 +85,10 @@ def _field(name: str, option: RequestOption) -> tuple[Any, Any]:
 
 @with_options(lambda option: option.http)
 class RunBody(Body):
-    """A question, and how it is decided; what is left out comes from the settings."""
+    """A question and the options of its run. Settings supply what is left out."""
 
     def to_request(self, base: RunRequest | None = None) -> RunRequest:
-        """The request. base: what holds where this says nothing; protocol options are merged by name."""
+        """Return the request. base: supplies what is left out; protocol options are merged by name."""
         values = {
             name: value
             for name in self.model_fields_set & OPTIONS.keys()
@@ -90,23 +98,23 @@ class RunBody(Body):
             del values["models"]
         if base is None:
             return RunRequest(**values)
-        own = RunRequest(**values).protocol_options
-        return replace(base, **{**values, "options": {**base.protocol_options, **own}, "rounds": None})
+        options = RunRequest(**values).protocol_options
+        return replace(base, **{**values, "options": {**base.protocol_options, **options}, "rounds": None})
 
 
 class ResumeOptions(Body):
-    """How to resume a run."""
+    """The options for resuming a run."""
 
     budget_usd: Amount | None = None
-    """The new cap of all of the run, in USD."""
+    """New budget of the whole run, in USD."""
     deadline_s: Amount | None = None
-    """Seconds from now on until the run is paused; left out, as many as it had before, from now on."""
+    """Seconds from now until the run pauses. Default: as many as it had before."""
     fork: bool = False
-    """A new run, which keeps every reply whose question is still the same."""
+    """Start a new run that reuses the recorded replies whose steps have not changed."""
 
 
 class SeatBody(BaseModel):
-    """Who sat where. role: the part that it was given, null for none; "" in runs of older versions."""
+    """A seat and its model. role: null for none; "" in runs of older versions."""
 
     seat: str
     model: str
@@ -140,10 +148,9 @@ class ResultBody(BaseModel):
 
 
 class ProtocolBody(BaseModel):
-    """A way to an answer. quorum: the seats it needs. options: each with its default, bounds and help.
+    """A protocol. quorum: the seats it needs. options: name -> default, bounds and help.
 
-    phases: its transitions, in order, which begin at "idle". calls_with_three_seats: the least and the most,
-    null where nobody can know.
+    phases: its transitions in order, from "idle". calls_with_three_seats: least and most, null if unknown.
     """
 
     name: str
@@ -156,16 +163,16 @@ class ProtocolBody(BaseModel):
     calls_with_three_seats: dict[str, int] | None
 
 
-class Listed(ResultBody):
-    """A run among others. created_at: when it was begun, in UTC."""
+class ListedRun(ResultBody):
+    """A run in a list. created_at: when it started, UTC."""
 
     created_at: str
 
 
-class Recalled(Listed):
-    """A run that was looked for. snippet: where its texts have what was, on one line.
+class RecalledRun(ListedRun):
+    """A run found by its words. snippet: one line of its text around them.
 
-    all_words: whether it has all the words; where no run has, those with some are told.
+    all_words: whether it has all the words; if no run does, runs with some of them are returned.
     """
 
     snippet: str

@@ -1,1 +1,1 @@
-"""Running protocols: drive, journal, budget, limits, runner. Knows no door; doors consume its events."""
+"""Runs protocols: request, spec, runner, handle, journal, budget, limits. Interfaces read its events."""

@@ -1,7 +1,7 @@
-"""Many runs under one name and one cap, each begun once, all stopped together.
+"""Many runs under one name and one cap, each started once, all stopped together.
 
-Whoever has many questions to put can be killed and begin again from the start: finished runs are read,
-unfinished ones are taken up from their journal, and one that failed with its host is tried again.
+A process with many questions can be killed and start again from the first: finished runs are read, unfinished
+ones continue from their journal, and one that failed because of its host is tried again.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from .spec import Spec
 __all__ = ["Batch", "failure"]
 
 GRACE_S = 10.0
-"""How long calls in flight may go on once a batch stops."""
+"""How long calls in flight may continue once a batch stops, in seconds."""
 
 
 @dataclass(eq=False)
 class Batch:
-    """name: the beginning of its runs' names, and the `Spec.batch` that their money is counted under;
-    None makes every run a fresh one. current: what was answered to other wordings of our prompts is asked
-    anew. halted: why nothing more begins. unpriced: whether a run's cost is unknown. Belongs to one event
-    loop.
+    """The runs of a batch. Belongs to one event loop.
+
+    name: the prefix of its runs' names, and the `Spec.batch` of their account; None: every run is a new one.
+    current: ask again where the wording of a prompt has changed since. halted: why no further run starts.
+    unpriced: whether the cost of a run is unknown.
     """
 
     runner: Runner
@@ -44,25 +45,25 @@ class Batch:
     unpriced: bool = False
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     _live: set[RunHandle] = field(default_factory=set)
-    _turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def run(self, spec: Spec) -> tuple[RunHandle, Result]:
-        """The run of `spec`, when it has ended; of those that ask the same there is one.
+        """Return the run of `spec` and its result, when it has ended. Equal requests share one run.
 
-        Raises `Halted` once the batch stops, and as `Runner.once` does.
+        Raises `Halted` once the batch stops, and what `Runner.get_or_start` raises.
         """
-        turn = self._turns.setdefault(_asked(spec), asyncio.Lock())
-        async with turn if self.name else nullcontext():
+        lock = self._locks.setdefault(_request_key(spec), asyncio.Lock())
+        async with lock if self.name else nullcontext():
             self._check()
-            handle, result = await self._decided(spec)
-        if result.status == "paused" and (why := _stops_all(handle, result)):
+            handle, result = await self._finish(spec)
+        if result.status == "paused" and (why := _halt_reason(handle, result)):
             self.halt(why)
         if failure(result) is not None:
             self._check()
         return handle, result
 
     def halt(self, why: Halted) -> None:
-        """Let nothing more begin; what is in flight is still received, for a while."""
+        """Start no further run. Replies to calls in flight are still received, for `GRACE_S`."""
         if self.halted is None:
             self.halted = why
             for handle in self._live:
@@ -73,68 +74,68 @@ class Batch:
         self.loop.call_later(GRACE_S, handle.kill)
 
     def kill(self) -> None:
-        """Stop at once."""
+        """Stop at once, calls in flight included."""
         self.halt(Interrupted("interrupted"))
         for handle in self._live:
             handle.kill()
 
     def _check(self) -> None:
         if self.halted is not None:
-            # Raised for every question that is left: the same error would gather the frames of all of them.
+            # Raised for every remaining question: without this the error collects the frames of all of them.
             raise self.halted.with_traceback(None)
 
-    async def _decided(self, spec: Spec) -> tuple[RunHandle, Result]:
-        """The first run for this that is not known to have failed, when it has ended."""
+    async def _finish(self, spec: Spec) -> tuple[RunHandle, Result]:
+        """Return the first run for `spec` that has not failed, when it has ended."""
         for n in count(1):
             if self.name is None:
                 handle = await self.runner.start(spec)
             else:
-                handle = await self.runner.once(spec, f"{self.name}/{_asked(spec)}/{n}")
+                handle = await self.runner.get_or_start(spec, f"{self.name}/{_request_key(spec)}/{n}")
             past = handle.past
             self._live.add(handle)
-            if self.halted is not None:  # while it began
+            if self.halted is not None:  # while it started
                 self._stop(handle)
             try:
                 result = await handle.result()
             except Diverged:
-                # A prompt has changed since it was begun: what is recorded is no answer to the new one.
+                # A prompt has changed since the run started: its replies do not answer the new one.
                 continue
             finally:
                 self._live.discard(handle)
             self.unpriced |= result.usage["cost_usd"] is None
-            if self.current and _reworded(past):
+            if self.current and _has_outdated_prompt(past):
                 continue
-            if result.status not in ("failed", "cancelled") or not _worth_another(past):
+            if result.status not in ("failed", "cancelled") or not _is_worth_repeating(past):
                 return handle, result
         raise AssertionError("unreachable")
 
 
 def failure(result: Result) -> str | None:
-    """Why a run gave no answer; None where it gave one."""
+    """Return why a run has no answer, or None if it has one."""
     if result.status not in ("paused", "failed", "cancelled"):
         return None
     return f"{result.status}: {result.detail.get('message') or result.stop_reason}"
 
 
-def _reworded(past: Sequence[Event]) -> bool:
-    """Whether a prompt that was sent is worded otherwise in this version."""
+def _has_outdated_prompt(past: Sequence[Event]) -> bool:
+    """Return whether a prompt that was sent has another wording in this version."""
     sent = {(event.prompt_id, event.prompt_sha256) for event in past if isinstance(event, CallStarted)}
     return any(digest(prompt) not in (None, sha256) for prompt, sha256 in sent)
 
 
-def _worth_another(past: Sequence[Event]) -> bool:
-    """Whether a run that had ended before failed for a reason that may be gone: not a model's own silence."""
+def _is_worth_repeating(past: Sequence[Event]) -> bool:
+    """Return whether an earlier run failed for a reason that may be gone, such as a host that was down."""
     last = past[-1] if past else None
     return isinstance(last, RunFinished) and (
         last.status == "cancelled" or any(isinstance(event, CallFailed) for event in past)
     )
 
 
-def _asked(spec: Spec) -> str:
-    """All that decides what is asked of whom; another date or price is no other question."""
+def _request_key(spec: Spec) -> str:
+    """Return a key of all that decides which requests are sent to which models. Dates and prices do not."""
     seats = [[seat.model, seat.temperature, seat.role] for seat in spec.seats]
-    limits, given = spec.limits, [[one.source, one.answer, one.reasoning] for one in spec.responses]
-    parts: list[object] = [spec.protocol, seats, dict(spec.options), spec.seed, spec.question, given]
+    limits, responses = spec.limits, [[one.source, one.answer, one.reasoning] for one in spec.responses]
+    parts: list[object] = [spec.protocol, seats, dict(spec.options), spec.seed, spec.question, responses]
     parts += [
         limits.temperature,
         limits.max_output_tokens,
@@ -146,8 +147,8 @@ def _asked(spec: Spec) -> str:
     return json.dumps(parts, sort_keys=True)
 
 
-def _stops_all(handle: RunHandle, result: Result) -> Halted | None:
-    """Why nothing else should begin: an interrupt, or a cap that all runs share, not one of its own."""
+def _halt_reason(handle: RunHandle, result: Result) -> Halted | None:
+    """Return why the batch must stop: an interrupt, or a cap that all runs share; None: it continues."""
     event = handle.summary.exhausted
     if result.stop_reason == OutOfBudget.stop_reason and event and not event.scope.startswith("run:"):
         return OutOfBudget(f"{reason(event)}. {batch_remedy(event)}")

@@ -1,4 +1,4 @@
-"""The events of one run for everyone who watches it: stored ones first, then live."""
+"""Publishes the events of one run to its watchers: stored events first, then live ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Broadcast"]
 
 
 class Broadcast:
-    """Watchers of one run, the text that is arriving, and the run's last event.
+    """The watchers of one run, the text that is arriving, and the run's last event.
 
     past: events stored before this process took the run over.
     """
@@ -23,22 +23,22 @@ class Broadcast:
     def __init__(self, database: Database, run_id: str, past: Sequence[Event] = ()) -> None:
         self.database, self.run_id = database, run_id
         self.wants_text = False
-        """Whether providers should stream their text: somebody watches it."""
+        """Whether providers should stream their text, because a watcher wants it."""
         self.last: RunFinished | None = None
-        self._live = False
+        self._is_open = False
         self._watchers: set[asyncio.Queue[Event | None]] = set()
-        self._arriving: dict[str, list[Token]] = {}
+        self._partial_texts: dict[str, list[Token]] = {}
         for event in past:
             if isinstance(event, RunFinished):
                 self.last = event
 
     def open(self) -> None:
-        """Events will be published until `close`."""
-        self._live = True
+        """Accept watchers of live events until `close`."""
+        self._is_open = True
 
     def close(self) -> None:
-        """No more events come; every watcher's iteration ends after what it has."""
-        self._live = False
+        """End the iteration of every watcher after the events it already has."""
+        self._is_open = False
         for queue in self._watchers:
             queue.put_nowait(None)
 
@@ -47,7 +47,7 @@ class Broadcast:
         self.wants_text = True
 
     def publish(self, event: Event, seq: int | None = None) -> None:
-        """Hand an event to every watcher. seq: its number in the journal; None: it is not stored."""
+        """Send an event to every watcher. seq: its number in the journal; None: it is not stored."""
         # Most runs have no watcher, and copying an event costs more than everything else here.
         if seq is not None and (self._watchers or isinstance(event, RunFinished)):
             event = replace(event, run_id=self.run_id, seq=seq)
@@ -55,25 +55,25 @@ class Broadcast:
             case RunFinished():
                 self.last = event
             case Token():
-                self._arriving.setdefault(event.key, []).append(event)
+                self._partial_texts.setdefault(event.key, []).append(event)
             case CallStarted() | CallFinished() | CallFailed():
-                self._arriving.pop(event.key, None)
+                self._partial_texts.pop(event.key, None)
         for queue in self._watchers:
             queue.put_nowait(event)
 
     async def events(self, after: int = 0, tokens: bool = False) -> AsyncGenerator[Event, None]:
-        """Events with a `seq` above `after`: stored ones first, then live, until the terminal one.
+        """Yield events with a `seq` above `after`: stored ones first, then live, until the terminal one.
 
-        tokens: also the text as it arrives, and first what has arrived of unfinished replies. Ends
-        without a terminal event if nothing of the run can be written.
+        tokens: also the text as it arrives, starting with what has arrived of unfinished replies. Ends
+        without a terminal event if the run cannot be written.
         """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._watchers.add(queue)
-        if not self._live:
+        if not self._is_open:
             queue.put_nowait(None)
         elif tokens:
             self.want_text()
-            for pieces in self._arriving.values():
+            for pieces in self._partial_texts.values():
                 queue.put_nowait(replace(pieces[0], text="".join(piece.text for piece in pieces)))
         try:
             finished: set[str] = set()
@@ -83,7 +83,7 @@ class Broadcast:
                 yield event
             while (live := await queue.get()) is not None:
                 if isinstance(live, Token):
-                    # A reply may have been finished, and stored, while the log was read.
+                    # A reply may have been stored while the log was read.
                     if tokens and live.key not in finished:
                         yield live
                 elif (live.seq or 0) > after:
@@ -97,7 +97,7 @@ class Broadcast:
 
 
 def _track(finished: set[str], event: Event) -> None:
-    """Keep in `finished` the keys of the steps whose last request has an outcome."""
+    """Update `finished`, the keys of the steps whose last request has an outcome."""
     match event:
         case CallStarted():
             finished.discard(event.key)

@@ -1,7 +1,7 @@
-"""The money of one run: what a call may cost, what it did cost, and the caps it must fit under.
+"""The budget of one run: what a call may cost, what it did cost, and the caps that apply.
 
-Reserve before dispatch, settle after. Every amount is held in all scopes at once (the run, the
-day, a batch), atomically in the database, so that no cap is passed however many processes share it.
+A call is reserved before it is sent and settled after it. Every amount is booked in all scopes at once (run,
+day, batch, key), in one transaction, so that no cap is exceeded however many processes share it.
 """
 
 from __future__ import annotations
@@ -20,40 +20,41 @@ from ..store import ledger
 __all__ = ["Bill", "RunBudget", "audit", "budget_event", "nusd", "usd"]
 
 OVERHEAD_TOKENS = 32
-"""What a host's chat template adds to a prompt, at most, in tokens."""
+"""The most tokens that a host's chat template adds to a prompt."""
 
 SEARCH_TOKENS = 10_000
-"""What a search by a host adds to the input, about, in tokens."""
+"""About how many tokens a search by a host adds to the input."""
 
 
 def usd(nusd: int | None) -> float | None:
+    """Return an amount in nUSD as USD."""
     return None if nusd is None else nusd / NUSD
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a call is charged; cost_nusd None: unknown price. flag: why its usage was not believed."""
+    """The charge for a call. cost_nusd: None if the price is unknown. flag: why its usage was rejected."""
 
     usage: Usage
     cost_nusd: int | None
     flag: str | None = None
 
 
-def audit(usage: Usage | None, input_tokens: int, output_tokens: int, spoke: bool) -> str | None:
-    """Why reported usage cannot be believed, or None. The token counts are those of the reservation.
+def audit(usage: Usage | None, input_tokens: int, output_tokens: int, has_text: bool) -> str | None:
+    """Return why reported usage is rejected, or None. The token counts are those of the reservation.
 
-    Hosts count a little differently than we estimate; only what is impossible or four times beyond
-    the reservation (and 10,000 tokens) is refused.
+    Hosts count a little differently than our estimate. Only impossible counts are rejected, and those above
+    four times the reservation plus 10,000 tokens. has_text: whether the reply has any.
     """
     if usage is None or usage == Usage():
         return "missing"
-    # A program's own provider may bring anything.
+    # A third-party provider may report anything.
     counts: list[Any] = [getattr(usage, name, None) for name in Usage.__slots__]
     if any(type(n) is not int for n in counts):
         return "malformed"
     if min(counts) < 0:
         return "negative"
-    if usage.input_tokens == 0 or (spoke and usage.output_tokens == 0):
+    if usage.input_tokens == 0 or (has_text and usage.output_tokens == 0):
         return "zero"
     if usage.cached_tokens > usage.input_tokens or usage.reasoning_tokens > usage.output_tokens:
         return "inconsistent"
@@ -63,17 +64,17 @@ def audit(usage: Usage | None, input_tokens: int, output_tokens: int, spoke: boo
 
 
 def _input_tokens(prompt: str, searches: int) -> int:
-    """Tokens that a request is charged for, at most: what was found is read again at each further search."""
-    found = SEARCH_TOKENS * searches * (searches + 1) // 2
-    return estimate_tokens(prompt) + OVERHEAD_TOKENS + found
+    """Return the most input tokens that a request is charged for. Each search reads all earlier results."""
+    results = SEARCH_TOKENS * searches * (searches + 1) // 2
+    return estimate_tokens(prompt) + OVERHEAD_TOKENS + results
 
 
 @dataclass(frozen=True, slots=True)
 class RunBudget:
-    """The accounts of one run. caps: scope -> USD or None; see `Spec.caps`.
+    """The accounts of one run.
 
-    "run" stands for this run, "day" for the day of the call. search_price: USD for a search by a model's
-    host, None when unknown.
+    caps: scope -> USD or None, where "run" is this run and "day" the day of the call; see `Spec.caps`.
+    search_price: USD for a search by a model's host, None if unknown.
     """
 
     run_id: str
@@ -85,27 +86,27 @@ class RunBudget:
         return f"run:{self.run_id}"
 
     def accounts(self, time: str) -> dict[str, int | None]:
-        """scope -> cap in nUSD of the accounts that a call begun at `time` (ISO 8601) is charged to."""
-        named = {"run": self.run_scope, "day": f"day:{time[:10]}"}
+        """Return scope -> cap in nUSD of the accounts that a call started at `time` (ISO 8601) uses."""
+        scopes = {"run": self.run_scope, "day": f"day:{time[:10]}"}
         return {
-            named.get(scope, scope): None if cap is None else round(cap * NUSD)
+            scopes.get(scope, scope): None if cap is None else round(cap * NUSD)
             for scope, cap in self.caps.items()
         }
 
     def quote(self, seat: Seat, prompt: str, max_tokens: int, searches: int = 0) -> int | None:
-        """The most the call can cost, in nUSD; None when the price of the seat or a search is unknown."""
-        found = self._cost(searches)
-        if seat.price is None or found is None:
+        """Return the most the call can cost, in nUSD; None if the price of seat or search is unknown."""
+        search_cost = self._search_cost(searches)
+        if seat.price is None or search_cost is None:
             return None
-        return seat.price.ceiling(_input_tokens(prompt, searches), max_tokens) + found
+        return seat.price.ceiling(_input_tokens(prompt, searches), max_tokens) + search_cost
 
     def open(self, connection: Connection, time: str) -> None:
-        """Make the accounts, or give those that are there their caps."""
+        """Create the accounts, or set the caps of existing ones."""
         for scope, cap in self.accounts(time).items():
             ledger.open_account(connection, scope, cap)
 
     def reserve(self, started: CallStarted) -> Callable[[Connection], None] | None:
-        """The ledger's part of an intent; None for a call that costs nothing."""
+        """Return the ledger write of an intent; None for a call that costs nothing."""
         amount = nusd(started.reserved_usd)
         if not amount:
             return None
@@ -113,7 +114,7 @@ class RunBudget:
         return lambda connection: ledger.reserve(connection, accounts, amount)
 
     def settle(self, started: CallStarted, charged_nusd: int) -> Callable[[Connection], None] | None:
-        """The ledger's part of an outcome."""
+        """Return the ledger write of an outcome; None if nothing was reserved or charged."""
         reserved = nusd(started.reserved_usd)
         if not reserved and not charged_nusd:
             return None
@@ -121,7 +122,7 @@ class RunBudget:
         return lambda connection: ledger.settle(connection, scopes, reserved, charged_nusd)
 
     def overrun(self, started: CallStarted, charged_nusd: int, spent_nusd: int, time: str) -> Budget | None:
-        """What to tell of a call that was billed beyond its reservation, else None.
+        """Return the event for a call that was billed beyond its reservation, else None.
 
         spent_nusd: by the run, this call included.
         """
@@ -129,8 +130,8 @@ class RunBudget:
         if over <= 0 or started.reserved_usd is None:
             return None
         cap = self.accounts(time)[self.run_scope]
-        told = budget_event("overrun", ledger.Account(self.run_scope, cap, spent_nusd, 0), time)
-        return replace(told, seat=started.seat, overrun_usd=over / NUSD)
+        event = budget_event("overrun", ledger.Account(self.run_scope, cap, spent_nusd, 0), time)
+        return replace(event, seat=started.seat, overrun_usd=over / NUSD)
 
     def bill(
         self,
@@ -138,26 +139,27 @@ class RunBudget:
         price: Price | None,
         usage: Usage | None,
         prompt: str,
-        spoke: bool,
+        has_text: bool,
         searches: int | None = None,
     ) -> Bill:
-        """What the finished call is charged: its usage at the price, or the reservation when that is odd.
+        """Return the charge for a finished call: its usage at the price; the reservation if that is rejected.
 
-        searches: as the host told them; where that is odd, those that were allowed are charged.
+        searches: as reported by the host. An impossible number is replaced by the allowed one.
         """
-        flag = audit(usage, _input_tokens(prompt, started.searches), started.max_tokens, spoke)
+        flag = audit(usage, _input_tokens(prompt, started.searches), started.max_tokens, has_text)
         if flag is not None or usage is None:
             reserved = None if started.reserved_usd is None else nusd(started.reserved_usd)
             return Bill(Usage(), reserved, flag)
-        made = searches if started.searches else 0
-        if type(made) is not int or not 0 <= made <= 4 * started.searches:
-            flag = f"of searches {'missing' if made is None else 'absurd'}"
-            made = started.searches
-        found = self._cost(made)
-        return Bill(usage, None if price is None or found is None else price.cost(usage) + found, flag)
+        count = searches if started.searches else 0
+        if type(count) is not int or not 0 <= count <= 4 * started.searches:
+            flag = f"of searches {'missing' if count is None else 'absurd'}"
+            count = started.searches
+        search_cost = self._search_cost(count)
+        cost = None if price is None or search_cost is None else price.cost(usage) + search_cost
+        return Bill(usage, cost, flag)
 
-    def _cost(self, searches: int) -> int | None:
-        """What so many searches by a host cost, in nUSD, or None when that is unknown."""
+    def _search_cost(self, searches: int) -> int | None:
+        """Return what searches by a host cost, in nUSD, or None if unknown."""
         if not searches:
             return 0
         return None if self.search_price is None else searches * nusd(self.search_price)
@@ -178,4 +180,5 @@ def budget_event(kind: str, account: ledger.Account, time: str, next_usd: float 
 
 
 def nusd(amount: float | None) -> int:
+    """Return an amount in USD as whole nUSD; an unknown one is 0."""
     return round((amount or 0.0) * NUSD)

@@ -1,7 +1,4 @@
-"""The attempts at one call: intent, request, retries, outcome.
-
-The only place that sends a request, and the only retry loop.
-"""
+"""One call to a model: the only place that sends requests, and the only retry loop."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ from ..providers.base import (
 from ..providers.redaction import StreamRedactor
 from .budget import nusd, usd
 from .context import RunContext
-from .context_window import room, window
+from .context_window import output_limit, request_limit
 from .drive import Where
 from .host_search import TOOL
 from .journal import Outcome
@@ -43,14 +40,14 @@ from .limits import Deadline, Gate, delay, now
 __all__ = ["ModelCall"]
 
 SQUEEZE = (0.6, 0.8)
-"""What is left of a request that the host found too long; the second where what is asked takes too much."""
+"""Shares to which a too long request is shortened; the second if the question is too long for the first."""
 SOURCES, ADDRESS = 20, 500
-"""Cited sources that are recorded, and characters of an address: one that is cut would lead nowhere."""
+"""The most cited sources that are recorded, and the longest address. A shortened address would not work."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """What came of one request."""
+class Response:
+    """The response to one request: a completion or an error."""
 
     started: CallStarted
     result: Completion | ProviderError
@@ -58,114 +55,116 @@ class Sent:
 
 
 class ModelCall:
-    """The attempts at one step."""
+    """The attempts at one step. `outcome` performs them."""
 
     def __init__(self, context: RunContext, key: str, ask: Ask, where: Where) -> None:
         self.context, self.key, self.ask = context, key, ask
-        self.whole, self.cut = ask, 0
-        self.searches = 0
+        self.full_ask, self.cut_chars, self.searches = ask, 0, 0
         self.common: dict[str, Any] = {
             "key": key,
             "phase": where.phase,
             "round": where.round,
             "seat": ask.seat.label,
         }
-        self.mark = ask.fingerprint
+        self.fingerprint = ask.fingerprint
 
     async def outcome(self) -> Outcome:
+        """Perform the call and return its recorded outcome. Raises `NoQuorum`, `Halted`."""
         context, seat = self.context, self.ask.seat
         if seat.label in context.journal.dropped:
-            return self._left_out()
-        copied = context.journal.inherited.get(self.key)
-        if copied is not None and copied.fingerprint == self.mark:
-            return self._copy(copied)
-        # Here and not where a seat is lost: a replay finds that in the journal, and must come by here too.
+            return self._already_dropped()
+        inherited = context.journal.inherited.get(self.key)
+        if inherited is not None and inherited.fingerprint == self.fingerprint:
+            return self._copy(inherited)
+        # Here and not where a seat is dropped: a replay reads that from the journal and must still check.
         context.check_quorum()
         gate = context.gates[seat.provider]
         provider = context.open_provider(seat.provider)
         searching = context.spec.searches and TOOL in self.ask.tools
         if searching or not is_open(provider):
-            await context.unless_halted(self._ready(provider))
+            await context.unless_halted(self._prepare_provider(provider))
         call_deadline: Deadline | None = None
         tries, squeezed = 0, False
-        if not self._fit(window(seat)):
-            return self._unsendable()
+        if not self._fit(request_limit(seat)):
+            return self._too_long()
         while True:
-            if (refused := self._refused()) is not None:
+            if (refused := self._drop_if_down()) is not None:
                 return refused
             async with gate.call(context.halt.requested, within=context.deadline.left) as inside:
                 context.check()
                 if not inside:
                     continue
-                if (refused := self._refused()) is not None:  # while it waited at the gate
+                if (refused := self._drop_if_down()) is not None:  # while it waited for the gate
                     return refused
                 if call_deadline is None:
                     call_deadline = Deadline.after(context.spec.limits.call_deadline_s)
-                started = await self._intend()
+                started = await self._record_intent()
                 sent = await self._race(provider, started, call_deadline.sooner(context.deadline), gate)
             started, result, elapsed = sent.started, sent.result, sent.elapsed_s
             if isinstance(result, Completion):
-                context.hedging.took(seat.model, elapsed)
-                context.circuits[seat.model].answered()
-                return self._finished(started, result, elapsed)
+                context.hedging.record(seat.model, elapsed)
+                context.circuits[seat.model].record_success()
+                return self._record_reply(started, result, elapsed)
             tries += 1
             wait = delay(tries, result) if result.retryable and tries <= context.spec.limits.retries else None
             if result.kind == "too_long" and not squeezed:
-                # The window is smaller than we knew, or its tokenizer finer than we reckon.
+                # The window is smaller than configured, or the tokenizer splits finer than our estimate.
                 squeezed = True
-                size = tokens(self._sent())
+                size = tokens(self._request_text())
                 wait = 0.0 if any(self._fit(size * share) for share in SQUEEZE) else None
             if wait is not None and wait >= call_deadline.left:
                 wait = None
             if context.deadline.left <= 0 or context.halt.reason is not None:
-                # The run stops, not the seat: a resume tries again.
-                self._failed(started, result, elapsed, final=False, wait=None)
+                # The run stops, the seat does not fail: a resume tries again.
+                self._record_failure(started, result, elapsed, final=False, wait=None)
                 context.check()
-            failed = self._failed(started, result, elapsed, final=wait is None, wait=wait)
+            failed = self._record_failure(started, result, elapsed, final=wait is None, wait=wait)
             if wait is None:
-                context.circuits[seat.model].failed(context.run_id, failed.kind, failed.message)
+                context.circuits[seat.model].record_failure(context.run_id, failed.kind, failed.message)
                 return failed
             await context.sleep(wait)
 
-    async def _ready(self, provider: Provider) -> None:
-        # What is wrong with the provider is reported by the call itself.
+    async def _prepare_provider(self, provider: Provider) -> None:
+        # The call itself reports what is wrong with the provider.
         with suppress(ProviderError, TimeoutError):
             await ensure_open(provider)
         if TOOL in self.ask.tools and await can_search(provider, self.ask.seat.name):
             self.searches = self.context.spec.searches
 
-    def _fit(self, room: float) -> bool:
-        """Shorten what others said, and what tools were asked and gave, until the request has at most `room`
-        tokens. False where it cannot be."""
-        # What was shortened once no longer tells which parts of it are what others said.
-        fitted = fit(self.whole, int(min(room, sys.maxsize)), self._tools())
+    def _fit(self, token_limit: float) -> bool:
+        """Shorten replies of others and the tools' arguments and results until the request has at most
+        `token_limit` tokens. Return whether that succeeded."""
+        # Always from the full request: a shortened one no longer marks which parts are replies of others.
+        fitted = fit(self.full_ask, int(min(token_limit, sys.maxsize)), self._tools())
         if fitted is not None:
-            self.ask, self.cut = fitted
+            self.ask, self.cut_chars = fitted
         return fitted is not None
 
-    async def _intend(self) -> CallStarted:
-        context, ask, sent = self.context, self.ask, self._sent()
-        max_tokens = room(ask.seat, sent, context.spec.limits.max_output_tokens)
+    async def _record_intent(self) -> CallStarted:
+        context, ask, text = self.context, self.ask, self._request_text()
+        max_tokens = output_limit(ask.seat, text, context.spec.limits.max_output_tokens)
         started = CallStarted(
             **self.common,
             time=now(),
             attempt=context.journal.attempts(self.key) + 1,
-            fingerprint=self.mark,
+            fingerprint=self.fingerprint,
             model=ask.seat.model,
             prompt_id=ask.prompt.id,
             prompt_sha256=ask.prompt.sha256,
             prompt=ask.prompt.text,
             schema=ask.schema.json if ask.schema else None,
             max_tokens=max_tokens,
-            cut=self.cut,
+            cut=self.cut_chars,
             searches=self.searches,
-            reserved_usd=usd(context.budget.quote(ask.seat, sent, max_tokens, self.searches)),
+            reserved_usd=usd(context.budget.quote(ask.seat, text, max_tokens, self.searches)),
         )
         await context.journal.append(started, ledger=context.budget.reserve(started))
         return started
 
-    async def _race(self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate) -> Sent:
-        """What came of the request; where hedging is on and it is late, of it or of a second one."""
+    async def _race(
+        self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate
+    ) -> Response:
+        """Return the response to the request or, if hedging is on and it is late, to a second one."""
         context = self.context
         patience = context.hedging.patience(self.ask.seat.model) if context.spec.limits.hedge else None
         if patience is None:
@@ -174,42 +173,44 @@ class ModelCall:
         first = sends[started.attempt]
         try:
             await asyncio.wait([first], timeout=patience)
-            if first.done() or gate.full or context.halt.reason is not None or not context.hedging.take():
+            if first.done() or gate.full or context.halt.reason is not None or not context.hedging.acquire():
                 return await first
             async with gate.call(first, context.halt.requested, within=context.deadline.left) as inside:
-                if first.done() or not inside:  # while the host's rate held the second one back
+                if first.done() or not inside:  # while the second one waited for the host's rate limit
                     return await first
                 try:
-                    again = await self._intend()
+                    second = await self._record_intent()
                 except OutOfBudget:
                     return await first
-                sends[again.attempt] = asyncio.create_task(self._send(provider, again, deadline, quiet=True))
-                return await self._first([(started, first), (again, sends[again.attempt])])
+                hedge = asyncio.create_task(self._send(provider, second, deadline, quiet=True))
+                sends[second.attempt] = hedge
+                return await self._first([(started, first), (second, hedge)])
         finally:
             for task in sends.values():
                 task.cancel()
             await asyncio.wait(sends.values())
 
-    async def _first(self, sends: Sequence[tuple[CallStarted, asyncio.Task[Sent]]]) -> Sent:
-        """The first reply, else the first request's failure; what came of the others is recorded."""
+    async def _first(self, sends: Sequence[tuple[CallStarted, asyncio.Task[Response]]]) -> Response:
+        """Return the first completion, else the first request's failure. Record failures for the others."""
         waiting = {task for _, task in sends}
-        answered: list[asyncio.Task[Sent]] = []
-        while waiting and not answered:
+        completed: list[asyncio.Task[Response]] = []
+        while waiting and not completed:
             done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            answered = [task for task in done if isinstance(task.result().result, Completion)]
-        kept = next(iter(answered), sends[0][1])
-        overtaken = ProviderError("overtaken", "another request for the same answered first", billed=True)
+            completed = [task for task in done if isinstance(task.result().result, Completion)]
+        winner = next(iter(completed), sends[0][1])
+        overtaken = ProviderError("overtaken", "another request for the call was answered first", billed=True)
         for started, task in sends:
-            if task is not kept:
-                lost = task.result() if task.done() else Sent(started, overtaken, 0.0)
+            if task is not winner:
+                lost = task.result() if task.done() else Response(started, overtaken, 0.0)
                 error = overtaken if isinstance(lost.result, Completion) else lost.result
-                self._failed(started, error, lost.elapsed_s, final=False, wait=None)
-        return kept.result()
+                self._record_failure(started, error, lost.elapsed_s, final=False, wait=None)
+        return winner.result()
 
     async def _send(
         self, provider: Provider, started: CallStarted, deadline: Deadline, quiet: bool = False
-    ) -> Sent:
-        """quiet: nobody sees its text arrive, since that of another request for the same is shown."""
+    ) -> Response:
+        """Send the request and return the response. quiet: do not publish its text, since the text of another
+        request for the same call is published."""
         context, seat, limits = self.context, self.ask.seat, self.context.spec.limits
         timeout = None if deadline.at is None else max(deadline.left, 0.001)
         call = Call(
@@ -218,47 +219,47 @@ class ModelCall:
             tools=self._tools(),
             max_tokens=started.max_tokens,
             temperature=seat.temperature if seat.temperature is not None else limits.temperature,
-            # One seed for all calls would make seats of one model say the same thing.
+            # With one seed for all calls, seats of one model would return the same reply.
             seed=None if limits.seed is None else crc32(f"{limits.seed}{self.key}".encode()),
             schema=self.ask.schema,
             timeout_s=timeout,
             searches=self.searches,
         )
 
-        def show(text: str) -> None:
+        def publish(text: str) -> None:
             context.broadcast.publish(Token(**self.common, time=now(), run_id=context.run_id, text=text))
 
-        arriving = StreamRedactor(context.redact_text, show)
-        began = time.monotonic()
+        stream = StreamRedactor(context.redact_text, publish)
+        started_at = time.monotonic()
         result: Completion | ProviderError
         try:
             async with asyncio.timeout(timeout):
                 result = await complete_call(
-                    provider, call, arriving.add if context.broadcast.wants_text and not quiet else None
+                    provider, call, stream.add if context.broadcast.wants_text and not quiet else None
                 )
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
         except ProviderError as exc:
             result = exc
         finally:
-            arriving.end()
-        return Sent(started, result, time.monotonic() - began)
+            stream.end()
+        return Response(started, result, time.monotonic() - started_at)
 
     def _tools(self) -> tuple[ToolSpec, ...]:
-        """The tools of the request. Its host's own search is none; nor is ours, where it cannot be had."""
+        """Return the tools of the request, without search if the host searches or none is open."""
         toolbox = self.context.toolbox
         return toolbox.specs(
             name for name in self.ask.tools if name != TOOL or (not self.searches and name in toolbox.tools)
         )
 
-    def _sent(self) -> str:
-        """All that the host reads of the request, as far as its tokens go."""
+    def _request_text(self) -> str:
+        """Return all text of the request that counts as tokens."""
         return "\n".join(texts(self.ask, self._tools()))
 
-    def _finished(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
+    def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         context, ask = self.context, self.ask
         bill = context.budget.bill(
-            started, ask.seat.price, done.usage, self._sent(), bool(done.text), done.searches
+            started, ask.seat.price, done.usage, self._request_text(), bool(done.text), done.searches
         )
         absent = None if done.tool_calls and ask.tools else _absence(done)
         redact = context.redact_text
@@ -268,11 +269,11 @@ class ModelCall:
             **self.common,
             time=now(),
             attempt=started.attempt,
-            fingerprint=self.mark,
+            fingerprint=self.fingerprint,
             model=redact(done.model) or ask.seat.model,
             text=text,
             tool_calls=tuple(redact.redact_json(asdict(call)) for call in done.tool_calls),
-            # Once more: what is read may be a key that was spelt with escapes.
+            # Redacted again: an API key that was written with escapes is only now readable.
             data=redact.redact_json(data),
             finish_reason=done.finish_reason,
             input_tokens=bill.usage.input_tokens,
@@ -290,7 +291,7 @@ class ModelCall:
         context.record(started, bill.cost_nusd or 0, finished)
         return finished
 
-    def _failed(
+    def _record_failure(
         self,
         started: CallStarted,
         error: ProviderError,
@@ -305,7 +306,7 @@ class ModelCall:
             **self.common,
             time=now(),
             attempt=started.attempt,
-            fingerprint=self.mark,
+            fingerprint=self.fingerprint,
             model=seat.model,
             kind=error.kind,
             message=context.redact(str(error)),
@@ -314,72 +315,72 @@ class ModelCall:
             retry_in_s=wait and round(wait, 3),
             elapsed_s=round(elapsed, 3),
         )
-        context.record(started, nusd(charged), failed, *([self._dropped(failed)] if final else []))
+        context.record(started, nusd(charged), failed, *([self._seat_dropped(failed)] if final else []))
         return failed
 
-    def _left_out(self) -> CallFailed:
-        """A seat that was dropped earlier is not asked; that too is in the record."""
-        failed = self._unsent("dropped", "was dropped earlier in this run")
-        self.context.journal.later(failed)
+    def _already_dropped(self) -> CallFailed:
+        """Record that nothing is sent to a seat that was dropped earlier."""
+        failed = self._failed_unsent("dropped", "was dropped earlier in this run")
+        self.context.journal.buffer(failed)
         return failed
 
-    def _unsendable(self) -> CallFailed:
-        """A request that cannot be made to fit is not sent blind: its seat is dropped."""
+    def _too_long(self) -> CallFailed:
+        """Drop the seat of a request that cannot be shortened to its window."""
         window = f"{self.ask.seat.context or 0:,} tokens"
-        return self._unasked("too_long", f"the question alone does not fit the model's window of {window}")
+        return self._drop_unsent("too_long", f"the question alone exceeds the model's window of {window}")
 
-    def _refused(self) -> CallFailed | None:
-        """A seat whose host is known to be down is dropped unasked, where the run can do without it."""
+    def _drop_if_down(self) -> CallFailed | None:
+        """Drop the seat if its host is known to be down and the quorum allows it; None: send the call."""
         context = self.context
         if len(context.spec.seats) - len(context.journal.dropped) <= context.quorum:
             return None
         reason = context.circuits[self.ask.seat.model].refusal(context.run_id)
-        return None if reason is None else self._unasked("down", reason)
+        return None if reason is None else self._drop_unsent("down", reason)
 
-    def _unasked(self, kind: str, message: str) -> CallFailed:
-        failed = self._unsent(kind, message)
-        self.context.journal.later(failed)
-        self.context.journal.later(self._dropped(failed))
+    def _drop_unsent(self, kind: str, message: str) -> CallFailed:
+        failed = self._failed_unsent(kind, message)
+        self.context.journal.buffer(failed)
+        self.context.journal.buffer(self._seat_dropped(failed))
         return failed
 
-    def _unsent(self, kind: str, message: str) -> CallFailed:
+    def _failed_unsent(self, kind: str, message: str) -> CallFailed:
         return CallFailed(
             **self.common,
             time=now(),
             attempt=self.context.journal.attempts(self.key),
-            fingerprint=self.mark,
+            fingerprint=self.fingerprint,
             model=self.ask.seat.model,
             kind=kind,
             message=message,
             final=True,
         )
 
-    def _dropped(self, failed: CallFailed) -> SeatDropped:
+    def _seat_dropped(self, failed: CallFailed) -> SeatDropped:
         return SeatDropped(**self.common, time=failed.time, model=failed.model, reason=failed.message)
 
-    def _copy(self, copied: CallFinished) -> CallFinished:
-        taken = CallFinished(
+    def _copy(self, inherited: CallFinished) -> CallFinished:
+        copy = CallFinished(
             **self.common,
             time=now(),
             attempt=0,
-            fingerprint=self.mark,
-            model=copied.model,
-            text=copied.text,
-            data=copied.data,
-            tool_calls=copied.tool_calls,
-            finish_reason=copied.finish_reason,
+            fingerprint=self.fingerprint,
+            model=inherited.model,
+            text=inherited.text,
+            data=inherited.data,
+            tool_calls=inherited.tool_calls,
+            finish_reason=inherited.finish_reason,
             cost_usd=0.0,
-            absent=copied.absent,
-            sources=copied.sources,
-            source=copied.source,
+            absent=inherited.absent,
+            sources=inherited.sources,
+            source=inherited.source,
             copied=True,
         )
-        self.context.journal.post(taken)
-        return taken
+        self.context.journal.post(copy)
+        return copy
 
 
 def _absence(done: Completion) -> str | None:
-    """Why a reply counts as silence, or None."""
+    """Return why a reply counts as an abstention, or None."""
     if is_blank(done.text):
         return "empty"
     return "refusal" if done.finish_reason == "filter" or is_refusal(done.text) else None

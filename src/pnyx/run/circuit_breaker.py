@@ -1,7 +1,7 @@
-"""Hosts that are down, remembered over the runs of a process.
+"""Circuit breakers: hosts that are down, remembered across the runs of a process.
 
-A run learns from its retries that a host is down, and drops the seat. The runs after it are told here, and
-need not wait to learn it again; a run by itself is never held back. Why it counts so: design/failures.md.
+A run finds by its retries that a host is down, and drops the seat. Later runs read it here and drop the seat
+at once. A single run is never affected. Reasons for the thresholds: design/failures.md.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ..core.lru import LRU
 __all__ = ["CircuitBreaker", "CircuitBreakers"]
 
 DOWN = frozenset(("unreachable", "overloaded", "timeout"))
-"""Kinds of failure that a host gives which is down; after any other, it is up."""
+"""Kinds of failure of a host that is down; any other kind shows that it is up."""
 RUNS = 3
-"""So many runs give a model up, with no answer to any run in between, until its circuit opens."""
+"""Runs that must fail on a model, with no reply in between, before its circuit opens."""
 MODELS = 1000
 """Models whose circuit breakers a process keeps. Clients choose the names, so nothing else bounds them."""
 PAUSE_S, LONGEST_PAUSE_S = 30.0, 300.0
@@ -26,9 +26,9 @@ PAUSE_S, LONGEST_PAUSE_S = 30.0, 300.0
 
 @dataclass
 class CircuitBreaker:
-    """One model's. While it is open no run asks the model; after a pause one run tries it again.
+    """The circuit breaker of one model. While it is open no run calls the model; after a pause one run tries.
 
-    clock: seconds that only grow.
+    clock: monotonic seconds.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -39,29 +39,29 @@ class CircuitBreaker:
     _reason: str = ""
 
     def is_open(self) -> bool:
-        """Whether runs are refused now, or one is trying the model again."""
+        """Return whether runs are refused now, or one is trying the model again."""
         return self._until is not None
 
     def refusal(self, run_id: str) -> str | None:
-        """Why the run is not to ask the model now, and for how long; None where it may."""
+        """Return why the run must not call the model now, and for how long; None if it may."""
         if self._until is None or run_id == self._probe:
             return None
         left = self._until - self.clock()
         if left <= 0:
-            # Of a probe that is cut off nothing is heard: after another pause there is another one.
+            # A probe that is cut off reports nothing: after another pause there is another probe.
             self._probe, self._until = run_id, self.clock() + self._pause
             return None
-        return f"its host is down ({self._reason}), and is not asked for another {math.ceil(left)} s"
+        return f"its host is down ({self._reason}); calls resume in {math.ceil(left)} s"
 
-    def answered(self) -> None:
-        """The host is up."""
+    def record_success(self) -> None:
+        """Close the circuit: the host is up."""
         self._failed.clear()
         self._pause, self._until, self._probe = PAUSE_S, None, None
 
-    def failed(self, run_id: str, kind: str, reason: str) -> None:
-        """The run has given the model up, after all its retries. kind: as in `ProviderError`."""
+    def record_failure(self, run_id: str, kind: str, reason: str) -> None:
+        """Count a run whose retries on the model all failed. kind: as in `ProviderError`."""
         if kind not in DOWN:
-            self.answered()
+            self.record_success()
             return
         if self._until is None:
             self._failed.add(run_id)
@@ -70,7 +70,7 @@ class CircuitBreaker:
         elif run_id == self._probe:
             self._pause = min(2 * self._pause, LONGEST_PAUSE_S)
         else:
-            return  # it had asked before the circuit opened, and tells nothing new
+            return  # it called before the circuit opened
         self._reason, self._probe, self._until = reason, None, self.clock() + self._pause
 
 

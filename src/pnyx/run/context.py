@@ -1,4 +1,4 @@
-"""What one run has while a process works on it, and what every step of it needs from that."""
+"""The state of one run in this process, and what every step of it needs."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ UNKNOWN = "in flight when the run stopped: the outcome is unknown, the reservati
 
 @dataclass(eq=False, kw_only=True)
 class RunContext:
-    """One run of this process, built whole before anything of it starts.
+    """The state of one run, complete before the run starts.
 
     past: events stored before this process took the run over. gates, hedging, circuits: shared by all
     runs of the process. open_provider: name -> provider. redact: removes secrets from error messages;
-    redact_text: removes keys from all that models write. notes: what a person should know before the run
-    starts, such as why a tool is off.
+    redact_text: removes keys from replies. notes: for the user before the run starts, such as why a tool is
+    off.
     """
 
     run_id: str
@@ -63,11 +63,11 @@ class RunContext:
 
     @cached_property
     def quorum(self) -> int:
-        """Live seats that the run needs. Raises `NotFound` if its protocol is not installed."""
+        """The least number of live seats. Raises `NotFound` if the protocol is not installed."""
         return self.spec.quorum
 
     def check(self) -> None:
-        """Raise what keeps this run from sending another request: `Halted`."""
+        """Raise `Halted` if the run must not send another request."""
         if self.deadline.left <= 0:
             self.halt.request(
                 DeadlinePassed(
@@ -78,7 +78,7 @@ class RunContext:
         self.halt.check()
 
     def check_quorum(self) -> None:
-        """Raise `NoQuorum` if too few seats are left."""
+        """Raise `NoQuorum` if too few seats are live."""
         live = [s for s in self.spec.seats if s.label not in self.journal.dropped]
         if len(live) < self.quorum:
             why = "; ".join(f"{label}: {reason}" for label, reason in self.journal.dropped.items())
@@ -92,7 +92,7 @@ class RunContext:
         self.check()
 
     async def unless_halted(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of `work`. If the run halts first, `work` is cancelled and `Halted` is raised."""
+        """Return the result of `work`. If the run halts first, `work` is cancelled and `Halted` is raised."""
         task = asyncio.create_task(work)
         either: tuple[asyncio.Future[Any], ...] = (task, self.halt.requested)
         try:
@@ -117,9 +117,9 @@ class RunContext:
         self.journal.post(*outcome, ledger=self.budget.settle(started, charged_nusd))
 
     def write_off(self, branches: Sequence[str] = ("",), why: str = UNKNOWN) -> list[CallStarted]:
-        """Close requests whose outcome is unknown: each is charged at its reservation, and returned.
+        """Charge requests whose outcome is unknown at their reservations, and return them.
 
-        branches: keys of the parts of the tree of steps that are meant, by default all of it.
+        branches: keys of branches of the tree of steps; by default the whole tree.
         """
         lost = [s for s in self.journal.in_flight() if any(within(s.key, branch) for branch in branches)]
         for started in lost:

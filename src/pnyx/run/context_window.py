@@ -1,4 +1,4 @@
-"""What fits a seat's window: a request, and the reply to it."""
+"""How many tokens of a request and of its reply fit the window of a seat."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import math
 from ..core.compaction import tokens
 from ..core.models import Seat
 
-__all__ = ["room", "window"]
+__all__ = ["output_limit", "request_limit"]
 
 REPLY_TOKENS = 1024
-"""What is kept free for a reply, at most."""
+"""The most tokens that are reserved for the reply."""
 
 
-def window(seat: Seat) -> float:
-    """Tokens that a request to the seat may have, with some of its window left for the reply."""
+def request_limit(seat: Seat) -> float:
+    """Return the most tokens of a request to the seat, which leaves some of its window for the reply."""
     return math.inf if seat.context is None else seat.context - min(seat.context // 4, REPLY_TOKENS)
 
 
-def room(seat: Seat, prompt: str, limit: int) -> int:
-    """Output tokens to ask for: the limit, the model's own, and what its window leaves, at least 16."""
-    room = limit if seat.max_output is None else min(limit, seat.max_output)
+def output_limit(seat: Seat, prompt: str, limit: int) -> int:
+    """Return the most output tokens: the least of `limit`, the model's own and the rest of its window; at
+    least 16."""
+    tokens_left = limit if seat.max_output is None else min(limit, seat.max_output)
     if seat.context is not None:
-        room = min(room, seat.context - tokens(prompt))
-    return max(room, 16)
+        tokens_left = min(tokens_left, seat.context - tokens(prompt))
+    return max(tokens_left, 16)

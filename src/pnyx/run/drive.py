@@ -1,11 +1,11 @@
 """Advances a protocol step by step: the one loop, for the runner and for tests.
 
-It knows the tree of steps and nothing else: a `StepHandler` makes calls, uses tools, and records. It neither
-reads nor writes the journal, holds no budget, and knows no provider. Its own clock serves one purpose: once
-the outcome of a parallel step is certain, the branches that are left get a little more time (`GRACE_S`).
+It knows only the tree of steps; a `StepHandler` makes calls, uses tools, and records. It does not use the
+journal, the budget or providers. It reads the clock for one purpose: once the outcome of a parallel step is
+certain, the remaining branches get a little more time (`GRACE_S`).
 
-A step's key is its position in the tree ("/3/1.2/consensus/4": step 3 of the protocol, whose own script has
-reached step 1, branch 2 of that, a run of consensus, its step 4). Keys do not depend on which branch
+A step's key is its position in the tree. "/3/1.2/consensus/4" is step 3 of the protocol, step 1 of that
+step's script, its branch 2, a run of consensus in it, and step 4 of that. Keys do not depend on which branch
 finishes first, so that a replay finds the same ones.
 """
 
@@ -46,12 +46,12 @@ __all__ = ["Resolve", "StepHandler", "Where", "drive"]
 
 T = TypeVar("T")
 GRACE_S = 2.0
-"""The least time for stragglers once the outcome of a parallel step is certain, in seconds."""
+"""The least time for the remaining branches once the outcome of a parallel step is certain, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where in a protocol a step stands; for events."""
+    """The protocol, phase and round of a step, for events."""
 
     protocol: str
     phase: str = START
@@ -59,9 +59,9 @@ class Where:
 
 
 class StepHandler(typing.Protocol):
-    """Carries out the leaves of the tree: calls, tools, phases and tallies.
+    """Performs the leaves of the tree: calls, tools, phases and tallies.
 
-    close: the branches `late` of the parallel step at `key` are not waited for any longer.
+    close: stop waiting for the branches `late` of the parallel step at `key`.
     """
 
     async def ask(self, key: str, ask: Ask, where: Where) -> Reply: ...
@@ -78,7 +78,7 @@ class StepHandler(typing.Protocol):
 
 
 Resolve = Callable[[str, Brief], tuple[Protocol, Brief]]
-"""Finds a sub-protocol by name and settles the options of its brief."""
+"""Finds a sub-protocol by name and resolves the options of its brief."""
 
 
 async def drive(
@@ -91,15 +91,15 @@ async def drive(
 ) -> Decision:
     """Run a protocol to its decision.
 
-    path: the key under which its steps stand; "" for the outermost protocol. Raises `SeatAbsent` and
-    `NoQuorum` if the protocol does not handle them; `ScriptError` if it awaits anything but its panel, enters
-    a phase that its table does not allow or from a branch, or returns no well-formed decision; and whatever
-    the handler or the protocol's own code raises.
+    path: the prefix of its steps' keys; "" for the outermost protocol. Raises `SeatAbsent` and `NoQuorum` if
+    the protocol does not handle them; `ScriptError` if it awaits anything but its panel, enters a phase that
+    its table does not allow or from a branch, or returns no valid decision; and what the handler or the
+    protocol's own code raises.
     """
     driver = _Driver(protocol, panel, handler, resolve)
     decision = await driver.script(protocol.script(brief, panel), path, root=True)
-    if (wrong := flaw(decision)) is not None:
-        raise ScriptError(f"{protocol.name}: {wrong}")
+    if (problem := flaw(decision)) is not None:
+        raise ScriptError(f"{protocol.name}: {problem}")
     return cast(Decision, decision)
 
 
@@ -109,7 +109,7 @@ class _Driver:
         self.where = Where(protocol.name)
 
     async def script(self, coroutine: Coroutine[Step[Any], Any, Any], path: str, root: bool = False) -> Any:
-        """Send a script each result until it returns; only `SeatAbsent` and `NoQuorum` reach it."""
+        """Run a script to its return value; of errors, only `SeatAbsent` and `NoQuorum` reach it."""
         value: Any = None
         error: Exception | None = None
         position = 0
@@ -123,10 +123,7 @@ class _Driver:
                 position += 1
                 try:
                     value = await self.step(key, step, root)
-                except (
-                    SeatAbsent,
-                    NoQuorum,
-                ) as exc:  # what a protocol may handle; nothing else is its business
+                except (SeatAbsent, NoQuorum) as exc:  # all that a protocol may handle
                     error = exc
         finally:
             coroutine.close()
@@ -146,9 +143,9 @@ class _Driver:
             case Graph(nodes, quorum):
                 return await self.graph(key, nodes, quorum)
             case Run(name, brief):
-                inner, settled = self.resolve(name, brief)
+                inner, inner_brief = self.resolve(name, brief)
                 return await drive(
-                    inner, settled, self.panel, self.handler, self.resolve, f"{key}/{inner.name}"
+                    inner, inner_brief, self.panel, self.handler, self.resolve, f"{key}/{inner.name}"
                 )
             case Enter() if root:
                 self.protocol.phases.check(self.where.phase, step.phase, step.facts)
@@ -173,10 +170,10 @@ class _Driver:
         enough: Callable[[list[T]], bool] | None,
     ) -> list[T]:
         running = [self.branch(f"{key}.{i}", branch) for i, branch in enumerate(branches)]
-        results = await _together(running, enough)
+        results = await _gather(running, enough)
         if late := [i for i, result in enumerate(results) if isinstance(result, _Late)]:
             await self.handler.close(key, late, self.where)
-        return self._quorate([r for r in results if not isinstance(r, Exception)], quorum, len(branches))
+        return self._check_quorum([r for r in results if not isinstance(r, Exception)], quorum, len(branches))
 
     async def graph(
         self,
@@ -192,25 +189,25 @@ class _Driver:
 
         async def node(label: str, needs: Sequence[str], script: Callable[[Mapping[str, T]], Branch[T]]) -> T:
             try:
-                # Awaited bare, a future that other nodes need too would be cancelled with this node.
-                given = {need: await asyncio.shield(done[need]) for need in needs}
-                result = await self.branch(f"{key}.{label}", script(given))
+                # Without a shield, a future that other nodes await too would be cancelled with this node.
+                results = {need: await asyncio.shield(done[need]) for need in needs}
+                result = await self.branch(f"{key}.{label}", script(results))
             except Exception as exc:
                 done[label].set_exception(exc)
-                done[label].exception()  # seen: it is reported by this node, not by the loop
+                done[label].exception()  # marks it as retrieved: this node raises it
                 raise
             done[label].set_result(result)
             return result
 
-        results = await _together([node(label, *spec) for label, spec in nodes.items()])
-        found = {label: r for label, r in zip(nodes, results, strict=True) if not isinstance(r, Exception)}
-        self._quorate(list(found), quorum, len(nodes))
-        return found
+        results = await _gather([node(label, *spec) for label, spec in nodes.items()])
+        present = {label: r for label, r in zip(nodes, results, strict=True) if not isinstance(r, Exception)}
+        self._check_quorum(list(present), quorum, len(nodes))
+        return present
 
-    def _quorate(self, results: list[T], quorum: int, asked: int) -> list[T]:
+    def _check_quorum(self, results: list[T], quorum: int, total: int) -> list[T]:
         if len(results) < quorum:
             place = f"{self.protocol.name}, {self.where.phase}"
-            raise NoQuorum(f"{place}: {len(results)} of {asked} answered, {quorum} needed")
+            raise NoQuorum(f"{place}: {len(results)} of {total} answered, {quorum} needed")
         return results
 
 
@@ -218,38 +215,38 @@ class _Late(SeatAbsent):
     """The branch was closed before it had a result."""
 
 
-async def _together(
+async def _gather(
     branches: Sequence[Awaitable[T]], enough: Callable[[list[T]], bool] | None = None
 ) -> list[T | Exception]:
-    """Results in order, with `SeatAbsent` or `NoQuorum` in place of what is missing.
+    """Return results in order, with `SeatAbsent` or `NoQuorum` in place of a missing one.
 
-    Once there is `enough`, the other branches get as long again as it took, at least `GRACE_S`, and are then
-    cancelled. A `Halted` is raised after all branches have ended, so that calls in flight, which are paid,
+    Once the results are `enough`, the other branches get as much time again, at least `GRACE_S`, and are then
+    cancelled. A `Halted` is raised after all branches have ended, so that calls in flight, which cost money,
     are recorded; any other exception cancels the other branches and is raised at once.
     """
     tasks = [asyncio.ensure_future(b) for b in branches]
     waiting: set[asyncio.Future[T]] = set(tasks)
-    began, until = time.monotonic(), math.inf
+    started_at, until = time.monotonic(), math.inf
     try:
         while waiting:
             left = None if until == math.inf else until - time.monotonic()
             done, waiting = await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             if not done:
                 break
-            if any(_wrong(task.exception()) for task in done):
+            if any(_is_fatal(task.exception()) for task in done):
                 break
             if enough is not None and until == math.inf and enough(_results(tasks)):
                 now = time.monotonic()
-                until = now + max(GRACE_S, now - began)
+                until = now + max(GRACE_S, now - started_at)
     finally:
         for task in waiting:
             task.cancel()
         if waiting:
-            # Their exceptions are retrieved here; asyncio warns about those that nobody retrieves.
+            # Retrieve their exceptions: asyncio warns about exceptions that are never retrieved.
             await asyncio.gather(*tasks, return_exceptions=True)
     errors = [_Late("was not waited for") if task.cancelled() else task.exception() for task in tasks]
     halted = [exc for exc in errors if isinstance(exc, Halted)]
-    if stops := [*(exc for exc in errors if exc is not None and _wrong(exc)), *halted]:
+    if stops := [*(exc for exc in errors if exc is not None and _is_fatal(exc)), *halted]:
         raise stops[0]
     return [
         task.result() if exc is None else cast(Exception, exc)
@@ -257,8 +254,8 @@ async def _together(
     ]
 
 
-def _wrong(exc: BaseException | None) -> bool:
-    """Whether the exception ends the run at once."""
+def _is_fatal(exc: BaseException | None) -> bool:
+    """Return whether the exception ends the run at once."""
     return exc is not None and not isinstance(exc, SeatAbsent | NoQuorum | Halted)
 
 

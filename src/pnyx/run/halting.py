@@ -1,4 +1,4 @@
-"""What stops a run: its own limits, its process, or another process."""
+"""How a run stops: by its own limits, by its process, or by another process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Halt:
         self.requested: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def request(self, reason: Halted) -> None:
-        """Send no further request. Those in flight are still received and recorded; tools are cut off."""
+        """Send no further request. Replies in flight are still received and recorded; tools are cancelled."""
         if self.reason is None:
             self.reason = reason
             if not self.requested.done():
@@ -27,26 +27,26 @@ class Halt:
     def check(self) -> None:
         """Raise the reason, if there is one."""
         if self.reason is not None:
-            # Raised in every branch: the same error would collect the frames of all of them.
+            # Raised in every branch: without this the error collects the frames of all of them.
             raise self.reason.with_traceback(None)
 
 
 class StopRequests:
-    """Requests of other processes to stop the run: the journal reads them, the run's task obeys them."""
+    """Requests of other processes to stop the run: the journal reads them, the run's handle handles them."""
 
     def __init__(self) -> None:
-        self._obey: Callable[[str], None] | None = None
-        self._missed: str | None = None
+        self._callback: Callable[[str], None] | None = None
+        self._pending: str | None = None
 
-    def subscribe(self, obey: Callable[[str], None]) -> None:
-        """Call `obey` with each request from now on, and with one that came before."""
-        self._obey = obey
-        if self._missed is not None:
-            obey(self._missed)
+    def subscribe(self, callback: Callable[[str], None]) -> None:
+        """Call `callback` with each request from now on, and with an earlier one if there was one."""
+        self._callback = callback
+        if self._pending is not None:
+            callback(self._pending)
 
     def request(self, how: str) -> None:
-        """how: "cancel", or "pause": stop at once and leave the run to its owner."""
-        if self._obey is None:
-            self._missed = how
+        """Stop the run at once. how: "cancel" ends it; "pause" leaves it for its owner to resume."""
+        if self._callback is None:
+            self._pending = how
         else:
-            self._obey(how)
+            self._callback(how)

@@ -1,4 +1,4 @@
-"""One run under way: its task, its events for whoever watches, its result."""
+"""One run in this process: its task, its events, its result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..store import ledger
 from .context import RunContext
 from .drive import drive
 from .exhaustion import exhausted_event, reason, remedy
-from .learned import calibrated
+from .learned import calibrate_decision
 from .limits import now
 from .performer import Performer
 from .result import Result, Summary
@@ -26,22 +26,22 @@ __all__ = ["RunHandle"]
 
 
 class RunHandle:
-    """One run in this process: its task, its events for whoever watches, its result.
+    """One run in this process: its task, its events, its result.
 
-    spent_s: seconds that earlier processes worked on it. gives_back: whether it waits for another worker,
-    instead of being paused, when this process stops. lost: requests of an earlier process whose outcome is
-    unknown. began_at: when this process began with it, in seconds of its monotonic clock.
+    elapsed_s: seconds that earlier processes worked on it. requeue_on_stop: whether it waits for
+    another worker, instead of being paused, when this process stops. lost_calls: requests of an earlier
+    process whose outcome is unknown. started_at: when this process started it, in monotonic seconds.
     """
 
-    def __init__(self, context: RunContext, *, spent_s: float = 0.0, gives_back: bool = False) -> None:
+    def __init__(self, context: RunContext, *, elapsed_s: float = 0.0, requeue_on_stop: bool = False) -> None:
         self.context = context
-        self.gives_back = gives_back
-        self.lost: list[CallStarted] = []
-        self._spent_s = spent_s
-        self.began_at = time.monotonic()
+        self.requeue_on_stop = requeue_on_stop
+        self.lost_calls: list[CallStarted] = []
+        self._prior_elapsed_s = elapsed_s
+        self.started_at = time.monotonic()
         self._task: asyncio.Task[Result] | None = None
-        self._cancelled = self._started = self._ending = False
-        context.stop_requests.subscribe(self._obey)
+        self._cancelled = self._has_started = self._is_ending = False
+        context.stop_requests.subscribe(self._on_stop_request)
 
     @property
     def run_id(self) -> str:
@@ -53,7 +53,7 @@ class RunHandle:
 
     @property
     def summary(self) -> Summary:
-        """What the events add up to so far."""
+        """The sums over the events until now."""
         return self.context.summary
 
     @property
@@ -63,11 +63,11 @@ class RunHandle:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know before the run starts, such as why a tool is off."""
+        """Notes for the user before the run starts, such as why a tool is off."""
         return self.context.notes
 
     def launch(self, done: Callable[[], None]) -> None:
-        """Start the task. `done` is called when it has ended."""
+        """Start the task. `done` is called when it ends."""
         self.context.broadcast.open()
         self._task = asyncio.create_task(self._run(), name=f"pnyx run {self.run_id}")
 
@@ -78,12 +78,12 @@ class RunHandle:
         self._task.add_done_callback(ended)
 
     def write_off(self) -> None:
-        """Charge the requests that an earlier process left in flight, and keep them in `lost`."""
-        self.lost += self.context.write_off()
+        """Charge the requests that an earlier process left in flight, and list them in `lost_calls`."""
+        self.lost_calls += self.context.write_off()
 
     @property
-    def stranded(self) -> bool:
-        """Whether the run stopped without a word of it in the database, which still calls it running."""
+    def needs_release(self) -> bool:
+        """Whether the run stopped but could not be written; the database still lists it as running."""
         return self._task is not None and self._task.done() and isinstance(self._failure, StoreError)
 
     @property
@@ -91,18 +91,18 @@ class RunHandle:
         return None if self._task is None or self._task.cancelled() else self._task.exception()
 
     def events(self, after: int = 0, tokens: bool = False) -> AsyncGenerator[Event, None]:
-        """Events with a `seq` above `after`, until the terminal one; see `Broadcast.events`.
+        """Yield events with a `seq` above `after`, until the terminal one; see `Broadcast.events`.
 
-        Where nothing of the run can be written there is no terminal event, and `result` raises why.
+        If the run cannot be written there is no terminal event, and `result` raises why.
         """
         return self.context.broadcast.events(after, tokens)
 
     def stream_text(self) -> None:
-        """Have providers stream their text, from the next call on."""
+        """Let providers stream their text from the next call on."""
         self.context.broadcast.want_text()
 
     async def result(self) -> Result:
-        """The result, once there is one. Raises `Diverged`, `Fenced`, `StoreError` if the run is stuck."""
+        """Wait for the result. Raises `Diverged`, `Fenced` or `StoreError` if the run cannot continue."""
         if self._task is not None:
             return await asyncio.shield(self._task)
         last = self.context.broadcast.last
@@ -111,59 +111,59 @@ class RunHandle:
         return Result.from_json(last.result)
 
     async def wait(self) -> None:
-        """Until the task has ended, however it did."""
+        """Wait until the task has ended, with or without a result."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
     def interrupt(self, why: str = "interrupted") -> None:
-        """Send nothing more; end when what is in flight has been recorded."""
+        """Send no further request; end when replies in flight are recorded."""
         if self._task is not None:
             self.context.halt.request(Interrupted(f"{why}. Resume with: pnyx resume {self.run_id}"))
 
     def kill(self) -> None:
-        """Stop at once. What is in flight counts as unknown when the run is resumed."""
-        if not self._started:
-            # A task that is cancelled before its first step never takes it, and could say nothing of it.
+        """Stop at once. Requests in flight count as unknown when the run is resumed."""
+        if not self._has_started:
+            # A task that is cancelled before its first step never runs, and could record nothing.
             self.interrupt()
-        # Once, and not while the last words are being written: those must be written exactly once.
-        elif self._task is not None and not self._ending:
-            self._ending = True
+        # Not while the end is being written: it must be written exactly once.
+        elif self._task is not None and not self._is_ending:
+            self._is_ending = True
             self._task.cancel()
 
     def cancel(self) -> None:
         """End the run for good."""
-        self._cancelled = self._cancelled or not self._ending
+        self._cancelled = self._cancelled or not self._is_ending
         self.kill()
 
-    def _obey(self, how: str) -> None:
-        """A request of another process: "cancel", or "pause": stop at once, and leave it to its owner."""
+    def _on_stop_request(self, how: str) -> None:
+        """Handle a stop request of another process: "cancel", or "pause", which leaves it to its owner."""
         if how == "cancel":
             self.cancel()
         else:
-            self.gives_back = False
+            self.requeue_on_stop = False
             self.kill()
 
-    def so_far(self) -> dict[str, Any]:
-        """What the run has come to before it goes on: kept, for whoever finds it without another result."""
-        return self._ended("waiting", "").to_json()
+    def interim_result(self) -> dict[str, Any]:
+        """Return the result so far as JSON, stored when the run is resumed."""
+        return self._undecided_result("waiting", "").to_json()
 
     async def end_cancelled(self) -> Result:
-        """Write the terminal event of a run that nobody is running."""
-        return await self._finish(self._ended("cancelled", "cancelled"))
+        """Write the terminal event of a run that no process runs, and return its result."""
+        return await self._finish(self._undecided_result("cancelled", "cancelled"))
 
     async def _run(self) -> Result:
-        self._started = True
+        self._has_started = True
         spec = self.spec
         if self._cancelled:
             return await self.end_cancelled()
         try:
             handler = Performer(self.context)
-            decision = await drive(spec.page, spec.brief, spec.panel, handler, spec.resolve)
-            return await self._finish(self._result(decision))
+            decision = await drive(spec.protocol_def, spec.brief, spec.panel, handler, spec.resolve)
+            return await self._finish(self._decided_result(decision))
         except Halted as exc:
             return await self._pause(exc)
         except (SeatAbsent, NoQuorum, NoSources) as exc:
-            return await self._finish(self._ended("failed", exc.stop_reason, str(exc)))
+            return await self._finish(self._undecided_result("failed", exc.stop_reason, str(exc)))
         except asyncio.CancelledError:
             if self._cancelled:
                 return await self.end_cancelled()
@@ -174,12 +174,14 @@ class RunHandle:
         except (Fenced, StoreError):
             raise
         except Exception as exc:
-            return await self._finish(self._ended("failed", "error", f"{type(exc).__name__}: {exc}"))
+            return await self._finish(
+                self._undecided_result("failed", "error", f"{type(exc).__name__}: {exc}")
+            )
 
     async def _finish(self, result: Result) -> Result:
-        self._ending = True
-        # A branch that lost a race may have left a request behind; every reservation ends settled.
-        await self.context.journal.settled()
+        self._is_ending = True
+        # A branch that was cancelled may have left a request in flight; every reservation must be settled.
+        await self.context.journal.flush()
         self.context.write_off()
         result = replace(result, usage=dict(self.summary.usage), elapsed_s=self._elapsed())
         event = RunFinished(time=now(), status=result.status, result=result.to_json())
@@ -187,16 +189,16 @@ class RunHandle:
         return result
 
     async def _pause(self, why: Halted | Diverged) -> Result:
-        self._ending = True
+        self._is_ending = True
         message = str(why)
         if isinstance(why, ledger.Exhausted):
             event = exhausted_event(why, now())
             await self.context.journal.append(event)
             message = f"{reason(event)}. {remedy(event, self.run_id, self.spec.batch_own)}"
-        result = self._ended("paused", why.stop_reason, message)
-        waits = self.gives_back and isinstance(why, Interrupted)
-        await self._release("running" if waits else "paused", result=result)
-        # It takes no number: what comes when the run goes on will have that one.
+        result = self._undecided_result("paused", why.stop_reason, message)
+        requeued = self.requeue_on_stop and isinstance(why, Interrupted)
+        await self._release("running" if requeued else "paused", result=result)
+        # Not stored, so it has no `seq`: the first event after a resume gets the next one.
         last = RunFinished(run_id=self.run_id, time=now(), status=result.status, result=result.to_json())
         self.context.broadcast.publish(last)
         return result
@@ -207,8 +209,8 @@ class RunHandle:
             columns["result"] = result.to_json()
         await self.context.journal.append(*events, columns=columns)
 
-    def _ended(self, status: Status, stop_reason: str, message: str = "") -> Result:
-        """A result without a decision: the best answer so far, and why there is no better one."""
+    def _undecided_result(self, status: Status, stop_reason: str, message: str = "") -> Result:
+        """Return a result without a decision: the best answer until now, and why the run ended."""
         message = self.context.redact(message)
         decision = Decision(
             answer=self.summary.answer or "",
@@ -217,26 +219,26 @@ class RunHandle:
             stop_reason=stop_reason,
             detail={"message": message} if message else {},
         )
-        return self._result(decision)
+        return self._decided_result(decision)
 
-    def _result(self, decision: Decision) -> Result:
-        decision = replace(decision, **calibrated(self.spec, decision))
+    def _decided_result(self, decision: Decision) -> Result:
+        decision = replace(decision, **calibrate_decision(self.spec, decision))
         detail = dict(decision.detail)
         if self.summary.overrun_usd:
             detail["overrun_usd"] = self.summary.overrun_usd
         if decision.answer.strip() in self.summary.cut:
             detail["truncated"] = True
-        reached = decision.consensus_reached
-        if reached is None and decision.status in AGREEMENT_KNOWN:
-            reached = decision.status == "consensus"
-        decision = replace(decision, detail=detail, consensus_reached=reached)
+        consensus_reached = decision.consensus_reached
+        if consensus_reached is None and decision.status in AGREEMENT_KNOWN:
+            consensus_reached = decision.status == "consensus"
+        decision = replace(decision, detail=detail, consensus_reached=consensus_reached)
         dropped = tuple(self.summary.dropped)
         return Result(
             **{f.name: getattr(decision, f.name) for f in fields(decision)},
             run_id=self.run_id,
             protocol=self.spec.protocol,
             question=self.spec.question,
-            seats=self.spec.seated,
+            seats=self.spec.seat_rows,
             dropped=dropped,
             degraded=bool(dropped),
             usage=dict(self.summary.usage),
@@ -244,4 +246,4 @@ class RunHandle:
         )
 
     def _elapsed(self) -> float:
-        return round(self._spent_s + time.monotonic() - self.began_at, 3)
+        return round(self._prior_elapsed_s + time.monotonic() - self.started_at, 3)

@@ -1,7 +1,7 @@
-"""Hedged requests: a call that takes longer than nearly all of its model's gets a second try beside it.
+"""Hedged requests: a call that is slower than 95 % of its model's calls gets a second, parallel request.
 
-Dean and Barroso, "The Tail at Scale" (2013): waiting for the 95th percentile first keeps the extra load
-small. A token bucket keeps it under `SHARE` even while a host is slow for everyone.
+Source: Dean and Barroso, "The Tail at Scale" (2013). Waiting for the 95th percentile keeps the extra load
+small. A token bucket keeps it under `SHARE` even while a host is slow for all calls.
 """
 
 from __future__ import annotations
@@ -13,36 +13,34 @@ from ..core.lru import LRU
 __all__ = ["Hedging"]
 
 SHARE = 0.05
-"""Extra requests, as a share of all."""
+"""The most extra requests, as a share of all requests."""
 SAVED = 5.0
-"""The most extra requests that may be saved up for a bad minute."""
+"""The most unused extra requests that accumulate."""
 SAMPLES, ENOUGH = 200, 20
-"""Calls of a model that are remembered, and from how many on its 95th percentile means something."""
-
-
+"""Calls of a model that are remembered, and how many are needed for its 95th percentile."""
 MODELS = 1000
 """Models whose latencies a process keeps."""
 
 
 class Hedging:
-    """How long the calls of each model took in this process, and how many extra ones are allowed."""
+    """The latencies of each model in this process, and how many extra requests are allowed."""
 
     def __init__(self) -> None:
-        self._took = LRU[str, deque[float]](MODELS, make=lambda model: deque(maxlen=SAMPLES))
+        self._latencies = LRU[str, deque[float]](MODELS, make=lambda model: deque(maxlen=SAMPLES))
         self._saved = 0.0
 
-    def took(self, model: str, seconds: float) -> None:
-        """Take in a call that was answered."""
-        self._took[model].append(seconds)
+    def record(self, model: str, seconds: float) -> None:
+        """Record the latency of a completed call."""
+        self._latencies[model].append(seconds)
         self._saved = min(SAVED, self._saved + SHARE)
 
     def patience(self, model: str) -> float | None:
-        """Seconds after which a call of the model is late: its p95; None while too few are known."""
-        took = sorted(self._took[model]) if model in self._took else []
-        return took[int(len(took) * 0.95)] if len(took) >= ENOUGH else None
+        """Return the seconds after which a call is late: the model's p95; None while too few are known."""
+        latencies = sorted(self._latencies[model]) if model in self._latencies else []
+        return latencies[int(len(latencies) * 0.95)] if len(latencies) >= ENOUGH else None
 
-    def take(self) -> bool:
-        """Whether one more request may be sent; if so, it counts."""
+    def acquire(self) -> bool:
+        """Return whether one extra request may be sent, and count it if so."""
         if self._saved < 1:
             return False
         self._saved -= 1

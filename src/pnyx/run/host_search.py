@@ -1,4 +1,4 @@
-"""Searches that the models' hosts make by themselves: `tools.web_search.backend = "provider"`."""
+"""Web searches that the models' hosts make themselves: `tools.web_search.backend = "provider"`."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from collections.abc import Callable, Sequence
 from ..core.models import Seat
 from ..providers.base import Provider, can_search
 
-__all__ = ["SEARCHES", "TOOL", "note", "searchless"]
+__all__ = ["SEARCHES", "TOOL", "missing_search_note", "seats_without_search"]
 
 TOOL = "web_search"
-"""The tool that a host's own search stands in for."""
+"""The tool that a host's own search replaces."""
 SEARCHES = 3
-"""Searches that a request allows. A host reads all that it found before each further one, as input that is
-charged: what a request may cost, and so what is reserved for it, grows with the square of this."""
+"""Searches that a request allows. Before each further search a host reads all earlier results as input, which
+is charged: the cost, and so the reservation, grows with the square of this number."""
 
 
-async def searchless(seats: Sequence[Seat], open_provider: Callable[[str], Provider]) -> tuple[Seat, ...]:
-    """The seats whose hosts cannot search by themselves."""
+async def seats_without_search(
+    seats: Sequence[Seat], open_provider: Callable[[str], Provider]
+) -> tuple[Seat, ...]:
+    """Return the seats whose hosts cannot search themselves."""
     return tuple([seat for seat in seats if not await can_search(open_provider(seat.provider), seat.name)])
 
 
-def note(seats: Sequence[Seat], instead: bool) -> str:
-    """What a person is told of such seats. instead: whether they have the tool."""
+def missing_search_note(seats: Sequence[Seat], instead: bool) -> str:
+    """Return a note for the user about such seats. instead: whether they have the tool."""
     names = ", ".join(f"{seat.label} ({seat.model})" for seat in seats)
-    have = "search DuckDuckGo instead" if instead else "have no search"
-    return f"{TOOL}: hosts that cannot search by themselves {have}: {names}"
+    action = "search DuckDuckGo instead" if instead else "have no search"
+    return f"{TOOL}: hosts that cannot search themselves {action}: {names}"

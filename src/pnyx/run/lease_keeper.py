@@ -1,8 +1,8 @@
-"""The lease of a process on its runs: renewed while they go on, given back where one cannot.
+"""Renews the lease of a process on its runs, and releases runs that cannot continue.
 
-A process may continue a run until `LEASE_S` after the last renewal that succeeded, by its monotonic clock.
-Whatever keeps it from renewing the lease, it then interrupts the run itself: it sends nothing more. Should
-another process have taken the run over already, the run's epoch refuses every write of this one.
+A process may continue a run until `LEASE_S` after the last successful renewal, by its monotonic clock. Then
+it interrupts the run itself, for whatever reason the renewal fails. If another process has taken over the
+run, the run's epoch refuses every write of this one.
 """
 
 from __future__ import annotations
@@ -27,27 +27,33 @@ __all__ = ["LeaseKeeper"]
 LOG = logging.getLogger("pnyx.run")
 
 POLL_S = 0.5
-"""How often other processes' requests to stop are looked for, in seconds."""
+"""Seconds between checks for stop requests of other processes."""
 
 
 class LeaseKeeper:
-    """Renews the lease of the runs in `handles`, and hears when another process wants one stopped.
+    """Renews the lease of the runs in `handles`, and passes stop requests of other processes to them.
 
-    name: of this process. released: the status of a run that this process had to let go of.
+    name: of this process. release_status: the status of a run that this process releases.
     """
 
     def __init__(
-        self, database: Database, name: str, handles: Mapping[str, RunHandle], released: str
+        self, database: Database, name: str, handles: Mapping[str, RunHandle], release_status: str
     ) -> None:
-        self._database, self._name, self._handles, self._released = database, name, handles, released
-        self._stranded: list[tuple[str, Sequence[int]]] = []
+        self._database, self._name, self._handles, self._release_status = (
+            database,
+            name,
+            handles,
+            release_status,
+        )
+        self._unreleased: list[tuple[str, Sequence[int]]] = []
         self._task: asyncio.Task[None] | None = None
         self._renewed_at = time.monotonic()
         self._failure = ""
 
     def start(self) -> None:
+        """Start the task that renews the lease, if it is not running."""
         if self._task is None:
-            self._task = asyncio.create_task(self._keep())
+            self._task = asyncio.create_task(self._loop())
 
     async def close(self) -> None:
         if self._task is not None:
@@ -56,85 +62,87 @@ class LeaseKeeper:
                 await self._task
 
     @contextmanager
-    def ours(self, run_id: str) -> Iterator[list[int]]:
-        """Where a run becomes ours: given back if it is not launched then, or not ended.
+    def ownership(self, run_id: str) -> Iterator[list[int]]:
+        """Release the run if the block that takes it raises.
 
-        What is given is for its epoch, in the transaction that takes it: who only tried has nothing to give.
+        Yields a list for its epoch, which is added in the transaction that takes the run; if that fails there
+        is nothing to release.
         """
-        taken: list[int] = []
+        epochs: list[int] = []
         try:
-            yield taken
+            yield epochs
         except BaseException:
-            self.let_go(run_id, taken)
+            self.release_later(run_id, epochs)
             raise
 
-    async def take(self, taken: list[int], take: Callable[[Connection], int]) -> None:
-        """Have a run taken in one commit: what fails within would leave one that nobody is running.
+    async def take(self, epochs: list[int], take: Callable[[Connection], int]) -> None:
+        """Take a run in one commit, since a partial one would leave a run that no process runs.
 
-        taken: see `ours`. take: gives its new epoch; raises `Running` where somebody else was faster.
+        epochs: see `ownership`. take: returns the new epoch; raises `Running` if another process was faster.
         """
 
         def work(connection: Connection) -> None:
-            taken.clear()  # of a try that was rolled back
-            taken.append(take(connection))
+            epochs.clear()  # from an attempt that was rolled back
+            epochs.append(take(connection))
 
         await self._database.write(work)
 
-    def let_go(self, run_id: str, taken: Sequence[int]) -> None:
-        """Give back, as soon as the database can be written, a run that is ours and that nobody runs.
+    def release_later(self, run_id: str, epochs: Sequence[int]) -> None:
+        """Release a run that is ours and does not run, as soon as the database can be written.
 
-        taken: its epoch, once it is ours; looked at only then, since what was queued to take it may still be.
+        epochs: its epoch, once it is ours. Read only at the release, since taking it may still be queued.
         """
-        self._stranded.append((run_id, taken))
+        self._unreleased.append((run_id, epochs))
         self.start()
 
-    def _release(self, connection: Connection, run_id: str, taken: Sequence[int]) -> None:
-        for epoch in taken:
-            store.release(connection, run_id, epoch, self._released, self._name)
+    def _release(self, connection: Connection, run_id: str, epochs: Sequence[int]) -> None:
+        for epoch in epochs:
+            store.release(connection, run_id, epoch, self._release_status, self._name)
 
-    async def _keep(self) -> None:
+    async def _loop(self) -> None:
         while True:
             await asyncio.sleep(POLL_S)
             try:
-                # A write that hangs is a failure too: the lease runs out all the same.
+                # A write that hangs is a failure too: the lease expires all the same.
                 async with asyncio.timeout(LEASE_S / 2):
-                    await self._round()
+                    await self._renew()
                 self._failure = ""
             except Exception as exc:
-                self._note(exc)
-            self._stop_lapsed()
+                self._record_failure(exc)
+            self._interrupt_expired()
 
-    async def _round(self) -> None:
-        while self._stranded:
-            run_id, taken = self._stranded[0]
-            await self._database.write(partial(self._release, run_id=run_id, taken=taken))
-            del self._stranded[0]
+    async def _renew(self) -> None:
+        while self._unreleased:
+            run_id, epochs = self._unreleased[0]
+            await self._database.write(partial(self._release, run_id=run_id, epochs=epochs))
+            del self._unreleased[0]
         if not self._handles:
             self._renewed_at = time.monotonic()
             return
         if (started := time.monotonic()) - self._renewed_at > BEAT_S:
             await self._database.write(lambda c: store.beat(c, self._name, time.time()))
             self._renewed_at = started
-        stopped = await self._database.read(lambda c: store.stop_requests(c, self._name))
-        for run_id, how in stopped.items():
+        requests = await self._database.read(lambda c: store.stop_requests(c, self._name))
+        for run_id, how in requests.items():
             if run_id in self._handles:
                 self._handles[run_id].context.stop_requests.request(how)
 
-    def _note(self, exc: Exception) -> None:
-        """Remember why this round failed. A database that is away comes back; anything else is a bug."""
+    def _record_failure(self, exc: Exception) -> None:
+        """Remember why the renewal failed. Log it unless the database is unavailable: it is a bug then."""
         known = isinstance(exc, StoreError | TimeoutError)
         failure = str(exc) if isinstance(exc, StoreError) else type(exc).__name__
         if not known and failure != self._failure:
             LOG.error("the lease of this process's runs could not be renewed: %s", failure, exc_info=exc)
         self._failure = failure
 
-    def _stop_lapsed(self) -> None:
-        """Interrupt the runs whose lease may have run out: another process may take them over now.
+    def _interrupt_expired(self) -> None:
+        """Interrupt the runs whose lease may have expired: another process may take them over now.
 
-        Calls in flight are still recorded if nobody has; the epoch decides. They are paid for.
+        Replies in flight cost money, and are still recorded unless another process took over; the epoch
+        decides.
         """
-        lapsed = time.monotonic() - LEASE_S
+        expired = time.monotonic() - LEASE_S
         for handle in list(self._handles.values()):
-            if max(self._renewed_at, handle.began_at) < lapsed:
-                why = self._failure or "no reason known"
+            if max(self._renewed_at, handle.started_at) < expired:
+                why = self._failure or "for an unknown reason"
                 handle.interrupt(f"its lease could not be renewed for {LEASE_S:g} s ({why})")

@@ -1,4 +1,4 @@
-"""What holds calls back: per-provider concurrency and rate, waits between attempts, deadlines."""
+"""Limits of calls: concurrency and rate per provider, waits between attempts, deadlines."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LONGEST_WAIT_S = 60.0
 
 
 def delay(tries: int, error: ProviderError) -> float | None:
-    """Seconds to wait before another attempt after `tries` failed ones; None when waiting is no use.
+    """Return the seconds to wait before the next attempt after `tries` failed ones; None: do not try again.
 
-    What the host asks for is obeyed, up to a minute; else exponential back-off with full jitter
-    above a floor, so that seats that failed together do not return together.
+    The wait that the host requests, up to a minute; else exponential back-off with jitter above a floor, so
+    that seats that failed together do not try again together.
     """
     if error.kind == "malformed" and tries > 1:
-        return None  # what answers with no answer twice will do so again, and is paid for each
+        return None  # a host that is malformed twice stays so, and each attempt costs money
     if error.retry_after is not None:
         return error.retry_after if error.retry_after <= LONGEST_WAIT_S else None
     ceiling = min(LONGEST_WAIT_S / 2, BACKOFF_S * 2.0 ** (tries - 1))
@@ -36,21 +36,21 @@ def delay(tries: int, error: ProviderError) -> float | None:
 
 
 def now() -> str:
-    """The time in UTC, ISO 8601 with milliseconds."""
+    """Return the time in UTC, ISO 8601 with milliseconds."""
     second, rest = divmod(time.time_ns(), 1_000_000_000)
     return f"{_second(second)}.{rest // 1_000_000:03d}Z"
 
 
-@lru_cache(maxsize=2)  # every event has its time, and many come in the same second
+@lru_cache(maxsize=2)  # many events have the same second
 def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat()
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What bounds the calls of a run. Seconds and tokens; `retries` are attempts after the first.
+    """The limits of a run's calls, in seconds and tokens. retries: attempts after the first.
 
-    hedge: whether a late call gets a second request beside it.
+    hedge: whether a late call gets a second, parallel request.
     """
 
     call_deadline_s: float
@@ -63,7 +63,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A point on the monotonic clock; None is never."""
+    """A time on the monotonic clock, in seconds; None: never."""
 
     at: float | None
 
@@ -80,34 +80,34 @@ class Deadline:
 
 
 class Gate:
-    """One provider's door: at most `concurrency` calls inside, `per_minute` a minute, evenly spaced."""
+    """Limits one provider to `concurrency` calls at once and `per_minute` calls a minute, evenly spaced."""
 
     def __init__(self, concurrency: int, per_minute: float | None = None) -> None:
-        self._inside = asyncio.Semaphore(concurrency)
+        self._slots = asyncio.Semaphore(concurrency)
         self._spacing = 60.0 / per_minute if per_minute else 0.0
         self._next = 0.0
         self._turn = asyncio.Lock()
 
     @property
     def full(self) -> bool:
-        return self._inside.locked()
+        return self._slots.locked()
 
     @asynccontextmanager
     async def call(self, *unless: asyncio.Future[Any], within: float = math.inf) -> AsyncIterator[bool]:
-        """Waits to be let in, and leaves at the end. False, and outside, where one of `unless` is done first,
-        or `within` seconds are over.
+        """Wait for a slot and hold it in the block. Yields False, without a slot, if one of `unless` is done
+        first or after `within` seconds.
         """
-        if not await self._entered(unless, within):
+        if not await self._acquire(unless, within):
             yield False
             return
         try:
             yield True
         finally:
-            self._inside.release()
+            self._slots.release()
 
-    async def _entered(self, unless: tuple[asyncio.Future[Any], ...], within: float) -> bool:
+    async def _acquire(self, unless: tuple[asyncio.Future[Any], ...], within: float) -> bool:
         if not (self.full or self._spacing):
-            await self._inside.acquire()
+            await self._slots.acquire()
             return True
         entering = asyncio.ensure_future(self._enter())
         timeout = None if within == math.inf else max(within, 0)
@@ -116,24 +116,24 @@ class Gate:
             entering.cancel()
             await asyncio.wait([entering])
         except asyncio.CancelledError:
-            entering.add_done_callback(self._left)
+            entering.add_done_callback(self._release_late)
             entering.cancel()
             raise
         return not entering.cancelled()
 
-    def _left(self, entering: asyncio.Task[None]) -> None:
+    def _release_late(self, entering: asyncio.Task[None]) -> None:
         if not entering.cancelled():
-            self._inside.release()
+            self._slots.release()
 
     async def _enter(self) -> None:
-        await self._inside.acquire()
+        await self._slots.acquire()
         try:
             if self._spacing:
-                # One after another, and counted once it is let in: who gives up holds nobody back.
+                # Counted only when it gets the slot: a call that gives up does not delay others.
                 async with self._turn:
                     due = max(self._next, now := time.monotonic())
                     await asyncio.sleep(due - now)
                     self._next = due + self._spacing
         except BaseException:
-            self._inside.release()
+            self._slots.release()
             raise

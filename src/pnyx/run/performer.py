@@ -1,6 +1,6 @@
-"""Performs the leaves of one run's tree of steps: asks, tools, phases and tallies.
+"""Performs the leaves of one run's tree of steps: calls, tools, phases and tallies.
 
-What the journal has is read from it; everything else is done and recorded.
+Recorded steps are read from the journal; all others are performed and recorded.
 """
 
 from __future__ import annotations
@@ -20,51 +20,51 @@ from .limits import now
 
 __all__ = ["Performer"]
 
-GIVEN_UP = "not waited for: the outcome was certain without it; the reservation is charged"
+NOT_AWAITED = "not waited for: the outcome was certain without it; the reservation is charged"
 
 
 class Performer:
-    """Performs the steps of the run that `context` is of; see `drive.StepHandler`."""
+    """Performs the steps of the run of `context`; see `drive.StepHandler`."""
 
     def __init__(self, context: RunContext) -> None:
         self.context = context
 
     async def enter(self, key: str, step: Enter, where: Where) -> None:
-        if not self.context.journal.entered(key):
+        if not self.context.journal.is_recorded(key):
             if step.phase != "complete":
                 self.context.check_quorum()
             common = _common(key, where)
-            self.context.journal.later(PhaseEntered(**common, protocol=where.protocol, answer=step.answer))
+            self.context.journal.buffer(PhaseEntered(**common, protocol=where.protocol, answer=step.answer))
 
     async def tally(self, key: str, step: Tally, where: Where) -> None:
-        if not self.context.journal.entered(key):
+        if not self.context.journal.is_recorded(key):
             common = _common(key, where)
-            self.context.journal.later(
+            self.context.journal.buffer(
                 VoteTallied(
                     **common, rule=step.rule, tally=step.tally, winner=step.winner, detail=step.detail
                 )
             )
 
     async def abstain(self, key: str, step: Abstain, where: Where) -> None:
-        if not self.context.journal.entered(key):
+        if not self.context.journal.is_recorded(key):
             common = {**_common(key, where), "seat": step.seat.label}
-            self.context.journal.later(SeatAbstained(**common, reason=step.reason))
+            self.context.journal.buffer(SeatAbstained(**common, reason=step.reason))
 
     async def close(self, key: str, late: Sequence[int], where: Where) -> None:
-        """Record that these branches are given up; what they have in flight is charged."""
-        given_up = [f"{key}.{n}" for n in late]
-        await self.context.journal.settled()
-        self.context.write_off(given_up, GIVEN_UP)
-        self.context.journal.later(BranchesClosed(**_common(key, where), branches=tuple(given_up)))
+        """Record that these branches are closed, and charge their requests in flight."""
+        branches = [f"{key}.{n}" for n in late]
+        await self.context.journal.flush()
+        self.context.write_off(branches, NOT_AWAITED)
+        self.context.journal.buffer(BranchesClosed(**_common(key, where), branches=tuple(branches)))
 
     async def use(self, key: str, step: Use, where: Where) -> ToolResult:
-        """The tool's result, from the journal when it is there. Raises `Halted`."""
-        known = self.context.journal.result(key, step.fingerprint)
-        if known is None:
-            began = time.monotonic()
-            # One that is cut off leaves nothing: tools only read, so a resume uses it again.
+        """Return the tool's result, from the journal if it is recorded. Raises `Halted`."""
+        recorded = self.context.journal.tool_result(key, step.fingerprint)
+        if recorded is None:
+            started_at = time.monotonic()
+            # A cancelled tool leaves no trace: tools only read, so a resume uses it again.
             result = await self.context.unless_halted(self.context.toolbox.run(step.tool, step.arguments))
-            known = ToolCalled(
+            recorded = ToolCalled(
                 **_common(key, where),
                 seat=None if step.seat is None else step.seat.label,
                 fingerprint=step.fingerprint,
@@ -72,14 +72,17 @@ class Performer:
                 arguments=step.arguments,
                 outcome=self.context.redact(result.text),
                 ok=result.ok,
-                elapsed_s=round(time.monotonic() - began, 3),
+                elapsed_s=round(time.monotonic() - started_at, 3),
             )
-            await self.context.journal.append(known)
-        return ToolResult(known.outcome, known.ok)
+            await self.context.journal.append(recorded)
+        return ToolResult(recorded.outcome, recorded.ok)
 
     async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
-        """The seat's reply, from the journal when it is there. Raises `SeatAbsent`, `NoQuorum`, `Halted`."""
-        if self.context.journal.closed(key):
+        """Return the seat's reply, from the journal if it is recorded.
+
+        Raises `SeatAbsent`, `NoQuorum`, `Halted`.
+        """
+        if self.context.journal.is_closed(key):
             raise SeatAbsent(f"{ask.seat.label}: was not waited for")
         outcome = self.context.journal.outcome(key, ask.fingerprint)
         if outcome is None:

@@ -1,7 +1,8 @@
-"""The options of a run, each defined once: type, bounds, default, help, and its names in every interface.
+"""The options of a run, each defined once: type, bounds, default, help, and its name in each interface.
 
 The flags of the command line and the fields of JSON are generated from `RunRequest`; a test compares the
-library's keyword arguments and the table in docs/requests.md with it. It imports nothing heavy.
+library's keyword arguments and the table in docs/requests.md with it. It imports nothing that is slow to
+load.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["OPTIONS", "Kind", "RequestOption", "RunRequest"]
 
 
 class Kind(Enum):
-    """The type of an option's value; each interface has its own way to write one."""
+    """The type of an option's value; each interface has its own notation for it."""
 
     TEXT = auto()
     TEXTS = auto()
@@ -40,8 +41,8 @@ class RequestOption:
     """How interfaces show an option.
 
     low, high: inclusive bounds of a `WHOLE`. choices: value -> help, for a `TEXT` that allows no others.
-    flags: on the command line, one per choice if there are any. metavar, flag_help: there only. http, mcp:
-    whether requests over HTTP (and batch lines) and the MCP tool have it. keyword: in the library.
+    flags, metavar, flag_help: for the command line; one flag per choice, if there are choices. http, mcp:
+    whether requests over HTTP (and batch lines) and the MCP tool have it. keyword: its name in the library.
     """
 
     kind: Kind
@@ -68,9 +69,9 @@ def _option(
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """One question, and how it is decided. What is left out comes from the settings, see `resolve`.
+    """One question and the options of its run. Unset options come from the settings, see `resolve`.
 
-    Hosts, keys and files are for the settings: there is no option for them.
+    There are no options for hosts, keys and files: they belong to the settings.
     """
 
     question: str = field(
@@ -207,7 +208,7 @@ class RunRequest:
 
     @property
     def protocol_options(self) -> dict[str, Any]:
-        """`options`, and `rounds` as one of them, which counts where both are set."""
+        """`options` with `rounds`, which takes precedence if both are set."""
         return {**(self.options or {}), **({} if self.rounds is None else {"rounds": self.rounds})}
 
 

@@ -1,4 +1,4 @@
-"""From a request to a `Spec`: the only way to one, for every interface."""
+"""Resolves a request to a `Spec`: the only way to one, for every interface."""
 
 from __future__ import annotations
 
@@ -26,70 +26,69 @@ from ..core.protocol import Protocol
 from ..core.roles import assign
 from ..core.text import Material
 from ..errors import UsageError
-from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, parse_seats
-from ..providers.catalogue import seats as deal
+from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, parse_seats, seats
 from ..tools.open import enabled_tools
 from .host_search import SEARCHES, TOOL
 from .limits import Limits
 from .request import OPTIONS, Kind, RunRequest
-from .responses import given
+from .responses import parse_responses
 from .spec import Spec
 
-__all__ = ["Amount", "checked", "resolve", "shared_caps"]
+__all__ = ["Amount", "check_arguments", "resolve", "shared_caps"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_HELD = ConfigDict(strict=True, defer_build=True, revalidate_instances="always")
+_STRICT = ConfigDict(strict=True, defer_build=True, revalidate_instances="always")
 _NEEDS = NEEDS | {
     "dict_type": "a mapping",
     "is_instance_of": "a list",
     "iterable_type": "a list",
     "dataclass_exact_type": "text or a pnyx.{class_name}",
 }
-"""What an argument must be, where it has another name than in settings."""
+"""Error type -> what an argument must be; some differ from those of settings."""
 
 
-def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """`function`, which raises `UsageError` for an argument that is not what its annotation says."""
-    held, names = validate_call(config=_HELD)(function), list(signature(function).parameters)
+def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
+    """Make `function` raise `UsageError` for an argument that does not match its annotation."""
+    validated, names = validate_call(config=_STRICT)(function), list(signature(function).parameters)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            return held(*args, **kwargs)
+            return validated(*args, **kwargs)
         except ValidationError as exc:
             error = exc.errors(include_url=False)[0]
         first, *place = error["loc"]
-        raise UsageError(_wrong(names[first] if isinstance(first, int) else str(first), place, error))
+        raise UsageError(_type_message(names[first] if isinstance(first, int) else str(first), place, error))
 
     return call
 
 
-def _wrong(where: str, place: Sequence[int | str], error: Any) -> str:
-    """A message for an error of Pydantic's in the argument `where`. place: where in it."""
+def _type_message(where: str, place: Sequence[int | str], error: Any) -> str:
+    """Return the message for a Pydantic error in the argument `where`. place: the path inside it."""
     where = f"a key of {where}" if "[key]" in place else ".".join((where, *map(str, place)))
     need = _NEEDS.get(error["type"], error["msg"]).format_map(error.get("ctx", {}))
     return f"{where} must be {need}, not {error['input']!r:.80}"
 
 
-def _listed(value: object) -> object:
-    """One alone is a list of one: a text is no list of letters, nor an answer one of its keys."""
+def _as_list(value: object) -> object:
+    """Return a single value as a list of one: a text is not a list of letters, nor an answer one of keys."""
     if value is None:
         return ()
     return (value,) if isinstance(value, str | Material | Given | Mapping) else value
 
 
-def _material(value: object) -> object:
+def _as_material(value: object) -> object:
     return Material("Context", value) if isinstance(value, str) else value
 
 
-References: TypeAlias = Annotated[Sequence[str], BeforeValidator(_listed)]
+References: TypeAlias = Annotated[Sequence[str], BeforeValidator(_as_list)]
 Context: TypeAlias = Annotated[
-    Sequence[Annotated[Material, BeforeValidator(_material)]], BeforeValidator(_listed)
+    Sequence[Annotated[Material, BeforeValidator(_as_material)]], BeforeValidator(_as_list)
 ]
-Responses: TypeAlias = Annotated[Iterable[Any], BeforeValidator(_listed)]
+Responses: TypeAlias = Annotated[Iterable[Any], BeforeValidator(_as_list)]
 Amount: TypeAlias = Annotated[float | None, SkipValidation]
-"""`Spec.check` tells what it must be, of a resumed run too."""
+"""Checked by `Spec.check`, also for a resumed run."""
 
 
 def resolve(
@@ -100,27 +99,27 @@ def resolve(
     batch: str | None = None,
     conversation: str | None = None,
 ) -> Spec:
-    """The run that a request describes, with every choice settled: request, then settings, then defaults.
+    """Return the spec of a request. Options come from the request, then the settings, then the defaults.
 
-    owner: whose run it is. batch: its batch, which `budget.batch_usd` caps. conversation: of which it is a
-    turn. Raises `UsageError`, `ConfigError`, `NotFound`.
+    owner: the owner of the run. batch: its batch, which `budget.batch_usd` caps. conversation: the one that
+    the run is a turn of. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
     values = _values(request)
     protocol = protocols.get(values.protocol or settings.run.protocol)
     panel = _panel(settings, values.models)
     seed = values.seed if values.seed is not None else settings.run.seed
-    drawn = secrets.randbits(32) if seed is None else seed
+    label_seed = secrets.randbits(32) if seed is None else seed
     cast = assign(values.cast, panel.refs) if values.cast else ()
     options = {**_options(settings, protocol, values.preset, panel.preset), **request.protocol_options}
     spec = Spec(
         question=values.question,
         protocol=protocol.name,
-        seats=deal(Catalogue(settings), panel.refs, values.roles, drawn, cast),
-        seed=drawn,
+        seats=seats(Catalogue(settings), panel.refs, values.roles, label_seed, cast),
+        seed=label_seed,
         options=protocol.resolve_options(options),
         tables=settings.protocols,
         context=tuple(values.context),
-        responses=given(values.responses),
+        responses=parse_responses(values.responses),
         ground=values.ground,
         limits=_limits(settings.run, values.call_deadline_s, seed),
         budget_usd=values.budget_usd if values.budget_usd is not None else settings.budget.run_usd,
@@ -148,29 +147,29 @@ _TYPES: Mapping[Kind, Any] = {
     Kind.RESPONSES: Responses,
     Kind.MATERIAL: Context,
 }
-"""What a value may be where it comes from Python; numbers are checked by `Spec.check`."""
+"""The Python type of a value; numbers are checked by `Spec.check`."""
 
 
 @cache
 def _model() -> type[BaseModel]:
     types = {name: _TYPES[option.kind] for name, option in OPTIONS.items()} | {"question": str}
     definitions: dict[str, Any] = {name: (kind, ...) for name, kind in types.items()}
-    return create_model("RunRequest", __config__=_HELD, **definitions)
+    return create_model("RunRequest", __config__=_STRICT, **definitions)
 
 
 def _values(request: RunRequest) -> Any:
-    """The values of a request by name, each of its kind. Raises `UsageError`."""
+    """Return the values of a request, each of the type of its kind. Raises `UsageError`."""
     values = {name: getattr(request, name) for name in OPTIONS}
     try:
         return _model()(**values)
     except ValidationError as exc:
         error = exc.errors(include_url=False)[0]
     name, *place = error["loc"]
-    raise UsageError(_wrong(OPTIONS[str(name)].keyword or str(name), place, error))
+    raise UsageError(_type_message(OPTIONS[str(name)].keyword or str(name), place, error))
 
 
 def shared_caps(settings: Settings) -> dict[str, Any]:
-    """What is set for more than one run, as fields of a `Spec`: a resumed run is held to it as it is now."""
+    """Return the caps that runs share, as fields of a `Spec`. A resumed run uses the current ones."""
     budget = settings.budget
     return {
         "day_usd": budget.day_usd,
@@ -182,11 +181,11 @@ def shared_caps(settings: Settings) -> dict[str, Any]:
 
 
 def _tools(tools: ToolsSettings, on: bool) -> dict[str, Any]:
-    offered, search = enabled_tools(tools) if on else (), tools.web_search
+    names, search = enabled_tools(tools) if on else (), tools.web_search
     return {
-        "tools": offered,
+        "tools": names,
         "tool_turns": tools.max_rounds,
-        "searches": SEARCHES if search.backend == "provider" and TOOL in offered else 0,
+        "searches": SEARCHES if search.backend == "provider" and TOOL in names else 0,
         "search_price": search.search_price,
     }
 
@@ -203,16 +202,22 @@ def _limits(run: RunSettings, call_deadline_s: float | None, seed: int | None) -
 
 
 def _panel(settings: Settings, panel: Sequence[str]) -> DefaultPanel:
-    """A reference for each seat: as requested, as configured, or the default panel."""
+    """Return a reference for each seat: as requested, as configured, or the default panel."""
     refs = parse_seats(panel or settings.panel.seats)
     return DefaultPanel(refs) if refs else default_panel(settings)
 
 
-def _options(settings: Settings, page: Protocol, preset: str | None, usual: str | None) -> dict[str, Any]:
-    """Options that none is named for: those of `preset` over the settings, else these over `usual`'s."""
-    if preset is not None and preset not in page.presets:
-        raise UsageError(f"{page.name} has no preset {preset!r}; it has: {', '.join(page.presets) or 'none'}")
-    configured = settings.protocols.get(page.name, {})
+def _options(
+    settings: Settings, protocol: Protocol, preset: str | None, panel_preset: str | None
+) -> dict[str, Any]:
+    """Return the options that apply where the request sets none.
+
+    A requested preset takes precedence over the settings, and these over the preset of the default panel.
+    """
+    presets = protocol.presets
+    if preset is not None and preset not in presets:
+        raise UsageError(f"{protocol.name} has no preset {preset!r}; it has: {', '.join(presets) or 'none'}")
+    configured = settings.protocols.get(protocol.name, {})
     if preset is not None:
-        return {**configured, **page.presets[preset]}
-    return {**page.presets.get(usual or "", {}), **configured}
+        return {**configured, **presets[preset]}
+    return {**presets.get(panel_preset or "", {}), **configured}

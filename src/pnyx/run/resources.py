@@ -1,4 +1,4 @@
-"""What the runs of a process share: tools, hosts and how they fare, and how many calls each takes at once."""
+"""What the runs of a process share: tools, providers, their circuit breakers, latencies and limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .context import RunContext
 from .halting import StopRequests
 from .hedging import Hedging
 from .host_search import TOOL as SEARCH
-from .host_search import note, searchless
+from .host_search import missing_search_note, seats_without_search
 from .journal import Journal
 from .limits import Deadline, Gate
 from .result import Summary
@@ -31,7 +31,7 @@ __all__ = ["RunResources"]
 
 
 class RunResources:
-    """See the module. providers: are the caller's to close."""
+    """The resources of a process. providers: the caller closes them."""
 
     def __init__(self, settings: Settings, providers: Providers) -> None:
         self.settings, self.providers = settings, providers
@@ -41,16 +41,16 @@ class RunResources:
         self.circuits = CircuitBreakers()
 
     async def prepare(self, spec: Spec) -> tuple[str, ...]:
-        """Open the run's tools and say which are off, and why.
+        """Open the run's tools. Return notes about tools that are off, and why.
 
-        Raises now what a seat's provider lacks, such as its key, or the search that the run is to be
-        grounded on: not after others were paid.
+        Raises `ConfigError` if a seat's provider lacks something, such as its key, or if grounding has no
+        search: before any call costs money.
         """
         for seat in spec.seats:
             self.providers.get(seat.provider)
-        lacking = await searchless(spec.seats, self.providers.get) if spec.searches else ()
+        without_search = await seats_without_search(spec.seats, self.providers.get) if spec.searches else ()
         needed = (*spec.tools, grounding.TOOL) if spec.ground else spec.tools
-        if spec.searches and not lacking:
+        if spec.searches and not without_search:
             needed = tuple(name for name in needed if name != SEARCH)
         notes: tuple[str, ...] = ()
         if missing := [name for name in needed if name not in self.toolbox.tools]:
@@ -58,10 +58,12 @@ class RunResources:
             self.toolbox = Toolbox({**self.toolbox.tools, **opened.tools})
         if spec.ground and grounding.TOOL not in self.toolbox.tools:
             raise ConfigError(f"--ground needs a search service; {notes[-1]}")
-        return (*notes, note(lacking, SEARCH in self.toolbox.tools)) if lacking else notes
+        if without_search:
+            notes = (*notes, missing_search_note(without_search, SEARCH in self.toolbox.tools))
+        return notes
 
-    def off(self, spec: Spec) -> set[str]:
-        """Tools of the run that cannot be had here; a search is, where seats' hosts make it."""
+    def missing_tools(self, spec: Spec) -> set[str]:
+        """Return the run's tools that are not available here. Hosts that search need no search tool."""
         return set(spec.tools) - self.toolbox.tools.keys() - ({SEARCH} if spec.searches else set())
 
     def context(
@@ -75,7 +77,7 @@ class RunResources:
         inherited: Mapping[str, CallFinished] | None = None,
         notes: tuple[str, ...] = (),
     ) -> RunContext:
-        """The context of a run that was prepared. past: its stored events. inherited: see `Journal`."""
+        """Return the context of a prepared run. past: its stored events. inherited: see `Journal`."""
         summary, broadcast = Summary(), Broadcast(database, run_id, past)
         stop_requests = StopRequests()
         journal = Journal(
@@ -100,7 +102,7 @@ class RunResources:
             open_provider=self.providers.get,
             past=past,
             notes=notes,
-            # A tool opened for another run is not for this one, whatever its models ask for.
+            # A tool that is open for another run is not available to this one, whatever its models request.
             toolbox=self.toolbox.only((*spec.tools, grounding.TOOL) if spec.ground else spec.tools),
             hedging=self.hedging,
             circuits=self.circuits,
@@ -112,7 +114,7 @@ class RunResources:
 
 
 class _Gates(dict[str, Gate]):
-    """One gate per configured provider, made when first needed; an unknown provider is an error."""
+    """One gate per configured provider, created on first use. Raises `ConfigError` for an unknown one."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()

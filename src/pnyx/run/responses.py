@@ -1,4 +1,4 @@
-"""Answers that exist before a run, for the protocols that take such."""
+"""Answers that exist before a run, for the protocols that accept them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any, TypeAlias
 from ..core.decision import Given
 from ..errors import UsageError
 
-__all__ = ["Response", "given", "read"]
+__all__ = ["Response", "parse_responses", "read_responses"]
 
 Response: TypeAlias = "Given | Mapping[str, Any] | str"
 KEYS = ("answer", "reasoning", "source")
 MOST_BYTES = 32 << 20
 
 
-def given(responses: Iterable[Response]) -> tuple[Given, ...]:
-    """The answers, each a `Given`, a mapping {"answer", "reasoning", "source"}, or the text of an answer.
+def parse_responses(responses: Iterable[Response]) -> tuple[Given, ...]:
+    """Return the answers, each a `Given`, a mapping {"answer", "reasoning", "source"}, or a text.
 
-    reasoning and source (a model or a person, shown in the result, never to a seat) may be left out.
-    Raises `UsageError` with the number of the one that is something else.
+    reasoning and source are optional. source: a model or a person, shown in the result, never to a seat.
+    Raises `UsageError` with the number of an invalid response.
     """
-    return tuple(_given(f"response {n}", one) for n, one in enumerate(responses, 1))
+    return tuple(_parse(f"response {n}", one) for n, one in enumerate(responses, 1))
 
 
-def read(path: Path) -> tuple[Given, ...]:
-    """The answers in a file: JSON Lines, one object a line, or one JSON list. Raises `UsageError`."""
+def read_responses(path: Path) -> tuple[Given, ...]:
+    """Return the answers in a file of JSON Lines or one JSON list. Raises `UsageError`."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise UsageError(f"{path} is longer than {MOST_BYTES >> 20} MiB")
@@ -36,30 +36,30 @@ def read(path: Path) -> tuple[Given, ...]:
         raise UsageError(f"the responses cannot be read: {path}: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise UsageError(f"{path} is not UTF-8 (byte {exc.start})") from exc
-    found = tuple(_given(place, one) for place, one in _items(path, text))
-    if not found:
-        raise UsageError(f"{path} holds no response")
-    return found
+    responses = tuple(_parse(place, one) for place, one in _items(path, text))
+    if not responses:
+        raise UsageError(f"{path} contains no response")
+    return responses
 
 
 def _items(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     if text.lstrip().startswith("["):
-        for n, one in enumerate(_parsed(str(path), text), 1):
+        for n, one in enumerate(_load_json(str(path), text), 1):
             yield f"{path}, response {n}", one
         return
     for n, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            yield f"{path}, line {n}", _parsed(f"{path}, line {n}", line)
+            yield f"{path}, line {n}", _load_json(f"{path}, line {n}", line)
 
 
-def _parsed(place: str, text: str) -> Any:
+def _load_json(place: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as exc:
         raise UsageError(f"{place}: not JSON: {exc}") from exc
 
 
-def _given(place: str, one: object) -> Given:
+def _parse(place: str, one: object) -> Given:
     if isinstance(one, Given):
         return one
     if isinstance(one, str):
@@ -75,5 +75,5 @@ def _given(place: str, one: object) -> Given:
     if wrong := [key for key, value in values.items() if not isinstance(value, str)]:
         raise UsageError(f"{place}: {wrong[0]} must be text")
     if not answer.strip():
-        raise UsageError(f"{place}: there is no answer")
+        raise UsageError(f"{place}: the answer is empty")
     return Given(**values)

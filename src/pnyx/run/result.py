@@ -1,4 +1,4 @@
-"""The result of a run: the object of the outer contract, made of a decision and the run's events."""
+"""The result of a run: the public result object, from a decision and the run's events."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Cost", "Result", "Summary", "exit_code"]
 
 @dataclass(frozen=True, kw_only=True)
 class Result(Decision):
-    """A decision with its record. Amounts in USD, `elapsed_s` in seconds; cost None is an unknown price.
+    """A decision and the record of its run. Amounts in USD; a cost of None is unknown. elapsed_s: in seconds.
 
-    status: as in `Decision`, or failed | paused | cancelled. consensus_reached: None where agreement was not
+    status: as in `Decision`, or failed | paused | cancelled. consensus_reached: None if agreement was not
     measured.
     usage: calls (requests sent), input_tokens, cached_tokens, output_tokens, cost_usd.
     """
@@ -32,7 +32,7 @@ class Result(Decision):
     elapsed_s: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """The result object of the contract, keys in its order; absent is null."""
+        """Return the public result object, its keys in order; a missing value is null."""
         out = {name: getattr(self, name) for name in _ORDER}
         out["answer"] = self.answer or None
         out["dissent"] = [{"seat": d.seat, "model": d.model, "text": d.text} for d in self.dissent]
@@ -43,7 +43,7 @@ class Result(Decision):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Result:
-        """The result in a stored document; unknown fields are ignored. Raises `Unreadable`."""
+        """Return the result in a stored document; unknown fields are ignored. Raises `Unreadable`."""
         values = dict(document)
         what = f"the result of run {document.get('run_id', '')}".strip()
         values["answer"] = values.get("answer") or ""
@@ -55,14 +55,14 @@ class Result(Decision):
 
 @dataclass(slots=True)
 class Cost:
-    """What requests cost together. unpriced: (key, attempt) of those of unknown price, open ones too."""
+    """The cost of requests. unpriced: (key, attempt) of those of unknown price, including open ones."""
 
     known_usd: float = 0.0
     unpriced: set[tuple[str, int]] = field(default_factory=set)
 
     @property
     def usd(self) -> float | None:
-        """An unknown price makes the sum unknown; it is never counted as nothing."""
+        """The sum, or None if the price of any request is unknown."""
         return None if self.unpriced else self.known_usd
 
     def add(self, event: CallStarted | CallFinished | CallFailed) -> None:
@@ -127,7 +127,7 @@ class Summary:
 
 
 def exit_code(result: Result, require_consensus: bool = False) -> int:
-    """The exit code of the contract for a result."""
+    """Return the documented exit code for a result."""
     match result.status, result.stop_reason:
         case "failed", "no_quorum":
             return 3
@@ -137,13 +137,13 @@ def exit_code(result: Result, require_consensus: bool = False) -> int:
             return 130
         case "paused", _:
             return 4
-    if require_consensus and not _agreed(result):
+    if require_consensus and not _is_agreement(result):
         return 3
     return 5 if result.degraded else 0
 
 
-def _agreed(result: Result) -> bool:
-    """Whether all seats agreed, or a majority of them; a vote that a debate was left to is no agreement."""
+def _is_agreement(result: Result) -> bool:
+    """Return whether all seats or a majority agreed, not counting a vote after a debate without result."""
     if result.status == "majority":
         return result.stop_reason not in ("stuck", "max_rounds")
     return result.status == "consensus" and result.consensus_reached is not False

@@ -1,4 +1,4 @@
-"""What is written when a run begins, and what is read of it when it goes on."""
+"""The rows and events that are written when a run starts, and read when it is resumed."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ from .spec import Spec
 
 __all__ = [
     "Resumable",
+    "find_resumable",
+    "id_for_name",
     "inherited_calls",
-    "named_id",
     "new_id",
     "new_row",
-    "resumable",
+    "prior_elapsed_s",
     "run_started",
-    "spent_s",
-    "take_up",
+    "take_over",
 ]
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def new_id() -> str:
-    """For a run or a conversation: twelve letters and digits, random so that a short prefix is unique."""
-    return _spelt(secrets.token_bytes(12))
+    """Return an id for a run or a conversation: twelve random letters and digits."""
+    return _encode(secrets.token_bytes(12))
 
 
-def named_id(owner: str, name: str) -> str:
-    """The id of the run that its owner calls `name`: the same each time, as unlike others as a random one."""
-    return _spelt(sha256(f"{owner}/{name}".encode()).digest()[:12])
+def id_for_name(owner: str, name: str) -> str:
+    """Return the id of the run that its owner names `name`: a hash, as unique as a random id."""
+    return _encode(sha256(f"{owner}/{name}".encode()).digest()[:12])
 
 
-def _spelt(drawn: bytes) -> str:
-    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in drawn)
+def _encode(data: bytes) -> str:
+    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in data)
 
 
 def new_row(run_id: str, spec: Spec, forked_from: str | None, worker: str | None) -> store.RunRow:
-    """worker: the process that runs it; None: the first worker that takes it up."""
+    """Return the row of a new run. worker: the process that runs it; None: the first worker that takes it."""
     return store.RunRow.new(
         run_id,
         spec.owner,
@@ -66,11 +66,12 @@ def new_row(run_id: str, spec: Spec, forked_from: str | None, worker: str | None
 
 
 def run_started(spec: Spec, row: store.RunRow) -> RunStarted:
+    """Return the first event of a run."""
     return RunStarted(
         time=row.created_at,
         question=spec.question,
         protocol=spec.protocol,
-        seats=spec.seated,
+        seats=spec.seat_rows,
         options=spec.options,
         seed=spec.seed,
         budget_usd=spec.budget_usd,
@@ -81,7 +82,7 @@ def run_started(spec: Spec, row: store.RunRow) -> RunStarted:
 
 
 class Resumable(NamedTuple):
-    """past: its stored events. spec: as it is to go on. purse: with the accounts that get their caps anew."""
+    """A run to resume. past: its stored events. spec: the changed one. budget: of its accounts."""
 
     row: store.RunRow
     past: Sequence[Event]
@@ -89,42 +90,42 @@ class Resumable(NamedTuple):
     budget: RunBudget
 
 
-def resumable(
+def find_resumable(
     connection: Connection, prefix: str, owner: str | None, changes: Mapping[str, Any]
 ) -> Resumable:
-    """The run whose id begins with `prefix`. changes: to its spec. Raises `NotFound`, `UsageError`."""
+    """Return the run whose id starts with `prefix`. changes: to its spec. Raises `NotFound`, `UsageError`."""
     row = store.find(connection, prefix, owner)
-    begun = Spec.from_json(row.check().spec, row.id)
-    spec = replace(begun, **changes)
+    stored = Spec.from_json(row.check().spec, row.id)
+    spec = replace(stored, **changes)
     caps = spec.caps
-    if begun.batch_own and not spec.batch_own:
-        # Whoever takes up one run of a batch has not the flags of the batch, and leaves its account as it is.
-        account = ledger.read_account(connection, f"batch:{begun.batch}")
+    if stored.batch_own and not spec.batch_own:
+        # A resume of one run of a batch does not have the flags of the batch, and keeps its cap.
+        account = ledger.read_account(connection, f"batch:{stored.batch}")
         caps.pop(account.scope, None)
         spec = replace(spec, batch_usd=usd(account.cap_nusd), batch_own=True)
-    spec.check_amounts()  # also of a run that is over, and will not be begun
+    spec.check_amounts()  # also for a finished run, which is not started again
     return Resumable(row, store.log(connection, row.id), spec, RunBudget(row.id, caps))
 
 
-def take_up(connection: Connection, run: Resumable, worker: str | None, so_far: Mapping[str, Any]) -> int:
-    """Make `worker` the only writer of a run that goes on; its new epoch. Raises as `store.take` does.
+def take_over(connection: Connection, run: Resumable, worker: str | None, result: Mapping[str, Any]) -> int:
+    """Make `worker` the only writer of a resumed run; return its new epoch. Raises what `store.take` raises.
 
-    worker: None: the first worker that takes it up. so_far: the result that it had until now.
+    worker: None: the first worker that takes it. result: its result until now, as JSON.
     """
     epoch = store.take(connection, run.row.id, worker, now(), time.time(), run.row)
     run.budget.open(connection, now())
-    store.patch(connection, run.row.id, {"spec": {**run.row.spec, **run.spec.to_json()}, "result": so_far})
+    store.patch(connection, run.row.id, {"spec": {**run.row.spec, **run.spec.to_json()}, "result": result})
     return epoch
 
 
-def spent_s(row: store.RunRow, past: Sequence[Event]) -> float:
-    """Seconds that processes worked on a run; of one that was killed, those that its events tell."""
+def prior_elapsed_s(row: store.RunRow, past: Sequence[Event]) -> float:
+    """Return the seconds that processes worked on a run; for a killed process, until its last event."""
     times = [event.time for event in past if event.time]
     if not times:
         return 0.0
     if row.result is None:
         return _seconds(times[0], times[-1])
-    # What was told when it was paused, or last taken up, and what has come since.
+    # The time until it was paused or last resumed, plus the time from then to the last event.
     return float(row.result.get("elapsed_s") or 0.0) + max(0.0, _seconds(row.updated_at, times[-1]))
 
 
@@ -133,6 +134,6 @@ def _seconds(first: str, last: str) -> float:
 
 
 async def inherited_calls(database: Database, forked_from: str | None) -> dict[str, CallFinished]:
-    """Finished calls, by key, of the run that another is a fork of; most are of none."""
+    """Return the finished calls, by key, of the run that another is a fork of; none if it is no fork."""
     past = [] if forked_from is None else await database.read(partial(store.log, run_id=forked_from))
     return {event.key: event for event in past if isinstance(event, CallFinished)}

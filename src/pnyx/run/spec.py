@@ -1,4 +1,4 @@
-"""What a run was asked to be: stored with it whole, so that a resume needs no configuration."""
+"""The specification of a run: stored with it, so that a resume needs no configuration."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ __all__ = ["Spec"]
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """A run before it starts.
+    """Everything that defines a run.
 
-    options: of its protocol, settled. tables: the options configured for other protocols, which it
-    may run inside. seed: of labels and orders; salt: the secret from which fence nonces come.
-    responses: answers that exist already. ground: search the web for the question first. budget_usd,
-    day_usd, batch_usd, key_usd: caps; batch: the name of what the third is for; batch_own: that one was
-    given with the batch, and no setting changes it; warn_usd: where a warning is due; deadline_s: seconds
-    from its beginning, and anew from each resuming, until the run is paused. history, calibration: what
-    earlier runs taught, see `run.learned`.
-    searches: of the web, that a seat's host may make by itself in one request, where it can;
-    search_price: USD for one of them, None when unknown.
+    options: of its protocol, resolved. tables: the options configured for other protocols, which it may run
+    inside. seed: for labels and orders. salt: the secret from which fence nonces are derived. responses:
+    existing answers. ground: search the web for the question first. budget_usd, day_usd, batch_usd, key_usd:
+    caps. batch: the name of the batch. batch_own: its cap is a flag of the batch's command, and settings do
+    not change it. warn_usd: the amount at which a warning is due. deadline_s: seconds from the start, or from
+    a resume, until the run is paused. searches: web searches that a seat's host may make itself in one
+    request. search_price: USD for one of them, None if unknown. history, calibration: what earlier runs
+    teach, see `run.learned`.
     """
 
     question: str
@@ -69,14 +68,15 @@ class Spec:
     calibration: Mapping[str, Any] | None = None
 
     @property
-    def page(self) -> Protocol:
-        page = protocols.get(self.protocol)
-        return replace(page, script=grounded(page.script)) if self.ground else page
+    def protocol_def(self) -> Protocol:
+        """The protocol, with grounding if requested. Raises `NotFound` if it is not installed."""
+        protocol = protocols.get(self.protocol)
+        return replace(protocol, script=grounded(protocol.script)) if self.ground else protocol
 
     @property
     def quorum(self) -> int:
-        """Live seats that the run needs."""
-        return (self.page.quorum_given if self.responses else None) or self.page.quorum
+        """The least number of live seats."""
+        return (self.protocol_def.quorum_given if self.responses else None) or self.protocol_def.quorum
 
     @property
     def panel(self) -> Panel:
@@ -87,7 +87,7 @@ class Spec:
             frame=_frame,
             tools=self.tools,
             tool_turns=self.tool_turns,
-            authors=tuple(given.source for given in self.responses if given.source),
+            authors=tuple(response.source for response in self.responses if response.source),
         )
 
     @property
@@ -95,22 +95,19 @@ class Spec:
         return Brief(self.question, self.today, self.options, self.context, self.responses)
 
     @property
-    def seated(self) -> tuple[Mapping[str, Any], ...]:
-        """The seats as events and results tell them."""
+    def seat_rows(self) -> tuple[Mapping[str, Any], ...]:
+        """The seats as events and results list them."""
         return tuple({"seat": s.label, "model": s.model, "role": s.role or None} for s in self.seats)
 
     @property
     def caps(self) -> dict[str, float | None]:
-        """What a call is charged to, and how much each may hold: scope -> USD, None without a cap.
-
-        The run's own account is the runner's to name.
-        """
+        """The scopes that a call is charged to -> their cap in USD, or None; see `RunBudget`."""
         batch = {f"batch:{self.batch}": self.batch_usd} if self.batch else {}
-        # Charged whether there is a cap or not: one that is set later holds for what was spent before.
+        # Charged without a cap too: a cap that is set later counts earlier spending.
         return {"run": self.budget_usd, "day": self.day_usd, **batch, f"key:{self.owner}": self.key_usd}
 
     def same_request(self, other: Spec) -> bool:
-        """Whether both ask the same of the same panel, however chance has seated it; caps may differ."""
+        """Return whether both send the same request to the same panel, in any order; caps may differ."""
         return self._request() == other._request()
 
     def _request(self) -> tuple[Any, ...]:
@@ -125,31 +122,31 @@ class Spec:
             seats,
         )
 
-    def going_on(self, begun: Mapping[str, Any]) -> dict[str, Any]:
-        """How a run goes on that this begins again, as arguments of `Runner.resume`: under the larger cap.
+    def resume_arguments(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of `Runner.resume` for the existing run with the spec `stored`, as JSON.
 
-        begun: the spec that it has, as JSON. Another cap may have been given since, which is not taken back.
+        Its budget is raised to that of this spec, and never lowered.
         """
-        had, wanted = begun["budget_usd"], self.budget_usd or MOST
-        larger = wanted if had is not None and wanted > had else None
+        stored_cap, cap = stored["budget_usd"], self.budget_usd or MOST
+        larger = cap if stored_cap is not None and cap > stored_cap else None
         return {"owner": self.owner, "deadline_s": self.deadline_s, "budget_usd": larger}
 
     def check(self) -> None:
-        """Raise `UsageError` for a run that could not end well."""
+        """Raise `UsageError` or `ConfigError` for a run that could not succeed."""
         if not self.question.strip():
             raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
         self.check_amounts()
-        # These are kept as they are, beside the JSON that holds the rest.
+        # These are stored in columns of their own, which JSON does not escape.
         for name in ("question", "owner", "conversation", "batch"):
             if not is_text(getattr(self, name) or ""):
-                raise UsageError(f"the {name} is not text: it holds NUL or half a character")
-        if self.responses and self.page.quorum_given is None:
-            takers = [page.name for page in protocols.loaded() if page.quorum_given is not None]
-            raise UsageError(f"{self.protocol} takes no given responses; these do: {', '.join(takers)}")
+                raise UsageError(f"the {name} is not text: it contains NUL or half a character")
+        if self.responses and self.protocol_def.quorum_given is None:
+            accepting = [one.name for one in protocols.loaded() if one.quorum_given is not None]
+            raise UsageError(f"{self.protocol} does not accept responses; these do: {', '.join(accepting)}")
         if len(self.seats) < self.quorum:
             raise UsageError(
                 f"{self.protocol} needs {self.quorum} seats, the panel has {len(self.seats)}; "
-                "give more with --model, or one model several seats: --model 'provider:model*3'"
+                "add models with --model, or seats of one model: --model 'provider:model*3'"
             )
         unknown = sorted({seat.model for seat in self.seats if seat.price is None})
         capped = any(cap is not None for cap in self.caps.values())
@@ -165,14 +162,14 @@ class Spec:
             )
 
     def check_amounts(self) -> None:
-        """The same for its caps, its deadline and its seed alone."""
+        """Raise `UsageError` for an invalid cap, deadline or seed."""
         for name in _AMOUNTS:
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if value is not None and not (number and 0 < value <= MOST):
                 raise UsageError(
                     f"{name} must be a number above 0 and at most {MOST:,.0f}, not {value!r}; "
-                    "leave it out for what is configured"
+                    "leave it out to use the configured value"
                 )
         seed: object = self.seed
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**32:
@@ -181,17 +178,17 @@ class Spec:
             )
 
     def resolve(self, name: str, brief: Brief) -> tuple[Protocol, Brief]:
-        """A protocol to run inside this one, with the options configured for it."""
-        page = protocols.get(name)
-        given = {**self.tables.get(name, {}), **brief.options}
-        return page, replace(brief, options=page.resolve_options(page.select_options(given)))
+        """Return a protocol to run inside this one, and its brief with the options configured for it."""
+        protocol = protocols.get(name)
+        options = protocol.select_options({**self.tables.get(name, {}), **brief.options})
+        return protocol, replace(brief, options=protocol.resolve_options(options))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any], run_id: str = "") -> Spec:
-        """The spec in a stored document; unknown fields are ignored. Raises `Unreadable`."""
+        """Return the spec in a stored document; unknown fields are ignored. Raises `Unreadable`."""
         what = f"run {run_id}".strip()
         values = dict(document)
         for name, of in (("seats", Seat), ("context", Material), ("responses", Given)):

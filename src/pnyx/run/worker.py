@@ -1,7 +1,7 @@
-"""What `pnyx worker` does: takes runs that wait, several at once, and has the runner go on with them.
+"""`pnyx worker`: takes waiting runs, several at once, and resumes them with the runner.
 
-Whether a run waits is told by its row alone. A job makes a worker look at it now; every `SWEEP_S` seconds
-each worker looks by itself for runs that no job names. So a job may be lost, late or there twice. See
+Only a run's row decides whether it waits. A job makes a worker look at the run now; every `SWEEP_S` seconds
+each worker also looks for waiting runs without a job. So a job may be lost, late or duplicated. See
 design/worker.md.
 """
 
@@ -19,232 +19,236 @@ from ..core.decision import FINAL
 from ..errors import Diverged, Fenced, NotFound, PnyxError, Running, StoreError
 from ..store import runs as store
 from ..store.queue import Job, Queue
-from .lease import BEAT_S, LEASE_S, taken_by_worker, waiting
+from .lease import BEAT_S, LEASE_S, belongs_to_worker, is_waiting
 from .result import Result
 from .runner import Runner
 
 __all__ = ["Worker"]
 
 SWEEP_S = 5.0
-"""Between two looks for jobs that are due and runs that no job names, in seconds."""
-AWAY_S = 1.0
-"""Between two tries while the database is away, in seconds."""
-LEFT_S = 20.0
-"""How often a worker that cannot go on with some runs looks at those that others have left, in seconds."""
-AT_ONCE = 1000
-"""Runs that are looked through in one sweep."""
-SETTLE_S = 1.5
-"""How long jobs may take to be put back once the runs have stopped, in seconds."""
+"""Seconds between checks for jobs that are due and for waiting runs without a job."""
+RETRY_S = 1.0
+"""Seconds between attempts while the database is unavailable."""
+DECLINED_S = 20.0
+"""Seconds between checks of declined jobs by a worker that has declined some itself."""
+SWEEP_LIMIT = 1000
+"""The most runs that one sweep reads."""
+CLOSE_S = 1.5
+"""Seconds that jobs have to be put back once the runs have stopped."""
 
 
 class End(Enum):
-    """What becomes of a job: nothing more, another look at the run now or later, one by other workers."""
+    """The end of a job: done, again now, again later, for other workers now, for other workers later."""
 
-    OVER = auto()
-    WAITS = auto()
-    LATER = auto()
-    LEFT = auto()
-    LEFT_AGAIN = auto()
+    DONE = auto()
+    REQUEUE = auto()
+    RETRY = auto()
+    DECLINE = auto()
+    DECLINE_LATER = auto()
 
 
 class Worker:
-    """runner: one that was opened as a worker's. tell: takes a line; problem: takes one that is wrong."""
+    """Performs queued runs.
+
+    runner: opened with `worker=True`. report: called with a line of progress. report_problem: called with a
+    line about an error.
+    """
 
     def __init__(
         self,
         runner: Runner,
         queue: Queue,
         concurrency: int,
-        tell: Callable[[str], None],
-        problem: Callable[[str], None],
+        report: Callable[[str], None],
+        report_problem: Callable[[str], None],
     ) -> None:
         self.runner, self.queue, self.concurrency = runner, queue, concurrency
-        self._tell, self._problem = tell, problem
+        self._report, self._report_problem = report, report_problem
         self._jobs: dict[int, asyncio.Task[None]] = {}
-        self._news = asyncio.Event()
+        self._wake = asyncio.Event()
         self._fetching = asyncio.Lock()
-        self._refused: set[str] = set()
-        self._looked = 0.0
-        self._away = False
+        self._declined: set[str] = set()
+        self._declined_checked_at = 0.0
+        self._database_is_down = False
         self._grace_s = 0.0
 
     async def work(self) -> None:
-        """Carry out runs until `stop`, whose runs then wait for another worker."""
-        sides = [
+        """Perform runs until `stop`. Runs that are not finished then wait for another worker."""
+        tasks = [
             asyncio.create_task(self._every(BEAT_S, self._beat)),
             asyncio.create_task(self._every(SWEEP_S, self._sweep)),
-            asyncio.create_task(self._every(AWAY_S, partial(self.queue.listen, self._news.set))),
+            asyncio.create_task(self._every(RETRY_S, partial(self.queue.listen, self._wake.set))),
         ]
         try:
             while not self.runner.stopping:
-                self._news.clear()
+                self._wake.clear()
                 if len(self._jobs) >= self.concurrency or not await self._fetch():
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(self._news.wait(), SWEEP_S)
+                        await asyncio.wait_for(self._wake.wait(), SWEEP_S)
         finally:
-            for side in sides:
-                side.cancel()
-            await asyncio.wait(sides)
-            await self._settled()
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            await self._finish_jobs()
 
     def stop(self, grace_s: float) -> None:
-        """Take no more, and let go of the runs here; their calls in flight have `grace_s` seconds."""
+        """Take no further runs and stop those here; their calls in flight have `grace_s` seconds."""
         self._grace_s = grace_s
         self.runner.drain(grace_s)
-        self._news.set()
+        self._wake.set()
 
-    async def _settled(self) -> None:
-        """Until every run here has ended and its job is put back, which is given up after a while."""
+    async def _finish_jobs(self) -> None:
+        """Wait until every run has ended and its job is closed; cancel what takes longer than `CLOSE_S`."""
         if jobs := list(self._jobs.values()):
-            _, left = await asyncio.wait(jobs, timeout=self._grace_s + SETTLE_S)
+            _, left = await asyncio.wait(jobs, timeout=self._grace_s + CLOSE_S)
             for task in left:
                 task.cancel()
 
-    async def _every(self, seconds: float, part: Callable[[], Awaitable[None]]) -> None:
-        """Do one part again and again; a database that is away is told once, and waited for."""
+    async def _every(self, seconds: float, action: Callable[[], Awaitable[None]]) -> None:
+        """Repeat an action; report an unavailable database once, and wait for it."""
         while True:
             with suppress(StoreError):
-                await self._reached(part())
+                await self._watch_database(action())
             await asyncio.sleep(seconds)
 
-    async def _reached(self, asked: Awaitable[None]) -> None:
+    async def _watch_database(self, action: Awaitable[None]) -> None:
         try:
-            await asked
+            await action
         except StoreError as exc:
-            if not self._away:
-                self._problem(f"{exc}; waiting for it")
-            self._away = True
+            if not self._database_is_down:
+                self._report_problem(f"{exc}; waiting for it")
+            self._database_is_down = True
             raise
-        if self._away:
-            self._tell("the database is back")
-        self._away = False
+        if self._database_is_down:
+            self._report("the database is available again")
+        self._database_is_down = False
 
     async def _fetch(self) -> bool:
-        """Begin with the next job; False where there is none that is due, or the database is away."""
+        """Start the next job. Return False if none is due, or the database is unavailable."""
         async with self._fetching:
             try:
-                job = await self.queue.fetch(declined=self._looks_at_left())
+                job = await self.queue.fetch(declined=self._may_take_declined())
             except StoreError:
-                return False  # the parts that run beside this one tell
+                return False  # `_every` reports it
             if job is not None:
-                task = self._jobs[job.id] = asyncio.create_task(self._carried_out(job))
-                task.add_done_callback(partial(self._over, job.id))
+                task = self._jobs[job.id] = asyncio.create_task(self._perform(job))
+                task.add_done_callback(partial(self._on_job_end, job.id))
         return job is not None
 
-    def _looks_at_left(self) -> bool:
-        """Whoever cannot go on with a run must not be faster than those who can."""
-        if self._refused and time.monotonic() - self._looked < LEFT_S:
+    def _may_take_declined(self) -> bool:
+        """Return whether to fetch declined jobs, so that a worker that can perform one gets it first."""
+        if self._declined and time.monotonic() - self._declined_checked_at < DECLINED_S:
             return False
-        self._looked = time.monotonic()
+        self._declined_checked_at = time.monotonic()
         return True
 
-    def _over(self, job_id: int, task: asyncio.Task[None]) -> None:
+    def _on_job_end(self, job_id: int, task: asyncio.Task[None]) -> None:
         del self._jobs[job_id]
-        self._news.set()
+        self._wake.set()
         if not task.cancelled() and (exc := task.exception()) is not None:
-            self._problem(f"this is a bug in pnyx: {self._redacted(exc)}")
+            self._report_problem(f"this is a bug in pnyx: {self._error_text(exc)}")
 
-    async def _carried_out(self, job: Job) -> None:
+    async def _perform(self, job: Job) -> None:
         try:
             end = await self._run(job.run_id)
         except Fenced as exc:
-            self._problem(str(exc))
-            end = End.OVER
+            self._report_problem(str(exc))
+            end = End.DONE
         except StoreError as exc:
-            self._problem(f"run {job.run_id}: {exc}")
-            end = End.LATER
+            self._report_problem(f"run {job.run_id}: {exc}")
+            end = End.RETRY
         while True:
             with suppress(StoreError):
-                return await self._put_away(job, end)
-            await asyncio.sleep(AWAY_S)
+                return await self._close_job(job, end)
+            await asyncio.sleep(RETRY_S)
 
-    async def _put_away(self, job: Job, end: End) -> None:
+    async def _close_job(self, job: Job, end: End) -> None:
         if not await self.queue.owns(job):
-            return  # whoever took it while this process was silent sees to it
+            return  # another worker took it while this process was silent
         match end:
-            case End.OVER:
+            case End.DONE:
                 await self.queue.finish(job)
-            case End.WAITS:
-                # A new job is heard of at once, one that is put back is not.
+            case End.REQUEUE:
+                # Workers are notified of a new job, and not of one that is put back.
                 await self.queue.finish(job)
                 await self.queue.defer(job.run_id)
-            case End.LATER:
+            case End.RETRY:
                 await self.queue.put_back(job, SWEEP_S)
-            case End.LEFT:
+            case End.DECLINE:
                 await self.queue.put_back(job, declined=True)
-            case End.LEFT_AGAIN:
-                await self.queue.put_back(job, LEFT_S, declined=True)
+            case End.DECLINE_LATER:
+                await self.queue.put_back(job, DECLINED_S, declined=True)
 
     async def _run(self, run_id: str) -> End:
-        """Go on with the run that a job names, if it waits. Raises `Fenced`, `StoreError`."""
+        """Resume the run of a job if it waits; return the end of the job. Raises `Fenced`, `StoreError`."""
         try:
             row = await self.runner.database.read(partial(store.find, prefix=run_id))
         except NotFound:
-            return End.OVER
-        if not waiting(row, time.time()) or self.runner.find(run_id) is not None:
-            return End.OVER  # or paused, or taken up: whoever has it sees to it
+            return End.DONE
+        if not is_waiting(row, time.time()) or self.runner.find(run_id) is not None:
+            return End.DONE  # also if paused, or taken by another process
         if row.stop == "cancel":
-            # It was asked of a worker that did not live to hear it.
+            # The worker that it was requested of ended before it could.
             await self.runner.cancel(run_id)
-            return End.OVER
+            return End.DONE
         if row.stop is not None:
             await self.runner.pause(run_id)
-            return End.OVER
-        if run_id in self._refused:
-            return End.LEFT_AGAIN
+            return End.DONE
+        if run_id in self._declined:
+            return End.DECLINE_LATER
         try:
             handle = await self.runner.resume(run_id)
         except Running:
-            return End.OVER
+            return End.DONE
         except StoreError:
             raise
         except Exception as exc:
-            self._refused.add(run_id)
-            self._looked = time.monotonic()
-            self._problem(
-                f"run {run_id} cannot go on here, and is left to other workers: {self._redacted(exc)}; start "
-                f"this worker again once that is mended, or `pnyx cancel {run_id}`"
+            self._declined.add(run_id)
+            self._declined_checked_at = time.monotonic()
+            self._report_problem(
+                f"run {run_id} cannot continue here and waits for another worker: {self._error_text(exc)}. "
+                f"Fix this and restart the worker, or end the run with: pnyx cancel {run_id}"
             )
-            return End.LEFT
-        self._tell(f"run {run_id} · {'taken up' if row.epoch > 1 else 'begun'}")
+            return End.DECLINE
+        self._report(f"run {run_id} · {'resumed' if row.epoch > 1 else 'started'}")
         try:
             result = await handle.result()
         except Diverged as exc:
-            self._problem(str(exc))
-            return End.OVER
-        return self._ended(result, handle.gives_back)
+            self._report_problem(str(exc))
+            return End.DONE
+        return self._end_of(result, handle.requeue_on_stop)
 
-    def _ended(self, result: Result, gives_back: bool) -> End:
-        if result.status not in FINAL and gives_back and result.stop_reason == "interrupted":
-            self._tell(f"run {result.run_id} · put back")
-            return End.WAITS
-        self._tell(f"run {result.run_id} · {result.status}")
-        return End.OVER
+    def _end_of(self, result: Result, requeue: bool) -> End:
+        if result.status not in FINAL and requeue and result.stop_reason == "interrupted":
+            self._report(f"run {result.run_id} · put back")
+            return End.REQUEUE
+        self._report(f"run {result.run_id} · {result.status}")
+        return End.DONE
 
-    def _redacted(self, exc: BaseException) -> str:
-        told = str(exc) if isinstance(exc, PnyxError) else f"{type(exc).__name__}: {exc}"
-        return self.runner.providers.redact(told)
+    def _error_text(self, exc: BaseException) -> str:
+        text = str(exc) if isinstance(exc, PnyxError) else f"{type(exc).__name__}: {exc}"
+        return self.runner.providers.redact(text)
 
     async def _beat(self) -> None:
         await self.queue.beat(LEASE_S)
 
     async def _sweep(self) -> None:
-        """Have a job for every run that waits, and none that nobody works on."""
+        """Create a job for every waiting run without one, and put back jobs that no process performs."""
         async with self._fetching:
             await self.queue.put_back_strays(self._jobs.keys())
-        rows = await self.runner.database.read(partial(store.unattended, limit=AT_ONCE))
-        found = [row for row in rows if waiting(row, time.time())]
-        if not found:
+        rows = await self.runner.database.read(partial(store.unattended, limit=SWEEP_LIMIT))
+        waiting = [row for row in rows if is_waiting(row, time.time())]
+        if not waiting:
             return
-        named = await self.queue.queued_runs()
-        for row in found:
-            waits, taken = named.get(row.id), taken_by_worker(row)
-            # Whoever put it there may be about to tell the queue, and whoever has its job about to take it
-            # up; the job of a worker that is gone is nobody's.
-            if not waits and (taken or (waits is None and _age_s(row) > SWEEP_S)):
+        queued = await self.queue.queued_runs()
+        for row in waiting:
+            job_waits, has_worker = queued.get(row.id), belongs_to_worker(row)
+            # A new run may be about to get its job, and the process with its job about to take it. The job of
+            # a worker that is gone belongs to no process.
+            if not job_waits and (has_worker or (job_waits is None and _age_s(row) > SWEEP_S)):
                 await self.queue.defer(row.id)
 
 
 def _age_s(row: store.RunRow) -> float:
-    """Seconds since the run was begun, taken up or put back."""
+    """Return the seconds since the run was created, resumed or put back."""
     return (datetime.now(UTC) - datetime.fromisoformat(row.updated_at)).total_seconds()

@@ -113,7 +113,7 @@ def test_without_stdin_it_says_so(lab: ScriptedHost) -> None:
         ["sh", "-c", '"$0" -m pnyx mcp <&-', sys.executable], capture_output=True, timeout=30, check=False
     )
     assert closed.returncode == 2
-    assert b"speaks on stdin and stdout" in closed.stderr
+    assert b"needs stdin and stdout" in closed.stderr
 
 
 def test_nobody_else_waits_for_its_package(lab: ScriptedHost) -> None:

@@ -101,18 +101,26 @@ async def test_what_comes_out_is_what_the_output_schema_says(door: Door, lab: Sc
 @pytest.mark.parametrize(
     ("tool", "arguments", "why"),
     [
-        ("ask", {}, "there is no question"),
+        ("ask", {}, "question is missing"),
         ("ask", {"question": " "}, "there is no question"),
         ("ask", {"question": "Why?", "protocl": "voting"}, "did you mean"),
         ("ask", {"question": "Why?", "protocol": "shouting"}, "shouting"),
         ("ask", {"question": "Why?", "rounds": "two"}, "rounds must be"),
         ("ask", {"question": "Why?", "models": ["lab:alpha", "nowhere:x"]}, "nowhere"),
-        ("ask", {"question": "Why?", "models": ["embedded:/etc/passwd"]}, "go by name, not by path"),
+        (
+            "ask",
+            {"question": "Why?", "models": ["embedded:/etc/passwd"]},
+            "this server accepts model names, not paths",
+        ),
         ("ask", {"question": "Why?", "tools": True}, "tools are off"),
-        ("ask", {"question": "Why?", "budget_usd": 5.0}, "a run may cost $2 on this server, not $5"),
+        (
+            "ask",
+            {"question": "Why?", "budget_usd": 5.0},
+            "budget_usd must be at most $2 on this server, not $5",
+        ),
         ("show", {"run_id": "nothing"}, "nothing"),
         ("resume", {"run_id": "nothing"}, "nothing"),
-        ("cancel", {}, "there is no run_id"),
+        ("cancel", {}, "run_id is missing"),
         ("runs", {"limit": 0}, "limit must be"),
         ("recall", {"text": "?!"}, "the search text has no word"),
     ],
@@ -129,7 +137,7 @@ async def test_what_cannot_be_is_told_as_the_tool_s_error_and_nothing_is_sent(
 
 async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(door: Door) -> None:
     async with door() as client:
-        with pytest.raises(MCPError, match="there is no tool 'sing'; there are ask, "):
+        with pytest.raises(MCPError, match="there is no tool 'sing'; the tools are ask, "):
             await client.call_tool("sing", {})
 
 
@@ -151,7 +159,7 @@ async def test_a_run_out_of_money_is_an_error_and_goes_on_with_more(door: Door, 
         assert poor.is_error
         run_id = poor.structured_content["run_id"]
         assert poor.structured_content["stop_reason"] == "budget"
-        assert f"`resume` with run_id {run_id} goes on" in text_of(poor)
+        assert f"Continue it with `resume` and run_id {run_id}" in text_of(poor)
         rich = await client.call_tool("resume", {"run_id": run_id, "budget_usd": 1.0})
         assert not rich.is_error
         assert (rich.structured_content["run_id"], rich.structured_content["status"]) == (run_id, "consensus")

@@ -1,6 +1,6 @@
-"""What a request must bring before any route is looked at: a known host, no foreign page, a key, JSON.
+"""Access control before routing: a request needs a known host, no foreign origin, a key and JSON.
 
-All is refused that is not allowed: of the paths, only those it is given are served without a key.
+Default deny: only the listed public paths are served without a key.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 Owner: TypeAlias = Callable[[str], Awaitable[str | None]]
-"""A key -> whose it is; None for one that opens nothing."""
+"""Key -> its owner, or None for an unknown key."""
 
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 MOST_BYTES = 4 << 20
-"""Of a request's body."""
+"""Most bytes of a request body."""
 _HOST = regex(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _BEARER = regex(r"bearer +(?P<key>[!-~]{1,400})", re.IGNORECASE)
 
 
 class TooLongError(ValueError):
-    """Met by whoever reads a body that is; `Access` answers it."""
+    """A body is too long. `Access` sends the response."""
 
 
 class Access:
-    """ASGI around an app, which finds the owner of the key in `scope["state"]["owner"]`.
+    """ASGI middleware that checks every request, and sets the owner of its key in `scope["state"]["owner"]`.
 
-    public: the paths, as exact texts, that need no key.
+    public: the exact paths that need no key.
     """
 
     def __init__(self, app: App, settings: ServeSettings, owner: Owner, public: Set[str]) -> None:
@@ -47,67 +47,68 @@ class Access:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            # There are no websockets here; closing one before it is accepted is a 403.
+            # Websockets are not served; closing one before it is accepted is a 403.
             await send({"type": "websocket.close", "code": 1008})
             return
         try:
-            refused = await self._refused(scope)
+            refused = await self._refusal(scope)
         except PnyxError as exc:  # the database of keys
             refused = error_response(exc, str, "key")
         if refused is not None:
             await refused(scope, receive, send)
             return
-        body = _Body(receive, send, partial(self._still, scope))
+        body = _Body(receive, send, partial(self._key_valid, scope))
         await self.inner(scope, body.receive, body.send)
         if body.excessive:
             await _too_large()(scope, receive, send)
 
-    async def _refused(self, scope: Message) -> Any:
+    async def _refusal(self, scope: Message) -> Any:
+        """Return the response that refuses a request, or None."""
         headers = _Headers(scope)
         host = headers.one("host")
-        if host is None or not self._known(host.lower(), scope):
-            return refusal(421, "this server goes by another name; [serve] hosts adds names")
+        if host is None or not self._known_host(host.lower(), scope):
+            return refusal(421, "unknown host name; add it to [serve] hosts")
         origin = headers.one("origin")
-        if headers.many("origin") and not self._own_page(origin, scope):
-            return refusal(403, "a page from elsewhere may not ask this server")
+        if headers.many("origin") and not self._same_site(origin, scope):
+            return refusal(403, "requests from pages of other origins are refused")
         if scope["path"] not in self._public:
             owner = await self._known_owner(headers.one("authorization"))
             if owner is None:
                 return refusal(
                     401,
-                    "a key is needed: Authorization: Bearer KEY",
+                    "a key is required: Authorization: Bearer KEY",
                     {"WWW-Authenticate": 'Bearer realm="pnyx"'},
                 )
             scope.setdefault("state", {})["owner"] = owner
-        return _wrong_body(headers)
+        return _body_refusal(headers)
 
-    async def _still(self, scope: Message) -> bool:
-        """Whether the key that the request came with still opens what it did."""
+    async def _key_valid(self, scope: Message) -> bool:
+        """Whether the key of the request still has the same owner."""
         try:
             owner = await self._known_owner(_Headers(scope).one("authorization"))
-        except PnyxError:  # a database that is away revokes nothing
+        except PnyxError:  # a database that fails revokes nothing
             return True
         return scope["path"] in self._public or owner == scope["state"]["owner"]
 
-    async def _known_owner(self, given: str | None) -> str | None:
-        match = _BEARER.fullmatch(given or "")
+    async def _known_owner(self, authorization: str | None) -> str | None:
+        match = _BEARER.fullmatch(authorization or "")
         return await self._owner(match["key"]) if match else None
 
-    def _known(self, host: str, scope: Message) -> bool:
+    def _known_host(self, host: str, scope: Message) -> bool:
         match = _HOST.fullmatch(host)
         if match is None:
             return False
         if match["name"] in LOOPBACK:
-            # Another port of this machine is another server, whose pages are not ours.
+            # Another port of this machine is another server, with pages of its own.
             return int(match["port"] or 80) == (scope.get("server") or (None, None))[1]
         return match["name"] in map(str.lower, self._settings.hosts)
 
-    def _own_page(self, origin: str | None, scope: Message) -> bool:
+    def _same_site(self, origin: str | None, scope: Message) -> bool:
         try:
             url = urlsplit(origin or "")
         except ValueError:
             return False
-        return url.scheme in ("http", "https") and self._known(url.netloc.lower(), scope)
+        return url.scheme in ("http", "https") and self._known_host(url.netloc.lower(), scope)
 
 
 class _Headers:
@@ -115,19 +116,20 @@ class _Headers:
         self._headers = scope["headers"]
 
     def many(self, name: str) -> list[str]:
-        wanted = name.encode()
-        return [value.decode("latin-1") for key, value in self._headers if key.lower() == wanted]
+        encoded = name.encode()
+        return [value.decode("latin-1") for key, value in self._headers if key.lower() == encoded]
 
     def one(self, name: str) -> str | None:
-        """The header's value; None where it is missing, and where it comes twice."""
+        """The value of a header; None if it is missing or repeated."""
         found = self.many(name)
         return found[0] if len(found) == 1 else None
 
 
-def _wrong_body(headers: _Headers) -> Any:
+def _body_refusal(headers: _Headers) -> Any:
+    """Return the response that refuses a body by its headers, or None."""
     lengths = headers.many("content-length")
     if any(not length.isdecimal() for length in lengths) or len(set(lengths)) > 1:
-        return refusal(400, "Content-Length is no number")
+        return refusal(400, "Content-Length is not a number")
     length = int(lengths[0][:20]) if lengths else 0
     if length > MOST_BYTES:
         return _too_large()
@@ -143,16 +145,16 @@ def _too_large() -> Any:
 
 
 class _Body:
-    """The messages of a body as they come, until they are too many bytes; then nothing of it is answered.
+    """Passes a request body on up to `MOST_BYTES`; beyond that, the app's response is dropped.
 
-    still: whether an answer may go on. Where it may not, it ends, and its client counts as gone.
+    key_valid: checked before each part of a streamed response; if it is false, the response ends.
     """
 
-    def __init__(self, receive: Receive, send: Send, still: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(self, receive: Receive, send: Send, key_valid: Callable[[], Awaitable[bool]]) -> None:
         self.excessive = False
-        self._receive, self._send, self._still = receive, send, still
+        self._receive, self._send, self._key_valid = receive, send, key_valid
         self._bytes = 0
-        self._over = False
+        self._ended = False
 
     async def receive(self) -> Message:
         message = await self._receive()
@@ -163,8 +165,8 @@ class _Body:
         return message
 
     async def send(self, message: Message) -> None:
-        if self.excessive or self._over:
+        if self.excessive or self._ended:
             return
-        if message.get("more_body") and not await self._still():
-            self._over, message = True, {"type": "http.response.body", "body": b"", "more_body": False}
+        if message.get("more_body") and not await self._key_valid():
+            self._ended, message = True, {"type": "http.response.body", "body": b"", "more_body": False}
         await self._send(message)

@@ -1,4 +1,4 @@
-"""The app: its routes, its errors, and what stands before all of them."""
+"""The ASGI app: routes, errors and access control."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
 from .page import read_page
 from .runs import ROUTER as RUNS
-from .schemas import Begin, Feedback, Health, Resume
+from .schemas import Feedback, Health, Resume, StartRun
 from .state import service_of
 
 __all__ = ["open_app"]
 
 HEALTH_S = 10.0
-"""How long the database may take to answer before the server calls itself unavailable."""
-FIELDS = tuple({name: None for body in (Begin, Resume, Feedback, Completion) for name in body.model_fields})
-"""All that a body may hold, to guess what somebody meant."""
+"""Seconds that the database may take before the server reports itself unavailable."""
+BODIES = (StartRun, Resume, Feedback, Completion)
+FIELDS = tuple({name: None for body in BODIES for name in body.model_fields})
+"""Every field of a request body, to suggest the nearest one for an unknown field."""
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Error}
     for status in (400, 401, 402, 403, 404, 405, 409, 413, 415, 421, 422, 499, 500, 502, 503, 504)
@@ -44,9 +45,9 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 @asynccontextmanager
 async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Access]:
-    """The whole server as ASGI, on a service that the caller opens and closes. On leaving, MCP sessions end.
+    """Open the server as an ASGI app on `service`, which the caller closes. On exit, MCP sessions end.
 
-    owner: finds the owner of a key.
+    owner: returns the owner of a key.
     """
     hidden: dict[str, Any] = dict.fromkeys(("openapi_url", "docs_url", "redoc_url"))
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
@@ -54,7 +55,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Access]:
     for router in (RUNS, COMPLETIONS, LISTING):
         app.include_router(router)
     app.add_api_route("/health", health, response_model=Health, tags=["server"])
-    app.add_api_route("/openapi.json", described, tags=["server"])
+    app.add_api_route("/openapi.json", openapi_document, tags=["server"])
     page = read_page()
     for path, file in page.items():
         app.add_route(path, partial(_file, file), include_in_schema=False)
@@ -70,7 +71,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Access]:
 
 
 async def health(request: Request) -> Response:
-    """Whether the server can take runs; needs no key."""
+    """Whether the server accepts runs. Needs no key."""
     service = service_of(request)
     status = "draining" if service.draining else "ok"
     try:
@@ -82,8 +83,8 @@ async def health(request: Request) -> Response:
     return Exact(body, 200 if status == "ok" else 503)
 
 
-async def described(request: Request) -> Response:
-    """This interface, as OpenAPI describes it."""
+async def openapi_document(request: Request) -> Response:
+    """This API as an OpenAPI document."""
     return Exact(request.app.openapi())
 
 
@@ -103,15 +104,15 @@ async def _invalid(request: Request, exc: Exception) -> Response:
 async def _http(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, HTTPException)
     if exc.status_code == 405:
-        # Files of the page are in no description; their route says by itself what it takes.
-        route, told = request.scope.get("route"), (exc.headers or {}).get("Allow", "")
-        known = _openapi(request.app)["paths"][route.path] if route else told.split(", ")
-        allowed = sorted(map(str.upper, known))
-        return refusal(405, f"this takes {' and '.join(allowed)}", {"Allow": ", ".join(allowed)})
+        # The page's files are not in the OpenAPI document; Starlette has set their Allow header.
+        route, header = request.scope.get("route"), (exc.headers or {}).get("Allow", "")
+        methods = _openapi(request.app)["paths"][route.path] if route else header.split(", ")
+        allowed = sorted(map(str.upper, methods))
+        return refusal(405, f"allowed methods: {', '.join(allowed)}", {"Allow": ", ".join(allowed)})
     if isinstance(why := exc.__cause__, ValueError | RecursionError):
         return refusal(exc.status_code, f"the body is {explain_json(why)}")
-    nothing = "there is nothing here; GET /openapi.json tells what there is"
-    return refusal(exc.status_code, nothing if exc.status_code == 404 else str(exc.detail), exc.headers)
+    missing = "no such path; GET /openapi.json lists the paths"
+    return refusal(exc.status_code, missing if exc.status_code == 404 else str(exc.detail), exc.headers)
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""/v1/chat/completions: a panel where a program expects a model of OpenAI's."""
+"""/v1/chat/completions: a panel for programs that expect an OpenAI model."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ...evaluate.execution.arm_names import parse_arm
 from ...run.batch import failure
 from ...run.request import RunRequest
 from ...run.result import Result
-from ..follow import wait_for_result, wait_unless_left
+from ..follow import wait_for_result, wait_unless_disconnected
 from ..schemas import RunBody
 from ..service import RunService
 from .errors import Exact, refusal
-from .state import CLIENT_LEFT, disconnected, owner_of, service_of
+from .state import CLIENT_LEFT, owner_of, service_of, wait_for_disconnect
 from .streaming import event_source
 
 __all__ = ["ROUTER", "Completion"]
@@ -31,11 +31,11 @@ __all__ = ["ROUTER", "Completion"]
 ROUTER = APIRouter(prefix="/v1", tags=["completions"])
 PREFIX = "pnyx/"
 FAILURES = {"budget": 402, "deadline": 504, "interrupted": 503}
-"""Why a run stopped -> the status; a panel that could not answer is a host that could not."""
+"""Stop reason -> HTTP status; any other is 502."""
 
 
 class Part(BaseModel):
-    """A piece of a message; only text is read."""
+    """A part of a message; only text is accepted."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -53,11 +53,11 @@ class Message(BaseModel):
     )
 
     def text(self) -> str:
-        """Raises `UsageError` for anything but text."""
+        """Return the text. Raises `UsageError` for any other content."""
         if isinstance(self.content, str):
             return self.content
         if any(part.type != "text" or part.text is None for part in self.content):
-            raise UsageError("a panel reads text only")
+            raise UsageError("only text content is accepted")
         return "\n".join(part.text or "" for part in self.content)
 
 
@@ -68,11 +68,10 @@ class StreamOptions(BaseModel):
 
 
 class Completion(BaseModel):
-    """A request as OpenAI's clients write it. model: `pnyx/PROTOCOL`, `pnyx/PROTOCOL:quick,rounds=2`.
+    """A request in OpenAI's format. model: `pnyx/PROTOCOL`, such as `pnyx/council:quick,rounds=2`.
 
-    The last message is the question; those before it are shown to the panel as what was said earlier. What
-    only means something to one model, such as `temperature`, is passed over. pnyx: what else a run may be
-    told, as for /v1/runs.
+    The last message is the question; the earlier ones are context. Options of a single model, such as
+    `temperature`, are ignored. pnyx: further run options, as for /v1/runs.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -87,35 +86,35 @@ class Completion(BaseModel):
     pnyx: Mapping[str, Any] = Field(default_factory=dict)
 
     def to_request(self) -> RunRequest:
-        """The last message as a question, after the others. Raises `UsageError`, `NotFound`."""
+        """Return the request: the last message is the question. Raises `UsageError`, `NotFound`."""
         last = self.messages[-1]
         if last.role != "user":
-            raise UsageError("the last message must be the user's: it is the question")
+            raise UsageError("the last message is the question, so its role must be user")
         arm = parse_arm(self.model.removeprefix(PREFIX))
         options = {key: value for key, value in arm.options.items() if key != "preset"}
-        own = {"preset": arm.options["preset"]} if "preset" in arm.options else {}
+        preset = {"preset": arm.options["preset"]} if "preset" in arm.options else {}
         seed = {} if self.seed is None else {"seed": self.seed}
-        told = {"protocol": arm.protocol, **own, **seed, **self.pnyx}
+        body = {"protocol": arm.protocol, **preset, **seed, **self.pnyx}
         more = self.pnyx.get("options", {})
-        # What is no object is told as such, with everything else that is wrong.
-        told["options"] = {**options, **more} if isinstance(more, Mapping) else more
-        request = RunBody.parse({**told, "question": last.text()}).to_request()
+        # `RunBody` reports options that are not an object.
+        body["options"] = {**options, **more} if isinstance(more, Mapping) else more
+        request = RunBody.parse({**body, "question": last.text()}).to_request()
         earlier = tuple(Material(f"Earlier, {one.role}", one.text()) for one in self.messages[:-1])
         return replace(request, context=earlier)
 
 
 @ROUTER.post("/chat/completions")
-async def complete(request: Request, asked: Completion) -> Response:
-    """The panel's answer as OpenAI's clients expect it; `pnyx` in it holds the whole result.
+async def complete(request: Request, completion: Completion) -> Response:
+    """Return the panel's answer in OpenAI's format, with the whole result in `pnyx`.
 
-    A client that leaves cancels the run: it has no name to come back by.
+    If the client disconnects, the run is cancelled.
     """
     service = service_of(request)
-    spec = service.resolve(asked.to_request(), owner_of(request))
-    run_id = await service.begin(spec)
-    if asked.stream:
-        return _streamed(service, run_id, asked)
-    result = await wait_unless_left(service, run_id, disconnected(request), cancel=True)
+    spec = service.resolve(completion.to_request(), owner_of(request))
+    run_id = await service.submit(spec)
+    if completion.stream:
+        return _streamed(service, run_id, completion)
+    result = await wait_unless_disconnected(service, run_id, wait_for_disconnect(request), cancel=True)
     if result is None:
         return Response(status_code=CLIENT_LEFT)
     if why := failure(result):
@@ -123,14 +122,14 @@ async def complete(request: Request, asked: Completion) -> Response:
         return refusal(status, f"run {result.run_id} {service.redact(why)}", type=result.stop_reason)
     message = {"role": "assistant", "content": result.answer, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-    body = _head(result.run_id, asked, "chat.completion")
+    body = _head(result.run_id, completion, "chat.completion")
     return Exact({**body, "choices": [choice], "usage": _usage(result), "pnyx": result.to_json()})
 
 
-def _streamed(service: RunService, run_id: str, asked: Completion) -> Response:
-    """The answer comes whole: what seats say before it is decided is no part of it."""
-    head = _head(run_id, asked, "chat.completion.chunk")
-    usage = bool(asked.stream_options and asked.stream_options.include_usage)
+def _streamed(service: RunService, run_id: str, completion: Completion) -> Response:
+    """Stream the answer in one piece once it is decided; the seats' replies are not part of it."""
+    head = _head(run_id, completion, "chat.completion.chunk")
+    usage = bool(completion.stream_options and completion.stream_options.include_usage)
 
     def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> ServerSentEvent:
         choice = {"index": 0, "delta": dict(delta), "finish_reason": finish, "logprobs": None}
@@ -159,16 +158,17 @@ def _streamed(service: RunService, run_id: str, asked: Completion) -> Response:
     return event_source(service, chunks(), run_id, problem)
 
 
-def _head(run_id: str, asked: Completion, kind: str) -> dict[str, Any]:
-    return {"id": f"chatcmpl-{run_id}", "object": kind, "created": int(time.time()), "model": asked.model}
+def _head(run_id: str, completion: Completion, kind: str) -> dict[str, Any]:
+    created = int(time.time())
+    return {"id": f"chatcmpl-{run_id}", "object": kind, "created": created, "model": completion.model}
 
 
 def _usage(result: Result) -> dict[str, Any]:
-    """Tokens of all calls together."""
-    given, made = result.usage["input_tokens"], result.usage["output_tokens"]
+    """Token counts of all calls together."""
+    prompt, completion = result.usage["input_tokens"], result.usage["output_tokens"]
     return {
-        "prompt_tokens": given,
-        "completion_tokens": made,
-        "total_tokens": given + made,
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
         "prompt_tokens_details": {"cached_tokens": result.usage["cached_tokens"]},
     }

@@ -1,4 +1,4 @@
-"""Errors as every route returns them: {"error": {"type": "not_found", "message": "what to do"}}."""
+"""The error response of every route: {"error": {"type": "not_found", "message": "what to do"}}."""
 
 from __future__ import annotations
 
@@ -34,34 +34,35 @@ _TYPES = {
 
 
 class Problem(BaseModel):
-    """type: a word for programs. message: what happened and what to do, for people."""
+    """type: a code for programs. message: what happened and what to do, for people."""
 
     type: str
     message: str
 
 
 class Error(BaseModel):
-    """What every error looks like."""
+    """The body of every error response."""
 
     error: Problem
 
 
 class Exact(JSONResponse):
-    """JSON in ASCII, in which half characters arrive as they were."""
+    """JSON in ASCII, which preserves lone surrogates."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content, allow_nan=False).encode()
 
 
 def refusal(status: int, message: str, headers: Mapping[str, str] | None = None, type: str = "") -> Exact:
+    """Return an error response. type: default is the one for the status."""
     name = type or _TYPES.get(status, "internal_error" if status >= 500 else "refused")
     return Exact({"error": {"type": name, "message": message}}, status, dict(headers or {}))
 
 
 def error_response(exc: Exception, redact: Callable[[str], str], where: str) -> Exact:
-    """The response for an exception, without secrets. where: what failed, for the log.
+    """Return the response for an exception, without secrets. where: what failed, for the log.
 
-    The type of a `PnyxError` is its class name in small letters; anything else is logged as a bug: 500.
+    The type of a `PnyxError` is its class name in snake case. Any other exception is logged as a bug: 500.
     """
     if isinstance(exc, PnyxError):
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(exc).__name__).lower()

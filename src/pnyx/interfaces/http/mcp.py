@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP: a route behind the same keys, hosts and origins as all others."""
+"""MCP over streamable HTTP: a route with the same access control as all others."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["McpEndpoint"]
 
 
 class McpEndpoint:
-    """ASGI, while within `sessions.run()`; the request's owner is in `scope["state"]`."""
+    """The ASGI endpoint; it needs `sessions.run()` to be active, and the owner in `scope["state"]`."""
 
     def __init__(self, service: RunService) -> None:
         # `Access` has checked host, origin, content type and size of a request before any route.
         self.sessions = StreamableHTTPSessionManager(create_server(service, owner_of))
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        # The session manager then opens a session to its own owner only.
+        # With a user set, the session manager admits only the owner of a session to it.
         token = AccessToken(token="", client_id=scope["state"]["owner"], scopes=[])
         scope["user"] = AuthenticatedUser(token)
-        with suppress(TooLongError):  # `Access` answers it
+        with suppress(TooLongError):  # `Access` sends the response
             await self.sessions.handle_request(scope, receive, send)

@@ -1,6 +1,6 @@
-"""The web page, as `make web` built it: a few files, held in memory and served by their exact names.
+"""The web page that `make web` builds: a few files, kept in memory and served by their exact paths.
 
-Nothing is looked up on the disk for a request, so that no path can lead out of the folder.
+No request reads the disk, so no path can lead out of the folder.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ GUARDS = {
     "Referrer-Policy": "no-referrer",
 }
 FOR_EVER = "public, max-age=31536000, immutable"
-"""Names of assets hold a hash of what is in them."""
+"""The name of an asset contains a hash of its content."""
 
 
 def read_page(folder: Path = FOLDER) -> dict[str, Response]:
-    """Path of a request -> the file. One that says what to do, where the page was not built."""
+    """Request path -> file. If the page is not built, `/` says how to build it."""
     if not (folder / "index.html").is_file():
-        missing = "The page is not built here. Run: make web\n"
+        missing = "The page is not built. Run: make web\n"
         return {"/": PlainTextResponse(missing, 503, {**GUARDS, "Cache-Control": "no-store"})}
     files = (path for path in folder.rglob("*") if path.is_file())
     page = {f"/{path.relative_to(folder).as_posix()}": _file(path, folder) for path in files}

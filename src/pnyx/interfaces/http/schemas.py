@@ -1,4 +1,4 @@
-"""Shapes of HTTP alone, as the OpenAPI document shows them."""
+"""Schemas of HTTP alone; OpenAPI shows their docstrings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from ..json_body import Body
 from ..schemas import ResultBody, ResumeOptions, RunBody
 
 __all__ = [
-    "Begin",
     "Defaults",
     "Exported",
     "Feedback",
@@ -18,6 +17,7 @@ __all__ = [
     "Judgement",
     "Planned",
     "Resume",
+    "StartRun",
     "Wait",
 ]
 
@@ -26,42 +26,42 @@ class Wait(Body):
     """How the client waits for a run."""
 
     stream: bool = False
-    """Events as they happen."""
+    """Stream events as they happen."""
     wait: bool = False
-    """Until there is a result."""
+    """Wait for the result."""
     tokens: bool = False
-    """The text of replies too, from the first call on, in this stream or for whoever follows the run."""
+    """Also stream the text of replies, here or to others who follow the run."""
     on_disconnect: Literal["continue", "cancel"] = "continue"
-    """What becomes of the run when the client leaves before its end."""
+    """What to do with the run if the client disconnects before its end."""
 
 
-class Begin(Wait, RunBody):
-    """A run to start, and how the client waits for it."""
+class StartRun(Wait, RunBody):
+    """A run to start, and how to wait for it."""
 
 
 class Resume(Wait, ResumeOptions):
-    """How to resume a run, and how the client waits for it."""
+    """How to resume a run, and how to wait for it."""
 
 
 class Feedback(Body):
-    """What became of a decision."""
+    """Whether a decision was right."""
 
     result: Literal["success", "partial", "failure"]
     answer: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
-    """The right one, where it is short and known."""
+    """The right answer, if it is short and known."""
 
 
 class SeatAnswer(BaseModel):
-    """The short answer that a seat had alone; absent is null."""
+    """A seat's own final answer, before it saw others; null if it has none."""
 
     model: str
     answer: str | None
 
 
 class Judgement(BaseModel):
-    """What was learned. gold: the right answer, where it is known. seats: what each said alone.
+    """The recorded judgement. gold: the right answer, if known. seats: the first answer of each.
 
-    answers: the same by model, the last seat of each.
+    answers: the same by model; the last seat counts if a model has several.
     """
 
     run_id: str
@@ -72,9 +72,11 @@ class Judgement(BaseModel):
 
 
 class Planned(BaseModel):
-    """What a run would take when no seat fails and no call is retried. calls: the least and the most;
-    at_most: input_tokens, output_tokens, cost_usd. Null is unknown. seats: with their models' prices, USD per
-    million tokens."""
+    """An estimate of a run in which no seat fails and no call is retried. Unknown is null.
+
+    calls: least and most. at_most: input_tokens, output_tokens, cost_usd. seats: with the prices of their
+    models, USD per million tokens.
+    """
 
     dry_run: Literal[True]
     question: str
@@ -95,7 +97,7 @@ class Exported(BaseModel):
 
 
 class Health(BaseModel):
-    """status: ok, draining, or unavailable where the database is. runs: under way here."""
+    """status: ok, draining (stopping), or unavailable (no database). runs: under way on this server."""
 
     status: Literal["ok", "draining", "unavailable"]
     version: str
@@ -103,10 +105,10 @@ class Health(BaseModel):
 
 
 class Defaults(BaseModel):
-    """What holds where a request says nothing. missing: why there is nobody to ask, where `seats` is empty.
+    """The defaults of a request. missing: why there is no panel, if `seats` is empty.
 
-    options: those configured, by protocol. budget_usd: also the most that a request may say. models: names
-    for a panel, the configured ones first; others are asked too, where their provider is known.
+    options: the configured ones, by protocol. budget_usd: also the most that a request can set. models: names
+    for a panel, the configured ones first; other models of a known provider work too.
     """
 
     protocol: str

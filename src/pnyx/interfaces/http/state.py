@@ -1,4 +1,4 @@
-"""What a route reads of a request besides its body: the service, the owner of its key, its connection."""
+"""What a route reads from a request besides its body: the service, the owner of the key, the connection."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from starlette.requests import Request
 
 from ..service import RunService
 
-__all__ = ["CLIENT_LEFT", "disconnected", "owner_of", "service_of"]
+__all__ = ["CLIENT_LEFT", "owner_of", "service_of", "wait_for_disconnect"]
 
 CLIENT_LEFT = 499
-"""The status for a client that did not wait; nobody reads it."""
+"""The status for a client that wait_for_disconnect; nobody receives it."""
 
 
 def service_of(request: Request) -> RunService:
-    """The service of the app."""
+    """Return the service of the app."""
     service: RunService = request.app.state.service
     return service
 
 
 def owner_of(request: Request) -> str:
-    """The owner of the request's key; `Access` has refused requests without one."""
+    """Return the owner of the request's key; `Access` has refused requests without one."""
     owner: str = request.scope["state"]["owner"]
     return owner
 
 
-async def disconnected(request: Request) -> None:
-    """Wait until the client has left."""
+async def wait_for_disconnect(request: Request) -> None:
+    """Wait until the client disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""Server-sent events: a run's events on one connection, which always end with a whole event."""
+"""Server-sent events: the events of a run on one connection, which always ends with a complete event."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .errors import Exact, error_response
 __all__ = ["event_source", "run_events"]
 
 SEND_S = 30.0
-"""How long a client may read nothing before it counts as gone, in seconds."""
+"""Seconds without reading after which a client counts as disconnected."""
 
 
 def run_events(
     service: RunService, run_id: str, *, after: int = 0, tokens: bool = False, cancel: bool = False
 ) -> EventSourceResponse:
-    """A run's events as a response: `id` is the `seq`, `event` the type.
+    """Return a run's events as a response: `id` is the `seq`, `event` the type.
 
-    The last one is `error`, with the API's error object, if the run cannot be followed to its end. cancel: as
-    for `watch`.
+    If the run cannot be followed to its end, the last event is `error`, with the API's error object. cancel:
+    as for `watch`.
     """
 
     async def messages() -> AsyncIterator[ServerSentEvent]:
@@ -46,10 +46,10 @@ def event_source(
     run_id: str,
     problem: Callable[[Exact], ServerSentEvent],
 ) -> EventSourceResponse:
-    """`messages` as a response. problem: the last message where one cannot be made, of the error's response.
+    """Return `messages` as a response. problem: makes the last message from an error response.
 
-    The status is sent before the first message, so an error can only be told as one, whatever it is: a stream
-    that breaks off looks to its client like a network that failed.
+    The status is sent before the first message, so any later error must be a message: to a client, a stream
+    that breaks off looks like a network failure.
     """
 
     async def guarded() -> AsyncIterator[ServerSentEvent]:

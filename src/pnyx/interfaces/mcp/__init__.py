@@ -1,1 +1,1 @@
-"""The Model Context Protocol: tools for assistants, over stdin and stdout or as a route of the server."""
+"""The Model Context Protocol: tools for assistants, over stdio or as a route of the HTTP server."""

@@ -1,12 +1,12 @@
-"""One connection of the Model Context Protocol that carries the tools, whatever moves its messages.
+"""One MCP connection that serves the tools over any transport.
 
-The package `mcp` cannot be imported without Starlette, sse_starlette and uvicorn: its `__init__` imports its
-HTTP servers. Over stdin and stdout they are of no use, so this speaks the protocol with the package's wire
-types alone (`mcp_types`, a distribution of its own). `tests/interfaces/mcp/test_connection.py` compares its
-answers with those of the package's server.
+Importing the package `mcp` also imports Starlette, sse_starlette and uvicorn, because its `__init__` imports
+its HTTP servers. Over stdio they are useless, so this module implements the protocol with the package's wire
+types alone (`mcp_types`, a separate distribution). `tests/interfaces/mcp/test_connection.py` compares its
+responses with those of the package's server.
 
-The protocol has two eras, and a client's first request decides which one its connection speaks. Up to
-2025-11-25 a client begins with `initialize`; from 2026-07-28 on, each request carries the version.
+The protocol has two eras, and a client's first request decides which one its connection uses. Up to
+2025-11-25 a client starts with `initialize`; from 2026-07-28 on, each request carries the version.
 """
 
 from __future__ import annotations
@@ -59,43 +59,43 @@ __all__ = ["Connection"]
 
 LOG = logging.getLogger("pnyx.mcp")
 LAST_S = 1.0
-"""How long the answers of calls that are cut off may take to a client that has left, in seconds."""
+"""Seconds for sending the error responses of calls that end with the connection."""
 SERVER = Implementation(name="pnyx", version=__version__)
 CAPABILITIES = ServerCapabilities(tools=ToolsCapability(list_changed=False))
 
 
 class RefusedError(Exception):
-    """A request that is answered with an error of JSON-RPC."""
+    """A request is refused. error: the JSON-RPC error of its response."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
-        more = {} if data is None else {"data": data}
-        self.error = ErrorData(code=code, message=message, **more)
+        fields = {} if data is None else {"data": data}
+        self.error = ErrorData(code=code, message=message, **fields)
 
 
 class Connection:
-    """send: writes one message, a line of JSON. Calls of tools run at the same time."""
+    """Serves one client. send: writes one message, a line of JSON. Tool calls run concurrently."""
 
     def __init__(self, service: RunService, send: Callable[[str], Awaitable[None]]) -> None:
         self._service, self._send = service, send
         self._in_flight: dict[str, anyio.CancelScope] = {}
         self._era: Literal["handshake", "envelope"] | None = None
         self._version: str | None = None
-        """As `initialize` agreed on it."""
+        """The version that `initialize` negotiated."""
 
     async def serve(self, lines: AsyncIterable[str]) -> None:
-        """Answer messages until there are no more; calls that are under way then are cancelled."""
+        """Answer messages until `lines` ends; calls still under way are then cancelled."""
         async with anyio.create_task_group() as calls:
             async for line in lines:
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValidationError:
-                    continue  # whose request it is cannot be known
+                    continue  # not a message, so there is no id to answer
                 match message:
                     case JSONRPCRequest():
                         scope = self._in_flight[str(message.id)] = anyio.CancelScope()
                         if message.method == "initialize":
-                            # The version that it agrees on holds for the next message.
+                            # The negotiated version applies to the next message.
                             await self._answer(message, scope)
                         else:
                             calls.start_soon(self._answer, message, scope)
@@ -104,11 +104,11 @@ class Connection:
                         if cancelled is not None:
                             cancelled.cancel()
                     case _:
-                        pass  # nothing is asked of clients, and no other notification changes anything
+                        pass  # the server sends no requests, and ignores other notifications
             calls.cancel_scope.cancel()
 
     async def _answer(self, request: JSONRPCRequest, scope: anyio.CancelScope) -> None:
-        """Send the answer to a request; none to one that the client has cancelled."""
+        """Send the response to a request, unless the client has cancelled it."""
         answer: JSONRPCResponse | JSONRPCError | None = None
         try:
             with scope:
@@ -129,18 +129,18 @@ class Connection:
             await self._write(answer)
 
     async def _result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The result of a request as its version of the protocol has it. Raises `RefusedError`."""
-        version = self._agreed(method, params)
+        """Return the result of a request in its version of the protocol. Raises `RefusedError`."""
+        version = self._version_of(method, params)
         try:
             validate_client_request(method, version, params)
         except KeyError:
             raise RefusedError(METHOD_NOT_FOUND, "Method not found", method) from None
-        result = await self._handled(method, params, version)
+        result = await self._handle(method, params, version)
         document = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         try:
             document = serialize_server_result(method, version, document)
         except ValidationError as exc:
-            # What the client sent is valid, so that this is ours.
+            # The request was valid, so this is a bug here.
             raise RuntimeError(f"the result of {method} does not fit {version}") from exc
         if version in MODERN_PROTOCOL_VERSIONS:
             document.setdefault("resultType", "complete")
@@ -148,9 +148,9 @@ class Connection:
             document["_meta"] = document.get("_meta", {}) | stamp
         return document
 
-    async def _handled(self, method: str, params: Mapping[str, Any], version: str) -> Result:
+    async def _handle(self, method: str, params: Mapping[str, Any], version: str) -> Result:
         if method == "initialize":
-            return self._initialized(params)
+            return self._initialize(params)
         if method == "ping":
             return EmptyResult()
         if method not in ("server/discover", "tools/list", "tools/call"):
@@ -166,16 +166,16 @@ class Connection:
         if method == "tools/list":
             return ListToolsResult(tools=list_tools())
         call = CallToolRequestParams.model_validate(params, by_name=False)
-        # Whoever started this process is the owner of its runs.
+        # The user who started this process owns its runs.
         caller = Caller(self._service, LOCAL, self._reporter(params))
         try:
             return await call_tool(caller, call.name, call.arguments)
         except NotFound as exc:
             raise RefusedError(INVALID_PARAMS, str(exc)) from None
 
-    def _initialized(self, params: Mapping[str, Any]) -> InitializeResult:
-        asked = InitializeRequestParams.model_validate(params, by_name=False).protocol_version
-        self._version = asked if asked in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
+    def _initialize(self, params: Mapping[str, Any]) -> InitializeResult:
+        requested = InitializeRequestParams.model_validate(params, by_name=False).protocol_version
+        self._version = requested if requested in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
         return InitializeResult(
             protocol_version=self._version,
             capabilities=CAPABILITIES,
@@ -183,8 +183,8 @@ class Connection:
             instructions=INSTRUCTIONS,
         )
 
-    def _agreed(self, method: str, params: Mapping[str, Any]) -> str:
-        """The version of the protocol that a request is of. Raises `RefusedError`."""
+    def _version_of(self, method: str, params: Mapping[str, Any]) -> str:
+        """Return the protocol version of a request. Raises `RefusedError`."""
         meta = params.get("_meta")
         enveloped = method != "initialize" and isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
         if self._era is None:
@@ -236,7 +236,7 @@ class Connection:
 
 
 def _envelope_version(meta: Mapping[str, Any], supported: list[str]) -> str:
-    """The version that a request's `_meta` names. Raises `RefusedError`."""
+    """Return the version in a request's `_meta`. Raises `RefusedError`."""
     keys = (PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY)
     if missing := [key for key in keys if key not in meta]:
         raise RefusedError(

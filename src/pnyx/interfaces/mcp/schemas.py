@@ -1,4 +1,4 @@
-"""What the tools take and give, as their schemas tell it to a model."""
+"""Arguments and results of the tools; models read these docstrings in the tools' schemas."""
 
 from __future__ import annotations
 
@@ -8,61 +8,72 @@ from pydantic import BaseModel, Field
 
 from ...core.decision import Status
 from ..json_body import Body
-from ..schemas import ProtocolBody, Recalled, ResultBody, ResumeOptions, RunBody, with_options
+from ..schemas import ProtocolBody, RecalledRun, ResultBody, ResumeOptions, RunBody, with_options
 
-__all__ = ["Ask", "Found", "Listing", "Named", "Nothing", "Protocols", "Resume", "Runs", "Show", "Sought"]
+__all__ = [
+    "Ask",
+    "NoArguments",
+    "Protocols",
+    "RecallQuery",
+    "RecalledRuns",
+    "Resume",
+    "RunQuery",
+    "RunReference",
+    "Runs",
+    "Show",
+]
 
 
 class Waiting(Body):
-    """How the one who calls waits."""
+    """Whether the call waits for the run."""
 
     wait: bool = True
-    """Until there is a result. With false the run goes on by itself, and `show` tells how it stands."""
+    """Wait for the result. If false, the run continues in the background; read it with `show`."""
 
 
 @with_options(lambda option: option.mcp and not option.http)
 class Ask(RunBody, Waiting):
-    """A question, and how it is decided; what is left out comes from the user's settings."""
+    """A question and the options of its run. The user's settings supply what is left out."""
 
 
-class Named(Body):
+class RunReference(Body):
     """One run."""
 
     run_id: Annotated[str, Field(min_length=1, max_length=40)]
-    """Its id, or any unique beginning of it."""
+    """The run's id, or any unique prefix of it."""
 
 
-class Show(Named):
-    """Which run, and how much of it."""
+class Show(RunReference):
+    """The run to read."""
 
     transcript: bool = False
-    """Also all that was said, as text."""
+    """Also return the transcript, as text."""
 
 
-class Resume(ResumeOptions, Named, Waiting):
-    """Which run, and how to go on with it."""
+class Resume(ResumeOptions, RunReference, Waiting):
+    """The run to resume, and how."""
 
 
-class Listing(Body):
-    """Which runs."""
+class RunQuery(Body):
+    """The runs to list."""
 
     status: Status | None = None
-    """Only such."""
+    """Only runs with this status."""
     limit: Annotated[int, Field(ge=1, le=100)] = 20
-    """At most so many, the newest."""
+    """Most runs to return, newest first."""
 
 
-class Sought(Body):
-    """What earlier runs are to have."""
+class RecallQuery(Body):
+    """The words to look for."""
 
     text: Annotated[str, Field(min_length=1, max_length=1000)]
-    """Words of their question, answer or dissent, in any form; in double quotes they stand together."""
+    """Words of the question, answer or dissent, in any inflection; double quotes mark a phrase."""
     limit: Annotated[int, Field(ge=1, le=100)] = 10
-    """At most so many, the best."""
+    """Most runs to return, best first."""
 
 
-class Nothing(Body):
-    """There is nothing to say."""
+class NoArguments(Body):
+    """No arguments."""
 
 
 class Runs(BaseModel):
@@ -71,13 +82,13 @@ class Runs(BaseModel):
     runs: list[ResultBody]
 
 
-class Found(BaseModel):
-    """Runs that have what was sought, best first."""
+class RecalledRuns(BaseModel):
+    """Matching runs, best first."""
 
-    runs: list[Recalled]
+    runs: list[RecalledRun]
 
 
 class Protocols(BaseModel):
-    """The ways to an answer."""
+    """The available protocols."""
 
     protocols: list[ProtocolBody]

@@ -1,6 +1,6 @@
-"""The tools as a server of the package `mcp`, for HTTP; the package loads its web framework.
+"""The tools on the server of the package `mcp`, for HTTP. The package imports a web framework.
 
-`pnyx mcp` speaks the same protocol without it: see `connection`.
+`pnyx mcp` serves the same protocol without it: see `connection`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ __all__ = ["create_server"]
 
 
 def create_server(service: RunService, owner_of: Callable[[Any], str]) -> Server[Any]:
-    """The tools on a service. owner_of: the owner of the HTTP request that carries a message."""
+    """Create the server of the tools. owner_of: returns the owner of a message's HTTP request."""
 
-    async def listed(
+    async def handle_list(
         ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         return ListToolsResult(tools=list_tools())
 
-    async def called(ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
+    async def handle_call(ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         caller = Caller(service, owner_of(ctx.request), ctx.session.report_progress)
         try:
             return await call_tool(caller, params.name, params.arguments)
@@ -47,6 +47,6 @@ def create_server(service: RunService, owner_of: Callable[[Any], str]) -> Server
         "pnyx",
         version=__version__,
         instructions=INSTRUCTIONS,
-        on_list_tools=listed,
-        on_call_tool=called,
+        on_list_tools=handle_list,
+        on_call_tool=handle_call,
     )

@@ -1,4 +1,4 @@
-"""The server on stdin and stdout of this process: for one client, who started it."""
+"""The MCP server on stdin and stdout, for the client that started this process."""
 
 from __future__ import annotations
 
@@ -22,43 +22,46 @@ from .connection import Connection
 __all__ = ["serve_stdio"]
 
 MOST_BYTES = 16 << 20
-"""Of one message."""
+"""Most bytes of one message."""
 
 
 async def serve_stdio(settings: Settings) -> None:
-    """Serve until stdin ends, the reader of stdout leaves, or a signal comes; runs are then saved, paused.
+    """Serve until stdin ends, stdout has no reader, or a signal arrives; runs are then saved as paused.
 
-    Raises `UsageError` where stdin or stdout is closed.
+    Raises `UsageError` if stdin or stdout is closed.
     """
-    given, taken = _claimed()
+    input_fd, output_fd = _claim_stdio()
     async with RunService.open(settings) as service:
         loop = asyncio.get_running_loop()
         with anyio.CancelScope() as scope:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, scope.cancel)
-            await Connection(service, _Writer(taken, scope).write).serve(_Reader(given))
+            await Connection(service, _Writer(output_fd, scope).write).serve(_Reader(input_fd))
 
 
-def _claimed() -> tuple[int, int]:
-    """Descriptors of what stdin and stdout were. What is printed by mistake goes to stderr from now on, and
-    what children read is empty: neither is a message.
+def _claim_stdio() -> tuple[int, int]:
+    """Return new descriptors of stdin and stdout, and detach the standard ones from the client.
+
+    From then on, stray prints go to stderr and child processes read an empty stdin.
     """
-    # A number that was closed at the start may by now be another file's.
+    # If a descriptor was closed at start-up, its number can belong to another file by now.
     if sys.stdin is None or sys.stdout is None:
-        raise UsageError("this speaks on stdin and stdout, and one of them is closed")
-    own = os.dup(0), os.dup(1)
+        raise UsageError(
+            "pnyx mcp needs stdin and stdout, and one of them is closed; let an MCP client start it"
+        )
+    claimed = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null if sys.stderr is None else 2, 1)
     os.close(null)
-    return own
+    return claimed
 
 
-# A thread that waits for a pipe cannot be stopped. These two end with the process, and hold up nothing.
+# A thread that waits for a pipe cannot be stopped. These two are daemons: they end with the process.
 
 
 class _Reader:
-    """Lines as they come. Of one that is too long an empty one is left, which is refused as no message."""
+    """Yields lines of a descriptor. A line that is too long becomes an empty one, which is not a message."""
 
     def __init__(self, fd: int) -> None:
         self._lines = asyncio.StreamReader(limit=MOST_BYTES)
@@ -90,7 +93,7 @@ class _Reader:
 
 
 class _Writer:
-    """scope: is cancelled when nobody reads any more."""
+    """Writes lines to a descriptor. scope: cancelled if the descriptor has no reader any more."""
 
     def __init__(self, fd: int, scope: anyio.CancelScope) -> None:
         self._fd, self._scope = fd, scope
@@ -98,7 +101,7 @@ class _Writer:
         threading.Thread(target=self._write, daemon=True).start()
 
     async def write(self, message: str) -> None:
-        """Write a line; return when the pipe has taken it."""
+        """Write a line, and return when the pipe has accepted it."""
         written: Future[None] = Future()
         self._waiting.put((message.encode("utf-8", "replace") + b"\n", written))
         try:

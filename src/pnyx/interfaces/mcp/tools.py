@@ -1,4 +1,4 @@
-"""What the tools do: each a call of the service, for one owner, within what the settings allow."""
+"""The tools: each calls the service for one owner, within the limits of the settings."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from ..service import RunService
 from ..views.catalogue import described
 from ..views.records import Record
 from ..views.transcript import quantity
-from .schemas import Ask, Listing, Named, Nothing, Resume, Show, Sought
+from .schemas import Ask, NoArguments, RecallQuery, Resume, RunQuery, RunReference, Show
 
 __all__ = ["Caller", "Report", "ToolResult", "ask", "cancel", "protocols", "recall", "resume", "runs", "show"]
 
 Report = Callable[[float, None, str], Awaitable[None]]
-"""Sends progress: how far the call is, an unknown total, and a message."""
+"""Sends progress: the count so far, an unknown total, and a message."""
 
 
 class ToolResult(NamedTuple):
-    """text: for the model. document: the same as data, of the tool's output schema. failed: no answer."""
+    """A tool's result. text: for the model. document: the same, in the output schema. failed: no answer."""
 
     text: str
     document: dict[str, Any]
@@ -40,23 +40,21 @@ class ToolResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Caller:
-    """The client of one call. owner: whose runs it may see."""
+    """The client of one call. owner: of the runs that it can see."""
 
     service: RunService
     owner: str
     report: Report
 
-    async def result(self, begin: Awaitable[str], wait: bool, seen: int = 0) -> ToolResult:
-        """The run's result, or without `wait` its state. Raises as `begin` and `RunHandle.result` do.
+    async def result(self, start: Awaitable[str], wait: bool, seen: int = 0) -> ToolResult:
+        """Return the run's result, or without `wait` its state. Raises as `start` and `RunHandle.result` do.
 
-        begin: returns the run's id. seen: the `seq` of its last event before that.
-
-        A caller who cancels, times out or leaves pauses the run at once: nothing more is paid, and what
-        is recorded is not lost.
+        start: starts the run and returns its id. seen: the `seq` of its last event before that. If the client
+        cancels, times out or disconnects, the run pauses at once: it costs nothing more, and can be resumed.
         """
         with anyio.CancelScope(shield=True):
-            # Cut off halfway, it would leave a run that nobody is running.
-            run_id = await begin
+            # A cancelled start could leave a run that no process is running.
+            run_id = await start
         try:
             if wait:
                 await self._follow(run_id, seen)
@@ -70,86 +68,90 @@ class Caller:
         return _result(record, as_summary(record, redact), why and redact(why))
 
     async def state(self, run_id: str, transcript: bool = False) -> ToolResult:
-        """The state of a run. Raises `NotFound`."""
+        """Return the state of a run. Raises `NotFound`."""
         record = await self.service.read(run_id, self.owner)
         write = as_markdown if transcript else as_summary
         return _result(record, write(record, self.service.redact))
 
     async def _follow(self, run_id: str, seen: int) -> None:
-        begun = f"run {run_id}"
-        await self.report(0, None, f"{begun} has begun; `show` reads it, `resume` goes on with it")
+        run = f"run {run_id}"
+        await self.report(0, None, f"{run} has started; read it with `show`, continue it with `resume`")
         where, calls, count = "", 0, 0
         async with aclosing(follow(self.service, run_id, seen)) as events:
             async for event in events:
-                where, calls = _further(event, where, calls)
+                where, calls = _progress(event, where, calls)
                 if isinstance(event, PhaseEntered | CallFinished | CallFailed):
                     count += 1
-                    message = f"{begun} · {where} · {quantity(calls, 'reply', 'replies')}"
+                    message = f"{run} · {where} · {quantity(calls, 'reply', 'replies')}"
                     await self.report(count, None, message)
 
 
-async def ask(caller: Caller, asked: Ask) -> ToolResult:
-    """Begin a run. Raises `UsageError`, `NotFound`, `ConfigError`, `Full`, `StoreError`."""
-    spec = caller.service.resolve(asked.to_request(), caller.owner)
-    return await caller.result(caller.service.begin(spec), asked.wait)
+async def ask(caller: Caller, request: Ask) -> ToolResult:
+    """Start a run. Raises `UsageError`, `NotFound`, `ConfigError`, `Full`, `StoreError`."""
+    spec = caller.service.resolve(request.to_request(), caller.owner)
+    return await caller.result(caller.service.submit(spec), request.wait)
 
 
-async def resume(caller: Caller, how: Resume) -> ToolResult:
-    """Go on with a run. Raises `NotFound`, `Running`, `UsageError`, `Full`, `StoreError`."""
+async def resume(caller: Caller, request: Resume) -> ToolResult:
+    """Resume a run. Raises `NotFound`, `Running`, `UsageError`, `Full`, `StoreError`."""
     service, owner = caller.service, caller.owner
-    seen = 0 if how.fork else (await service.find(how.run_id, owner)).seq
-    begin = service.begin_resume(
-        how.run_id, owner, budget_usd=how.budget_usd, deadline_s=how.deadline_s, fork=how.fork
+    seen = 0 if request.fork else (await service.find(request.run_id, owner)).seq
+    start = service.submit_resume(
+        request.run_id, owner, budget_usd=request.budget_usd, deadline_s=request.deadline_s, fork=request.fork
     )
-    return await caller.result(begin, how.wait, seen)
+    return await caller.result(start, request.wait, seen)
 
 
-async def show(caller: Caller, which: Show) -> ToolResult:
-    return await caller.state(which.run_id, which.transcript)
+async def show(caller: Caller, request: Show) -> ToolResult:
+    """Read a run. Raises `NotFound`, `StoreError`."""
+    return await caller.state(request.run_id, request.transcript)
 
 
-async def cancel(caller: Caller, which: Named) -> ToolResult:
-    return await caller.state(await caller.service.cancel(which.run_id, caller.owner))
+async def cancel(caller: Caller, request: RunReference) -> ToolResult:
+    """Cancel a run. Raises `NotFound`, `Running`, `StoreError`."""
+    return await caller.state(await caller.service.cancel(request.run_id, caller.owner))
 
 
-async def runs(caller: Caller, which: Listing) -> ToolResult:
-    found = await caller.service.list_runs(which.status, which.limit, owner=caller.owner)
-    return _listed(caller, [record.document for record in found])
+async def runs(caller: Caller, request: RunQuery) -> ToolResult:
+    """List runs. Raises `StoreError`."""
+    found = await caller.service.list_runs(request.status, request.limit, owner=caller.owner)
+    return _run_list(caller, [record.document for record in found])
 
 
-async def recall(caller: Caller, which: Sought) -> ToolResult:
-    """Runs by their words. Raises `UsageError` where there is none to look for."""
-    found = await caller.service.recall(which.text, which.limit, owner=caller.owner)
-    return _listed(
-        caller, found.to_json(), "" if found.every else "None has all of that; these have some of it."
-    )
+async def recall(caller: Caller, request: RecallQuery) -> ToolResult:
+    """Find runs by words. Raises `UsageError` if the text has no word, `StoreError`."""
+    found = await caller.service.recall(request.text, request.limit, owner=caller.owner)
+    note = "" if found.every else "No run has all of these words; these have some of them."
+    return _run_list(caller, found.to_json(), note)
 
 
-def _listed(caller: Caller, found: list[dict[str, Any]], head: str = "") -> ToolResult:
-    """A line for each run, and where it has what was looked for."""
-    page = Markdown(caller.service.redact)
+def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> ToolResult:
+    """Return one line per run, and its snippet if it has one. head: a line before them."""
+    markdown = Markdown(caller.service.redact)
     lines = [head] if head and found else []
     for run in found:
         lines.append(
             f"- {run['run_id']} · {run['status']} · {run['protocol']} · {money(run['usage']['cost_usd'])} · "
-            f"{page.plain(clip(run['question'], 100))}"
+            f"{markdown.plain(clip(run['question'], 100))}"
         )
-        lines += [f"  > {page.plain(run['snippet'])}"] if run.get("snippet") else []
-    return ToolResult(_text(lines or ["There are none."]), _data({"runs": found}))
+        lines += [f"  > {markdown.plain(run['snippet'])}"] if run.get("snippet") else []
+    return ToolResult(_text(lines or ["No runs."]), _data({"runs": found}))
 
 
-async def protocols(caller: Caller, nothing: Nothing) -> ToolResult:
-    found = [described(page) for page in known.loaded()]
+async def protocols(caller: Caller, request: NoArguments) -> ToolResult:
+    """List the protocols."""
+    found = [described(protocol) for protocol in known.loaded()]
     lines = [
-        f"- {page['name']}: {page['summary']} Options: "
-        f"{json.dumps({name: option['default'] for name, option in page['options'].items()})}; presets: "
-        f"{', '.join(page['presets']) or 'none'}; seats: {page['quorum']} or more."
-        for page in found
+        f"- {one['name']}: {one['summary']} Options: "
+        f"{json.dumps({name: option['default'] for name, option in one['options'].items()})}; presets: "
+        f"{', '.join(one['presets']) or 'none'}; seats: {one['quorum']} or more."
+        for one in found
     ]
     return ToolResult(_text(lines), {"protocols": found})
 
 
-def _further(event: Event, where: str, calls: int) -> tuple[str, int]:
+def _progress(event: Event, where: str, calls: int) -> tuple[str, int]:
+    """Return round and phase, and the number of finished calls, after an event."""
     match event:
         case PhaseEntered():
             round = "" if event.round is None else f"round {event.round} · "
@@ -160,20 +162,20 @@ def _further(event: Event, where: str, calls: int) -> tuple[str, int]:
             return where, calls
 
 
-def _result(record: Record, page: str, why: str | None = None) -> ToolResult:
-    """why: there is no answer, where one was waited for."""
+def _result(record: Record, text: str, why: str | None = None) -> ToolResult:
+    """Return a run as a result. why: the reason that a waiting call got no answer."""
     run = record.result
-    more = ""
+    hint = ""
     if run.status == "paused":
-        more = (
-            f"\n`resume` with run_id {run.run_id} goes on, with a larger budget_usd or deadline_s where that "
+        hint = (
+            f"\nContinue it with `resume` and run_id {run.run_id}. If budget or deadline stopped it, raise "
+            "budget_usd or deadline_s. Recorded replies are not paid again.\n"
         )
-        more += "is what it lacks; what is recorded is not paid again.\n"
     elif run.status in ("running", "waiting"):
-        how = "under way" if run.status == "running" else "in the queue"
-        more = f"\nIt is {how}; `show` with run_id {run.run_id} tells how it stands.\n"
+        state = "under way" if run.status == "running" else "in the queue"
+        hint = f"\nIt is {state}; read it with `show` and run_id {run.run_id}.\n"
     head = "" if why is None else f"run {run.run_id} {why}\n\n"
-    return ToolResult(_text([head + page + more]), _data(record.document), why is not None)
+    return ToolResult(_text([head + text + hint]), _data(record.document), why is not None)
 
 
 def _text(lines: Iterable[str]) -> str:
@@ -181,10 +183,10 @@ def _text(lines: Iterable[str]) -> str:
 
 
 def _data(document: dict[str, Any]) -> dict[str, Any]:
-    whole: dict[str, Any] = json.loads(_sendable(json.dumps(document, ensure_ascii=False)))
-    return whole
+    data: dict[str, Any] = json.loads(_sendable(json.dumps(document, ensure_ascii=False)))
+    return data
 
 
 def _sendable(text: str) -> str:
-    """`text` without the half characters that models write, and no message can carry."""
+    """Replace lone surrogates: models write them, and no message can carry them."""
     return text.encode("utf-8", "replace").decode()

@@ -35,9 +35,9 @@ def plan(spec: Spec) -> Plan:
 
     With tools each call may take several turns, and how much tools give is bounded by windows alone.
     """
-    if spec.page.calls is None:
+    if spec.protocol_def.calls is None:
         return Plan(None, None, None, None)
-    least, most = reckon(spec.page, spec.seats, spec.options, spec.tables, len(spec.responses))
+    least, most = reckon(spec.protocol_def, spec.seats, spec.options, spec.tables, len(spec.responses))
     most *= spec.tool_turns if spec.tools else 1
     if spec.tools and any(seat.context is None for seat in spec.seats):
         return Plan((least, most), None, most * spec.limits.max_output_tokens, None)

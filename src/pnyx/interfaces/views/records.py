@@ -13,9 +13,9 @@ from ...core.decision import STATUSES, Status
 from ...core.events import Event
 from ...core.search_terms import Snippet
 from ...errors import Unreadable
-from ...run.lease import alive, waiting
+from ...run.lease import is_alive, is_waiting
 from ...run.result import Result, Summary
-from ...run.run_rows import spent_s
+from ...run.run_rows import prior_elapsed_s
 from ...store import runs as store
 from ...store.search import search
 
@@ -176,16 +176,16 @@ def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
         dropped=tuple(summary.dropped),
         degraded=bool(summary.dropped),
         usage=dict(summary.usage),
-        elapsed_s=spent_s(row, events),
+        elapsed_s=prior_elapsed_s(row, events),
         detail={"message": message} if message else {},
     )
 
 
 def _state(row: store.RunRow) -> tuple[Status, str, str]:
     """The status of a run that is not over, why it stopped, and what there is to say of that."""
-    if waiting(row, time.time()):
+    if is_waiting(row, time.time()):
         return "waiting", "", "a `pnyx worker` takes it up"
-    if alive(row.worker, row.heartbeat_at, time.time()):
+    if is_alive(row.worker, row.heartbeat_at, time.time()):
         return "running", "", ""
     if row.stop == "cancel":
         return (

@@ -9,7 +9,7 @@ from typing import Any
 from ....errors import UsageError
 from ....run.handle import RunHandle
 from ....run.resolve import resolve
-from ....run.responses import read
+from ....run.responses import read_responses
 from ...open_settings import open_settings
 from ...service import RunService
 from ..options import to_request
@@ -33,7 +33,7 @@ def ask(
     **options: Any,
 ) -> int:
     settings = open_settings()
-    existing = () if responses is None else read(responses)
+    existing = () if responses is None else read_responses(responses)
     request = to_request(read_question(question, output), responses=existing, **options)
     spec = resolve(request, settings)
     if dry_run:

@@ -22,7 +22,7 @@ def print_plan(output: Output, spec: Spec) -> None:
         write(as_json(spec, bounds))
         return
     out = output.out
-    out.lines(fitted(out, f"{spec.protocol}: {spec.page.summary}", "bold"))
+    out.lines(fitted(out, f"{spec.protocol}: {spec.protocol_def.summary}", "bold"))
     options = (f"{name}={'-' if value == '' else value}" for name, value in spec.options.items())
     out.lines(fitted(out, ", ".join(options), "dim"))
     rows = [["seat", "model", "role", "USD per million in", "out"]]

@@ -245,7 +245,7 @@ async def _run(
         if log is not None:
             answers.write(log)
         if learn and batch.halted is None and not bench.waiting:
-            await service.keep_lessons(dict(lessons(answers)))
+            await service.record_outcomes(dict(lessons(answers)))
         account = await service.account(f"batch:{name}")
     spent = paid(account.spent_nusd / NUSD, batch.unpriced)
     output.note(f"{name}: {spent} in total; to see each answer: inspect view --log-dir {folder}")

@@ -15,7 +15,7 @@ import uvicorn
 from ....config.schema import Settings
 from ....errors import ConfigError, UsageError
 from ...http.app import open_app
-from ...keys import Keys, check_name, hashed, new_key
+from ...keys import Keys, check_name, hash_key, new_key
 from ...open_settings import open_settings
 from ...service import DRAIN_S, RunService
 from ..records import with_records
@@ -57,7 +57,7 @@ def serve(
 def _make_key(output: Output, settings: Settings, name: str) -> int:
     check_name(name)
     key = new_key()
-    with_records(settings, lambda stored: stored.add_key(name, hashed(key)))
+    with_records(settings, lambda stored: stored.add_key(name, hash_key(key)))
     output.out.line(key)
     output.note(
         f"this is {name}'s API key. Copy it now: only its hash is stored, so it cannot be shown again"
