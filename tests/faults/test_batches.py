@@ -58,7 +58,7 @@ HOSTILE = [
 """Lines, and what is said of each; None is an answer, nothing is passed over."""
 
 
-def test_a_hostile_line_is_told_with_its_number_and_the_others_are_answered(trial: Trial) -> None:
+def test_a_hostile_line_is_reported_with_its_number_and_the_others_are_answered(trial: Trial) -> None:
     Path("hostile.jsonl").write_bytes(b"\n".join(line for line, _ in HOSTILE))
     done = trial.pnyx("batch", "hostile.jsonl", *VOTERS)
     assert done.code == 1

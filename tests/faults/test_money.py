@@ -73,7 +73,9 @@ def budget_events(run: Run) -> list[str]:
     return [event["kind"] for event in run.events if event["type"] == "budget"]
 
 
-def test_a_bill_beyond_the_reservation_is_charged_and_told_and_stops_the_run_at_its_cap(trial: Trial) -> None:
+def test_a_bill_beyond_the_reservation_is_charged_and_reported_and_stops_the_run_at_its_cap(
+    trial: Trial,
+) -> None:
     trial.host.on("beta", usage=EXCESS)
     paused = trial.ask("--budget", "0.03")
     assert (paused.code, paused.json["status"], len(trial.host.log)) == (4, "paused", 3)
@@ -92,7 +94,7 @@ def test_a_bill_beyond_the_reservation_is_charged_and_told_and_stops_the_run_at_
     assert trial.check().uncertain == 0
 
 
-def test_a_bill_beyond_the_reservation_of_the_last_call_is_told_with_the_answer(trial: Trial) -> None:
+def test_a_bill_beyond_the_reservation_of_the_last_call_is_reported_with_the_answer(trial: Trial) -> None:
     trial.host.on("alpha", call=2, usage=EXCESS)
     done = trial.ask("--budget", "0.03")
     assert (done.code, done.json["status"]) == (0, "decided")

@@ -169,7 +169,7 @@ def test_a_worker_frozen_past_its_lease_writes_nothing_when_it_wakes(
 
 
 @pytest.mark.parametrize("where", ["trial", "postgres_trial"], ids=["sqlite", "postgresql"])
-def test_a_frozen_worker_that_wakes_beside_the_one_that_took_over_is_refused_and_sends_nothing(
+def test_a_frozen_worker_that_wakes_after_a_takeover_is_refused_and_sends_nothing(
     request: pytest.FixtureRequest, where: str
 ) -> None:
     trial: Trial = request.getfixturevalue(where)
@@ -210,7 +210,7 @@ def test_a_first_signal_saves_the_run_with_its_best_answer(trial: Trial, number:
     assert (len(trial.host.log), verdict.uncertain) == (4, 0)
 
 
-def test_a_second_ctrl_c_stops_at_once_and_what_was_in_flight_is_charged_on_resume(trial: Trial) -> None:
+def test_a_second_ctrl_c_stops_at_once_and_calls_in_flight_are_charged_on_resume(trial: Trial) -> None:
     trial.host.on("beta", call=1, hang=True)
     with trial.spawned("ask", "Why?") as process:
         soon(lambda: trial.host.requests("beta"))
@@ -226,7 +226,7 @@ def test_a_second_ctrl_c_stops_at_once_and_what_was_in_flight_is_charged_on_resu
     assert trial.check().uncertain == 1
 
 
-def test_a_reader_that_leaves_is_met_with_silence_and_nothing_more_is_paid(trial: Trial) -> None:
+def test_a_closed_pipe_prints_no_error_and_stops_further_calls(trial: Trial) -> None:
     trial.host.on("alpha", call=1, delay=0.5)
     with trial.spawned("ask", "--jsonl", "Why?") as process:
         assert process.stdout is not None

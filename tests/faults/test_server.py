@@ -89,7 +89,7 @@ async def until(true: Callable[[], Any], within: float = 300.0) -> Any:
             await asyncio.sleep(0.02)
 
 
-async def test_a_client_that_leaves_mid_stream_comes_back_to_a_run_that_went_on(trial: Trial) -> None:
+async def test_a_client_that_leaves_mid_stream_can_reconnect_to_its_run(trial: Trial) -> None:
     trial.host.latency = 0.2
     with serving(trial) as server:
         async with server.client() as client:
@@ -113,7 +113,7 @@ async def test_a_client_that_leaves_mid_stream_comes_back_to_a_run_that_went_on(
 
 
 @pytest.mark.parametrize("how", ["stream", "wait", "events"])
-async def test_a_client_that_leaves_cancels_within_a_second_as_asked(trial: Trial, how: str) -> None:
+async def test_a_client_that_leaves_cancels_within_a_second_if_requested(trial: Trial, how: str) -> None:
     trial.host.latency = 30
     with serving(trial) as server:
         async with server.client() as client:
@@ -145,7 +145,7 @@ async def _watch(watching: Any) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
-async def test_a_server_told_to_stop_saves_its_runs_within_10_s_and_tells_who_follows(
+async def test_a_server_that_stops_saves_its_runs_within_10_s_and_informs_followers(
     trial: Trial, number: int
 ) -> None:
     trial.host.latency = 0.6
@@ -183,7 +183,7 @@ def resumed(trial: Trial, run: str) -> int:
 
 
 @pytest.mark.timeout(600)
-async def test_a_server_killed_loses_no_run_and_asking_again_pays_only_for_what_was_in_flight(
+async def test_a_killed_server_loses_no_run_and_a_repeated_request_pays_only_for_calls_in_flight(
     trial: Trial,
 ) -> None:
     trial.host.latency = 0.1
@@ -227,7 +227,7 @@ async def _insistent(ask: Any, server: Server) -> list[httpx2.Response]:
 
 
 @pytest.mark.timeout(900)
-async def test_a_thousand_runs_at_once_are_all_answered_and_health_is_told_meanwhile(trial: Trial) -> None:
+async def test_a_thousand_runs_at_once_are_all_answered_and_health_responds_meanwhile(trial: Trial) -> None:
     options = {"samples": CALLS, "adaptive": False}
     ask = {"question": "Why?", "protocol": "sample", "models": ["lab:alpha"], "options": options}
     slowest = 0.0

@@ -37,7 +37,7 @@ def path_of(trial: Trial) -> Path:
 
 
 @pytest.mark.parametrize("mount", [True, False], ids=["a small disk", "a limit on file sizes"])
-def test_a_full_disk_stops_the_paying_says_where_and_resumes_when_there_is_room(
+def test_a_full_disk_stops_the_run_names_the_path_and_allows_a_resume_when_there_is_space(
     trial: Trial, mount: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trial.host.on(
@@ -69,7 +69,7 @@ def unsynced(trial: Trial, at: int) -> tuple[Done, int]:
 
 
 @pytest.mark.parametrize("at", range(1, 6))
-def test_an_fsync_that_fails_sends_nothing_that_is_not_on_disk_and_resumes(trial: Trial, at: int) -> None:
+def test_a_failed_fsync_sends_nothing_that_is_not_on_disk_and_resumes(trial: Trial, at: int) -> None:
     done, allowed = unsynced(trial, at)
     assert (done.code, done.out) == (1, ""), done.err
     assert (
@@ -84,7 +84,7 @@ def test_an_fsync_that_fails_sends_nothing_that_is_not_on_disk_and_resumes(trial
     trial.line = (f"stopped, then {verdict.happened}", *(trial.line or ("", "", ""))[1:])
 
 
-def test_a_disk_that_syncs_nothing_from_the_start_is_named_and_nothing_is_sent(trial: Trial) -> None:
+def test_a_disk_that_never_syncs_is_named_and_nothing_is_sent(trial: Trial) -> None:
     done, _ = unsynced(trial, 0)
     assert (done.code, done.out, trial.host.log) == (1, "", [])
     assert f"database {path_of(trial)}: disk I/O error" in done.err
@@ -92,7 +92,7 @@ def test_a_disk_that_syncs_nothing_from_the_start_is_named_and_nothing_is_sent(t
     trial.check()
 
 
-def test_a_folder_that_nobody_may_write_is_named_and_nothing_is_sent(
+def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_sent(
     trial: Trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PNYX_DATABASE", "/sys/pnyx.db")
@@ -117,7 +117,7 @@ def held(path: Path, seconds: float) -> Iterator[None]:
         connection.close()
 
 
-def test_a_database_locked_for_3_s_is_waited_for(trial: Trial) -> None:
+def test_a_write_waits_for_a_database_locked_for_3_s(trial: Trial) -> None:
     assert trial.ask().code == 0
     began = time.monotonic()
     with held(path_of(trial), 3.0):
@@ -126,7 +126,7 @@ def test_a_database_locked_for_3_s_is_waited_for(trial: Trial) -> None:
     trial.check()
 
 
-def test_a_database_locked_for_ever_is_a_typed_error_and_nothing_is_sent(
+def test_a_permanently_locked_database_is_a_typed_error_and_nothing_is_sent(
     trial: Trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert trial.ask().code == 0
@@ -204,9 +204,7 @@ def test_postgresql_killed_at_random_moments_under_20_runs_at_once_loses_and_rep
     assert len(trial.host.log) == 4 * (len(results) + 1)
 
 
-def test_postgresql_killed_under_one_command_is_waited_for(
-    postgres: PostgresServer, postgres_trial: Trial
-) -> None:
+def test_one_command_waits_for_a_killed_postgresql(postgres: PostgresServer, postgres_trial: Trial) -> None:
     trial = postgres_trial
     trial.host.on("beta", delay=0.5)
     with trial.spawned("ask", "Why?", "--json") as process:

@@ -38,7 +38,7 @@ def run_of(trial: Trial) -> Run:
     return run
 
 
-async def test_a_run_waits_is_told_as_such_and_is_streamed_once_a_worker_takes_it(site: Site) -> None:
+async def test_a_waiting_run_is_shown_as_waiting_and_is_streamed_once_a_worker_takes_it(site: Site) -> None:
     trial = site.trial
     streamed = {**ASK, "stream": True}
     async with (
@@ -84,7 +84,7 @@ async def test_two_workers_share_20_runs(site: Site) -> None:
     assert {run.epoch for run in verdict.books.runs.values()} == {2}
 
 
-async def test_a_worker_killed_is_relieved_by_another_and_only_what_was_in_flight_is_paid_again(
+async def test_another_worker_replaces_a_killed_one_and_only_calls_in_flight_are_paid_again(
     site: Site,
 ) -> None:
     trial = site.trial
@@ -153,7 +153,7 @@ def _freeze(trial: Trial, worker: Worker) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
-async def test_a_worker_told_to_stop_puts_its_runs_back_within_10_s(site: Site, number: int) -> None:
+async def test_a_worker_that_stops_requeues_its_runs_within_10_s(site: Site, number: int) -> None:
     trial = site.trial
     trial.host.latency = 0.6
     first = await asyncio.to_thread(site.worker)
@@ -173,7 +173,9 @@ async def test_a_worker_told_to_stop_puts_its_runs_back_within_10_s(site: Site, 
     assert (verdict.uncertain, len(trial.host.log)) == (0, 3 * CALLS)
 
 
-async def test_waiting_and_running_runs_are_cancelled_and_paused_ones_left_to_their_owner(site: Site) -> None:
+async def test_waiting_and_running_runs_are_cancelled_and_paused_ones_stay_with_their_owner(
+    site: Site,
+) -> None:
     trial = site.trial
     waiting = await site.begin()
     done = await asyncio.to_thread(trial.pnyx, "cancel", waiting)
@@ -251,7 +253,9 @@ async def test_postgresql_restarted_under_workers_loses_and_repeats_nothing(
     assert not [worker.said for worker in workers if "Traceback" in worker.said]
 
 
-async def test_a_run_that_cannot_go_on_here_is_told_once_and_left_to_a_worker_that_can(site: Site) -> None:
+async def test_a_run_that_cannot_continue_here_is_reported_once_and_left_to_another_worker(
+    site: Site,
+) -> None:
     poor = await asyncio.to_thread(site.worker, LAB_KEY="")
     run = await site.begin()
     await asyncio.to_thread(poor.wait_for, "cannot continue here")
@@ -263,7 +267,7 @@ async def test_a_run_that_cannot_go_on_here_is_told_once_and_left_to_a_worker_th
     await asyncio.to_thread(site.check, "told, and decided by the other one")
 
 
-async def test_a_run_that_no_job_names_is_found(site: Site) -> None:
+async def test_a_run_without_a_job_is_found(site: Site) -> None:
     run = await site.begin()
     await asyncio.to_thread(_emptied, site.trial.url)
     await asyncio.to_thread(site.worker)

@@ -73,7 +73,7 @@ async def test_a_vote_is_closed_over_a_seat_that_cannot_change_it(
     assert (account.spent_nusd, account.reserved_nusd) == (round(charged * 1e9), 0)
 
 
-async def test_a_seat_that_was_given_up_is_not_asked_again_on_resume(
+async def test_a_closed_branch_sends_nothing_on_resume(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.1)

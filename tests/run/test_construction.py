@@ -27,7 +27,7 @@ def test_no_module_of_run_sets_an_attribute_of_another_object() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_field_is_left_for_someone_else_to_fill() -> None:
+def test_every_field_is_set_at_construction() -> None:
     wrong = [
         f"{path.name}:{node.lineno}"
         for path in sorted((PACKAGE / "run").glob("*.py"))

@@ -22,7 +22,7 @@ def long_said(call: Call) -> str:
     return " ".join(f"{call.model}{n}x{i}" for i in range(700)) + LONG
 
 
-async def test_a_prompt_longer_than_a_known_window_is_shortened_and_that_is_recorded(
+async def test_a_prompt_longer_than_a_known_window_is_shortened_and_recorded(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(long_said))
@@ -38,7 +38,7 @@ async def test_a_prompt_longer_than_a_known_window_is_shortened_and_that_is_reco
     assert [e.prompt for e in started] == node.host.sent
 
 
-async def test_a_host_that_finds_a_prompt_too_long_gets_a_shorter_one_once(
+async def test_a_prompt_that_a_host_rejects_as_too_long_is_shortened_once(
     make: Callable[[Host], Node],
 ) -> None:
     refused: list[str] = []
@@ -63,7 +63,7 @@ async def test_a_host_that_finds_a_prompt_too_long_gets_a_shorter_one_once(
     assert again[0].fingerprint == again[1].fingerprint
 
 
-async def test_a_host_that_refuses_the_shorter_one_too_loses_its_seat(
+async def test_a_seat_is_dropped_if_its_host_rejects_the_shortened_prompt_too(
     make: Callable[[Host], Node],
 ) -> None:
     def never(call: Call) -> str | Exception:
@@ -113,7 +113,7 @@ class Programmers(Host):
     sizes: list[int]
 
 
-async def test_what_models_ask_of_tools_counts_against_window_and_cap(
+async def test_tool_arguments_count_against_window_and_cap(
     make: Callable[[Host], Node],
 ) -> None:
     host = Programmers(long_said)

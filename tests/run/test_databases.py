@@ -45,7 +45,7 @@ async def test_a_worker_that_wakes_after_another_took_its_run_writes_nothing(dat
     await node.runner.close()
 
 
-async def test_runs_of_two_processes_share_the_days_cap(database_url: str) -> None:
+async def test_runs_of_two_processes_share_the_daily_cap(database_url: str) -> None:
     nodes = [Node(await Database.open(database_url), Host(said, pause=0.01)) for _ in range(2)]
     cap = 0.02
 

@@ -46,7 +46,7 @@ def decided(**fields: Any) -> pnyx.Decision:
         (decided(rounds=math.inf), "rounds must be JSON: Out of range float values"),
     ],
 )
-async def test_what_is_no_decision_fails_its_run_once_and_for_all(
+async def test_an_invalid_decision_fails_its_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, decision: object, told: str
 ) -> None:
     page = came_to(decision)
@@ -75,7 +75,7 @@ async def test_what_is_no_decision_fails_its_run_once_and_for_all(
         ("decided", False, False),
     ],
 )
-async def test_whether_consensus_was_reached_is_what_the_protocol_says_or_else_what_its_status_does(
+async def test_consensus_reached_comes_from_the_protocol_or_else_from_the_status(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: str, own: bool | None, told: bool | None
 ) -> None:
     page = came_to(decided(status=status, consensus_reached=own))

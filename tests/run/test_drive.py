@@ -75,7 +75,7 @@ async def run(script: Any, *phases: tuple[str, str], handler: Handler | None = N
     return await drive(protocol(script, *phases), BRIEF, PANEL, handler or Handler(), resolve)
 
 
-async def test_a_straggler_is_given_up_once_the_outcome_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_late_branch_is_closed_once_the_outcome_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.05)
     handler = Handler(slow={"late": 60.0})
 
@@ -89,7 +89,7 @@ async def test_a_straggler_is_given_up_once_the_outcome_is_certain(monkeypatch: 
     assert handler.closed == [("/0", 1)]
 
 
-async def test_what_goes_wrong_while_a_straggler_is_given_up_is_not_swallowed(
+async def test_an_error_while_a_late_branch_is_closed_is_raised(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.05)
@@ -109,7 +109,7 @@ async def test_what_goes_wrong_while_a_straggler_is_given_up_is_not_swallowed(
         await asyncio.wait_for(run(script, handler=Broken(slow={"late": 60.0})), 5)
 
 
-async def test_a_straggler_that_comes_in_time_still_counts() -> None:
+async def test_a_late_branch_that_ends_in_time_counts() -> None:
     handler = Handler(slow={"late": 0.05})
 
     async def script(brief: Brief, panel: Panel) -> Decision:
@@ -120,7 +120,7 @@ async def test_a_straggler_that_comes_in_time_still_counts() -> None:
     assert handler.closed == []
 
 
-async def test_without_enough_a_straggler_is_waited_for() -> None:
+async def test_without_enough_every_branch_is_awaited() -> None:
     handler = Handler(slow={"late": 0.05})
 
     async def script(brief: Brief, panel: Panel) -> Decision:
@@ -227,7 +227,7 @@ async def test_graph_leaves_out_what_needs_a_failed_node() -> None:
     assert (await run(script, handler=Handler(absent=("b:1",)))).answer == "z"
 
 
-async def test_of_branches_that_fail_together_each_is_heard_and_one_is_told() -> None:
+async def test_of_branches_that_fail_together_each_error_is_retrieved_and_one_is_raised() -> None:
     class Broken(Handler):
         async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
             try:
@@ -266,7 +266,7 @@ async def test_awaiting_anything_but_the_panel_is_refused() -> None:
         await run(script)
 
 
-async def test_the_guard_table_is_asked_on_every_phase() -> None:
+async def test_the_phase_table_is_checked_on_every_phase() -> None:
     async def script(brief: Brief, panel: Panel) -> Decision:
         await panel.enter("late")
         return Decision(answer="")

@@ -13,7 +13,7 @@ from tests.support.panels import Host
 from tests.support.processes import Node, account_of, said, spec
 
 
-async def test_a_name_is_begun_once_and_then_shown(make: Callable[[Host], Node]) -> None:
+async def test_a_named_run_starts_once_and_is_then_returned(make: Callable[[Host], Node]) -> None:
     node = make(Host(said))
     first = await node.runner.get_or_start(spec(options={"rounds": 2}), "line 7")
     decided = await first.result()
@@ -29,7 +29,7 @@ async def test_a_name_is_begun_once_and_then_shown(make: Callable[[Host], Node])
     await node.stop()
 
 
-async def test_a_name_whose_run_was_stopped_goes_on(make: Callable[[Host], Node]) -> None:
+async def test_a_named_run_that_was_stopped_is_resumed(make: Callable[[Host], Node]) -> None:
     node = make(Host(said))
     handle = await node.runner.get_or_start(spec(options={"rounds": 2}), "line 7")
     async for event in handle.events():
@@ -43,7 +43,7 @@ async def test_a_name_whose_run_was_stopped_goes_on(make: Callable[[Host], Node]
     assert len(node.host.sent) + len(later.host.sent) <= 8 + 2
 
 
-async def test_a_name_goes_on_for_as_long_as_it_is_given_now(make: Callable[[Host], Node]) -> None:
+async def test_a_resumed_named_run_has_the_new_deadline(make: Callable[[Host], Node]) -> None:
     node = make(Host(said, pause=0.2))
     short = spec(options={"rounds": 2}, deadline_s=0.3)
     late = await (await node.runner.get_or_start(short, "line 7")).result()
@@ -55,7 +55,7 @@ async def test_a_name_goes_on_for_as_long_as_it_is_given_now(make: Callable[[Hos
 
 
 @pytest.mark.parametrize(("begun", "again", "cap"), [(1e-9, 1.0, 1.0), (1e-9, None, 1e9), (1.0, 1e-9, 1.0)])
-async def test_a_name_goes_on_under_the_larger_cap(
+async def test_a_resumed_named_run_has_the_larger_cap(
     make: Callable[[Host], Node], begun: float, again: float | None, cap: float
 ) -> None:
     """Beginning again without a cap lifts it; a smaller one does not take back what was granted since."""
@@ -71,7 +71,7 @@ async def test_a_name_goes_on_under_the_larger_cap(
     assert (await account_of(node, taken.run_id)).cap_nusd == cap * 1e9
 
 
-async def test_a_name_left_to_a_worker_waits_under_the_larger_cap(make: Callable[[Host], Node]) -> None:
+async def test_a_queued_named_run_has_the_larger_cap(make: Callable[[Host], Node]) -> None:
     node = make(Host(said))
     run_id = await node.runner.enqueue(spec(budget_usd=0.5), "line 7")
     assert await node.runner.enqueue(spec(budget_usd=2.0), "line 7") == run_id
@@ -80,7 +80,7 @@ async def test_a_name_left_to_a_worker_waits_under_the_larger_cap(make: Callable
     assert (row.spec["budget_usd"], (await account_of(node, run_id)).cap_nusd) == (2.0, 2e9)
 
 
-async def test_of_two_who_begin_a_name_at_once_one_runs_and_the_other_is_told(
+async def test_of_two_simultaneous_starts_of_a_name_one_runs_and_the_other_raises(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said))
@@ -98,7 +98,7 @@ async def test_of_two_who_begin_a_name_at_once_one_runs_and_the_other_is_told(
     assert row.epoch == 1
 
 
-async def test_a_name_that_is_under_way_here_is_one_run_for_everyone_who_asks(
+async def test_a_running_named_run_is_shared_by_all_callers(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said, pause=0.05))
@@ -108,7 +108,7 @@ async def test_a_name_that_is_under_way_here_is_one_run_for_everyone_who_asks(
     assert node.runner.active == 0
 
 
-async def test_of_two_who_resume_a_run_at_once_one_goes_on_and_nothing_is_paid_twice(
+async def test_of_two_simultaneous_resumes_one_continues_and_nothing_is_paid_twice(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said))

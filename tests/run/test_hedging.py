@@ -57,7 +57,7 @@ async def asked(make: Callable[[Host], Node], host: Slow, **changes: object) -> 
     return node, handle.run_id
 
 
-async def test_the_second_request_answers_and_both_are_accounted_for(
+async def test_the_second_request_answers_and_both_are_charged(
     make: Callable[[Host], Node],
 ) -> None:
     host = Slow({0: SLOW})
@@ -77,7 +77,7 @@ async def test_the_second_request_answers_and_both_are_accounted_for(
     assert (account.spent_nusd, account.reserved_nusd) == (charged, 0)
 
 
-async def test_a_first_request_that_answers_in_the_end_wins_over_a_failed_second(
+async def test_a_late_first_reply_wins_over_a_failed_second_request(
     make: Callable[[Host], Node],
 ) -> None:
     host = Slow({0: 0.3, 1: ProviderError("overloaded", "busy")})
@@ -90,7 +90,7 @@ async def test_a_first_request_that_answers_in_the_end_wins_over_a_failed_second
     assert (await account_of(node, run_id)).reserved_nusd == 0
 
 
-async def test_without_money_for_a_second_request_the_first_is_waited_for(
+async def test_without_budget_for_a_second_request_the_first_is_awaited(
     make: Callable[[Host], Node],
 ) -> None:
     whole = Slow({})
@@ -103,7 +103,7 @@ async def test_without_money_for_a_second_request_the_first_is_waited_for(
     assert [e.attempt for e in log if isinstance(e, CallFinished)] == [1]
 
 
-async def test_a_stop_while_two_are_under_way_leaves_both_as_unknown(
+async def test_a_stop_with_two_requests_in_flight_records_both_as_unknown(
     make: Callable[[Host], Node],
 ) -> None:
     host = Slow({0: SLOW, 1: SLOW})
@@ -131,7 +131,7 @@ def test_patience_is_the_95th_percentile_once_enough_is_known() -> None:
     assert hedging.patience("other") is None
 
 
-def test_extra_requests_are_one_in_twenty_and_saved_up_to_a_bound() -> None:
+def test_extra_requests_are_one_in_twenty_and_accumulate_up_to_a_bound() -> None:
     hedging = Hedging()
     assert not hedging.acquire()
     for _ in range(round(10 * SAVED / SHARE)):
@@ -139,7 +139,7 @@ def test_extra_requests_are_one_in_twenty_and_saved_up_to_a_bound() -> None:
     assert [hedging.acquire() for _ in range(7)].count(True) == SAVED
 
 
-async def test_a_second_request_that_the_rate_held_back_is_not_sent_once_the_first_has_answered(
+async def test_a_second_request_delayed_by_the_rate_limit_is_not_sent_after_the_first_reply(
     make: Callable[[Host], Node],
 ) -> None:
     host = Slow({0: 0.3})

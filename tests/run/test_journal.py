@@ -51,7 +51,7 @@ async def keys(journal: Journal) -> list[int]:
     ]
 
 
-async def test_what_a_refused_unit_leaves_comes_before_the_unit_behind_it(tmp_path: Path) -> None:
+async def test_buffered_events_of_a_rejected_unit_come_before_the_next_unit(tmp_path: Path) -> None:
     journal = await journal_in(tmp_path)
     journal.buffer(phase(1))
     refused = asyncio.create_task(journal.append(count(2), ledger=refuse))
@@ -64,7 +64,7 @@ async def test_what_a_refused_unit_leaves_comes_before_the_unit_behind_it(tmp_pa
     await journal.database.close()
 
 
-async def test_after_a_refused_unit_nothing_is_queued(tmp_path: Path) -> None:
+async def test_after_a_rejected_unit_nothing_is_queued(tmp_path: Path) -> None:
     journal = await journal_in(tmp_path)
     written = 0
     submit = journal.database.submit

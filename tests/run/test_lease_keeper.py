@@ -25,7 +25,7 @@ FAILURES = (RuntimeError("a bug"), KeyError("heartbeat_at"))
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=repr)
-async def test_a_failure_to_renew_stops_the_run_and_says_so(
+async def test_a_failed_renewal_stops_the_run_and_says_why(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
     def broken(*_: Any) -> None:
@@ -47,7 +47,7 @@ async def test_a_failure_to_renew_stops_the_run_and_says_so(
     well_formed(await node.log(handle.run_id))
 
 
-async def test_a_failure_that_passes_stops_nothing(
+async def test_a_temporary_failure_stops_nothing(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beat, failures = store.beat, 0

@@ -43,7 +43,7 @@ class Odd(Host):
 
 
 @pytest.mark.parametrize("usage", [Usage(math.nan), Usage(9, 0, None), {"input_tokens": 9}])  # type: ignore[arg-type]
-async def test_usage_that_is_no_count_is_charged_at_the_reservation_and_its_reply_is_used(
+async def test_malformed_usage_is_charged_at_the_reservation_and_its_reply_is_used(
     make: Callable[[Host], Node], usage: Any
 ) -> None:
     node = make(Odd(usage=usage, searches=math.nan))
@@ -93,7 +93,7 @@ async def test_an_unknown_price_under_a_cap_refuses_to_start(make: Callable[[Hos
     assert result.usage["cost_usd"] is None
 
 
-async def test_a_run_that_is_stopped_while_a_request_of_unknown_price_is_open_costs_nobody_knows_what(
+async def test_a_run_stopped_with_an_open_request_of_unknown_price_has_an_unknown_cost(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said, pause=60))
@@ -105,7 +105,7 @@ async def test_a_run_that_is_stopped_while_a_request_of_unknown_price_is_open_co
     assert (paused.status, paused.usage["calls"], paused.usage["cost_usd"]) == ("paused", 1, None)
 
 
-def test_a_sum_is_unknown_while_a_request_of_unknown_price_is_open_and_after_it_unless_it_was_free() -> None:
+def test_a_sum_is_unknown_during_and_after_a_request_of_unknown_price_unless_it_was_free() -> None:
     summary, costs = Summary(), list[float | None]()
     one: dict[str, Any] = {"fingerprint": "", "model": "h:a", "attempt": 1}
     asked: dict[str, Any] = {"prompt_id": "", "prompt_sha256": "", "prompt": "", **one}
@@ -124,7 +124,7 @@ def test_a_sum_is_unknown_while_a_request_of_unknown_price_is_open_and_after_it_
     assert summary.cost.known_usd == 0.25
 
 
-async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Host], Node]) -> None:
+async def test_a_warning_is_recorded_once_at_its_threshold(make: Callable[[Host], Node]) -> None:
     node = make(Host(said))
     handle = await node.start(options={"rounds": 2}, warn_usd=0.001)
     await handle.result()
@@ -140,7 +140,7 @@ async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Ho
         ("day:", {"day_usd": 0.004}),
     ],
 )
-async def test_caps_over_many_runs_hold_and_a_larger_one_in_the_settings_resumes(
+async def test_caps_of_many_runs_hold_and_a_larger_one_in_the_settings_resumes(
     make: Callable[[Host], Node], scope: str, changes: dict[str, Any]
 ) -> None:
     node = make(Host(said))
@@ -166,7 +166,7 @@ async def test_runs_outside_a_batch_do_not_count_against_it(make: Callable[[Host
     assert result.status == "decided"
 
 
-async def test_a_cap_of_a_key_that_is_set_later_holds_for_what_was_spent_before(
+async def test_a_key_cap_that_is_set_later_counts_earlier_spending(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said))
@@ -180,7 +180,7 @@ async def test_a_cap_of_a_key_that_is_set_later_holds_for_what_was_spent_before(
 
 
 @pytest.mark.parametrize(("first", "last", "status"), [(1.0, 0.0001, "paused"), (0.0001, 1.0, "decided")])
-async def test_whoever_resumes_one_run_of_a_batch_goes_by_the_last_cap_that_the_batch_was_given(
+async def test_a_resume_of_one_run_of_a_batch_uses_the_last_cap_of_the_batch(
     make: Callable[[Host], Node], first: float, last: float, status: str
 ) -> None:
     node = make(Host(said))
@@ -194,7 +194,7 @@ async def test_whoever_resumes_one_run_of_a_batch_goes_by_the_last_cap_that_the_
     assert (result.status, account.cap_nusd) == (status, last * 1e9)
 
 
-async def test_a_cap_that_a_batch_is_given_while_one_of_its_runs_is_taken_up_stays(
+async def test_a_batch_cap_that_changes_during_a_resume_stays(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = make(Host(said))

@@ -89,7 +89,7 @@ def test_the_database_holds_a_run_inside_every_protocol(stored: Stored) -> None:
 
 
 @pytest.mark.parametrize("name", GOES_ON)
-def test_a_stopped_run_is_resumed_to_the_end_that_it_would_have_had(stored: Stored, name: str) -> None:
+def test_a_stopped_run_is_resumed_to_the_same_end(stored: Stored, name: str) -> None:
     run = RUNS[name]
     before = stored.bodies(run["run_id"])
     recorded = {event["key"] for event in documents(before, "call_finished")}
@@ -118,7 +118,7 @@ def test_a_stopped_run_is_resumed_to_the_end_that_it_would_have_had(stored: Stor
 
 
 @pytest.mark.parametrize("name", GOES_ON)
-def test_a_fork_of_a_stopped_run_keeps_every_reply(stored: Stored, name: str) -> None:
+def test_a_fork_of_a_stopped_run_reuses_every_reply(stored: Stored, name: str) -> None:
     run = RUNS[name]
     before = stored.bodies(run["run_id"])
     ended = pnyx("resume", run["run_id"], *run["resume"], "--fork", "--json", "-q")
@@ -174,7 +174,7 @@ def test_lists_have_all_of_them(stored: Stored) -> None:
     assert pnyx("cost", "--json").code == pnyx("calibration", "--json").code == 0
 
 
-def test_a_conversation_goes_on(stored: Stored) -> None:
+def test_a_conversation_continues(stored: Stored) -> None:
     run_id = RUNS["chat"]["run_id"]
     with spawn("chat", "--resume", run_id, "-p", "single", "-q", stdin=subprocess.PIPE) as process:
         out, err = process.communicate(b"What follows?\n", timeout=60)

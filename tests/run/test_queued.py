@@ -30,7 +30,7 @@ async def row_of(node: Node, run_id: str) -> store.RunRow:
     return await node.database.read(lambda c: store.find(c, run_id))
 
 
-async def test_an_enqueued_run_is_recorded_as_a_begun_one_and_waits(make: Callable[[Host], Node]) -> None:
+async def test_a_queued_run_is_recorded_like_a_started_one_and_waits(make: Callable[[Host], Node]) -> None:
     node = make(Host(said))
     begun = await node.start(options={"rounds": 2}, budget_usd=1.0)
     await begun.result()
@@ -44,7 +44,7 @@ async def test_an_enqueued_run_is_recorded_as_a_begun_one_and_waits(make: Callab
     well_formed(await node.log(run_id))
 
 
-async def test_a_worker_that_stops_puts_its_runs_back_and_one_asked_to_pause_does_not(
+async def test_a_worker_that_stops_requeues_its_runs_except_one_that_is_paused(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said, pause=30.0))
@@ -77,7 +77,7 @@ async def test_a_worker_that_stops_puts_its_runs_back_and_one_asked_to_pause_doe
     await worker.runner._keeper.close()
 
 
-async def test_a_fork_left_to_a_worker_takes_its_parents_replies(make: Callable[[Host], Node]) -> None:
+async def test_a_queued_fork_reuses_its_parents_replies(make: Callable[[Host], Node]) -> None:
     node = make(Host(said))
     first = await node.start(options={"rounds": 2})
     decided = await first.result()
@@ -87,7 +87,7 @@ async def test_a_fork_left_to_a_worker_takes_its_parents_replies(make: Callable[
     assert (result.answer, len(node.host.sent)) == (decided.answer, sent)
 
 
-async def test_a_dead_workers_run_waits_and_a_dead_commands_does_not(
+async def test_the_run_of_a_dead_worker_waits_and_that_of_a_dead_command_does_not(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said))
@@ -104,7 +104,7 @@ async def test_a_dead_workers_run_waits_and_a_dead_commands_does_not(
 
 
 @pytest.mark.parametrize("again", ["resume", "requeue", "once", "fork"])
-async def test_a_cancel_holds_though_the_process_died_before_it_heard_of_it(
+async def test_a_cancel_applies_even_if_the_process_died_before_it_read_it(
     make: Callable[[Host], Node], again: str
 ) -> None:
     node = make(Host(said, die_before=2))
@@ -129,7 +129,7 @@ async def test_a_cancel_holds_though_the_process_died_before_it_heard_of_it(
     await runner._keeper.close()
 
 
-async def test_a_cancel_that_comes_while_a_run_is_taken_up_is_not_lost(
+async def test_a_cancel_during_a_takeover_is_not_lost(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said))

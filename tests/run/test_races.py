@@ -48,7 +48,7 @@ async def locked(path: Path) -> AsyncIterator[None]:
         other.close()
 
 
-async def test_a_run_that_went_on_after_it_was_looked_at_is_not_taken(make: Make) -> None:
+async def test_a_run_that_continued_after_it_was_read_is_not_taken(make: Make) -> None:
     one, two = make(Host(said, pause=0.05)), make(Host(said))
     handle = await one.start(options={"rounds": 1})
     await one.runner._keeper.close()
@@ -90,7 +90,7 @@ async def test_a_cancel_while_an_intent_is_committed_leaves_nothing_reserved(
     assert {(e.key, e.attempt) for e in log if isinstance(e, CallFinished | CallFailed)} == started
 
 
-async def test_a_cancel_of_a_run_that_is_just_being_paused_ends_it(make: Make, tmp_path: Path) -> None:
+async def test_a_cancel_of_a_run_that_is_pausing_ends_it(make: Make, tmp_path: Path) -> None:
     node = make(Host(said, pause=0.02))
     handle = await node.start(options={"rounds": 2}, budget_usd=0.0035)
     while not handle._is_ending:  # noqa: ASYNC110
@@ -102,9 +102,7 @@ async def test_a_cancel_of_a_run_that_is_just_being_paused_ends_it(make: Make, t
     assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "cancelled"
 
 
-async def test_a_start_that_nobody_waits_for_any_more_leaves_a_run_that_can_be_resumed(
-    make: Make, tmp_path: Path
-) -> None:
+async def test_a_cancelled_start_leaves_a_run_that_can_be_resumed(make: Make, tmp_path: Path) -> None:
     node = make(Host(said))
     async with locked(tmp_path / "pnyx.db"):
         with pytest.raises(TimeoutError):
@@ -124,7 +122,7 @@ async def _let_go(node: Node) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_who_only_tried_to_take_a_run_takes_nothing_from_who_has_it(make: Make, tmp_path: Path) -> None:
+async def test_a_failed_takeover_does_not_release_the_owners_run(make: Make, tmp_path: Path) -> None:
     node = make(Host(said, pause=0.3))
     handle = await node.start(options={"rounds": 1}, budget_usd=1e-6)
     assert (await handle.result()).status == "paused"
@@ -146,7 +144,7 @@ async def test_who_only_tried_to_take_a_run_takes_nothing_from_who_has_it(make: 
 
 
 @pytest.mark.parametrize("gate", [Gate(8, per_minute=6), Gate(1)], ids=["rate", "concurrency"])
-async def test_waiting_at_the_gate_heeds_the_deadline_and_an_interrupt(make: Make, gate: Gate) -> None:
+async def test_waiting_at_the_gate_ends_at_the_deadline_and_on_an_interrupt(make: Make, gate: Gate) -> None:
     node = make(Host(said, pause=8.0))
     node.runner.resources.gates["h"] = gate
     await node.start(options={"rounds": 1})
@@ -162,7 +160,7 @@ async def test_waiting_at_the_gate_heeds_the_deadline_and_an_interrupt(make: Mak
     assert len(node.host.sent) == 1
 
 
-async def test_who_gives_up_at_a_gate_leaves_its_place_to_others() -> None:
+async def test_a_cancelled_wait_at_a_gate_frees_its_slot() -> None:
     gate, halt = Gate(1), asyncio.get_running_loop().create_future()
     async with gate.call() as inside:
         assert inside
@@ -179,7 +177,7 @@ async def test_who_gives_up_at_a_gate_leaves_its_place_to_others() -> None:
     assert not gate.full
 
 
-async def test_who_gives_up_at_a_gate_takes_nothing_of_its_rate() -> None:
+async def test_a_cancelled_wait_at_a_gate_does_not_count_against_its_rate() -> None:
     gate = Gate(8, per_minute=300)
 
     async def entered(within: float) -> bool:
@@ -193,7 +191,7 @@ async def test_who_gives_up_at_a_gate_takes_nothing_of_its_rate() -> None:
     assert 0.4 <= time.monotonic() - began < 1.5
 
 
-async def test_a_run_is_held_to_the_cap_it_began_with_whoever_lifts_it(make: Make) -> None:
+async def test_a_run_keeps_its_first_cap_even_if_another_process_removes_it(make: Make) -> None:
     capped, free = make(Host(said, pause=0.02)), make(Host(said))
     handle = await capped.start(options={"rounds": 3}, day_usd=0.004, key_usd=0.004)
     await (await free.start(options={"rounds": 1}, owner="local")).result()
@@ -219,7 +217,7 @@ class Parted(Host):
         return Completion(text, Usage(10, 0, 10, 0))
 
 
-async def test_a_quorum_that_was_lost_is_lost_on_a_replay_too(make: Make) -> None:
+async def test_a_lost_quorum_is_lost_on_a_replay_too(make: Make) -> None:
     seats = tuple(
         replace(seat, price=Price(1.0, out)) for seat, out in zip(PANEL, (9.0, 6.0, 3.0), strict=True)
     )
@@ -246,7 +244,7 @@ async def test_a_quorum_that_was_lost_is_lost_on_a_replay_too(make: Make) -> Non
     well_formed(await again.log(handle.run_id))
 
 
-async def test_a_paused_runs_last_word_takes_no_number(make: Make) -> None:
+async def test_the_last_event_of_a_paused_run_has_no_seq(make: Make) -> None:
     node = make(Host(said))
     handle = await node.start(options={"rounds": 3}, budget_usd=0.004)
     last = [event async for event in handle.events()][-1]
@@ -257,7 +255,7 @@ async def test_a_paused_runs_last_word_takes_no_number(make: Make) -> None:
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-async def test_the_time_of_a_killed_process_counts(make: Make) -> None:
+async def test_the_elapsed_time_of_a_killed_process_counts(make: Make) -> None:
     node = make(Host(said, pause=0.3, die_before=2))
     handle = await node.start(options={"rounds": 1})
     await die(node, handle)
@@ -268,7 +266,7 @@ async def test_the_time_of_a_killed_process_counts(make: Make) -> None:
     assert result.elapsed_s >= 0.3
 
 
-async def test_a_deadline_that_a_resume_gave_and_the_time_it_took_outlast_its_process(make: Make) -> None:
+async def test_the_deadline_and_elapsed_time_of_a_resume_outlast_its_process(make: Make) -> None:
     node = make(Host(said, pause=0.3))
     handle = await node.start(options={"rounds": 1}, deadline_s=0.2)
     paused = await handle.result()
@@ -283,7 +281,7 @@ async def test_a_deadline_that_a_resume_gave_and_the_time_it_took_outlast_its_pr
     assert (result.status, result.elapsed_s >= told.elapsed_s) == ("decided", True)
 
 
-async def test_the_time_in_which_nobody_was_at_a_run_does_not_count(make: Make) -> None:
+async def test_the_time_without_a_process_does_not_count(make: Make) -> None:
     node = make(Host(said, die_before=2))
     handle = await node.start(options={"rounds": 1})
     for died in (3, None):  # twice killed, each time a day before somebody goes on
@@ -300,7 +298,9 @@ async def test_the_time_in_which_nobody_was_at_a_run_does_not_count(make: Make) 
     assert (await handle.result()).elapsed_s < 60
 
 
-async def test_a_run_whose_protocol_is_gone_can_be_cancelled_and_is_not_seized_else(make: Make) -> None:
+async def test_a_run_whose_protocol_is_not_installed_can_be_cancelled_and_is_not_taken_otherwise(
+    make: Make,
+) -> None:
     node = make(Host(said))
     handle = await node.start(options={"rounds": 1}, budget_usd=1e-9)
     await handle.result()
@@ -316,7 +316,7 @@ async def test_a_run_whose_protocol_is_gone_can_be_cancelled_and_is_not_seized_e
     well_formed(await node.log(handle.run_id))
 
 
-async def test_a_run_that_was_taken_and_not_begun_is_given_back_whatever_went_wrong(
+async def test_a_run_that_was_taken_and_not_started_is_released_after_any_error(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = make(Host(said))
@@ -330,7 +330,7 @@ async def test_a_run_that_was_taken_and_not_begun_is_given_back_whatever_went_wr
     assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
 
 
-async def test_a_key_in_a_reply_is_masked_before_anybody_reads_it(make: Make) -> None:
+async def test_a_key_in_a_reply_is_masked_before_it_is_read(make: Make) -> None:
     node = make(Host(lambda call: "My key is sk-very-secret. Final answer: yes"))
     node.runner.providers.redact_replies = Redactor(["sk-very-secret"])
     handle = await node.start(options={"rounds": 1})
@@ -339,7 +339,7 @@ async def test_a_key_in_a_reply_is_masked_before_anybody_reads_it(make: Make) ->
     assert all("sk-very-secret" not in str(event) for event in await node.log(handle.run_id))
 
 
-async def test_what_an_sdk_takes_to_load_is_no_part_of_a_calls_time(make: Make) -> None:
+async def test_the_loading_time_of_an_sdk_is_not_part_of_a_calls_time(make: Make) -> None:
     class Slow(Host):
         opening = 0
 
@@ -352,7 +352,7 @@ async def test_what_an_sdk_takes_to_load_is_no_part_of_a_calls_time(make: Make) 
     assert (result.status, result.degraded) == ("decided", False)
 
 
-def test_a_consensus_that_was_not_reached_is_none_where_one_is_required() -> None:
+def test_without_consensus_require_consensus_exits_with_3() -> None:
     told: dict[str, Any] = {
         "run_id": "x",
         "protocol": "deliberate",
@@ -377,7 +377,7 @@ def test_a_consensus_that_was_not_reached_is_none_where_one_is_required() -> Non
         assert exit_code(result, require_consensus=True) == code
 
 
-async def test_cancelling_a_run_that_is_taken_up_again_each_time_ends_with_an_error(
+async def test_cancelling_a_run_that_workers_keep_taking_ends_with_an_error(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node, looks = make(Host(said)), 0

@@ -35,7 +35,7 @@ def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"models": ["ollama:a*3"]}, None, THREE_ROUNDS),
     ],
 )
-def test_the_default_panels_quick_form_yields_to_what_is_configured_and_both_to_what_is_asked(
+def test_the_request_overrides_the_settings_and_these_the_default_panels_preset(
     monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], configured: str | None, rounds: int
 ) -> None:
     if configured:

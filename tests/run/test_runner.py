@@ -34,7 +34,7 @@ CONTRACT = [
 ]
 
 
-async def test_a_run_is_recorded_whole_and_its_result_is_the_contracts(
+async def test_a_run_is_recorded_completely_and_its_result_has_the_public_shape(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said))
@@ -63,7 +63,7 @@ async def test_tokens_are_shown_and_never_stored(make: Callable[[Host], Node]) -
     assert not any(isinstance(e, Token) for e in await node.log(handle.run_id))
 
 
-async def test_no_token_comes_after_the_reply_that_it_is_of(
+async def test_no_token_comes_after_its_reply(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = make(Host(said))
@@ -80,7 +80,7 @@ async def test_no_token_comes_after_the_reply_that_it_is_of(
     assert watched == await node.log(handle.run_id)
 
 
-async def test_a_watcher_may_come_back_with_the_last_event_it_saw(make: Callable[[Host], Node]) -> None:
+async def test_a_watcher_can_reconnect_with_the_last_event_it_saw(make: Callable[[Host], Node]) -> None:
     node = make(Host(said, pause=0.01))
     handle = await node.start(options={"rounds": 2})
     first: list[Event] = []
@@ -93,7 +93,7 @@ async def test_a_watcher_may_come_back_with_the_last_event_it_saw(make: Callable
     assert [e async for e in handle.events(after=rest[-1].seq or 0)] == []
 
 
-async def test_a_seat_that_fails_its_retries_is_dropped_and_the_run_goes_on(
+async def test_a_seat_that_fails_its_retries_is_dropped_and_the_run_continues(
     make: Callable[[Host], Node],
 ) -> None:
     def rule(call: Call) -> str | Exception:
@@ -128,7 +128,9 @@ async def test_below_quorum_the_run_fails_with_no_confidence(make: Callable[[Hos
 
 
 @pytest.mark.parametrize("protocol", ["consensus", "deliberate", "moa"])
-async def test_below_quorum_on_the_way_the_run_fails_too(make: Callable[[Host], Node], protocol: str) -> None:
+async def test_below_quorum_in_the_middle_the_run_fails_too(
+    make: Callable[[Host], Node], protocol: str
+) -> None:
     answered = set[str]()
 
     def rule(call: Call) -> str | Exception:
@@ -142,7 +144,7 @@ async def test_below_quorum_on_the_way_the_run_fails_too(make: Callable[[Host], 
     assert (result.status, result.stop_reason) == ("failed", "no_quorum")
 
 
-async def test_an_answer_that_ended_at_its_limit_of_tokens_says_so(make: Callable[[Host], Node]) -> None:
+async def test_an_answer_cut_at_the_token_limit_is_marked_as_truncated(make: Callable[[Host], Node]) -> None:
     class Cut(Host):
         async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
             return replace(await super().complete(call, on_text), finish_reason="length")
@@ -164,7 +166,7 @@ async def test_an_empty_reply_or_a_refusal_is_an_abstention(
     assert [d.model for d in result.dissent] == ["h:mid"]
 
 
-async def test_everyone_silent_is_no_quorum(make: Callable[[Host], Node]) -> None:
+async def test_without_any_reply_there_is_no_quorum(make: Callable[[Host], Node]) -> None:
     result = await (await make(Host(lambda call: "")).start()).result()
     assert (exit_code(result), result.confidence) == (3, None)
 
@@ -177,7 +179,7 @@ async def test_ids_take_a_unique_prefix(make: Callable[[Host], Node]) -> None:
         await node.runner.resume("")
 
 
-async def test_a_question_of_blanks_and_a_panel_too_small_are_refused(
+async def test_a_blank_question_and_a_panel_below_quorum_are_refused(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said))
@@ -190,7 +192,7 @@ async def test_a_question_of_blanks_and_a_panel_too_small_are_refused(
         await node.start(seats=PANEL[:1])
 
 
-async def test_a_bug_in_a_protocol_fails_the_run_and_says_what(
+async def test_a_bug_in_a_protocol_fails_the_run_with_its_message(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(brief: Any, panel: Any) -> Any:
@@ -204,7 +206,7 @@ async def test_a_bug_in_a_protocol_fails_the_run_and_says_what(
     assert result.detail["message"] == "ZeroDivisionError: oops"
 
 
-async def test_a_run_has_its_own_tools_and_none_that_another_run_opened(
+async def test_a_run_has_only_its_own_tools(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said))
@@ -214,7 +216,7 @@ async def test_a_run_has_its_own_tools_and_none_that_another_run_opened(
     await handle.result()
 
 
-async def test_a_run_that_diverges_is_paused_and_says_why_to_whoever_watches_or_looks_later(
+async def test_a_run_that_diverges_is_paused_and_says_why_to_watchers_and_later_readers(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said))

@@ -46,7 +46,7 @@ async def watched(make: Make, host: Host, **changes: Any) -> list[Event]:
     return [event async for event in handle.events(tokens=True)]
 
 
-async def test_a_key_that_arrives_in_pieces_is_masked_in_them_as_in_the_reply(make: Make) -> None:
+async def test_a_key_split_over_tokens_is_masked_in_them_and_in_the_reply(make: Make) -> None:
     log = await watched(
         make, Babbling(["My key ", "is sk-", "planted", "-0123456789", ", ask", " sk-planted."])
     )
@@ -59,7 +59,7 @@ async def test_a_key_that_arrives_in_pieces_is_masked_in_them_as_in_the_reply(ma
     assert all(first <= e.time <= last for e in tokens)
 
 
-async def test_what_came_before_an_attempt_failed_is_shown_once_and_whole(make: Make) -> None:
+async def test_text_of_a_failed_attempt_is_published_once_and_complete(make: Make) -> None:
     broken = ProviderError("truncated", f"broke off after {KEY}", billed=True)
     log = await watched(make, Babbling(["The beginning: ", KEY[:9]], broken), retries=1)
     (failed,) = (e for e in log if isinstance(e, CallFailed))
@@ -67,7 +67,7 @@ async def test_what_came_before_an_attempt_failed_is_shown_once_and_whole(make: 
     assert [e.text for e in log if isinstance(e, Token)] == ["The beginning: ", KEY[:9]] * 2
 
 
-async def test_everything_that_a_host_tells_with_a_reply_is_masked(make: Make) -> None:
+async def test_everything_that_a_host_returns_with_a_reply_is_masked(make: Make) -> None:
     told = Completion(f"yes {KEY}", Usage(10, 0, 10, 0), model=f"alpha-{KEY}", sources=(f"http://h/?{KEY}",))
     log = await watched(make, Babbling([], told))
     (finished,) = (e for e in log if isinstance(e, CallFinished))

@@ -56,7 +56,7 @@ async def test_the_runs_deadline_pauses_it(make: Callable[[Host], Node]) -> None
     assert done.status == "decided"
 
 
-async def test_the_runs_deadline_counts_anew_each_time_it_is_resumed(
+async def test_the_runs_deadline_restarts_on_each_resume(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said, pause=0.15))
@@ -134,7 +134,7 @@ async def test_an_interrupt_does_not_wait_for_a_host_to_be_opened(make: Callable
 
 
 @pytest.mark.parametrize("how", ["deadline", "interrupted"])
-async def test_a_tool_is_cut_off_where_the_run_stops_and_used_again_when_it_goes_on(
+async def test_a_tool_is_cancelled_when_the_run_stops_and_used_again_on_resume(
     make: Callable[[Host], Node], how: str
 ) -> None:
     node, tool = make(Curious(said)), Looking()
@@ -151,7 +151,7 @@ async def test_a_tool_is_cut_off_where_the_run_stops_and_used_again_when_it_goes
     assert (exit_code(done), called.outcome, len(node.host.sent)) == (0, "found", 2)
 
 
-async def test_an_interrupt_records_what_is_in_flight_and_sends_nothing_more(
+async def test_an_interrupt_records_replies_in_flight_and_sends_nothing_more(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said, pause=0.1))
@@ -202,7 +202,7 @@ async def test_resuming_a_finished_run_sends_nothing(make: Callable[[Host], Node
     assert len(node.host.sent) == sent
 
 
-async def test_a_run_that_another_process_writes_is_not_resumed(make: Callable[[Host], Node]) -> None:
+async def test_a_run_of_another_live_process_is_not_resumed(make: Callable[[Host], Node]) -> None:
     node = make(Host(said, pause=0.05))
     handle = await node.start()
     with pytest.raises(UsageError, match="still running"):
@@ -210,7 +210,9 @@ async def test_a_run_that_another_process_writes_is_not_resumed(make: Callable[[
     handle.kill()
 
 
-async def test_a_worker_that_was_taken_over_can_write_nothing_more(make: Callable[[Host], Node]) -> None:
+async def test_a_process_whose_run_was_taken_over_can_write_nothing_more(
+    make: Callable[[Host], Node],
+) -> None:
     node = make(Host(said, pause=0.1))
     handle = await node.start(options={"rounds": 1})
     await node.database.write(lambda c: store.take(c, handle.run_id, "other:1:1", "now", time.time()))
@@ -252,7 +254,9 @@ async def test_a_changed_prompt_diverges_and_a_fork_keeps_what_matches(
     assert any(isinstance(e, CallFinished) and e.copied and e.phase == "propose" for e in log)
 
 
-async def test_cancel_ends_a_run_here_and_settles_its_reservations(make: Callable[[Host], Node]) -> None:
+async def test_cancel_ends_a_run_of_this_process_and_settles_its_reservations(
+    make: Callable[[Host], Node],
+) -> None:
     node = make(Host(said, pause=0.2))
     handle = await node.start()
     async for event in handle.events():
@@ -278,7 +282,7 @@ async def test_cancel_reaches_a_run_of_another_process_within_a_second(
     assert time.monotonic() - began < 4
 
 
-async def test_cancel_ends_a_paused_run_that_nobody_runs(make: Callable[[Host], Node]) -> None:
+async def test_cancel_ends_a_paused_run(make: Callable[[Host], Node]) -> None:
     node = make(Host(said))
     handle = await node.start(budget_usd=0.0015)
     await handle.result()
@@ -288,7 +292,7 @@ async def test_cancel_ends_a_paused_run_that_nobody_runs(make: Callable[[Host], 
     assert row.status == "cancelled"
 
 
-async def test_what_begins_while_all_is_being_stopped_sends_nothing(make: Callable[[Host], Node]) -> None:
+async def test_a_run_that_starts_during_a_shutdown_sends_nothing(make: Callable[[Host], Node]) -> None:
     node = make(Host(said))
     beginning = asyncio.create_task(node.start(options={"rounds": 1}))
     await asyncio.sleep(0)
@@ -304,7 +308,7 @@ async def test_what_begins_while_all_is_being_stopped_sends_nothing(make: Callab
     assert node.host.sent == []
 
 
-async def test_a_run_that_could_not_be_written_is_let_go_and_goes_on_once_it_can(
+async def test_a_run_that_could_not_be_written_is_released_and_can_be_resumed(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = make(Host(said, pause=0.05))
@@ -338,7 +342,7 @@ async def test_a_run_that_is_stopped_before_its_first_step_says_so(make: Callabl
     assert (await (await node.runner.resume(killed.run_id)).result()).status == "decided"
 
 
-async def test_a_batch_that_is_over_says_so_to_every_question_alike(make: Callable[[Host], Node]) -> None:
+async def test_a_stopped_batch_raises_the_same_error_for_every_question(make: Callable[[Host], Node]) -> None:
     batch = Batch(make(Host(said)).runner, "many")
     batch.halt(Interrupted("enough"))
     told = []
@@ -349,7 +353,7 @@ async def test_a_batch_that_is_over_says_so_to_every_question_alike(make: Callab
     assert len(set(told)) == 1
 
 
-async def test_what_was_answered_to_another_wording_is_asked_anew_where_that_matters(
+async def test_a_batch_with_current_repeats_runs_whose_prompts_have_changed(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(said))
