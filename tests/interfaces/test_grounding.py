@@ -52,7 +52,7 @@ def test_the_result_lists_the_sources_and_which_of_them_the_answer_cites(
     assert "[1] Owls · https://owls.example/" in done.err
     assert "sources (1 of 2 cited)" in done.err
     assert "tools used (1)" in done.err
-    assert "cited, but no such source: [7]" in done.err
+    assert "cites sources that do not exist: [7]" in done.err
     assert "evil.example" not in done.err.split("sources (")[1]
 
 

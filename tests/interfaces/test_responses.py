@@ -204,7 +204,10 @@ def test_a_dry_run_counts_tool_turns(lab: ScriptedHost, tmp_path: Path) -> None:
     tools = pnyx("ask", "Why?", "--dry-run", "--json", "--tools").json
     assert tools["calls"] == {"least": plain["calls"]["least"], "most": 5 * plain["calls"]["most"]}
     assert (tools["at_most"]["input_tokens"], tools["at_most"]["cost_usd"]) == (None, None)
-    assert "a model's window with tools is not known" in pnyx("ask", "Why?", "--dry-run", "--tools").out
+    assert (
+        "the context window of a model with tools is unknown"
+        in pnyx("ask", "Why?", "--dry-run", "--tools").out
+    )
     config = tmp_path / "lab.toml"
     for name in ("alpha", "beta", "gamma"):
         table = f'[models."lab:{name}"]\n'

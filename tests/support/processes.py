@@ -22,14 +22,14 @@ from tests.support.panels import Host, Hosts, seats
 PANEL = seats("h:large", "h:mid", "h:small")
 
 
-def unique_reply(call: Call) -> str:
-    """Return a different text for every prompt, so that no challenge is repeated."""
+def fixed_reply(call: Call) -> str:
+    """Return a text that depends only on model and prompt, so that no challenge is repeated."""
     mark = crc32(call.messages[-1].text.encode())
     return " ".join(f"{call.model}{mark}{word}" for word in ("objects", "because", "evidence"))
 
 
 class Node:
-    """A pnyx process: a runner on a database. `next_process` is another one on the same database."""
+    """A pnyx process: a runner on a database. `another_process` is one on the same database."""
 
     def __init__(self, database: Database, host: Host) -> None:
         self.database, self.host = database, host
@@ -38,7 +38,7 @@ class Node:
         )
         self.runner = Runner(settings, database, Hosts(h=host))  # type: ignore[arg-type]
 
-    def next_process(self, host: Host) -> Node:
+    def another_process(self, host: Host) -> Node:
         return Node(self.database, host)
 
     async def start(self, **changes: Any) -> RunHandle:

@@ -1,4 +1,4 @@
-"""What `pnyx runs`, `recall`, `status`, `show`, `export` and `cancel` do."""
+"""The actions of `pnyx runs`, `recall`, `status`, `show`, `export` and `cancel`."""
 
 from __future__ import annotations
 
@@ -32,14 +32,16 @@ __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
 def runs(status: str | None, limit: int, evaluations: bool, as_json: bool) -> int:
     output = streams()
-    without = None if evaluations else OWNER
-    records = with_records(open_settings(), lambda stored: stored.list_runs(status, limit, without=without))
+    except_owner = None if evaluations else OWNER
+    records = with_records(
+        open_settings(), lambda stored: stored.list_runs(status, limit, without=except_owner)
+    )
     if as_json:
         output.json([record.document for record in records])
     elif records:
         output.out.lines(_table(records, output.out))
     else:
-        output.note("no runs yet" if status is None else f"no runs that are {status}")
+        output.note("no runs yet" if status is None else f"no runs with the status {status}")
     return 0
 
 
@@ -68,43 +70,43 @@ def _table(records: list[Record], stream: Stream) -> Iterator[str]:
 
 def recall(text: str, limit: int, evaluations: bool, plain: bool, as_json: bool) -> int:
     output = streams(plain=plain)
-    without = None if evaluations else OWNER
-    found = with_records(open_settings(), lambda stored: stored.recall(text, limit, without=without))
-    if not found.hits:
-        output.note("no run has any of that")
-    elif not found.every:
-        output.note("no run has all of that; these have some of it")
+    except_owner = None if evaluations else OWNER
+    results = with_records(open_settings(), lambda stored: stored.recall(text, limit, without=except_owner))
+    if not results.hits:
+        output.note("no run contains any of these words")
+    elif not results.every:
+        output.note("no run contains all of these words; these runs contain some of them")
     if as_json:
-        output.json(found.to_json())
-    elif found.hits:
-        output.out.lines(_found(found, output.out))
+        output.json(results.to_json())
+    elif results.hits:
+        output.out.lines(_search_results(results, output.out))
     return 0
 
 
-def _found(found: Recalled, stream: Stream) -> Iterator[str]:
-    """The runs as `pnyx runs` has them, each with where it says what was looked for."""
+def _search_results(results: Recalled, stream: Stream) -> Iterator[str]:
+    """The table of `pnyx runs`, with a snippet below each run."""
     rows = [["run", "when (UTC)", "status", "protocol", "question"]]
-    for record, _ in found.hits:
+    for record, _ in results.hits:
         result = record.result
         rows.append(
             [result.run_id, _when(record), result.status, result.protocol, clip(result.question, 1000)]
         )
     head, *lines = columns(rows)
     yield stream.paint(clip_end(head, stream.width), "bold")
-    for line, (_, snippet) in zip(lines, found.hits, strict=True):
+    for line, (_, snippet) in zip(lines, results.hits, strict=True):
         yield clip_end(line, stream.width)
-        yield from _emphasised(snippet, stream)
+        yield from _highlight(snippet, stream)
 
 
-def _emphasised(snippet: Snippet, stream: Stream) -> Iterator[str]:
-    # These two are in no text that was made safe.
-    begin, end, inside = "\x02", "\x03", False
-    text = "".join(f"{begin}{safe(piece)}{end}" if hit else safe(piece) for piece, hit in snippet)
+def _highlight(snippet: Snippet, stream: Stream) -> Iterator[str]:
+    # Text that is safe never contains these two characters.
+    start, end, inside = "\x02", "\x03", False
+    text = "".join(f"{start}{safe(piece)}{end}" if hit else safe(piece) for piece, hit in snippet)
     for line in wrapped(text, stream.width or WIDE, INDENT):
         painted = []
-        for piece in re.split(f"([{begin}{end}])", line):
-            if piece in (begin, end):
-                inside = piece == begin
+        for piece in re.split(f"([{start}{end}])", line):
+            if piece in (start, end):
+                inside = piece == start
             else:
                 painted.append(stream.paint(piece, *(("bold", "yellow") if inside else ())))
         yield "".join(painted)
@@ -172,7 +174,7 @@ def export(run_id: str, form: str, out: str | None) -> int:
     if form == "folder":
         return _folder(record, redact, Path(out or f"pnyx-{record.row.id}"))
     if form == "html":
-        # Only a page wants a reader of Markdown.
+        # Only the page requires the Markdown parser.
         from ...render.html import as_html
 
         text = as_html(record, redact)
@@ -194,7 +196,7 @@ def _folder(record: Record, redact: Redact, root: Path) -> int:
     folder.flush()
     if folder.problem is not None:
         raise UsageError(f"cannot write {root}: {folder.problem.strerror or folder.problem}")
-    streams().note(f"written to {root}")
+    streams().note(f"saved to {root}")
     return 0
 
 
@@ -205,11 +207,12 @@ def cancel(run_id: str) -> int:
         async with RunService.open(settings) as service:
             return await service.read(await service.cancel(run_id))
 
-    ended = asyncio.run(end()).result
-    state = ended.status
-    if state == "cancelled":
-        said = "is cancelled"
+    result = asyncio.run(end()).result
+    if result.status == "cancelled":
+        message = "is cancelled"
+    elif result.status in UNDECIDED:
+        message = "will be cancelled within a second"
     else:
-        said = "will end within a second" if state in UNDECIDED else f"was over already: {state}"
-    streams().err.line(f"run {ended.run_id} {said}")
+        message = f"has already finished: {result.status}"
+    streams().err.line(f"run {result.run_id} {message}")
     return 0

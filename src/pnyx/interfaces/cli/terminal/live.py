@@ -1,4 +1,4 @@
-"""The live view: where every seat stands, redrawn while a run goes on and gone when it has ended."""
+"""The live view: the state of every seat, redrawn during a run and removed at its end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STATES = {
 
 
 class LiveProgress(Progress):
-    """Finished replies scroll by above; below them stands a line for each seat."""
+    """Prints finished replies above a table with a line for each seat."""
 
     def __init__(self, output: Output) -> None:
         super().__init__(output)
@@ -62,7 +62,7 @@ class LiveProgress(Progress):
         self._live.stop()
 
     def say(self, *lines: str) -> None:
-        # Printing draws the view again below, which should then be the newest.
+        # Printing redraws the view below, which must then be up to date.
         self._live.update(self.frame())
         self._console.print(Text.from_ansi("\n".join(lines)), soft_wrap=True)
 
@@ -72,7 +72,7 @@ class LiveProgress(Progress):
             await asyncio.sleep(FRAME_S)
 
     def frame(self) -> Text:
-        """The screen as it is now."""
+        """The current view."""
         frame = Text(no_wrap=True, overflow="ellipsis", end="")
         if self.view.result is None and self.view.places:
             frame.append_text(self._head())
@@ -100,7 +100,7 @@ class LiveProgress(Progress):
 
 
 def _newest(text: str, width: int) -> str:
-    """The end of `text` in one line, from the beginning of a word on where something is left out."""
+    """The end of `text` as one line of at most `width` characters, cut at a word."""
     line = flat(text)
     if len(line) <= width:
         return line
