@@ -31,8 +31,8 @@ def test_a_run_is_found_and_shown_as_runs_shows_it(run: Any, lab: ScriptedHost) 
     assert (done.code, done.err) == (0, "")
     head, line, snippet = done.out.splitlines()
     assert head.split() == ["run", "when", "(UTC)", "status", "protocol", "question"]
-    begun = pnyx("export", run["run_id"], "--format", "json").json["events"][0]["time"]
-    shown = [run["run_id"], *begun[:16].split("T"), "single", "single"]
+    started_at = pnyx("export", run["run_id"], "--format", "json").json["events"][0]["time"]
+    shown = [run["run_id"], *started_at[:16].split("T"), "single", "single"]
     assert line.split()[:5] == shown
     assert line.endswith("Should we buy servers?")
     expected = "\u241b[2J Renting is \ufffdcheaper [bold]today[/bold] <b>everywhere</b>. Final answer: rent"

@@ -52,7 +52,7 @@ class Fault:
     hang: never reply. drip: (bytes, seconds between them). pings: after the head, a comment line every so
         many seconds, for ever.
     cut_at: hang up after so many bytes of body. reset: break the connection, at `cut_at` or else at once.
-    unframed: the body ends where the connection does, so that only its content tells a cut.
+    unframed: the body ends with the connection, so that only its content shows a cut.
     """
 
     model: str

@@ -322,10 +322,10 @@ class _Connection(asyncio.Protocol):
         text = fault.text(request) if callable(fault.text) else fault.text
         if text is None:
             text = "" if fault.tool_calls or fault.refusal else dialects.default_text(parsed)
-        told = dialects.usage(parsed, text, len(fault.searches)) if fault.usage == "true" else fault.usage
-        assert not isinstance(told, str)
+        reported = dialects.usage(parsed, text, len(fault.searches)) if fault.usage == "true" else fault.usage
+        assert not isinstance(reported, str)
         answer = Answer(
-            text, told, fault.finish, fault.tool_calls, fault.refusal, fault.extra, fault.searches
+            text, reported, fault.finish, fault.tool_calls, fault.refusal, fault.extra, fault.searches
         )
         request.usage = dialects.truth(parsed, answer)
         return (dialects.events(parsed, answer) if parsed.stream else [dialects.body(parsed, answer)]), kind

@@ -24,7 +24,7 @@ _NO_REASON = re.compile(r"#\s*(noqa|type:|fmt:|pragma)\b[^#]*")
 class Import:
     """One module that a module imports. runs: False where only a type checker imports it.
 
-    reasoned: it stands in a function, where a comment beside it or another import of that function says why.
+    reasoned: it is in a function, where a comment beside it or another import of that function says why.
     """
 
     target: str

@@ -110,9 +110,9 @@ async def test_every_dialect_returns_the_same_text_whole_and_streamed(
 async def test_usage_is_streamed_only_on_request(host: ScriptedHost) -> None:
     async with Client(host) as client:
         silent = (await client.ask(ASK | {"stream": True}))[2]
-        told = (await client.ask(ASK | {"stream": True, "stream_options": {"include_usage": True}}))[2]
+        body = (await client.ask(ASK | {"stream": True, "stream_options": {"include_usage": True}}))[2]
     assert b"usage" not in silent
-    assert b'"completion_tokens"' in told
+    assert b'"completion_tokens"' in body
 
 
 async def test_a_schema_gets_an_instance_of_it(host: ScriptedHost) -> None:

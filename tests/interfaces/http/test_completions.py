@@ -134,7 +134,7 @@ async def test_a_disconnect_cancels_the_run_and_its_calls(server: ServerHandle, 
             with pytest.raises(asyncio.CancelledError):
                 await waiting
     async with asyncio.timeout(20):
-        while server.runner.active:  # noqa: ASYNC110 (a run tells nobody that it is over)
+        while server.runner.active:  # noqa: ASYNC110 (there is no event to wait for)
             await asyncio.sleep(0.05)
     async with server.client() as http:
         assert [run["status"] for run in (await http.get("/v1/runs")).json()] == ["cancelled", "cancelled"]
