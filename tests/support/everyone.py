@@ -34,7 +34,7 @@ class Sitting:
     """What was asked and said. agreed: whether the seats are of one mind, flatterers in challenging.
 
     changing: a seat takes a new position whenever it speaks. silent: labels of seats that say nothing.
-    rambling: no verdict can be read. found: how `auto` classes the question. marks: one for every reply,
+    rambling: no verdict can be read. found: how `auto` classifies the question. marks: one for every reply,
     which holds it.
     """
 

@@ -9,7 +9,7 @@ from typing import Any
 from ...config.schema import Settings
 from ...core.models import Seat
 from ...core.protocol import Protocol
-from ...protocols.call_bounds import reckon
+from ...protocols.call_bounds import call_bounds
 from ...providers.catalogue import STRONG, parse_seats
 from ...providers.embedded.weights_table import KNOWN
 from ...providers.installed import key_variables
@@ -48,7 +48,7 @@ def calls_of_three(page: Protocol) -> tuple[int, int] | None:
     if page.calls is None:
         return None
     seats = tuple(Seat(f"Participant {letter}", f"{letter}:{letter}") for letter in "ABC")
-    return reckon(page, seats, page.resolve_options({}))
+    return call_bounds(page, seats, page.resolve_options({}))
 
 
 def models_by_name(settings: Settings, here: Set[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.models import NUSD, Seat
 from ...core.text import estimate_tokens
-from ...protocols.call_bounds import reckon
+from ...protocols.call_bounds import call_bounds
 from ...run.spec import Spec
 
 __all__ = ["Plan", "as_json", "plan"]
@@ -37,7 +37,7 @@ def plan(spec: Spec) -> Plan:
     """
     if spec.protocol_def.calls is None:
         return Plan(None, None, None, None)
-    least, most = reckon(spec.protocol_def, spec.seats, spec.options, spec.tables, len(spec.responses))
+    least, most = call_bounds(spec.protocol_def, spec.seats, spec.options, spec.tables, len(spec.responses))
     most *= spec.tool_turns if spec.tools else 1
     if spec.tools and any(seat.context is None for seat in spec.seats):
         return Plan((least, most), None, most * spec.limits.max_output_tokens, None)
