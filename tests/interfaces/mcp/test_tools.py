@@ -92,7 +92,7 @@ async def test_what_comes_out_is_what_the_output_schema_says(door: Door, lab: Sc
                 assert (found["run_id"], "answer" in found["snippet"]) == (run["run_id"], True)
             if name == "show":
                 assert given.structured_content == asked.structured_content
-                assert "## What was said" in text_of(given)
+                assert "## Transcript" in text_of(given)
         jsonschema.validate(asked.structured_content, schemas["ask"] or {})
         listed = (await client.call_tool("protocols", {})).structured_content["protocols"]
         assert [one["name"] for one in listed] == list(protocols.names())
