@@ -1,4 +1,4 @@
-"""Hosts that refuse, fail, stall or hang up: the whole command on each, and then the books."""
+"""Hosts that refuse, fail, stall or hang up: the whole command on each, then the checker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def outcomes(run: Run, model: str = "lab:beta") -> list[str]:
 
 
 def pauses(trial: Trial, model: str = "beta") -> list[float]:
-    """Seconds between its requests."""
+    """Seconds between the requests to the model."""
     times = [request.time for request in trial.host.requests(model)]
     return [later - earlier for earlier, later in pairwise(times)]
 
@@ -42,8 +42,8 @@ def date(seconds: float) -> str:
 def test_a_429_is_followed_by_the_requested_wait(
     trial: Trial, header: str | None, least: float, most: float
 ) -> None:
-    told = date(3) if header == "date" else header
-    trial.host.on("beta", call=1, status=429, headers={"Retry-After": told} if told else {})
+    value = date(3) if header == "date" else header
+    trial.host.on("beta", call=1, status=429, headers={"Retry-After": value} if value else {})
     assert trial.ask().code == 0
     run = trial.check().run
     assert outcomes(run) == ["rate_limited", ""]
@@ -53,9 +53,9 @@ def test_a_429_is_followed_by_the_requested_wait(
 
 def test_429_with_retry_after_3600_drops_the_seat_within_5_s(trial: Trial) -> None:
     trial.host.on("beta", status=429, headers={"Retry-After": "3600"})
-    began = time.monotonic()
+    started_at = time.monotonic()
     done = trial.ask()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - started_at < 5
     assert (done.code, done.json["degraded"]) == (5, True)
     assert outcomes(trial.check().run) == ["rate_limited"]
 
@@ -146,15 +146,15 @@ def test_a_rejected_key_drops_its_seat_and_appears_nowhere(trial: Trial, status:
 
 def test_a_host_that_is_down_delays_only_the_first_runs_of_a_process(trial: Trial) -> None:
     clock = [1000.0]
-    asked: list[int] = []
-    took: list[float] = []
+    calls: list[int] = []
+    times: list[float] = []
     trial.host.on("beta", status=503)
 
     async def run(runner: Runner, **how: Any) -> pnyx.Result:
-        began, before = time.monotonic(), len(trial.host.requests("beta"))
+        started_at, before = time.monotonic(), len(trial.host.requests("beta"))
         result = await pnyx.ask("Why?", runner=runner, **how)
-        asked.append(len(trial.host.requests("beta")) - before)
-        took.append(time.monotonic() - began)
+        calls.append(len(trial.host.requests("beta")) - before)
+        times.append(time.monotonic() - started_at)
         return result
 
     async def runs() -> list[pnyx.Result]:
@@ -168,12 +168,12 @@ def test_a_host_that_is_down_delays_only_the_first_runs_of_a_process(trial: Tria
             return results + [await run(runner) for _ in range(2)]
 
     results = asyncio.run(runs())
-    assert asked == [RETRIES + 1] * RUNS + [0, 0, 0] + [1, 1]
+    assert calls == [RETRIES + 1] * RUNS + [0, 0, 0] + [1, 1]
     assert [result.degraded for result in results] == [True] * (RUNS + 3) + [False] * 2
-    told = [result.dropped[0]["reason"] for result in results[RUNS : RUNS + 3]]
-    assert all("its host is down (" in why and "calls resume in 30 s" in why for why in told), told
-    assert max(took[RUNS : RUNS + 3]) < min(took[:RUNS])
-    # What a run was told stays true of it, also where another process takes it up.
+    reasons = [result.dropped[0]["reason"] for result in results[RUNS : RUNS + 3]]
+    assert all("its host is down (" in why and "calls resume in 30 s" in why for why in reasons), reasons
+    assert max(times[RUNS : RUNS + 3]) < min(times[:RUNS])
+    # A refusal is recorded with its run, and applies when another process resumes it.
     paused, sent = results[RUNS + 1], len(trial.host.requests("beta"))
     assert paused.status == "paused"
     resumed = trial.pnyx("resume", paused.run_id, "--budget", "1", "--json")

@@ -1,4 +1,4 @@
-"""Disks that are full, fail, cannot be written or are held; databases that are damaged, newer or away."""
+"""Full, failing or read-only disks; databases that are locked, damaged, newer or unavailable."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.disks import small_disk
 from tests.support.postgres import PostgresServer
 from tests.support.sources import ROOT
 
-TOLD = {"prompt_tokens": 500, "completion_tokens": 500, "total_tokens": 1000}
+NOTICE = {"prompt_tokens": 500, "completion_tokens": 500, "total_tokens": 1000}
 LONG = "The wall is long, and it has stones. " * 1_500
 
 
@@ -64,7 +64,7 @@ def unsynced(trial: Trial, at: int) -> tuple[Done, int]:
     command = [sys.executable, "-m", "tests.support.fsyncs", str(at), "ask", "Why?"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     done = subprocess.run(command, env=environment, capture_output=True, timeout=60, text=True)
-    allowed = done.stderr.partition(fsyncs.TOLD)[2].partition("\n")[0]
+    allowed = done.stderr.partition(fsyncs.NOTICE)[2].partition("\n")[0]
     return trial.told_by(Done(done.returncode, done.stdout, done.stderr)), int(allowed or 0)
 
 
@@ -104,8 +104,8 @@ def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_sent(
 
 
 @contextmanager
-def held(path: Path, seconds: float) -> Iterator[None]:
-    """Another process's transaction on the database, for so long."""
+def locked(path: Path, seconds: float) -> Iterator[None]:
+    """Lock the database from another process for some seconds."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("BEGIN IMMEDIATE")
     timer = threading.Timer(seconds, lambda: connection.execute("ROLLBACK"))
@@ -119,10 +119,10 @@ def held(path: Path, seconds: float) -> Iterator[None]:
 
 def test_a_write_waits_for_a_database_locked_for_3_s(trial: Trial) -> None:
     assert trial.ask().code == 0
-    began = time.monotonic()
-    with held(path_of(trial), 3.0):
+    started_at = time.monotonic()
+    with locked(path_of(trial), 3.0):
         assert trial.ask().code == 0
-    assert time.monotonic() - began >= 3
+    assert time.monotonic() - started_at >= 3
     trial.check()
 
 
@@ -132,7 +132,7 @@ def test_a_permanently_locked_database_is_a_typed_error_and_nothing_is_sent(
     assert trial.ask().code == 0
     monkeypatch.setattr(engine, "BUSY_S", 0.5)
     sent = len(trial.host.log)
-    with held(path_of(trial), 2.0):
+    with locked(path_of(trial), 2.0):
         done = trial.ask()
     assert (done.code, len(trial.host.log)) == (1, sent)
     assert f"database {path_of(trial)}: database is locked; another process is using it" in done.err

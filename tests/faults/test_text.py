@@ -1,4 +1,4 @@
-"""Answers that are none, too much, hostile or half, and usage that lies: what the run makes of each."""
+"""Replies that are empty, too long, hostile or cut off, and impossible usage."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ BODIES = {
 }
 
 
-def said(run: Run, model: str = "lab:beta") -> list[str]:
-    """The replies that count as the model's."""
+def texts_of(run: Run, model: str = "lab:beta") -> list[str]:
+    """The recorded replies of the model that count."""
     return [e["text"] for e in run.events if e["type"] == "call_finished" and e["model"].endswith(model[4:])]
 
 
@@ -66,8 +66,8 @@ def test_a_stream_cut_at_any_byte_never_counts_as_a_proposal_or_a_vote(trial: Tr
         done = trial.pnyx("ask", "Why?", "-p", "voting", "--jsonl", "-v", "-q")
         assert (done.code, done.lines[-1]["result"]["degraded"]) == (5, True), cut
     books = trial.check(f"{len(cuts)} cuts, each a seat dropped").books
-    heard = [text for run in books.runs.values() for text in said(run)]
-    assert heard == [WORDS]
+    texts = [text for run in books.runs.values() for text in texts_of(run)]
+    assert texts == [WORDS]
     assert [kinds(run) for run in books.runs.values()].count(["truncated"]) == len(cuts)
     assert all(run.status != "failed" for run in books.runs.values())
 
@@ -79,7 +79,7 @@ def test_half_a_character_at_the_end_of_a_stream_is_truncated(trial: Trial, half
     trial.host.on("beta", body=head + "—".encode()[:half], unframed=True)
     assert trial.pnyx("ask", "Why?", "--jsonl", "-v").code == 5
     run = trial.check().run
-    assert said(run) == []
+    assert texts_of(run) == []
     assert set(kinds(run)) <= {"truncated", "malformed"}
 
 

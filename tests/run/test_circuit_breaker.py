@@ -1,4 +1,4 @@
-"""The circuit of a model: when runs are told that its host is down, and when one may try it again."""
+"""The circuit of a model: when it refuses calls, and when a run may try the host again."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def test_a_failed_probe_doubles_the_pause_up_to_five_minutes_and_a_reply_resets_
 ) -> None:
     pauses = []
     for n in range(6):
-        began = clock.now
+        started_at = clock.now
         while opened.refusal(f"probe {n}") is not None:
             clock.now += 1.0
-        pauses.append(clock.now - began)
+        pauses.append(clock.now - started_at)
         opened.record_failure(f"probe {n}", "timeout", "no answer within 30 s")
     assert pauses == [PAUSE_S, 60, 120, 240, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
     opened.record_success()

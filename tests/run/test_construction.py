@@ -1,4 +1,4 @@
-"""What a run consists of is built whole: nobody sets attributes of another object afterwards."""
+"""The objects of a run are complete when constructed: no code sets attributes of another object later."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ast
 from tests.support.sources import PACKAGE
 
 OWN = {("journal.py", "unit"), ("journal.py", "buffered")}
-"""Objects of classes that are private to the module which sets their attributes."""
+"""Variables of classes that are private to the module that sets their attributes."""
 
 
 def test_no_module_of_run_sets_an_attribute_of_another_object() -> None:

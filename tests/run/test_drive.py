@@ -1,4 +1,4 @@
-"""Protocols on the drive loop, with a handler that answers at once: no database, no host."""
+"""Protocols on the drive loop, with a handler that replies at once: no database, no host."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ A, B, C = PANEL.seats
 
 
 class Handler:
-    """Answers "<seat> <prompt>" and remembers keys; seats in `absent` are silent."""
+    """Replies "<seat> <prompt>" and records keys; seats in `absent` do not reply."""
 
     def __init__(self, absent: tuple[str, ...] = (), slow: dict[str, float] | None = None) -> None:
         self.absent, self.slow = absent, slow or {}
@@ -81,7 +81,7 @@ async def test_a_late_branch_is_closed_once_the_outcome_is_certain(monkeypatch: 
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         asks = [ask(A, "one"), ask(B, "late"), ask(C, "two")]
-        replies = await panel.all(asks, 2, lambda said: len(said) > 1)
+        replies = await panel.all(asks, 2, lambda replies: len(replies) > 1)
         return Decision(answer=", ".join(reply.text for reply in replies))
 
     done = await asyncio.wait_for(run(script, handler=handler), 5)
@@ -103,7 +103,7 @@ async def test_an_error_while_a_late_branch_is_closed_is_raised(
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         asks = [ask(A, "one"), ask(B, "late"), ask(C, "two")]
-        return Decision(answer=str(len(await panel.all(asks, 2, lambda said: len(said) > 1))))
+        return Decision(answer=str(len(await panel.all(asks, 2, lambda replies: len(replies) > 1))))
 
     with pytest.raises(StoreError, match="the disk is gone"):
         await asyncio.wait_for(run(script, handler=Broken(slow={"late": 60.0})), 5)
@@ -114,7 +114,7 @@ async def test_a_late_branch_that_ends_in_time_counts() -> None:
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         asks = [ask(A, "one"), ask(B, "late"), ask(C, "two")]
-        return Decision(answer=str(len(await panel.all(asks, 2, lambda said: len(said) > 1))))
+        return Decision(answer=str(len(await panel.all(asks, 2, lambda replies: len(replies) > 1))))
 
     assert (await run(script, handler=handler)).answer == "3"
     assert handler.closed == []
@@ -125,7 +125,7 @@ async def test_without_enough_every_branch_is_awaited() -> None:
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         asks = [ask(A, "one"), ask(B, "late")]
-        return Decision(answer=str(len(await panel.all(asks, 2, lambda said: len(said) > 1))))
+        return Decision(answer=str(len(await panel.all(asks, 2, lambda replies: len(replies) > 1))))
 
     assert (await run(script, handler=handler)).answer == "2"
 
@@ -194,7 +194,7 @@ async def test_a_protocol_may_handle_an_absent_seat() -> None:
 
 async def test_graph_starts_a_node_when_its_own_needs_are_done() -> None:
     def node(text: str) -> Any:
-        return lambda given: ask(A, text)
+        return lambda results: ask(A, text)
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         done = await panel.graph(
@@ -217,9 +217,9 @@ async def test_graph_leaves_out_what_needs_a_failed_node() -> None:
     async def script(brief: Brief, panel: Panel) -> Decision:
         done = await panel.graph(
             {
-                "x": ((), lambda given: ask(B, "x")),
-                "y": (("x",), lambda given: ask(A, "y")),
-                "z": ((), lambda given: ask(A, "z")),
+                "x": ((), lambda results: ask(B, "x")),
+                "y": (("x",), lambda results: ask(A, "y")),
+                "z": ((), lambda results: ask(A, "z")),
             }
         )
         return Decision(answer=",".join(done))

@@ -1,4 +1,4 @@
-"""The order in a run's journal is the order of cause, whatever is refused on the way."""
+"""The order in a run's journal is the order of cause, also after rejected units."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ STEPS = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_the_stored_order_is_the_order_of_cause(steps: list[tuple[str, int]]) -> None:
-    """What one task does after another is stored in that order; refused events are not stored at all."""
+    """Events of successive tasks are stored in that order; rejected events are not stored."""
 
     async def play(folder: Path) -> None:
         journal = await journal_in(folder)
@@ -104,7 +104,7 @@ def test_the_stored_order_is_the_order_of_cause(steps: list[tuple[str, int]]) ->
                     journal.buffer(phase(n))
                 case "append":
                     tasks.append(asyncio.create_task(journal.append(count(n))))
-                    # Its place is where it is queued: the task has to take its first step.
+                    # Its place is determined when it is queued: the task must take its first step.
                     await asyncio.sleep(0)
                 case "refused append":
                     tasks.append(asyncio.create_task(journal.append(count(n), ledger=refuse)))

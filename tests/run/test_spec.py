@@ -1,4 +1,4 @@
-"""What a run may be asked to be, whatever door it comes through."""
+"""The values that a spec accepts, from any interface."""
 
 from __future__ import annotations
 

@@ -23,14 +23,14 @@ PIECES += ["text", "a < b", "[x](javascript:alert)", "\\", "# ", "---", "&lt;", 
 
 
 def record(text: str = "Because.", log: list[Event] | None = None, **result: Any) -> Record:
-    log = log or events.story(text, **result)
+    log = log or events.consensus_run(text, **result)
     values: dict[str, Any] = dict.fromkeys(RunRow.__slots__)
     values |= {"id": "run1", "question": "Why?", "created_at": "2026-01-02T03:04:01.000Z", "spec": {}}
     return Record(RunRow(**values), Result.from_json(events.RESULT | result), tuple(log))
 
 
 def test_json_is_the_result_and_every_event() -> None:
-    expected = {"result": events.RESULT, "events": [to_json(event) for event in events.story()]}
+    expected = {"result": events.RESULT, "events": [to_json(event) for event in events.consensus_run()]}
     assert json.dumps(document(record())) == json.dumps(expected)
 
 
@@ -69,7 +69,9 @@ def test_an_open_fence_ends_with_its_reply() -> None:
 @settings(max_examples=50)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_no_reply_becomes_html_a_link_an_image_or_a_heading(text: str) -> None:
-    log = events.numbered([events.started(), *events.call("Participant A", "propose", "/1", text)])
+    log = events.with_seq(
+        [events.run_started(), *events.answered_call("Participant A", "propose", "/1", text)]
+    )
     dissent = [{"seat": "A", "model": text, "text": text}]
     markdown = as_markdown(record(log=log, dissent=dissent, answer=f"x{text}"))
     tokens = RENDERER.parse(markdown)
