@@ -78,7 +78,7 @@ async def _examine() -> tuple[list[Finding], bool]:
     try:
         refs = parse_seats(settings.panel.seats) or default_panel(settings).refs
     except PnyxError as exc:
-        fix = "set [panel] seats, set the API key of a provider, or install a model with pnyx models pull"
+        fix = "install a model, set one API key (such as OPENAI_API_KEY), or choose models in [panel] seats"
         return [*findings, Finding("panel", False, str(exc), fix)], False
     findings += _weights(refs, settings)
     hosts = dict.fromkeys([*(ref.partition(":")[0] for ref in refs), *settings.providers])

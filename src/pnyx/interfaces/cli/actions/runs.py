@@ -29,6 +29,9 @@ from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines
 
 __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
+NARROW = 80
+"""Columns below which a list of runs shows only their id, time, status and question."""
+
 
 def runs(status: str | None, limit: int, evaluations: bool, as_json: bool) -> int:
     output = streams()
@@ -64,7 +67,11 @@ def _table(records: list[Record], stream: Stream) -> Iterator[str]:
                 clip(result.question, 1000),
             ]
         )
-    for i, line in enumerate(columns(rows, right=(4, 5))):
+    right: tuple[int, ...] = (4, 5)
+    if stream.width is not None and stream.width < NARROW:
+        # Without room for the question, nobody recognises a run.
+        rows, right = [[*row[:3], row[-1]] for row in rows], ()
+    for i, line in enumerate(columns(rows, right=right)):
         yield stream.paint(clip_end(line, stream.width), *(("bold",) if i == 0 else ()))
 
 
