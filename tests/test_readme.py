@@ -10,13 +10,13 @@ import pytest
 
 from pnyx.config.load import load
 from pnyx.interfaces.cli import cli
-from tests.support.examples import blocks, linked, printed
+from tests.support.examples import blocks, links, run_example
 
 README = Path(__file__).parents[1] / "README.md"
 
 
 def test_the_python_examples_run_and_print_decisions(tmp_path: Path) -> None:
-    debate, review = (printed(example, tmp_path) for example in blocks(README, "python"))
+    debate, review = (run_example(example, tmp_path) for example in blocks(README, "python"))
     assert debate == ["consensus 2 yes 8"]
     assert review == ["408"]
 
@@ -42,4 +42,4 @@ def test_commands_and_flags_exist(line: str) -> None:
 
 
 def test_every_file_that_it_links_to_exists() -> None:
-    assert [target for target in linked(README) if not target.exists()] == []
+    assert [target for target in links(README) if not target.exists()] == []

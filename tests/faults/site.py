@@ -97,7 +97,7 @@ class Site:
 @contextmanager
 def _hasty(*args: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])} | environment
-    command = [sys.executable, "-m", "tests.support.hasty", *args]
+    command = [sys.executable, "-m", "tests.support.short_lease", *args]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             yield process

@@ -20,7 +20,7 @@ COSTLY = {"prompt_tokens": 6_000, "completion_tokens": 3_000, "total_tokens": 9_
 def at_once(trial: Trial) -> list[str]:
     """Perform all runs in processes that start together; return how each run ended."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    command = [sys.executable, "-m", "tests.support.many", str(RUNS)]
+    command = [sys.executable, "-m", "tests.support.many_runs", str(RUNS)]
     processes = [
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(PROCESSES)

@@ -28,7 +28,7 @@ from tests.support.disks import small_disk
 from tests.support.postgres import PostgresServer
 from tests.support.sources import ROOT
 
-TOLD = {"prompt_tokens": 500, "completion_tokens": 500, "total_tokens": 1000}
+NOTICE = {"prompt_tokens": 500, "completion_tokens": 500, "total_tokens": 1000}
 LONG = "The wall is long, and it has stones. " * 1_500
 
 
@@ -64,7 +64,7 @@ def unsynced(trial: Trial, at: int) -> tuple[Done, int]:
     command = [sys.executable, "-m", "tests.support.fsyncs", str(at), "ask", "Why?"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     done = subprocess.run(command, env=environment, capture_output=True, timeout=60, text=True)
-    allowed = done.stderr.partition(fsyncs.TOLD)[2].partition("\n")[0]
+    allowed = done.stderr.partition(fsyncs.NOTICE)[2].partition("\n")[0]
     return trial.told_by(Done(done.returncode, done.stdout, done.stderr)), int(allowed or 0)
 
 

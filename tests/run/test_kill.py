@@ -61,7 +61,7 @@ class Case:
             "OPENAI_API_KEY": "sk-planted-secret",
         }
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.support.killed", kill_at, *arguments),
+            *(sys.executable, "-m", "tests.support.kill_at_commit", kill_at, *arguments),
             env=environment,
             cwd=Path(__file__).parents[2],
             stdout=asyncio.subprocess.PIPE,

@@ -18,7 +18,7 @@ import pytest
 from pnyx.core.documents import FORMAT
 from tests.interfaces.shell import pnyx
 from tests.run.test_previous_version import Stored, stored
-from tests.support.serving import served
+from tests.support.serving import open_server
 
 __all__ = ["stored"]
 
@@ -76,7 +76,7 @@ def paused(stored: Stored) -> str:
 
 async def over_http(run_id: str) -> tuple[Any, Any, list[dict[str, Any]]]:
     """The list of runs, the run, and its events, whose stream ends in any case."""
-    async with served() as server, server.client() as client:
+    async with open_server() as server, server.client() as client:
         listed = await client.get("/v1/runs?limit=1000")
         one = await client.get(f"/v1/runs/{run_id}")
         stream = await client.get(f"/v1/runs/{run_id}/events")

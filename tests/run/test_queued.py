@@ -98,8 +98,8 @@ async def test_the_run_of_a_dead_worker_waits_and_that_of_a_dead_command_does_no
         assert is_waiting(await row_of(node, run_id), time.time()) is waits
         matches = await node.database.read(lambda c: store.unattended(c, 10))
         assert [row.id for row in matches] == ([run_id] if waits else [])
-    fresh = {"worker": "worker@elsewhere:1:1", "heartbeat_at": time.time()}
-    await node.database.write(lambda c: store.patch(c, run_id, fresh))
+    recent = {"worker": "worker@elsewhere:1:1", "heartbeat_at": time.time()}
+    await node.database.write(lambda c: store.patch(c, run_id, recent))
     assert not is_waiting(await row_of(node, run_id), time.time())
 
 

@@ -23,7 +23,7 @@ from pnyx.providers.base import Call
 from pnyx.run.drive import drive
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.panels import Host, Killed, fresh, performer, seats
+from tests.support.panels import Host, ProcessKilled, open_database, performer, seats
 
 SEATS = seats("h:1", "h:2", "h:3")
 BRIEF = Brief("Q?", "2026-01-01")
@@ -123,15 +123,15 @@ def check(log: list[Event]) -> None:
 
 
 async def kill_everywhere(tree: Any, folder: Path) -> None:
-    database = await fresh(folder, "whole.db")
+    database = await open_database(folder, "whole.db")
     whole = Host(rule)
     expected = await outcome(tree, database, whole)
     check(await database.read(lambda c: store.log(c, "r")))
     await database.close()
     for k in range(len(whole.sent)):
-        database = await fresh(folder, f"{k}.db")
+        database = await open_database(folder, f"{k}.db")
         first = Host(rule, die_before=k)
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await outcome(tree, database, first)
         await database.write(lambda c: None)  # events queued before the end may still be committed
         before = await database.read(lambda c: store.log(c, "r"))
@@ -162,9 +162,9 @@ def test_killed_before_any_call_and_resumed_it_decides_the_same_and_pays_once(tr
 async def test_a_changed_question_diverges_instead_of_mixing_replies(tmp_path: Path) -> None:
     from pnyx.errors import Diverged
 
-    database = await fresh(tmp_path)
+    database = await open_database(tmp_path)
     tree: Mapping[str, Any] | Any = ("seq", [("ask", 0), ("ask", 1)])
-    with pytest.raises(Killed):
+    with pytest.raises(ProcessKilled):
         await attempt(tree, database, Host(rule, die_before=1))
     with pytest.raises(Diverged, match="--fork"):
         await attempt(("seq", [("ask", 1), ("ask", 1)]), database, Host(rule))

@@ -19,9 +19,9 @@ import pytest
 
 from pnyx.evaluate.execution.arm_names import MOST_SAMPLES
 from tests.interfaces.shell import Done, pnyx
-from tests.support import warm
+from tests.support import forked
 from tests.support.scripted import Request, ScriptedHost
-from tests.support.votes import ruled, votes_in
+from tests.support.votes import judgement, votes_in
 
 N = 12
 WRONG: dict[str, Callable[[int], bool]] = {
@@ -36,7 +36,7 @@ ARMS = ("-m", "lab:alpha", "-m", "lab:beta", "-m", "lab:gamma", "--arm", "voting
 def reply(request: Request) -> str:
     """A reply as skilled as the model; as a judge, the first answer of the prompt."""
     if votes := votes_in(request.text):
-        return ruled(votes, next(iter(votes.values())))
+        return judgement(votes, next(iter(votes.values())))
     case = re.search(r"Case (\d+)", request.text)
     assert case, request.text
     n = int(case[1])
@@ -55,7 +55,7 @@ def skilled(lab: ScriptedHost, tmp_path: Path) -> ScriptedHost:
 
 
 def begin(*args: str) -> BaseProcess:
-    return warm.start(("eval", *args), Path("out"), Path("err"))
+    return forked.start(("eval", *args), Path("out"), Path("err"))
 
 
 def ended(process: BaseProcess) -> Done:

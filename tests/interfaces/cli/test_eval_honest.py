@@ -16,7 +16,7 @@ from inspect_ai.solver import TaskState
 from pnyx.evaluate.execution.inspect_plugin import same_answer
 from tests.interfaces.cli.test_eval import ARMS, N, asked, by_name, measure, reply, run, skilled, wait_for
 from tests.interfaces.shell import pnyx
-from tests.support import warm
+from tests.support import forked
 from tests.support.scripted import Request, ScriptedHost
 
 __all__ = ["skilled"]
@@ -251,7 +251,9 @@ def test_a_dry_run_assumes_the_most_expensive_question(skilled: ScriptedHost, tm
 
 def test_the_same_evaluation_is_refused_while_it_runs(skilled: ScriptedHost) -> None:
     skilled.latency = 0.2
-    first = warm.start(("eval", "sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q"), Path("out1"), Path("err1"))
+    first = forked.start(
+        ("eval", "sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q"), Path("out1"), Path("err1")
+    )
     wait_for(skilled, 1)
     second = run("sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q")
     first.join(120)

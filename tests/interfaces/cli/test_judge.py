@@ -10,7 +10,7 @@ import pytest
 
 from tests.interfaces.shell import Done, pnyx
 from tests.support.scripted import Request, ScriptedHost
-from tests.support.votes import ruled, votes_in
+from tests.support.votes import judgement, votes_in
 
 RIGHT, WRONG = "Final answer: 4", "Final answer: 5"
 
@@ -30,7 +30,7 @@ def lab_of_one(lab: ScriptedHost) -> ScriptedHost:
 
     def say(request: Request) -> str:
         if votes := votes_in(request.text):
-            return ruled(votes, "5") if "5" in votes.values() else RIGHT
+            return judgement(votes, "5") if "5" in votes.values() else RIGHT
         return RIGHT if "gamma" in request.model else WRONG
 
     lab.on("*", text=say)

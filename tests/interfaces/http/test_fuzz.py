@@ -1,4 +1,4 @@
-"""The generated OpenAPI description, tried against the server by Schemathesis."""
+"""The generated OpenAPI document, tested against the server by Schemathesis."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import OWN, served
+from tests.support.serving import SERVER_KEY, open_server
 
 CHECKS = "positive_data_acceptance"
-"""Not asked for: no schema can say which protocols there are, or that the last message is the user's."""
+"""Excluded: no schema can list the protocols, or require the last message to be the user's."""
 
 
 # Each part starts Schemathesis anew, so that none takes long: a sequence of requests needs all operations.
@@ -27,16 +27,16 @@ PARTS = {
 
 
 @pytest.mark.parametrize("part", PARTS)
-async def test_no_request_breaks_the_server_or_its_description(
+async def test_no_request_breaks_the_server_or_its_schema(
     part: str, lab: ScriptedHost, tmp_path: Path
 ) -> None:
     phase, paths = PARTS[part]
     lab.on("*", text="Final answer: 42")
-    async with served() as server:
+    async with open_server() as server:
         command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json"]
         command += [
             "-H",
-            f"Authorization: Bearer {OWN}",
+            f"Authorization: Bearer {SERVER_KEY}",
             "--exclude-checks",
             CHECKS,
             "--generation-deterministic",

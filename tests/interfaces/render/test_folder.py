@@ -19,11 +19,11 @@ import pytest
 from pnyx.protocols import names
 from tests.interfaces.cli.test_signals import run_of, wait_for_calls
 from tests.interfaces.conftest import KEY
-from tests.interfaces.kept import council, exported, member, state, tree
+from tests.interfaces.council_runs import council, exported, member, state, tree
 from tests.interfaces.shell import pnyx, spawn
 from tests.support.script import Request
 from tests.support.scripted import ScriptedHost
-from tests.support.searching import Searching
+from tests.support.search_service import SearchService
 
 ROOT = Path(__file__).parents[3]
 
@@ -109,7 +109,7 @@ def test_a_run_that_is_over_is_written_by_a_resume_too(lab: ScriptedHost) -> Non
 @pytest.mark.parametrize("kill_at", ["4-", "9+", "15-"])
 def test_killed_and_resumed_the_folder_is_the_same_as_the_export(lab: ScriptedHost, kill_at: str) -> None:
     lab.on("*", text=member)
-    command = [sys.executable, "-m", "tests.support.killed", kill_at, "ask", "-p", "council"]
+    command = [sys.executable, "-m", "tests.support.kill_at_commit", kill_at, "ask", "-p", "council"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     killed = subprocess.run(
         [*command, "--artifacts", "kept", "How many?"], env=environment, capture_output=True, timeout=60
@@ -239,7 +239,7 @@ def test_sources_are_listed_and_which_are_cited(lab: ScriptedHost, tmp_path: Pat
         {"title": "Owls", "url": "https://owls.example/", "content": "They turn their heads."},
         {"title": "[x](y)", "url": "https://other.example/", "content": "No."},
     ]
-    with Searching(found) as search:
+    with SearchService(found) as search:
         with (tmp_path / "lab.toml").open("a") as file:
             file.write(f'[tools.web_search]\nbackend = "searxng"\nbase_url = "{search.url}"\n')
         lab.on("*", text="They turn them far [1].")

@@ -65,7 +65,7 @@ def ended(detail: dict[str, Any], text: str = "Because.") -> dict[str, str]:
     """The files that the end of a run changes in which all that anybody says is `text`."""
     artifacts = Artifacts()
     count = VoteTallied(rule=text, tally={text: 1.0}, winner=text, detail=detail)
-    for event in (events.started(text), count, events.tool(text)):
+    for event in (events.run_started(text), count, events.tool(text)):
         artifacts.add(event)
     dissent = [{"seat": "A", "model": text, "text": text}]
     result = events.RESULT | {"detail": detail, "answer": text or None, "dissent": dissent}

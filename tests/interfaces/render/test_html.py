@@ -15,12 +15,12 @@ from pnyx.interfaces.render.html import FOLDED, TITLE, as_html
 from pnyx.interfaces.render.untrusted_markdown import LONGEST, rendered
 from tests.interfaces import events
 from tests.interfaces.conftest import KEY
-from tests.interfaces.kept import council, member
+from tests.interfaces.council_runs import council, member
 from tests.interfaces.render.test_markdown import PIECES, record
 from tests.interfaces.shell import pnyx
 from tests.support.pages import Page
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import served
+from tests.support.serving import open_server
 from tests.support.sources import ROOT
 
 HOSTILE = (
@@ -78,12 +78,12 @@ def story(text: str) -> list[Event]:
     begun = RunStarted(
         question=text, protocol=text, seats=seats, version=text, options={text: text, "rounds": 1}
     )
-    return events.numbered(
+    return events.with_seq(
         [
             begun,
-            *events.said("Participant A", text, "/1", text),
-            *events.failed("Participant B", "challenge", "/2", message=text, final=False),
-            events.dropped("Participant C", text),
+            *events.answered_call("Participant A", text, "/1", text),
+            *events.failed_call("Participant B", "challenge", "/2", message=text, final=False),
+            events.seat_dropped("Participant C", text),
             events.tool(text),
             events.vote(**{text: 2.0, "x": 1.0}),
             events.budget(text),
@@ -144,7 +144,7 @@ def test_no_markdown_breaks_out_of_its_place(text: str) -> None:
 
 
 def test_a_page_has_all_of_the_run() -> None:
-    page = check(as_html(record("I say so.", told=[*events.story("I say so.")])))
+    page = check(as_html(record("I say so.", told=[*events.consensus_run("I say so.")])))
     told = " ".join("".join(page.text).split())
     for part in (
         "Why?",
@@ -280,7 +280,7 @@ def test_runs_without_a_decision_have_a_page_too(lab: ScriptedHost) -> None:
 async def test_over_http_it_is_the_page_of_the_command_line(lab: ScriptedHost) -> None:
     lab.on("*", text="It is so.")
     once = {"question": "Why?", "protocol": "single", "models": ["lab:alpha"], "wait": True}
-    async with served() as server, server.client() as client:
+    async with open_server() as server, server.client() as client:
         run = (await client.post("/v1/runs", json=once)).json()["run_id"]
         page = await client.get(f"/v1/runs/{run}/export", params={"format": "html"})
         refused = await client.get(f"/v1/runs/{run}/export", params={"format": "pdf"})
@@ -291,7 +291,7 @@ async def test_over_http_it_is_the_page_of_the_command_line(lab: ScriptedHost) -
 
 
 async def test_every_format_is_in_the_documents(lab: ScriptedHost) -> None:
-    async with served() as server, server.client() as client:
+    async with open_server() as server, server.client() as client:
         route = (await client.get("/openapi.json")).json()["paths"]["/v1/runs/{run_id}/export"]["get"]
     (offered,) = [one["schema"]["enum"] for one in route["parameters"] if one["name"] == "format"]
     pages = {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "docs/http.md", "docs/cli.md")}

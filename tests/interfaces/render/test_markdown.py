@@ -23,7 +23,7 @@ PIECES += ["text", "a < b", "[x](javascript:alert)", "\\", "# ", "---", "&lt;", 
 
 
 def record(text: str = "Because.", told: list[Event] | None = None, **result: Any) -> Record:
-    told = told or events.story(text, **result)
+    told = told or events.consensus_run(text, **result)
     values: dict[str, Any] = dict.fromkeys(RunRow.__slots__)
     values |= {"id": "run1", "question": "Why?", "created_at": "2026-01-02T03:04:01.000Z", "spec": {}}
     return Record(RunRow(**values), Result.from_json(events.RESULT | result), tuple(told))
@@ -31,7 +31,7 @@ def record(text: str = "Because.", told: list[Event] | None = None, **result: An
 
 def test_json_is_the_result_and_every_event() -> None:
     whole = document(record())
-    told = {"result": events.RESULT, "events": [to_json(event) for event in events.story()]}
+    told = {"result": events.RESULT, "events": [to_json(event) for event in events.consensus_run()]}
     assert json.dumps(whole) == json.dumps(told)
 
 
@@ -70,7 +70,9 @@ def test_a_fence_left_open_ends_with_its_reply() -> None:
 @settings(max_examples=50)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_nothing_that_is_said_becomes_html_a_link_an_image_or_a_heading_of_ours(text: str) -> None:
-    told = events.numbered([events.started(), *events.said("Participant A", "propose", "/1", text)])
+    told = events.with_seq(
+        [events.run_started(), *events.answered_call("Participant A", "propose", "/1", text)]
+    )
     dissent = [{"seat": "A", "model": text, "text": text}]
     said = as_markdown(record(told=told, dissent=dissent, answer=f"x{text}"))
     tokens = RENDERER.parse(said)

@@ -16,13 +16,13 @@ from tests.interfaces import events
 
 def read(*happened: Event) -> tuple[Transcript, list[Entry]]:
     view = Transcript(clock=lambda: 100.0)
-    view.add(events.started())
+    view.add(events.run_started())
     return view, [entry for event in happened if (entry := view.add(event)) is not None]
 
 
 def test_a_whole_run_is_told_reply_by_reply_under_seat_and_model() -> None:
     view = Transcript()
-    entries = [entry for event in events.story() if (entry := view.add(event)) is not None]
+    entries = [entry for event in events.consensus_run() if (entry := view.add(event)) is not None]
     assert [entry.title for entry in entries] == [
         "Round 1 · propose · Participant A (lab:alpha)",
         "Round 1 · challenge · Participant B (lab:beta)",
@@ -37,7 +37,7 @@ def test_a_whole_run_is_told_reply_by_reply_under_seat_and_model() -> None:
 
 def test_usage_adds_up_for_every_model_over_its_seats() -> None:
     view = Transcript()
-    for event in events.story():
+    for event in events.consensus_run():
         view.add(event)
     alpha = view.by_model()["lab:alpha"]
     assert (alpha.calls, alpha.input_tokens, alpha.output_tokens) == (2, 200, 40)
@@ -47,14 +47,14 @@ def test_usage_adds_up_for_every_model_over_its_seats() -> None:
 
 def test_one_call_of_unknown_price_makes_the_sum_unknown() -> None:
     view, _ = read(
-        *events.said("Participant A", "propose", "/1", "x", cost_usd=None),
-        *events.said("Participant A", "revise", "/2", "x"),
+        *events.answered_call("Participant A", "propose", "/1", "x", cost_usd=None),
+        *events.answered_call("Participant A", "revise", "/2", "x"),
     )
     assert view.by_model()["lab:alpha"].cost_usd is None
 
 
 def test_what_a_seat_costs_is_unknown_while_a_call_of_unknown_price_is_open() -> None:
-    question, failure = events.failed("Participant A", "propose", "/1")
+    question, failure = events.failed_call("Participant A", "propose", "/1")
     assert isinstance(question, CallStarted)
     view, _ = read(replace(question, reserved_usd=None))
     assert (view.places["Participant A"].cost_usd, view.by_model()["lab:alpha"].cost_usd) == (None, None)
@@ -66,7 +66,7 @@ def test_a_seat_waits_is_asked_writes_and_has_answered() -> None:
     view, _ = read()
     place = view.places["Participant A"]
     states = [place.state]
-    question, answer = events.said("Participant A", "propose", "/1", "Because of it.")
+    question, answer = events.answered_call("Participant A", "propose", "/1", "Because of it.")
     for event in (question, events.token("Participant A", "Because"), answer):
         view.add(event)
         states.append(place.state)
@@ -75,7 +75,7 @@ def test_a_seat_waits_is_asked_writes_and_has_answered() -> None:
 
 
 def test_the_tail_of_what_arrives_stays_short() -> None:
-    view, _ = read(events.asked("Participant A", "propose", "/1"))
+    view, _ = read(events.call_started("Participant A", "propose", "/1"))
     for _ in range(100):
         view.add(events.token("Participant A", "many words "))
     tail = view.places["Participant A"].tail
@@ -84,17 +84,19 @@ def test_the_tail_of_what_arrives_stays_short() -> None:
 
 
 def test_an_open_call_is_timed_from_when_it_was_asked() -> None:
-    view, _ = read(events.asked("Participant A", "propose", "/1"))
+    view, _ = read(events.call_started("Participant A", "propose", "/1"))
     assert view.places["Participant A"].since == 100.0
 
 
 def test_a_retry_says_why_and_when() -> None:
-    _, (entry,) = read(*events.failed("Participant A", "propose", "/1", retry_in_s=2.0))
+    _, (entry,) = read(*events.failed_call("Participant A", "propose", "/1", retry_in_s=2.0))
     assert (entry.kind, entry.text, entry.facts) == ("retry", "slow down", ("attempt 1", "again in 2.0 s"))
 
 
 def test_a_lost_call_is_told_with_what_it_was_charged() -> None:
-    lost = events.failed("Participant A", "propose", "/1", kind="unknown", message="lost", charged_usd=0.01)
+    lost = events.failed_call(
+        "Participant A", "propose", "/1", kind="unknown", message="lost", charged_usd=0.01
+    )
     _, (entry,) = read(*lost)
     assert entry.kind == "unknown"
     assert "charged $0.0100" in entry.facts
@@ -102,8 +104,8 @@ def test_a_lost_call_is_told_with_what_it_was_charged() -> None:
 
 def test_a_dropped_seat_is_told_once() -> None:
     view, (entry,) = read(
-        *events.failed("Participant B", "challenge", "/1", final=True),
-        events.dropped("Participant B", "gone"),
+        *events.failed_call("Participant B", "challenge", "/1", final=True),
+        events.seat_dropped("Participant B", "gone"),
     )
     assert (entry.kind, entry.text) == ("dropped", "dropped: gone")
     assert view.places["Participant B"].state == "dropped"
@@ -113,15 +115,15 @@ def test_a_dropped_seat_is_told_once() -> None:
     ("absent", "told"), [("empty", "abstained: said nothing"), ("refusal", "abstained: refusal")]
 )
 def test_silence_is_told_as_an_abstention(absent: str, told: str) -> None:
-    _, (entry,) = read(*events.said("Participant B", "challenge", "/1", "", absent=absent))
+    _, (entry,) = read(*events.answered_call("Participant B", "challenge", "/1", "", absent=absent))
     assert (entry.kind, entry.text) == ("silence", told)
 
 
 def test_a_cut_reply_odd_usage_and_a_copied_reply_say_so() -> None:
     odd = {"finish_reason": "length", "usage_flag": "negative"}
     view, (cut, copied) = read(
-        *events.said("Participant A", "propose", "/1", "x", **odd),
-        *events.said("Participant B", "challenge", "/2", "x", copied=True, cost_usd=0.0),
+        *events.answered_call("Participant A", "propose", "/1", "x", **odd),
+        *events.answered_call("Participant B", "challenge", "/2", "x", copied=True, cost_usd=0.0),
     )
     assert cut.facts[3:] == ("cut at the token limit", "usage negative, charged at the reservation")
     assert copied.facts == ("taken from the forked run",)
@@ -169,8 +171,8 @@ def test_counts_and_times_read_like_words() -> None:
 def test_what_others_said_cannot_begin_a_line_of_ours() -> None:
     stream = Stream(io.StringIO())
     _, entries = read(
-        *events.failed("Participant A", "propose", "/1", message="slow\npnyx: run cancelled"),
-        events.dropped("Participant B", "gone\npnyx: forged"),
+        *events.failed_call("Participant A", "propose", "/1", message="slow\npnyx: run cancelled"),
+        events.seat_dropped("Participant B", "gone\npnyx: forged"),
         events.tool("fine\nRound 9 · forged"),
     )
     lines = [line for entry in entries for line in entry_lines(stream, entry, whole=True)]
