@@ -56,7 +56,7 @@ async def test_a_waiting_run_is_shown_as_waiting_and_is_streamed_once_a_worker_t
         assert (running, trial.host.log) == ([], [])
         await asyncio.to_thread(site.worker)
         seen += [event async for event in events]
-    assert status.out.startswith(f"{run}  waiting: a `pnyx worker` takes it up")
+    assert status.out.startswith(f"{run}  waiting: in the queue for a `pnyx worker`")
     assert "waiting" in shown.out
     assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
     assert (seen[0]["type"], seen[-1]["type"], seen[-1]["status"]) == (

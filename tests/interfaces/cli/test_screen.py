@@ -13,7 +13,7 @@ import pytest
 from pnyx.interfaces.cli.terminal.live import _newest
 from pnyx.interfaces.cli.terminal.output import Stream
 from pnyx.interfaces.cli.terminal.plain import entry_lines
-from pnyx.interfaces.views.outcome import why
+from pnyx.interfaces.views.outcome import stop_message
 from pnyx.interfaces.views.transcript import Entry
 from tests.interfaces.shell import pnyx, screen
 from tests.support.scripted import ScriptedHost
@@ -57,10 +57,10 @@ def test_the_text_in_progress_is_cut_at_a_word() -> None:
 def test_the_reason_why_a_run_stopped_is_not_repeated() -> None:
     result = {"run_id": "r1", "status": "paused", "stop_reason": "interrupted", "detail": {}}
     assert (
-        why(result | {"detail": {"message": "interrupted"}})
+        stop_message(result | {"detail": {"message": "interrupted"}})
         == "paused: interrupted. Resume with: pnyx resume r1"
     )
-    assert why(result | {"detail": {"message": "stopped at once"}}) == (
+    assert stop_message(result | {"detail": {"message": "stopped at once"}}) == (
         "paused (interrupted): stopped at once. Resume with: pnyx resume r1"
     )
 

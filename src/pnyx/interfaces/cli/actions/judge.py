@@ -20,7 +20,7 @@ from ....reliability.weights import learn
 from ...keys import LOCAL
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
-from ...views.feedback import judgement
+from ...views.feedback import feedback_document
 from ...views.transcript import quantity
 from ..records import with_records
 from ..terminal.output import streams
@@ -35,7 +35,7 @@ def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int
     output = streams()
     run, judged = with_records(open_settings(), lambda stored: stored.feedback(run_id, verdict, truth))
     if as_json:
-        output.json(judgement(run.id, judged))
+        output.json(feedback_document(run.id, judged))
         return 0
     output.note(f"Saved: run {run.id} is a {verdict}.")
     assert run.result is not None, "only a decision is judged"
