@@ -235,13 +235,13 @@ async def test_postgresql_restarted_under_workers_loses_and_repeats_nothing(
     site: Site, postgres: PostgresServer
 ) -> None:
     trial = site.trial
-    trial.host.latency = 0.3
+    trial.host.latency = 0.2
     workers = await asyncio.gather(*(asyncio.to_thread(site.worker, "--concurrency", "3") for _ in range(2)))
     runs = await asyncio.gather(*(site.begin(seed=n) for n in range(12)))
     for _ in range(2):
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.3)
         postgres.stop(at_once=True)
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(0.3)
         await asyncio.to_thread(postgres.start)
     results = await site.over(*runs)
     assert {one["status"] for one in results} == {"decided"}
