@@ -1,4 +1,4 @@
-"""What docs/library.md and docs/events.md show works: examples run, events have the fields that are told."""
+"""docs/library.md and docs/events.md are correct: examples run, and events have the documented fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import get_args
 import pnyx
 from pnyx.core.events import Event, RunStarted
 from pnyx.errors import ProviderError
-from tests.support.examples import blocks, linked, mistyped, printed
+from tests.support.examples import blocks, links, run_example, type_errors
 
 DOCS = Path(__file__).parents[1] / "docs"
 README = DOCS.parent / "README.md"
@@ -18,8 +18,8 @@ LIBRARY, EVENTS = (DOCS / f"{name}.md" for name in ("library", "events"))
 COMMON = {"type", "run_id", "seq", "time", "round", "phase", "seat", "key"}
 
 
-def test_the_examples_run_and_print_what_they_ask_for(tmp_path: Path) -> None:
-    streamed, many, host = (printed(example, tmp_path) for example in blocks(LIBRARY, "python"))
+def test_the_examples_run_and_print_the_expected_lines(tmp_path: Path) -> None:
+    streamed, many, host = (run_example(example, tmp_path) for example in blocks(LIBRARY, "python"))
     assert {line for line in streamed if "vote" in line} == {f"Participant {seat} vote 10" for seat in "ABC"}
     assert streamed[-1] == "consensus no"
     assert many == ["Is 437 prime? no", "Is 439 prime? yes", "Is 443 prime? yes"]
@@ -27,7 +27,7 @@ def test_the_examples_run_and_print_what_they_ask_for(tmp_path: Path) -> None:
 
 
 def test_the_examples_satisfy_a_strict_type_checker(tmp_path: Path) -> None:
-    assert mistyped([*blocks(README, "python"), *blocks(LIBRARY, "python"), NARROWED], tmp_path) == ""
+    assert type_errors([*blocks(README, "python"), *blocks(LIBRARY, "python"), NARROWED], tmp_path) == ""
 
 
 NARROWED = """
@@ -36,7 +36,7 @@ from contextlib import aclosing
 import pnyx
 
 
-async def heard() -> str | None:
+async def last_answer() -> str | None:
     async with aclosing(pnyx.stream("Why?")) as events:
         async for event in events:
             match event:
@@ -54,17 +54,17 @@ def test_every_event_is_a_public_name() -> None:
     assert {one.__name__ for one in get_args(Event)} <= set(pnyx.__all__)
 
 
-def test_every_name_it_tells_of_is_there() -> None:
-    told = set(re.findall(r"pnyx\.([A-Za-z_]+)", LIBRARY.read_text("utf-8"))) - {"protocols", "testing"}
-    assert {"ask", "stream", "resume", "feedback", "open_runner", "ToolCall"} <= told
-    assert {name for name in told if not hasattr(pnyx, name)} == set()
+def test_every_name_in_the_page_exists() -> None:
+    names = set(re.findall(r"pnyx\.([A-Za-z_]+)", LIBRARY.read_text("utf-8"))) - {"protocols", "testing"}
+    assert {"ask", "stream", "resume", "feedback", "open_runner", "ToolCall"} <= names
+    assert {name for name in names if not hasattr(pnyx, name)} == set()
 
 
-def test_every_kind_of_error_that_a_host_may_tell_stands_there() -> None:
+def test_every_kind_of_provider_error_is_documented() -> None:
     page = LIBRARY.read_text("utf-8").partition("| `ProviderError(kind, …)` |")[2].partition("\n\n")[0]
     rows = [line for line in page.splitlines() if re.match(r"\| `[a-z_]+`", line)]
     again = {kind: row.split("|")[2].strip() != "no" for row in rows for kind in kinds(row.split("|")[1])}
-    # "overtaken" is what the runner says of a second request; what is too long is sent again, shorter.
+    # Only the runner raises "overtaken", for a hedged request; "too_long" is retried with a shorter prompt.
     known = {kind: retried for kind, retried in ProviderError.KINDS.items() if kind != "overtaken"}
     assert again == known | {"too_long": True}
 
@@ -73,21 +73,21 @@ def kinds(cell: str) -> list[str]:
     return re.findall(r"`([a-z0-9_]+)`", cell)
 
 
-def test_every_event_is_told_with_its_fields_and_no_others() -> None:
-    told = {}
+def test_every_event_is_documented_with_exactly_its_fields() -> None:
+    names = {}
     for line in EVENTS.read_text("utf-8").splitlines():
         if row := re.match(r"\| `([a-z_]+)` \|[^|]*\|(.*)\|$", line):
-            told[row[1]] = set(kinds(re.sub(r"\([^()]*\)", "", re.sub(r"\]\([^()]*\)", "]", row[2]))))
+            names[row[1]] = set(kinds(re.sub(r"\([^()]*\)", "", re.sub(r"\]\([^()]*\)", "]", row[2]))))
     known = [one for one in get_args(Event) if one is not pnyx.UnknownEvent]
-    assert told == {one.type: {f.name for f in fields(one)} - COMMON for one in known}
+    assert names == {one.type: {f.name for f in fields(one)} - COMMON for one in known}
 
 
-def test_what_all_events_have_is_told() -> None:
+def test_the_common_fields_are_documented() -> None:
     common = EVENTS.read_text("utf-8").split("| event |")[0]
     assert set(re.findall(r"`([a-z_]+)`", common)) >= COMMON
     assert {f.name for f in fields(RunStarted)} >= COMMON - {"type"}
 
 
-def test_every_page_they_link_to_is_there() -> None:
+def test_every_linked_page_exists() -> None:
     for page in (LIBRARY, EVENTS):
-        assert [target for target in linked(page) if not target.exists()] == []
+        assert [target for target in links(page) if not target.exists()] == []

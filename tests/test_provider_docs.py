@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import pnyx
-from tests.support.examples import linked
+from tests.support.examples import links
 from tests.support.sources import ROOT
 
 PAGE = ROOT / "docs" / "providers.md"
@@ -225,4 +225,4 @@ def default(value: object) -> str:
 
 
 def test_every_page_it_links_to_exists() -> None:
-    assert [target for target in linked(PAGE) if not target.exists()] == []
+    assert [target for target in links(PAGE) if not target.exists()] == []

@@ -1,4 +1,4 @@
-"""A trial for each test, and the line that its checker gave, kept for the table."""
+"""A trial for each test, and the line of its checker for the table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.scripted import ScriptedHost
 
 @pytest.fixture(scope="session", autouse=True)
 def warm() -> None:
-    """The host's SDK takes most of a second to load, which is not what the deadlines here are about."""
+    """Load the host's SDK, which takes most of a second, before the deadlines of the tests."""
     importlib.import_module("pydantic_ai.models.openai")
 
 
@@ -27,7 +27,7 @@ def trial(
     sqlite_url: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Trial]:
-    """A trial on SQLite, from an empty folder, with its settings in force."""
+    """A trial on SQLite, in an empty folder, with its settings."""
     yield from _tried(request, Trial(host, tmp_path, home, sqlite_url), monkeypatch)
 
 
@@ -40,7 +40,7 @@ def postgres_trial(
     postgres_url: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Trial]:
-    """The same on PostgreSQL."""
+    """A trial on PostgreSQL."""
     yield from _tried(request, Trial(host, tmp_path, home, postgres_url), monkeypatch)
 
 

@@ -1,4 +1,4 @@
-"""A server with a queue and its workers, processes of their own as they are for a user."""
+"""A server with a queue and its workers, as separate processes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ CALLS = 4
 
 
 class Worker:
-    """A `pnyx worker` in a process of its own; said: what it wrote to stderr so far."""
+    """A `pnyx worker` in a separate process. stderr: its output until now."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
-        self.said = ""
+        self.stderr = ""
         self._reading = threading.Thread(target=self._read, daemon=True)
         self._reading.start()
         self.wait_for("taking runs from")
@@ -37,23 +37,23 @@ class Worker:
     def _read(self) -> None:
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            self.said += line.decode()
+            self.stderr += line.decode()
 
     def wait_for(self, text: str, within: float = 60.0) -> None:
-        soon(lambda: text in self.said or self.process.poll() is not None, within)
-        assert text in self.said, self.said
+        soon(lambda: text in self.stderr or self.process.poll() is not None, within)
+        assert text in self.stderr, self.stderr
 
     @property
     def busy(self) -> bool:
-        return self.said.count(" · started") + self.said.count(" · resumed") > 0
+        return self.stderr.count(" · started") + self.stderr.count(" · resumed") > 0
 
     def end(self, number: int = signal.SIGTERM) -> float:
-        """Send a signal; the seconds until the process had ended."""
-        begun = time.monotonic()
+        """Send a signal and return the seconds until the process ended."""
+        started_at = time.monotonic()
         self.process.send_signal(number)
         self.process.wait(30)
         self._reading.join(30)
-        return time.monotonic() - begun
+        return time.monotonic() - started_at
 
 
 class Site:
@@ -71,17 +71,17 @@ class Site:
 
     async def begin(self, **more: Any) -> str:
         async with self.server.client() as client:
-            told = await client.post("/v1/runs", json={**ASK, **more})
-        assert told.status_code in (200, 202), told.text
-        return str(told.json()["run_id"])
+            response = await client.post("/v1/runs", json={**ASK, **more})
+        assert response.status_code in (200, 202), response.text
+        return str(response.json()["run_id"])
 
     async def over(self, *runs: str, within: float = 60.0) -> list[dict[str, Any]]:
-        """The runs once they are neither waiting nor running."""
+        """Wait until no run is waiting or running, and return the runs."""
         async with self.server.client() as client:
 
             async def ended() -> Any:
-                told = [(await client.get(f"/v1/runs/{run}")).json() for run in runs]
-                return all(one["status"] not in ("waiting", "running") for one in told) and told
+                response = [(await client.get(f"/v1/runs/{run}")).json() for run in runs]
+                return all(one["status"] not in ("waiting", "running") for one in response) and response
 
             return list(await until(ended, within))
 
@@ -90,14 +90,14 @@ class Site:
             return str((await client.get(f"/v1/runs/{run}")).json()["status"])
 
     def check(self, happened: str) -> Any:
-        self.trial.told += [worker.said for worker in self.workers]
+        self.trial.output += [worker.stderr for worker in self.workers]
         return self.trial.check(happened)
 
 
 @contextmanager
 def _hasty(*args: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])} | environment
-    command = [sys.executable, "-m", "tests.support.hasty", *args]
+    command = [sys.executable, "-m", "tests.support.short_lease", *args]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             yield process

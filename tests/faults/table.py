@@ -1,6 +1,6 @@
-"""`python -m pytest -q -p tests.faults.table tests/faults`: one line a fault instead of dots.
+"""`python -m pytest -q -p tests.faults.table tests/faults`: one line per fault instead of dots.
 
-fault | what happened | the host's bill | the ledger, in USD; told as each one is over.
+fault | outcome | the host's bill | the ledger, in USD; printed as each test ends.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class _Table:
         return report.outcome if report.when == "call" else "", "", ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        told = dict(report.user_properties).get("fault")
-        if report.when == "teardown" and isinstance(told, tuple | list):
-            self._tell((_name(report.nodeid), *told))
+        columns = dict(report.user_properties).get("fault")
+        if report.when == "teardown" and isinstance(columns, tuple | list):
+            self._tell((_name(report.nodeid), *columns))
         elif report.failed:
             self._tell((_name(report.nodeid), "FAILED", "", ""))
 

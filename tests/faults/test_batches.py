@@ -17,7 +17,7 @@ from tests.support.books import Books
 VOTERS = ("-p", "voting", "--concurrency", "4")
 GIGABYTE = 1 << 30
 MOST = 400 << 20
-"""Bytes of the process in all; one line of a gigabyte would need several times that."""
+"""Address space of the process in bytes; one line of a gigabyte would need several times as much."""
 
 HOSTILE = [
     (b'\xef\xbb\xbf{"id": "bom", "question": "Why?"}', None),
@@ -55,32 +55,32 @@ HOSTILE = [
     (b'"Why, in a line of its own?"', None),
     (b'{"id": "last", "question": "Why?"}', None),
 ]
-"""Lines, and what is said of each; None is an answer, nothing is passed over."""
+"""Lines, and the error of each; None: answered; "": skipped."""
 
 
-def test_a_hostile_line_is_told_with_its_number_and_the_others_are_answered(trial: Trial) -> None:
+def test_a_hostile_line_is_reported_with_its_number_and_the_others_are_answered(trial: Trial) -> None:
     Path("hostile.jsonl").write_bytes(b"\n".join(line for line, _ in HOSTILE))
     done = trial.pnyx("batch", "hostile.jsonl", *VOTERS)
     assert done.code == 1
     rows = {row["line"]: row for row in done.lines}
-    expected = {n: said for n, (_, said) in enumerate(HOSTILE, 1) if said != ""}
+    expected = {n: error for n, (_, error) in enumerate(HOSTILE, 1) if error != ""}
     assert rows.keys() == expected.keys()
-    for n, said in expected.items():
-        if said is None:
+    for n, error in expected.items():
+        if error is None:
             assert rows[n]["answer"], rows[n]
         else:
-            assert said in rows[n]["error"], rows[n]
+            assert error in rows[n]["error"], rows[n]
             assert f"line {n}: " in done.err
     assert "sk-theirs" not in done.out + done.err
-    answered = sum(said is None for said in expected.values())
+    answered = sum(error is None for error in expected.values())
     assert len(Books.read(trial.url).runs) == answered
-    trial.check(f"{answered} answered, {len(rows) - answered} told what is wrong")
+    trial.check(f"{answered} answered, {len(rows) - answered} with an error")
 
 
 def test_a_line_of_a_gigabyte_takes_no_memory_and_the_others_are_answered(trial: Trial) -> None:
     with Path("large.jsonl").open("wb") as file:
         file.write(b'{"id": "first", "question": "Why?"}\n{"question": "')
-        # A hole: read as so many NUL, without taking room on the disk.
+        # A sparse file: read as NUL bytes, without using disk space.
         file.seek(GIGABYTE, os.SEEK_CUR)
         file.write(b'"}\n{"id": "last", "question": "Why?"}\n')
     peaks = [0]
@@ -95,7 +95,7 @@ def test_a_line_of_a_gigabyte_takes_no_memory_and_the_others_are_answered(trial:
     assert rows["2"]["error"] == "the line is longer than 4 MiB"
     assert rows["first"]["answer"]
     assert rows["last"]["answer"]
-    trial.check("2 answered, 1 told what is wrong")
+    trial.check("2 answered, 1 with an error")
 
 
 @pytest.mark.timeout(600)

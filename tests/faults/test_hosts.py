@@ -1,4 +1,4 @@
-"""Hosts that refuse, fail, stall or hang up: the whole command on each, and then the books."""
+"""Hosts that refuse, fail, stall or hang up: the whole command on each, then the checker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def outcomes(run: Run, model: str = "lab:beta") -> list[str]:
 
 
 def pauses(trial: Trial, model: str = "beta") -> list[float]:
-    """Seconds between its requests."""
+    """Seconds between the requests to the model."""
     times = [request.time for request in trial.host.requests(model)]
     return [later - earlier for earlier, later in pairwise(times)]
 
@@ -39,9 +39,11 @@ def date(seconds: float) -> str:
     [("2", 2.0, 4.0), ("soon", 0.2, 2.5), (date(-3600), 0.0, 2.0), ("date", 1.0, 5.0), (None, 0.2, 2.5)],
     ids=["Retry-After 2", "Retry-After garbage", "Retry-After a past date", "Retry-After a date", "bare"],
 )
-def test_429_is_waited_out_as_asked(trial: Trial, header: str | None, least: float, most: float) -> None:
-    told = date(3) if header == "date" else header
-    trial.host.on("beta", call=1, status=429, headers={"Retry-After": told} if told else {})
+def test_a_429_is_followed_by_the_requested_wait(
+    trial: Trial, header: str | None, least: float, most: float
+) -> None:
+    value = date(3) if header == "date" else header
+    trial.host.on("beta", call=1, status=429, headers={"Retry-After": value} if value else {})
     assert trial.ask().code == 0
     run = trial.check().run
     assert outcomes(run) == ["rate_limited", ""]
@@ -51,15 +53,15 @@ def test_429_is_waited_out_as_asked(trial: Trial, header: str | None, least: flo
 
 def test_429_with_retry_after_3600_drops_the_seat_within_5_s(trial: Trial) -> None:
     trial.host.on("beta", status=429, headers={"Retry-After": "3600"})
-    began = time.monotonic()
+    started_at = time.monotonic()
     done = trial.ask()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - started_at < 5
     assert (done.code, done.json["degraded"]) == (5, True)
     assert outcomes(trial.check().run) == ["rate_limited"]
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
-def test_a_status_for_ever_is_tried_again_with_growing_waits_and_then_dropped(
+def test_a_permanent_status_is_retried_with_growing_waits_and_then_drops_the_seat(
     trial: Trial, status: int
 ) -> None:
     trial.host.on("beta", status=status)
@@ -73,7 +75,7 @@ def test_a_status_for_ever_is_tried_again_with_growing_waits_and_then_dropped(
 
 
 @pytest.mark.parametrize("status", [500, 503])
-def test_a_status_that_passes_costs_nothing_but_time(trial: Trial, status: int) -> None:
+def test_a_temporary_status_costs_only_time(trial: Trial, status: int) -> None:
     trial.host.on("beta", call=1, status=status)
     assert trial.ask().code == 0
     verdict = trial.check()
@@ -126,7 +128,7 @@ def test_every_seat_silent_ends_the_run_below_its_quorum(trial: Trial) -> None:
     assert trial.check().uncertain == 3
 
 
-def test_a_model_that_is_gone_mid_run_is_asked_once_and_dropped(trial: Trial) -> None:
+def test_a_model_that_disappears_mid_run_gets_one_request_and_is_dropped(trial: Trial) -> None:
     trial.host.on("beta", call=2, status=404, message="no such model")
     done = trial.ask("--rounds", "2")
     assert (done.code, [seat["model"] for seat in done.json["dropped"]]) == (5, ["lab:beta"])
@@ -136,23 +138,23 @@ def test_a_model_that_is_gone_mid_run_is_asked_once_and_dropped(trial: Trial) ->
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_key_that_is_refused_drops_its_seat_and_is_told_nowhere(trial: Trial, status: int) -> None:
+def test_a_rejected_key_drops_its_seat_and_appears_nowhere(trial: Trial, status: int) -> None:
     trial.host.on("beta", status=status, message=f"bad key {KEY}")
     assert trial.ask().code == 5
     assert outcomes(trial.check().run) == ["auth"]
 
 
-def test_a_host_that_is_down_keeps_only_the_first_runs_of_a_process_waiting(trial: Trial) -> None:
+def test_a_host_that_is_down_delays_only_the_first_runs_of_a_process(trial: Trial) -> None:
     clock = [1000.0]
-    asked: list[int] = []
-    took: list[float] = []
+    calls: list[int] = []
+    times: list[float] = []
     trial.host.on("beta", status=503)
 
     async def run(runner: Runner, **how: Any) -> pnyx.Result:
-        began, before = time.monotonic(), len(trial.host.requests("beta"))
+        started_at, before = time.monotonic(), len(trial.host.requests("beta"))
         result = await pnyx.ask("Why?", runner=runner, **how)
-        asked.append(len(trial.host.requests("beta")) - before)
-        took.append(time.monotonic() - began)
+        calls.append(len(trial.host.requests("beta")) - before)
+        times.append(time.monotonic() - started_at)
         return result
 
     async def runs() -> list[pnyx.Result]:
@@ -166,12 +168,12 @@ def test_a_host_that_is_down_keeps_only_the_first_runs_of_a_process_waiting(tria
             return results + [await run(runner) for _ in range(2)]
 
     results = asyncio.run(runs())
-    assert asked == [RETRIES + 1] * RUNS + [0, 0, 0] + [1, 1]
+    assert calls == [RETRIES + 1] * RUNS + [0, 0, 0] + [1, 1]
     assert [result.degraded for result in results] == [True] * (RUNS + 3) + [False] * 2
-    told = [result.dropped[0]["reason"] for result in results[RUNS : RUNS + 3]]
-    assert all("its host is down (" in why and "calls resume in 30 s" in why for why in told), told
-    assert max(took[RUNS : RUNS + 3]) < min(took[:RUNS])
-    # What a run was told stays true of it, also where another process takes it up.
+    reasons = [result.dropped[0]["reason"] for result in results[RUNS : RUNS + 3]]
+    assert all("its host is down (" in why and "calls resume in 30 s" in why for why in reasons), reasons
+    assert max(times[RUNS : RUNS + 3]) < min(times[:RUNS])
+    # A refusal is recorded with its run, and applies when another process resumes it.
     paused, sent = results[RUNS + 1], len(trial.host.requests("beta"))
     assert paused.status == "paused"
     resumed = trial.pnyx("resume", paused.run_id, "--budget", "1", "--json")
@@ -180,7 +182,7 @@ def test_a_host_that_is_down_keeps_only_the_first_runs_of_a_process_waiting(tria
     assert verdict.bill_nusd == verdict.ledger_nusd
 
 
-def test_a_host_that_is_down_is_asked_by_a_run_that_cannot_do_without_it(trial: Trial) -> None:
+def test_a_host_that_is_down_is_called_by_a_run_that_needs_it_for_its_quorum(trial: Trial) -> None:
     trial.settle(retries=0)
     trial.host.on("*", status=503)
 
@@ -196,7 +198,7 @@ def test_a_host_that_is_down_is_asked_by_a_run_that_cannot_do_without_it(trial: 
     trial.check()
 
 
-def test_a_host_that_is_down_is_asked_by_every_seat_of_a_run_by_itself(trial: Trial) -> None:
+def test_a_host_that_is_down_is_called_by_every_seat_of_a_single_run(trial: Trial) -> None:
     trial.settle(retries=1, seats=("lab:alpha", *["lab:beta"] * 4, "lab:gamma"))
     trial.host.on("beta", status=503)
     assert trial.ask("-p", "voting").code == 5

@@ -1,4 +1,4 @@
-"""Caps that real processes share: whatever they do at once, the host's bill stays below."""
+"""Caps that real processes share: the host's bill never exceeds them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ COSTLY = {"prompt_tokens": 6_000, "completion_tokens": 3_000, "total_tokens": 9_
 
 
 def at_once(trial: Trial) -> list[str]:
-    """All the runs, in so many processes that begin together; how each ended."""
+    """Perform all runs in processes that start together; return how each run ended."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    command = [sys.executable, "-m", "tests.support.many", str(RUNS)]
+    command = [sys.executable, "-m", "tests.support.many_runs", str(RUNS)]
     processes = [
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(PROCESSES)
@@ -28,7 +28,7 @@ def at_once(trial: Trial) -> list[str]:
     ends: list[str] = []
     for process in processes:
         out, err = process.communicate(timeout=120)
-        trial.told += [out, err]
+        trial.output += [out, err]
         assert process.returncode == 0, err
         for line in out.splitlines():
             times, _, ended = line.partition(" ")
@@ -62,7 +62,7 @@ def test_a_run_out_of_budget_pauses_and_a_larger_one_resumes_without_paying_twic
 
 
 EXCESS = {"prompt_tokens": 100, "completion_tokens": 16_000, "total_tokens": 16_100}
-"""What a host tells that was to write 4,096 tokens at most."""
+"""Usage reported by a host whose reply was limited to 4,096 tokens."""
 
 
 def overruns(run: Run) -> list[int]:
@@ -73,7 +73,9 @@ def budget_events(run: Run) -> list[str]:
     return [event["kind"] for event in run.events if event["type"] == "budget"]
 
 
-def test_a_bill_beyond_the_reservation_is_charged_and_told_and_stops_the_run_at_its_cap(trial: Trial) -> None:
+def test_a_bill_beyond_the_reservation_is_charged_and_reported_and_stops_the_run_at_its_cap(
+    trial: Trial,
+) -> None:
     trial.host.on("beta", usage=EXCESS)
     paused = trial.ask("--budget", "0.03")
     assert (paused.code, paused.json["status"], len(trial.host.log)) == (4, "paused", 3)
@@ -92,7 +94,7 @@ def test_a_bill_beyond_the_reservation_is_charged_and_told_and_stops_the_run_at_
     assert trial.check().uncertain == 0
 
 
-def test_a_bill_beyond_the_reservation_of_the_last_call_is_told_with_the_answer(trial: Trial) -> None:
+def test_a_bill_beyond_the_reservation_of_the_last_call_is_reported_with_the_answer(trial: Trial) -> None:
     trial.host.on("alpha", call=2, usage=EXCESS)
     done = trial.ask("--budget", "0.03")
     assert (done.code, done.json["status"]) == (0, "decided")

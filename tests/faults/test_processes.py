@@ -1,4 +1,4 @@
-"""Processes that are killed, frozen or told to stop, over every protocol: what was paid is never paid again.
+"""Processes that are killed, frozen or stopped, over every protocol: no call is paid twice.
 
 PNYX_KILLS is how many processes are killed in all, `make test-faults` with 200 of them takes minutes.
 """
@@ -26,11 +26,11 @@ from tests.support.books import Books, Run
 KILLS = int(os.environ.get("PNYX_KILLS", "20"))
 PROTOCOLS = sorted(names())
 DEEP = ("consensus", "deliberate") if KILLS < 200 else tuple(PROTOCOLS)
-"""Protocols that are killed on PostgreSQL too: the long ones, and all where time is no matter."""
+"""Protocols that are killed on PostgreSQL too: the long ones; all of them with `PNYX_KILLS`."""
 
 
 def killed_and_resumed(trial: Trial, protocol: str, draw: random.Random, calls: int) -> bool:
-    """Kill a run at a random moment and resume it; whether it was killed in time."""
+    """Kill a run at a random moment and resume it; return whether it was killed in time."""
     known = set(Books.read(trial.url).runs)
     sent = len(trial.host.log)
     after, moment = draw.randint(1, calls), draw.uniform(0, 0.03)
@@ -45,8 +45,8 @@ def killed_and_resumed(trial: Trial, protocol: str, draw: random.Random, calls: 
     done = trial.pnyx("resume", run.id, "--json")
     assert done.code == 0, done.err
     resumed = Books.read(trial.url).runs[run.id]
-    again = [e["key"] for e in resumed.events[len(run.events) :] if e["type"] == "call_started"]
-    assert not answered & set(again), "a journaled call was sent again"
+    repeated = [e["key"] for e in resumed.events[len(run.events) :] if e["type"] == "call_started"]
+    assert not answered & set(repeated), "a journaled call was sent again"
     unknown = [a.started for a in resumed.attempts if a.kind == "unknown"]
     assert unknown == in_flight
     return not run.over
@@ -62,11 +62,11 @@ def test_killed_at_random_and_resumed(trial: Trial, protocol: str) -> None:
     kills = [killed_and_resumed(trial, protocol, draw, calls) for _ in range(max(KILLS // len(PROTOCOLS), 1))]
     last = list(Books.read(trial.url).runs)[-1]
     sent = len(trial.host.log)
-    want, fork = (
+    expected, fork = (
         trial.pnyx("resume", last, "--json").json,
         trial.pnyx("resume", last, "--fork", "--json").json,
     )
-    assert (fork["answer"], fork["final_answer"]) == (want["answer"], want["final_answer"])
+    assert (fork["answer"], fork["final_answer"]) == (expected["answer"], expected["final_answer"])
     assert len(trial.host.log) == sent, "a replay of recorded replies sent something"
     verdict = trial.check()
     trial.line = _line(trial, f"{sum(kills)} killed and resumed, {verdict.uncertain} in flight")
@@ -91,7 +91,7 @@ def _line(trial: Trial, happened: str) -> tuple[str, str, str]:
 
 
 def silent(trial: Trial, seconds: int) -> bool:
-    """Set the heartbeat of all runs back; False where another transaction holds them."""
+    """Set the heartbeat of all runs back; return False if another transaction holds them."""
     statement = text(f"UPDATE runs SET heartbeat_at = heartbeat_at - {seconds}")
 
     async def execute() -> None:
@@ -117,13 +117,13 @@ def silent(trial: Trial, seconds: int) -> bool:
 
 
 def stopped(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the system has stopped all of the process."""
+    """Return whether the system has stopped all threads of the process."""
     tasks = Path(f"/proc/{process.pid}/task").glob("*/stat")
     return {path.read_text().rpartition(")")[2].split()[0] for path in tasks} == {"T"}
 
 
 def freeze(trial: Trial, process: subprocess.Popen[bytes]) -> Run:
-    """Stop the process while it waits for one last reply, and where it holds no lock; its run."""
+    """Stop the process while it waits for its last reply and holds no lock; return its run."""
 
     def waiting() -> bool:
         (run,) = Books.read(trial.url).runs.values()
@@ -169,7 +169,7 @@ def test_a_worker_frozen_past_its_lease_writes_nothing_when_it_wakes(
 
 
 @pytest.mark.parametrize("where", ["trial", "postgres_trial"], ids=["sqlite", "postgresql"])
-def test_a_frozen_worker_that_wakes_beside_the_one_that_took_over_is_refused_and_sends_nothing(
+def test_a_frozen_worker_that_wakes_after_a_takeover_is_refused_and_sends_nothing(
     request: pytest.FixtureRequest, where: str
 ) -> None:
     trial: Trial = request.getfixturevalue(where)
@@ -210,23 +210,23 @@ def test_a_first_signal_saves_the_run_with_its_best_answer(trial: Trial, number:
     assert (len(trial.host.log), verdict.uncertain) == (4, 0)
 
 
-def test_a_second_ctrl_c_stops_at_once_and_what_was_in_flight_is_charged_on_resume(trial: Trial) -> None:
+def test_a_second_ctrl_c_stops_at_once_and_calls_in_flight_are_charged_on_resume(trial: Trial) -> None:
     trial.host.on("beta", call=1, hang=True)
     with trial.spawned("ask", "Why?") as process:
         soon(lambda: trial.host.requests("beta"))
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        began = time.monotonic()
+        started_at = time.monotonic()
         assert trial.ended(process).code == 130
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - started_at < 5
     run = trial.check().run
     assert sum(attempt.outcome is None for attempt in run.attempts) == 1
     assert trial.pnyx("resume", run.id).code == 0
     assert trial.check().uncertain == 1
 
 
-def test_a_reader_that_leaves_is_met_with_silence_and_nothing_more_is_paid(trial: Trial) -> None:
+def test_a_closed_pipe_prints_no_error_and_stops_further_calls(trial: Trial) -> None:
     trial.host.on("alpha", call=1, delay=0.5)
     with trial.spawned("ask", "--jsonl", "Why?") as process:
         assert process.stdout is not None

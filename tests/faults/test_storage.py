@@ -1,4 +1,4 @@
-"""Disks that are full, fail, cannot be written or are held; databases that are damaged, newer or away."""
+"""Full, failing or read-only disks; databases that are locked, damaged, newer or unavailable."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.disks import small_disk
 from tests.support.postgres import PostgresServer
 from tests.support.sources import ROOT
 
-TOLD = {"prompt_tokens": 500, "completion_tokens": 500, "total_tokens": 1000}
+NOTICE = {"prompt_tokens": 500, "completion_tokens": 500, "total_tokens": 1000}
 LONG = "The wall is long, and it has stones. " * 1_500
 
 
@@ -37,7 +37,7 @@ def path_of(trial: Trial) -> Path:
 
 
 @pytest.mark.parametrize("mount", [True, False], ids=["a small disk", "a limit on file sizes"])
-def test_a_full_disk_stops_the_paying_says_where_and_resumes_when_there_is_room(
+def test_a_full_disk_stops_the_run_names_the_path_and_allows_a_resume_when_there_is_space(
     trial: Trial, mount: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trial.host.on(
@@ -64,12 +64,12 @@ def unsynced(trial: Trial, at: int) -> tuple[Done, int]:
     command = [sys.executable, "-m", "tests.support.fsyncs", str(at), "ask", "Why?"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     done = subprocess.run(command, env=environment, capture_output=True, timeout=60, text=True)
-    allowed = done.stderr.partition(fsyncs.TOLD)[2].partition("\n")[0]
+    allowed = done.stderr.partition(fsyncs.NOTICE)[2].partition("\n")[0]
     return trial.told_by(Done(done.returncode, done.stdout, done.stderr)), int(allowed or 0)
 
 
 @pytest.mark.parametrize("at", range(1, 6))
-def test_an_fsync_that_fails_sends_nothing_that_is_not_on_disk_and_resumes(trial: Trial, at: int) -> None:
+def test_a_failed_fsync_sends_nothing_that_is_not_on_disk_and_resumes(trial: Trial, at: int) -> None:
     done, allowed = unsynced(trial, at)
     assert (done.code, done.out) == (1, ""), done.err
     assert (
@@ -84,7 +84,7 @@ def test_an_fsync_that_fails_sends_nothing_that_is_not_on_disk_and_resumes(trial
     trial.line = (f"stopped, then {verdict.happened}", *(trial.line or ("", "", ""))[1:])
 
 
-def test_a_disk_that_syncs_nothing_from_the_start_is_named_and_nothing_is_sent(trial: Trial) -> None:
+def test_a_disk_that_never_syncs_is_named_and_nothing_is_sent(trial: Trial) -> None:
     done, _ = unsynced(trial, 0)
     assert (done.code, done.out, trial.host.log) == (1, "", [])
     assert f"database {path_of(trial)}: disk I/O error" in done.err
@@ -92,7 +92,7 @@ def test_a_disk_that_syncs_nothing_from_the_start_is_named_and_nothing_is_sent(t
     trial.check()
 
 
-def test_a_folder_that_nobody_may_write_is_named_and_nothing_is_sent(
+def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_sent(
     trial: Trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PNYX_DATABASE", "/sys/pnyx.db")
@@ -104,8 +104,8 @@ def test_a_folder_that_nobody_may_write_is_named_and_nothing_is_sent(
 
 
 @contextmanager
-def held(path: Path, seconds: float) -> Iterator[None]:
-    """Another process's transaction on the database, for so long."""
+def locked(path: Path, seconds: float) -> Iterator[None]:
+    """Lock the database from another process for some seconds."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("BEGIN IMMEDIATE")
     timer = threading.Timer(seconds, lambda: connection.execute("ROLLBACK"))
@@ -117,22 +117,22 @@ def held(path: Path, seconds: float) -> Iterator[None]:
         connection.close()
 
 
-def test_a_database_locked_for_3_s_is_waited_for(trial: Trial) -> None:
+def test_a_write_waits_for_a_database_locked_for_3_s(trial: Trial) -> None:
     assert trial.ask().code == 0
-    began = time.monotonic()
-    with held(path_of(trial), 3.0):
+    started_at = time.monotonic()
+    with locked(path_of(trial), 3.0):
         assert trial.ask().code == 0
-    assert time.monotonic() - began >= 3
+    assert time.monotonic() - started_at >= 3
     trial.check()
 
 
-def test_a_database_locked_for_ever_is_a_typed_error_and_nothing_is_sent(
+def test_a_permanently_locked_database_is_a_typed_error_and_nothing_is_sent(
     trial: Trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert trial.ask().code == 0
     monkeypatch.setattr(engine, "BUSY_S", 0.5)
     sent = len(trial.host.log)
-    with held(path_of(trial), 2.0):
+    with locked(path_of(trial), 2.0):
         done = trial.ask()
     assert (done.code, len(trial.host.log)) == (1, sent)
     assert f"database {path_of(trial)}: database is locked; another process is using it" in done.err
@@ -204,9 +204,7 @@ def test_postgresql_killed_at_random_moments_under_20_runs_at_once_loses_and_rep
     assert len(trial.host.log) == 4 * (len(results) + 1)
 
 
-def test_postgresql_killed_under_one_command_is_waited_for(
-    postgres: PostgresServer, postgres_trial: Trial
-) -> None:
+def test_one_command_waits_for_a_killed_postgresql(postgres: PostgresServer, postgres_trial: Trial) -> None:
     trial = postgres_trial
     trial.host.on("beta", delay=0.5)
     with trial.spawned("ask", "Why?", "--json") as process:

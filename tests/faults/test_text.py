@@ -1,4 +1,4 @@
-"""Answers that are none, too much, hostile or half, and usage that lies: what the run makes of each."""
+"""Replies that are empty, too long, hostile or cut off, and impossible usage."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ BODIES = {
 }
 
 
-def said(run: Run, model: str = "lab:beta") -> list[str]:
-    """The replies that count as the model's."""
+def texts_of(run: Run, model: str = "lab:beta") -> list[str]:
+    """The recorded replies of the model that count."""
     return [e["text"] for e in run.events if e["type"] == "call_finished" and e["model"].endswith(model[4:])]
 
 
@@ -36,7 +36,7 @@ def kinds(run: Run, model: str = "lab:beta") -> list[str]:
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_200_with_what_is_no_answer_is_one_retry_and_a_drop_and_holds_nothing_up(
+def test_a_200_without_a_valid_reply_is_one_retry_and_a_drop_and_blocks_nothing(
     trial: Trial, name: str
 ) -> None:
     async def run() -> tuple[pnyx.Result, float]:
@@ -54,7 +54,7 @@ def test_200_with_what_is_no_answer_is_one_retry_and_a_drop_and_holds_nothing_up
 WORDS = "Oui, because 17 times 24 is 408 — “no” is no answer, naïve or not.\nFinal answer: 408"
 
 
-def test_a_stream_cut_at_any_byte_is_never_taken_for_a_proposal_or_a_vote(trial: Trial) -> None:
+def test_a_stream_cut_at_any_byte_never_counts_as_a_proposal_or_a_vote(trial: Trial) -> None:
     trial.settle(retries=0)
     trial.host.on("*", text=WORDS)
     whole = trial.pnyx("ask", "Why?", "-p", "voting", "--jsonl", "-v", "-q")
@@ -66,8 +66,8 @@ def test_a_stream_cut_at_any_byte_is_never_taken_for_a_proposal_or_a_vote(trial:
         done = trial.pnyx("ask", "Why?", "-p", "voting", "--jsonl", "-v", "-q")
         assert (done.code, done.lines[-1]["result"]["degraded"]) == (5, True), cut
     books = trial.check(f"{len(cuts)} cuts, each a seat dropped").books
-    heard = [text for run in books.runs.values() for text in said(run)]
-    assert heard == [WORDS]
+    texts = [text for run in books.runs.values() for text in texts_of(run)]
+    assert texts == [WORDS]
     assert [kinds(run) for run in books.runs.values()].count(["truncated"]) == len(cuts)
     assert all(run.status != "failed" for run in books.runs.values())
 
@@ -79,7 +79,7 @@ def test_half_a_character_at_the_end_of_a_stream_is_truncated(trial: Trial, half
     trial.host.on("beta", body=head + "—".encode()[:half], unframed=True)
     assert trial.pnyx("ask", "Why?", "--jsonl", "-v").code == 5
     run = trial.check().run
-    assert said(run) == []
+    assert texts_of(run) == []
     assert set(kinds(run)) <= {"truncated", "malformed"}
 
 
@@ -88,7 +88,7 @@ EMPTY = {"empty": {"text": ""}, "blank": {"text": " \n\t\u200b "}, "refusal": {"
 
 @pytest.mark.parametrize("name", EMPTY)
 @pytest.mark.parametrize(("silent", "code"), [(1, 0), (2, 3), (3, 3)], ids=["one", "all but one", "all"])
-def test_silence_is_an_abstention_and_below_quorum_exit_3_without_confidence(
+def test_an_empty_reply_is_an_abstention_and_below_quorum_exits_with_3_without_confidence(
     trial: Trial, name: str, silent: int, code: int
 ) -> None:
     trial.host.on("*", text="It is so.\nFinal answer: yes")
@@ -114,9 +114,7 @@ BOMB = gzip.compress(b'{"a": "' + b"x" * 300_000_000)
     [{"body": TEN_MB}, {"body": BOMB, "headers": {"Content-Encoding": "gzip"}}],
     ids=["10 MB", "gzip bomb of 300 MB"],
 )
-def test_an_answer_without_measure_is_cut_at_the_cap_in_little_memory(
-    trial: Trial, fault: dict[str, Any]
-) -> None:
+def test_an_endless_answer_is_cut_at_the_limit_in_little_memory(trial: Trial, fault: dict[str, Any]) -> None:
     trial.host.on("beta", **fault)
     tracemalloc.start()
     done = trial.ask()
@@ -159,7 +157,7 @@ USAGE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", USAGE)
-def test_usage_that_lies_is_charged_at_the_reservation_and_flagged(trial: Trial, name: str) -> None:
+def test_impossible_usage_is_charged_at_the_reservation_and_flagged(trial: Trial, name: str) -> None:
     trial.host.on("beta", usage=USAGE[name])
     assert trial.ask().code in (0, 5)
     verdict = trial.check()
@@ -186,7 +184,7 @@ def test_a_question_longer_than_a_known_window_is_not_sent_blind(trial: Trial) -
     trial.check()
 
 
-def test_a_prompt_that_the_host_finds_too_long_is_compacted_and_sent_once_more(trial: Trial) -> None:
+def test_a_prompt_that_the_host_rejects_as_too_long_is_shortened_and_sent_once_more(trial: Trial) -> None:
     trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 500)
     trial.host.on("beta", call=1, status=400, message="maximum context length is 2048 tokens")
     assert trial.ask().code == 0
@@ -207,7 +205,7 @@ def test_a_prompt_shortened_to_a_known_window_and_still_too_long_is_shortened_on
     assert 0 < first < second
 
 
-def test_of_a_prompt_too_long_for_what_is_asked_as_much_is_left_out_as_can_be(trial: Trial) -> None:
+def test_a_prompt_with_a_long_question_is_shortened_as_far_as_possible(trial: Trial) -> None:
     trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 60)
     trial.host.on("beta", call=1, status=400, message="maximum context length is 2048 tokens")
     assert trial.pnyx("ask", "Why should it be a wall? " * 160, "--json").code == 0
@@ -217,7 +215,7 @@ def test_of_a_prompt_too_long_for_what_is_asked_as_much_is_left_out_as_can_be(tr
     assert 0.6 < second.bytes / first.bytes < 0.85
 
 
-def test_a_prompt_that_stays_too_long_drops_the_seat_after_that_one_retry(trial: Trial) -> None:
+def test_a_prompt_that_stays_too_long_drops_the_seat_after_one_retry(trial: Trial) -> None:
     trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 500)
     trial.host.on("beta", status=400, message="maximum context length is 2048 tokens")
     assert trial.ask().code == 5
@@ -225,7 +223,7 @@ def test_a_prompt_that_stays_too_long_drops_the_seat_after_that_one_retry(trial:
     assert RETRIES > 1
 
 
-def test_a_key_that_a_model_repeats_is_told_nowhere_not_even_as_it_arrives(trial: Trial) -> None:
+def test_a_key_that_a_model_repeats_appears_nowhere_not_even_in_streamed_text(trial: Trial) -> None:
     head = b'data: {"choices": [{"index": 0, "delta": {"content": "%s"}, "finish_reason": null}]}\n\n'
     pieces = ["My key is ", *(KEY[i : i + 4] for i in range(0, len(KEY), 4)), ", truly. ", KEY[:7]]
     chunks = [head % piece.encode() for piece in pieces]
@@ -240,7 +238,7 @@ def test_a_key_that_a_model_repeats_is_told_nowhere_not_even_as_it_arrives(trial
     trial.check()
 
 
-def test_a_key_that_a_model_gives_to_a_tool_is_told_nowhere(trial: Trial) -> None:
+def test_a_key_that_a_model_passes_to_a_tool_appears_nowhere(trial: Trial) -> None:
     hidden = {"path": KEY, "notes": [{KEY: f"<{KEY}>"}]}
     trial.host.on("*", text="It is prime.")
     trial.host.on("alpha", call=1, tool_calls=(("read_file", hidden), (KEY, {})))

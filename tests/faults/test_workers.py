@@ -1,4 +1,4 @@
-"""Workers that share a queue: killed, frozen, told to stop, cut off from their database; the books hold.
+"""Workers that share a queue: killed, frozen, stopped, without their database; the ledger stays correct.
 
 A server and its workers are processes of their own, as they are for a user.
 """
@@ -38,7 +38,7 @@ def run_of(trial: Trial) -> Run:
     return run
 
 
-async def test_a_run_waits_is_told_as_such_and_is_streamed_once_a_worker_takes_it(site: Site) -> None:
+async def test_a_waiting_run_is_shown_as_waiting_and_is_streamed_once_a_worker_takes_it(site: Site) -> None:
     trial = site.trial
     streamed = {**ASK, "stream": True}
     async with (
@@ -50,13 +50,13 @@ async def test_a_run_waits_is_told_as_such_and_is_streamed_once_a_worker_takes_i
         seen = [await anext(events)]
         listed = (await client.get("/v1/runs", params={"status": "waiting"})).json()
         running = (await client.get("/v1/runs", params={"status": "running"})).json()
-        told = await asyncio.to_thread(trial.pnyx, "status", run)
+        status = await asyncio.to_thread(trial.pnyx, "status", run)
         shown = await asyncio.to_thread(trial.pnyx, "show", run)
         assert [one["run_id"] for one in listed] == [run]
         assert (running, trial.host.log) == ([], [])
         await asyncio.to_thread(site.worker)
         seen += [event async for event in events]
-    assert told.out.startswith(f"{run}  waiting: a `pnyx worker` takes it up")
+    assert status.out.startswith(f"{run}  waiting: in the queue for a `pnyx worker`")
     assert "waiting" in shown.out
     assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
     assert (seen[0]["type"], seen[-1]["type"], seen[-1]["status"]) == (
@@ -64,7 +64,7 @@ async def test_a_run_waits_is_told_as_such_and_is_streamed_once_a_worker_takes_i
         "run_finished",
         "decided",
     )
-    assert f"run {run} · started" in site.workers[0].said
+    assert f"run {run} · started" in site.workers[0].stderr
     verdict = await asyncio.to_thread(site.check, "waited, then streamed")
     assert (verdict.uncertain, verdict.run.epoch, len(trial.host.log)) == (0, 2, CALLS)
 
@@ -76,7 +76,7 @@ async def test_two_workers_share_20_runs(site: Site) -> None:
     runs = await asyncio.gather(*(site.begin(seed=n) for n in range(20)))
     results = await site.over(*runs)
     assert {one["status"] for one in results} == {"decided"}
-    shares = [worker.said.count(" · started") for worker in workers]
+    shares = [worker.stderr.count(" · started") for worker in workers]
     assert (sum(shares), min(shares) > 0) == (20, True)
     verdict = await asyncio.to_thread(site.check, f"20 decided, {shares[0]} here and {shares[1]} there")
     assert (verdict.uncertain, len(trial.host.log)) == (0, 20 * CALLS)
@@ -84,7 +84,7 @@ async def test_two_workers_share_20_runs(site: Site) -> None:
     assert {run.epoch for run in verdict.books.runs.values()} == {2}
 
 
-async def test_a_worker_killed_is_relieved_by_another_and_only_what_was_in_flight_is_paid_again(
+async def test_another_worker_replaces_a_killed_one_and_only_calls_in_flight_are_paid_again(
     site: Site,
 ) -> None:
     trial = site.trial
@@ -94,15 +94,15 @@ async def test_a_worker_killed_is_relieved_by_another_and_only_what_was_in_fligh
     await until(lambda: len(trial.host.log) >= 14)
     first.process.kill()
     first.process.wait()
-    kept = await asyncio.to_thread(Books.read, trial.url)
-    told = [await site.status(run) for run in runs if not kept.runs[run].over]
-    in_flight = sum(a.outcome is None for run in kept.runs.values() for a in run.attempts)
+    books = await asyncio.to_thread(Books.read, trial.url)
+    statuses = [await site.status(run) for run in runs if not books.runs[run].over]
+    in_flight = sum(a.outcome is None for run in books.runs.values() for a in run.attempts)
     trial.host.latency = 0.0
     await asyncio.to_thread(site.worker)
     results = await site.over(*runs)
     assert {one["status"] for one in results} == {"decided"}
-    assert told
-    assert set(told) == {"waiting"}
+    assert statuses
+    assert set(statuses) == {"waiting"}
     verdict = await asyncio.to_thread(site.check, f"killed; {in_flight} in flight, 4 decided")
     assert verdict.uncertain == in_flight > 0
     assert len(trial.host.log) <= 4 * CALLS + in_flight
@@ -131,7 +131,7 @@ async def test_a_worker_frozen_past_its_lease_writes_nothing_when_it_wakes_and_t
     other = await site.begin()
     (result,) = await site.over(other)
     assert result["status"] == "decided"
-    assert f"run {other} · decided" in first.said
+    assert f"run {other} · decided" in first.stderr
     verdict = await asyncio.to_thread(site.check, "its late writes were refused; it took the next run")
     assert verdict.books.runs[run].epoch == 3
     assert verdict.uncertain == 1
@@ -142,7 +142,7 @@ def _waits_for_one(trial: Trial) -> bool:
 
 
 def _freeze(trial: Trial, worker: Worker) -> None:
-    """Stop the process where it holds no lock."""
+    """Stop the process while it holds no lock."""
     while True:
         worker.process.send_signal(signal.SIGSTOP)
         soon(lambda: stopped(worker.process))
@@ -153,34 +153,36 @@ def _freeze(trial: Trial, worker: Worker) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
-async def test_a_worker_told_to_stop_puts_its_runs_back_within_10_s(site: Site, number: int) -> None:
+async def test_a_worker_that_stops_requeues_its_runs_within_10_s(site: Site, number: int) -> None:
     trial = site.trial
     trial.host.latency = 0.6
     first = await asyncio.to_thread(site.worker)
     runs = await asyncio.gather(*(site.begin(seed=n) for n in range(3)))
     await until(lambda: len(trial.host.log) >= 6)
-    took = await asyncio.to_thread(first.end, number)
-    assert (first.process.returncode, took < 10) == (0, True)
+    elapsed = await asyncio.to_thread(first.end, number)
+    assert (first.process.returncode, elapsed < 10) == (0, True)
     assert [await site.status(run) for run in runs] == ["waiting"] * 3
-    assert all(f"run {run} · put back" in first.said for run in runs)
+    assert all(f"run {run} · put back" in first.stderr for run in runs)
     trial.host.latency = 0.0
     await asyncio.to_thread(site.worker)
     results = await site.over(*runs)
     assert {one["status"] for one in results} == {"decided"}
     verdict = await asyncio.to_thread(
-        site.check, f"stopped after {took:.1f} s; 3 put back, decided elsewhere"
+        site.check, f"stopped after {elapsed:.1f} s; 3 put back, decided elsewhere"
     )
     assert (verdict.uncertain, len(trial.host.log)) == (0, 3 * CALLS)
 
 
-async def test_waiting_and_running_runs_are_cancelled_and_paused_ones_left_to_their_owner(site: Site) -> None:
+async def test_waiting_and_running_runs_are_cancelled_and_paused_ones_stay_with_their_owner(
+    site: Site,
+) -> None:
     trial = site.trial
     waiting = await site.begin()
     done = await asyncio.to_thread(trial.pnyx, "cancel", waiting)
     assert f"run {waiting} is cancelled" in done.err
-    own = await site.begin()
-    # Beside this loop, as the command has its own.
-    assert await asyncio.to_thread(resumed, trial, own) == 0
+    env = await site.begin()
+    # In a thread, since the command has its own event loop.
+    assert await asyncio.to_thread(resumed, trial, env) == 0
     sent = len(trial.host.log)
     worker = await asyncio.to_thread(site.worker)
     trial.host.latency = 30.0
@@ -196,10 +198,10 @@ async def test_waiting_and_running_runs_are_cancelled_and_paused_ones_left_to_th
     (result,) = await site.over(poor)
     assert (result["status"], result["stop_reason"]) == ("paused", "budget")
     async with site.server.client() as client:
-        told = await client.post(f"/v1/runs/{poor}/resume", json={"budget_usd": 1.0, "wait": True})
-    assert (told.status_code, told.json()["status"]) == (200, "decided")
-    assert worker.said.count(f"run {poor}") == 4
-    assert f"run {waiting}" not in worker.said
+        response = await client.post(f"/v1/runs/{poor}/resume", json={"budget_usd": 1.0, "wait": True})
+    assert (response.status_code, response.json()["status"]) == (200, "decided")
+    assert worker.stderr.count(f"run {poor}") == 4
+    assert f"run {waiting}" not in worker.stderr
     await asyncio.to_thread(site.check, "cancelled, paused, resumed")
 
 
@@ -208,13 +210,14 @@ async def test_an_idempotency_key_is_one_run_and_chat_completions_and_mcp_go_thr
 ) -> None:
     trial = site.trial
     async with site.server.client() as client:
-        asked = [client.post("/v1/runs", json=ASK, headers={"Idempotency-Key": "order 7"}) for _ in range(5)]
-        told = await asyncio.gather(*asked)
-        (run,) = {one.json()["run_id"] for one in told}
+        headers = {"Idempotency-Key": "order 7"}
+        requests = [client.post("/v1/runs", json=ASK, headers=headers) for _ in range(5)]
+        responses = await asyncio.gather(*requests)
+        (run,) = {one.json()["run_id"] for one in responses}
         worker = await asyncio.to_thread(site.worker)
         await site.over(run)
-        again = await client.post("/v1/runs", json=ASK, headers={"Idempotency-Key": "order 7"})
-        assert (again.status_code, again.json()["run_id"]) == (200, run)
+        repeated = await client.post("/v1/runs", json=ASK, headers={"Idempotency-Key": "order 7"})
+        assert (repeated.status_code, repeated.json()["run_id"]) == (200, run)
         assert len(trial.host.log) == CALLS
         body = {"model": "pnyx/consensus", "messages": [{"role": "user", "content": "Why not?"}]}
         answer = (await client.post("/v1/chat/completions", json=body)).json()
@@ -224,7 +227,7 @@ async def test_an_idempotency_key_is_one_run_and_chat_completions_and_mcp_go_thr
         told_it = await mcp.call_tool("ask", {"question": "Who?", "protocol": "consensus"})
     assert told_it.structured_content is not None
     assert told_it.structured_content["status"] == "decided"
-    assert worker.said.count(" · started") == 3
+    assert worker.stderr.count(" · started") == 3
     await asyncio.to_thread(site.check, "one run for five begins; 3 runs, all by the worker")
 
 
@@ -232,13 +235,13 @@ async def test_postgresql_restarted_under_workers_loses_and_repeats_nothing(
     site: Site, postgres: PostgresServer
 ) -> None:
     trial = site.trial
-    trial.host.latency = 0.3
+    trial.host.latency = 0.2
     workers = await asyncio.gather(*(asyncio.to_thread(site.worker, "--concurrency", "3") for _ in range(2)))
     runs = await asyncio.gather(*(site.begin(seed=n) for n in range(12)))
     for _ in range(2):
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.3)
         postgres.stop(at_once=True)
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(0.3)
         await asyncio.to_thread(postgres.start)
     results = await site.over(*runs)
     assert {one["status"] for one in results} == {"decided"}
@@ -248,22 +251,24 @@ async def test_postgresql_restarted_under_workers_loses_and_repeats_nothing(
     assert result["status"] == "decided"
     verdict = await asyncio.to_thread(site.check, "2 crashes, 13 decided")
     assert (verdict.uncertain, len(trial.host.log)) == (0, 13 * CALLS)
-    assert not [worker.said for worker in workers if "Traceback" in worker.said]
+    assert not [worker.stderr for worker in workers if "Traceback" in worker.stderr]
 
 
-async def test_a_run_that_cannot_go_on_here_is_told_once_and_left_to_a_worker_that_can(site: Site) -> None:
+async def test_a_run_that_cannot_continue_here_is_reported_once_and_left_to_another_worker(
+    site: Site,
+) -> None:
     poor = await asyncio.to_thread(site.worker, LAB_KEY="")
     run = await site.begin()
     await asyncio.to_thread(poor.wait_for, "cannot continue here")
-    assert "LAB_KEY" in poor.said
+    assert "LAB_KEY" in poor.stderr
     await asyncio.to_thread(site.worker)
     (result,) = await site.over(run)
     assert result["status"] == "decided"
-    assert poor.said.count("cannot continue here") == 1
-    await asyncio.to_thread(site.check, "told, and decided by the other one")
+    assert poor.stderr.count("cannot continue here") == 1
+    await asyncio.to_thread(site.check, "reported, and decided by the other worker")
 
 
-async def test_a_run_that_no_job_names_is_found(site: Site) -> None:
+async def test_a_run_without_a_job_is_found(site: Site) -> None:
     run = await site.begin()
     await asyncio.to_thread(_emptied, site.trial.url)
     await asyncio.to_thread(site.worker)
@@ -277,13 +282,13 @@ def _emptied(url: str) -> None:
         engine = create_async_engine(url)
         try:
             async with engine.begin() as connection:
-                found = await connection.execute(
+                matches = await connection.execute(
                     text("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pnyx_queue%'")
                 )
-                for (schema,) in found.all():
+                for (schema,) in matches.all():
                     await connection.execute(text(f"SET search_path TO {schema}"))
-                    gone = await connection.execute(text("DELETE FROM procrastinate_jobs"))
-                    assert gone.rowcount == 1
+                    deleted = await connection.execute(text("DELETE FROM procrastinate_jobs"))
+                    assert deleted.rowcount == 1
         finally:
             await engine.dispose()
 

@@ -1,4 +1,4 @@
-"""One fault tried for real: a scripted host, a database, the command on them, and the books afterwards."""
+"""One real fault: a scripted host, a database, the command on them, and the checker afterwards."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ RETRIES = 2
 
 
 class Trial:
-    """See the module. The proposer is alpha; beta and gamma challenge, in one round unless told otherwise.
+    """The trial of a test. The proposer is alpha; beta and gamma challenge, in one round by default.
 
-    told: all that was printed so far. line: what the checker made of it, for the table.
+    output: everything printed until now. line: the checker's result, for the table.
     """
 
     def __init__(self, host: ScriptedHost, folder: Path, home: Path, url: str) -> None:
         self.host, self.folder, self.home, self.url = host, folder, home, url
         self.prices = PRICES
-        self.told: list[str] = []
+        self.output: list[str] = []
         self.line: tuple[str, str, str] | None = None
         self.settle()
 
     def settle(self, **changes: Any) -> None:
-        """Write the settings anew: `retries=0` for [run], `models={"lab:alpha": {"context": 1024}}`."""
+        """Rewrite the settings: `retries=0` for [run], `models={"lab:alpha": {"context": 1024}}`."""
         models = changes.pop("models", {})
         seats = changes.pop("seats", PANEL)
         day = changes.pop("day_usd", None)
@@ -55,7 +55,7 @@ class Trial:
         (self.folder / "lab.toml").write_text("\n".join(lines) + "\n")
 
     def pnyx(self, *args: str) -> Done:
-        """The command in this process."""
+        """Run the command in this process."""
         return self.told_by(pnyx(*args))
 
     def ask(self, *args: str) -> Done:
@@ -63,7 +63,7 @@ class Trial:
 
     @contextmanager
     def spawned(self, *args: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-        """The command in a process of its own, killed at the end if it still runs."""
+        """Run the command in a separate process, killed at the end if it still runs."""
         with spawn(*args, **options) as process:
             try:
                 yield process
@@ -75,23 +75,23 @@ class Trial:
         return self.told_by(Done(process.returncode, (out or b"").decode(), (err or b"").decode()))
 
     def told_by(self, done: Done) -> Done:
-        self.told += [done.out, done.err]
+        self.output += [done.out, done.err]
         return done
 
     def check(self, happened: str = "") -> Verdict:
-        """Run the checker, with the exports of up to three runs; the line of the table."""
+        """Run the checker, with the exports of up to three runs, and set the line of the table."""
         verdict = check(self.url, self.host, self.prices)
         for run in [run for run in verdict.books.runs.values() if run.events][:3]:
-            self.told += exports(run.id, self.url, self.folder / "exported" / run.id)
-        kept = [self.folder, self.home]
-        check(self.url, self.host, self.prices, secrets=[KEY], texts=self.told, folders=kept)
+            self.output += exports(run.id, self.url, self.folder / "exported" / run.id)
+        folders = [self.folder, self.home]
+        check(self.url, self.host, self.prices, secrets=[KEY], texts=self.output, folders=folders)
         bill, ledger = (f"${amount / 1e9:.6f}" for amount in (verdict.bill_nusd, verdict.ledger_nusd))
         self.line = (happened or verdict.happened, bill, ledger)
         return verdict
 
 
 def most_memory(pid: int) -> int:
-    """The most that a process has held so far, in bytes; 0 once it is gone.
+    """Return the peak memory of a process in bytes; 0 once it has ended.
 
     What the system tells of children counts the process that they were forked off, too.
     """
@@ -103,7 +103,7 @@ def most_memory(pid: int) -> int:
 
 
 def soon(true: Callable[[], object], within: float = 120.0) -> None:
-    """Wait until something is true."""
+    """Wait until a value is true."""
     deadline = time.monotonic() + within
     while not true():
         assert time.monotonic() < deadline, "it did not come true in time"

@@ -1,4 +1,4 @@
-"""A panel of three scripted models, and an empty folder to ask it from."""
+"""A panel of three scripted models, and an empty working folder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KEY = "sk-planted-0123456789"
 
 @pytest.fixture
 def lab(host: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedHost:
-    """The host, with settings that name it in force."""
+    """The scripted host, configured as provider `lab`."""
     (tmp_path / "lab.toml").write_text(CONFIG.format(url=host.openai))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PNYX_CONFIG", "lab.toml")
@@ -53,7 +53,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ScriptedHost, Serve]]:
-    """One server for a module, since starting one takes longer than a look at its page."""
+    """One server per module, because starting one takes longer than a test of its page."""
     with (
         ScriptedHost() as host,
         serving(tmp_path_factory.mktemp("serve"), CONFIG.format(url=host.openai)) as server,
@@ -63,7 +63,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ScriptedH
 
 @pytest.fixture
 def models(shared: tuple[ScriptedHost, Serve]) -> Iterator[ScriptedHost]:
-    """The host of that server; what a test scripts holds for that test."""
+    """The host of that server; scripts apply to the current test only."""
     host, _ = shared
     with host.scripted():
         host.on("*", text="It is so.\n\nFinal answer: 42")

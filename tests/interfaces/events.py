@@ -1,4 +1,4 @@
-"""Event lists as runs leave them, made by hand for tests of what reads them."""
+"""Event lists of runs, written by hand, for tests of what reads them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,18 @@ from pnyx.core.events import (
     VoteTallied,
 )
 
-__all__ = ["RESULT", "budget", "dropped", "failed", "numbered", "said", "story", "token", "tool", "vote"]
+__all__ = [
+    "RESULT",
+    "answered_call",
+    "budget",
+    "consensus_run",
+    "failed_call",
+    "seat_dropped",
+    "token",
+    "tool",
+    "vote",
+    "with_seq",
+]
 
 MODELS = {"Participant A": "lab:alpha", "Participant B": "lab:beta", "Participant C": "lab:gamma"}
 RESULT: dict[str, Any] = {
@@ -64,26 +75,26 @@ def _call(seat: str, phase: str, key: str) -> dict[str, Any]:
     return {"seat": seat, "phase": phase, "round": 1, "key": key, "attempt": 1, "fingerprint": key}
 
 
-def asked(seat: str, phase: str, key: str, **more: Any) -> Event:
+def call_started(seat: str, phase: str, key: str, **more: Any) -> Event:
     prompt: dict[str, Any] = {"prompt_id": f"consensus/{phase}", "prompt_sha256": "", "prompt": "Do it."}
     return CallStarted(**_call(seat, phase, key), **prompt, model=MODELS[seat], reserved_usd=0.01, **more)
 
 
-def said(seat: str, phase: str, key: str, text: str, **more: Any) -> list[Event]:
-    """A call that was answered."""
-    given: dict[str, Any] = {"input_tokens": 100, "output_tokens": 20, "cost_usd": 0.0003, "elapsed_s": 0.5}
-    finished = CallFinished(**_call(seat, phase, key), model=MODELS[seat], text=text, **(given | more))
-    return [asked(seat, phase, key), finished]
+def answered_call(seat: str, phase: str, key: str, text: str, **more: Any) -> list[Event]:
+    """The events of a call with a reply."""
+    values: dict[str, Any] = {"input_tokens": 100, "output_tokens": 20, "cost_usd": 0.0003, "elapsed_s": 0.5}
+    finished = CallFinished(**_call(seat, phase, key), model=MODELS[seat], text=text, **(values | more))
+    return [call_started(seat, phase, key), finished]
 
 
-def failed(seat: str, phase: str, key: str, **more: Any) -> list[Event]:
-    """A call that was not answered."""
-    given: dict[str, Any] = {"kind": "rate_limited", "message": "slow down", "final": False}
-    failure = CallFailed(**_call(seat, phase, key), model=MODELS[seat], **(given | more))
-    return [asked(seat, phase, key), failure]
+def failed_call(seat: str, phase: str, key: str, **more: Any) -> list[Event]:
+    """The events of a call whose attempt failed."""
+    values: dict[str, Any] = {"kind": "rate_limited", "message": "slow down", "final": False}
+    failure = CallFailed(**_call(seat, phase, key), model=MODELS[seat], **(values | more))
+    return [call_started(seat, phase, key), failure]
 
 
-def dropped(seat: str, reason: str) -> Event:
+def seat_dropped(seat: str, reason: str) -> Event:
     return SeatDropped(seat=seat, model=MODELS[seat], reason=reason, phase="challenge", round=1)
 
 
@@ -112,34 +123,34 @@ def budget(kind: str) -> Event:
     return Budget(kind=kind, next_usd=0.0634 if kind == "exhausted" else None, **account)
 
 
-def entered(phase: str, answer: str | None = None) -> Event:
+def phase_entered(phase: str, answer: str | None = None) -> Event:
     return PhaseEntered(protocol="consensus", phase=phase, round=1, answer=answer)
 
 
-def started(question: str = "Why?") -> Event:
+def run_started(question: str = "Why?") -> Event:
     seats = tuple({"seat": seat, "model": model, "role": ""} for seat, model in MODELS.items())
     return RunStarted(question=question, protocol="consensus", seats=seats, version="0")
 
 
-def story(text: str = "Because.", **result: Any) -> list[Event]:
-    """A whole run of consensus, in which every seat says `text`."""
-    return numbered(
+def consensus_run(text: str = "Because.", **result: Any) -> list[Event]:
+    """The events of a consensus run in which every reply is `text`."""
+    return with_seq(
         [
-            started(),
-            entered("propose"),
-            *said("Participant A", "propose", "/2", text),
-            entered("challenge", text),
-            *said("Participant B", "challenge", "/4.0", text),
-            *said("Participant C", "challenge", "/4.1", text),
-            entered("revise"),
-            *said("Participant A", "revise", "/6", text),
+            run_started(),
+            phase_entered("propose"),
+            *answered_call("Participant A", "propose", "/2", text),
+            phase_entered("challenge", text),
+            *answered_call("Participant B", "challenge", "/4.0", text),
+            *answered_call("Participant C", "challenge", "/4.1", text),
+            phase_entered("revise"),
+            *answered_call("Participant A", "revise", "/6", text),
             RunFinished(status="decided", result=RESULT | result),
         ]
     )
 
 
-def numbered(events: Iterable[Event]) -> list[Event]:
-    """`events` as they are stored: with run, time and gap-free seq."""
+def with_seq(events: Iterable[Event]) -> list[Event]:
+    """Return `events` as they are stored: with run id, time and `seq`."""
     return [
         replace(event, run_id="run1", seq=seq, time=f"2026-01-02T03:04:{seq:02}.000Z")
         for seq, event in enumerate(events, 1)

@@ -57,7 +57,7 @@ def _paused(server: Serve, host: ScriptedHost) -> list[Any]:
 
 
 def _decompose(server: Serve, host: ScriptedHost) -> list[Any]:
-    """ProtocolDriver protocols in parallel."""
+    """Nested protocols in parallel."""
     plan: dict[str, Any] = {
         "subtasks": [{"label": n, "question": f"Part {n}?", "needs": []} for n in ("one", "two")]
     }

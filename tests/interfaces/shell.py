@@ -1,4 +1,4 @@
-"""Using `pnyx` as a shell would: in this process, in another one, and on a screen."""
+"""Run `pnyx` in this process, in another process, and on a terminal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Done", "Screen", "pnyx", "screen", "spawn"]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How a command ended."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -43,10 +43,10 @@ class Done:
 
 
 def pnyx(*args: str, stdin: bytes = b"") -> Done:
-    """The command, run in this process on streams that are no screen."""
+    """Run the command in this process, on streams that are not a terminal."""
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
-    given = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
-    with mock.patch.multiple(sys, stdin=given, stdout=out, stderr=err):
+    input_stream = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
+    with mock.patch.multiple(sys, stdin=input_stream, stdout=out, stderr=err):
         try:
             main(args)
         except SystemExit as exc:
@@ -56,7 +56,7 @@ def pnyx(*args: str, stdin: bytes = b"") -> Done:
 
 
 def spawn(*args: str, **options: Any) -> subprocess.Popen[bytes]:
-    """The command in a process of its own, with pipes."""
+    """Start the command in another process, with pipes."""
     pipes: dict[str, Any] = {
         "stdin": subprocess.DEVNULL,
         "stdout": subprocess.PIPE,
@@ -66,20 +66,20 @@ def spawn(*args: str, **options: Any) -> subprocess.Popen[bytes]:
 
 
 class Screen:
-    """The command on a terminal of 100 columns; `seen` is all that was written to it, undecoded."""
+    """A command on a terminal of 100 columns. seen: the bytes written so far."""
 
     def __init__(self, master: int, process: subprocess.Popen[bytes]) -> None:
         self.master, self.process = master, process
         self.seen = b""
 
     def wait_for(self, text: str, timeout: float = 30.0) -> None:
-        """Read until `text` has been written."""
+        """Read until `text` appears."""
         deadline = time.monotonic() + timeout
         while text.encode() not in self.seen:
             assert self._read(deadline), f"{text!r} did not come; the screen: {self.text}"
 
     def end(self, timeout: float = 30.0) -> int:
-        """Read until the process has ended; its exit code."""
+        """Read until the process ends, and return its exit code."""
         deadline = time.monotonic() + timeout
         while self._read(deadline):
             pass
@@ -105,7 +105,7 @@ class Screen:
 
 @contextlib.contextmanager
 def screen(*args: str, term: str = "xterm-256color", **options: Any) -> Iterator[Screen]:
-    """The command on a screen, in a session of its own as a shell would start it."""
+    """Start the command on a terminal, in its own session as a shell does."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
 

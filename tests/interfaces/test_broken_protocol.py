@@ -1,4 +1,4 @@
-"""A protocol that is installed and does not load: it hides no other one, and is told of by name."""
+"""An installed protocol that does not load: the others work, and it is reported by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.interfaces.shell import pnyx
 from tests.support.packages import Install, installing
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import served
+from tests.support.serving import open_server
 
 OURS = [
     *("aggregate", "auto", "consensus", "council", "decompose"),
@@ -28,12 +28,12 @@ def install(lab: ScriptedHost, tmp_path: Path) -> Iterator[Install]:
 
 @pytest.fixture(params=['raise ImportError("kaput")\n', 'raise SystemExit("kaput")\n'])
 def ailing(install: Install, request: pytest.FixtureRequest) -> None:
-    """A distribution whose protocol fails as it is imported."""
+    """A package whose protocol raises on import."""
     install("ailing-package", "pnyx.protocols", "ailing = ailing_page:PROTOCOL", request.param)
 
 
 @pytest.mark.usefixtures("ailing")
-def test_the_others_are_listed_and_it_is_told_of() -> None:
+def test_other_protocols_are_listed_and_it_is_reported() -> None:
     done = pnyx("protocols", "--json")
     assert (done.code, [page["name"] for page in done.json]) == (0, OURS)
     assert done.err == f"pnyx: {WHY}\n"
@@ -41,20 +41,20 @@ def test_the_others_are_listed_and_it_is_told_of() -> None:
 
 
 @pytest.mark.usefixtures("ailing")
-def test_asking_for_it_says_why_it_cannot_be_asked() -> None:
+def test_asking_with_it_says_why_it_does_not_load() -> None:
     done = pnyx("ask", "Why?", "-p", "ailing")
     assert (done.code, done.out, done.err) == (2, "", f"pnyx: {WHY}\n")
 
 
 @pytest.mark.usefixtures("ailing")
-def test_the_doctor_names_what_brought_it_along() -> None:
+def test_the_doctor_names_its_package() -> None:
     done = pnyx("doctor")
     assert done.code == 0
     assert f"warn protocol ailing: {WHY}\n     -> update or uninstall ailing-package" in done.out
 
 
 @pytest.mark.usefixtures("ailing")
-def test_no_question_can_be_asked_where_it_is_the_default(tmp_path: Path) -> None:
+def test_no_question_can_be_asked_if_it_is_the_default(tmp_path: Path) -> None:
     text = (tmp_path / "lab.toml").read_text()
     (tmp_path / "lab.toml").write_text(text.replace("[run]", '[run]\nprotocol = "ailing"'))
     done = pnyx("doctor")
@@ -64,15 +64,15 @@ def test_no_question_can_be_asked_where_it_is_the_default(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("ailing")
-async def test_a_server_lists_the_others(lab: ScriptedHost) -> None:
-    async with served() as server, server.client() as client:
+async def test_a_server_lists_the_other_protocols(lab: ScriptedHost) -> None:
+    async with open_server() as server, server.client() as client:
         listed = (await client.get("/v1/protocols")).json()
         models = (await client.get("/v1/models")).json()["data"]
     assert [page["name"] for page in listed] == OURS
     assert {"pnyx/consensus", "pnyx/consensus:quick"} <= {model["id"] for model in models}
 
 
-def test_a_name_that_two_packages_bring_is_used_for_neither(install: Install) -> None:
+def test_a_name_of_two_packages_is_used_for_neither(install: Install) -> None:
     page = "from pnyx.protocols.voting import PROTOCOL\n"
     install("first-package", "pnyx.protocols", "agora = first_page:PROTOCOL", page)
     install("second-package", "pnyx.protocols", "agora = second_page:PROTOCOL", page)
@@ -87,7 +87,7 @@ def test_a_name_that_two_packages_bring_is_used_for_neither(install: Install) ->
     assert f"-> update or uninstall {found[1]} or {found[2]}\n" in pnyx("doctor").out
 
 
-def test_a_package_cannot_take_a_name_of_ours_unseen(install: Install) -> None:
+def test_a_package_that_takes_a_built_in_name_is_reported(install: Install) -> None:
     install(
         "other-package",
         "pnyx.protocols",

@@ -47,7 +47,7 @@ def test_the_doctor_fails_a_configured_provider_of_it_and_no_other() -> None:
 
 
 @pytest.mark.usefixtures("ailing")
-def test_other_hosts_answer_and_its_own_says_why_it_cannot(lab: ScriptedHost) -> None:
+def test_other_providers_answer_and_its_own_says_why_it_cannot(lab: ScriptedHost) -> None:
     configure()
     lab.on("*", text="It is so.\n\nFinal answer: 42")
     assert pnyx("ask", "-p", "voting", "Why?").code == 0
@@ -56,7 +56,7 @@ def test_other_hosts_answer_and_its_own_says_why_it_cannot(lab: ScriptedHost) ->
     assert "its kind cannot be used: see pnyx doctor" in pnyx("models").out
 
 
-def test_a_package_cannot_take_the_name_of_a_built_in_kind_unseen(install: Install) -> None:
+def test_a_package_that_takes_a_built_in_kind_is_reported(install: Install) -> None:
     text = "import pnyx\nKIND = pnyx.ProviderKind(name='mistral', open=print)\n"
     install("other-package", "pnyx.providers", "mistral = other_kind:KIND", text)
     done = pnyx("ask", "-m", "mistral:x", "-p", "single", "Why?")

@@ -1,4 +1,4 @@
-"""Waiting for a run leaves nothing behind, however it ends."""
+"""Waiting for a run leaves no task behind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from pnyx.interfaces import follow
 
 
-async def test_a_cancelled_wait_leaves_no_task_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_cancelled_wait_leaves_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
     async def unending(*args: Any, **more: Any) -> None:
         await asyncio.sleep(60)
 

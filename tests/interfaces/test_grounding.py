@@ -10,7 +10,7 @@ import pytest
 from pnyx.protocols.shared.grounding import citations
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
-from tests.support.searching import Searching
+from tests.support.search_service import SearchService
 
 FOUND = [
     {"title": "Owls", "url": "https://owls.example/", "content": "They turn their heads by 270 degrees."},
@@ -20,19 +20,19 @@ GROUNDED = '[tools.web_search]\nbackend = "searxng"\nbase_url = "{url}"\n'
 
 
 @pytest.fixture
-def search(lab: ScriptedHost, tmp_path: Path) -> Iterator[Searching]:
-    with Searching(FOUND) as search:
+def search(lab: ScriptedHost, tmp_path: Path) -> Iterator[SearchService]:
+    with SearchService(FOUND) as search:
         with (tmp_path / "lab.toml").open("a") as file:
             file.write(GROUNDED.format(url=search.url))
         yield search
 
 
 def test_every_seat_gets_the_same_numbered_sources_of_one_search(
-    lab: ScriptedHost, search: Searching
+    lab: ScriptedHost, search: SearchService
 ) -> None:
     assert pnyx("ask", "--ground", "How far do owls turn their heads?").code == 0
-    assert len(search.asked) == 1
-    assert "owls+turn" in search.asked[0]
+    assert len(search.paths) == 1
+    assert "owls+turn" in search.paths[0]
     assert len(lab.log) == 4
     for request in lab.log:
         for n, found in enumerate(FOUND, 1):
@@ -40,7 +40,7 @@ def test_every_seat_gets_the_same_numbered_sources_of_one_search(
 
 
 def test_the_result_lists_the_sources_and_which_of_them_the_answer_cites(
-    lab: ScriptedHost, search: Searching
+    lab: ScriptedHost, search: SearchService
 ) -> None:
     lab.on("*", text="They turn them far [1], and further [1, 7].")
     done = pnyx("ask", "--ground", "--json", "Owls?")
@@ -52,22 +52,24 @@ def test_the_result_lists_the_sources_and_which_of_them_the_answer_cites(
     assert "[1] Owls · https://owls.example/" in done.err
     assert "sources (1 of 2 cited)" in done.err
     assert "tools used (1)" in done.err
-    assert "cited, but no such source: [7]" in done.err
+    assert "cites sources that do not exist: [7]" in done.err
     assert "evil.example" not in done.err.split("sources (")[1]
 
 
-def test_the_search_is_recorded_and_a_resume_does_not_repeat_it(lab: ScriptedHost, search: Searching) -> None:
+def test_the_search_is_recorded_and_a_resume_does_not_repeat_it(
+    lab: ScriptedHost, search: SearchService
+) -> None:
     done = pnyx("ask", "--ground", "--budget", "0.001", "--json", "Owls?")
     assert done.code == 4
     search.results = []
-    again = pnyx("resume", done.json["run_id"], "--budget", "1", "--jsonl")
-    assert len(search.asked) == 1
-    assert [e["tool"] for e in again.lines if e["type"] == "tool_called"] == ["find_sources"]
-    assert [s["n"] for s in again.lines[-1]["result"]["detail"]["sources"]] == [1, 2]
+    resumed = pnyx("resume", done.json["run_id"], "--budget", "1", "--jsonl")
+    assert len(search.paths) == 1
+    assert [e["tool"] for e in resumed.lines if e["type"] == "tool_called"] == ["find_sources"]
+    assert [s["n"] for s in resumed.lines[-1]["result"]["detail"]["sources"]] == [1, 2]
 
 
 def test_a_search_that_fails_or_finds_nothing_ends_the_run_before_a_model_is_paid(
-    lab: ScriptedHost, search: Searching
+    lab: ScriptedHost, search: SearchService
 ) -> None:
     search.status = 503
     failed = pnyx("ask", "--ground", "--json", "Owls?")
@@ -84,8 +86,8 @@ def test_without_a_search_service_the_error_says_how_to_get_one(lab: ScriptedHos
         file.write('[tools.web_search]\nbackend = "none"\n')
     done = pnyx("ask", "--ground", "Owls?")
     assert (done.code, done.out, lab.log) == (2, "", [])
-    for told in ("--ground needs a search service", "tavily", "searxng", "duckduckgo"):
-        assert told in done.err
+    for text in ("--ground needs a search service", "tavily", "searxng", "duckduckgo"):
+        assert text in done.err
     assert pnyx("runs").out == ""
 
 

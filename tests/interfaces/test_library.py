@@ -1,4 +1,4 @@
-"""The library's doors: one request, whichever of them it goes through."""
+"""The functions of the library: the same request, whichever of them it goes through."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pnyx.store import outcomes, runs
 SEATS = ("m:a", "m:b", "m:c")
 
 
-def said(call: pnyx.Call) -> str:
+def reply(call: pnyx.Call) -> str:
     return "I have checked it.\nFinal answer: yes"
 
 
 @pytest.fixture
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -44,44 +44,44 @@ async def by_ask_sync(**request: Any) -> dict[str, Any]:
     return (await asyncio.to_thread(pnyx.ask_sync, "Why?", **request)).to_json()
 
 
-Door = Callable[..., Awaitable[dict[str, Any]]]
-DOORS = pytest.mark.parametrize("door", [by_ask, by_stream, by_ask_sync])
+Function = Callable[..., Awaitable[dict[str, Any]]]
+FUNCTIONS = pytest.mark.parametrize("function", [by_ask, by_stream, by_ask_sync])
 
 
 def request(**more: Any) -> dict[str, Any]:
-    return {"panel": SEATS, "providers": {"m": pnyx.FakeProvider(said)}, **more}
+    return {"panel": SEATS, "providers": {"m": pnyx.FakeProvider(reply)}, **more}
 
 
-@DOORS
+@FUNCTIONS
 @pytest.mark.parametrize("options", [{"rounds": 1}, {"options": {"rounds": 1}}])
-async def test_options_are_given_by_name_or_together(
-    alone: Path, door: Door, options: dict[str, Any]
+async def test_options_are_keywords_or_a_mapping(
+    empty_folder: Path, function: Function, options: dict[str, Any]
 ) -> None:
-    assert (await door(**request(**options)))["rounds"] == 1
+    assert (await function(**request(**options)))["rounds"] == 1
 
 
-@DOORS
-async def test_a_name_counts_where_both_are_given(alone: Path, door: Door) -> None:
-    assert (await door(**request(rounds=1, options={"rounds": 5})))["rounds"] == 1
+@FUNCTIONS
+async def test_a_keyword_takes_precedence_over_the_mapping(empty_folder: Path, function: Function) -> None:
+    assert (await function(**request(rounds=1, options={"rounds": 5})))["rounds"] == 1
 
 
-@DOORS
-async def test_an_unknown_price_may_be_allowed(alone: Path, door: Door) -> None:
+@FUNCTIONS
+async def test_an_unknown_price_can_be_allowed(empty_folder: Path, function: Function) -> None:
     providers = {"m": Unpriced()}
     with pytest.raises(UsageError, match="price"):
-        await door(**request(providers=providers, budget_usd=1.0))
-    done = await door(**request(providers=providers, budget_usd=1.0, rounds=1, allow_unknown_price=True))
+        await function(**request(providers=providers, budget_usd=1.0))
+    done = await function(**request(providers=providers, budget_usd=1.0, rounds=1, allow_unknown_price=True))
     assert done["final_answer"] == "yes"
 
 
 class Unpriced:
     async def complete(self, call: pnyx.Call) -> str:
-        return said(call)
+        return reply(call)
 
 
-@DOORS
+@FUNCTIONS
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"round": 1}, "no option 'round'; did you mean rounds"),
         ({"options": {"round": 1}}, "no option 'round'; did you mean rounds"),
@@ -93,19 +93,19 @@ class Unpriced:
         ({"seed": 2**40}, "seed must be a whole number from 0"),
     ],
 )
-async def test_what_makes_no_sense_is_a_usage_error(
-    alone: Path, door: Door, wrong: dict[str, Any], told: str
+async def test_an_invalid_request_is_a_usage_error(
+    empty_folder: Path, function: Function, wrong: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        await door(**request(**wrong))
-    assert told in str(caught.value)
+        await function(**request(**wrong))
+    assert message in str(caught.value)
 
 
 UNTOLD: Any = pnyx.Material("Notes", 5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"question": None}, "question must be text, not None"),
         ({"question": 5}, "question must be text, not 5"),
@@ -131,23 +131,23 @@ UNTOLD: Any = pnyx.Material("Notes", 5)  # type: ignore[arg-type]
         ({"seed": "1"}, "seed must be a whole number from 0"),
     ],
 )
-async def test_a_value_of_another_kind_is_told_with_what_it_should_be_and_begins_no_run(
-    alone: Path, wrong: dict[str, Any], told: str
+async def test_a_value_of_the_wrong_type_is_a_usage_error_and_starts_no_run(
+    empty_folder: Path, wrong: dict[str, Any], message: str
 ) -> None:
-    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
+    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(reply)}) as runner:
         with pytest.raises(UsageError) as caught:
             await pnyx.ask(**{"question": "Why?", "panel": SEATS, **wrong}, runner=runner)
         assert await runner.database.read(lambda c: runs.listing(c, limit=1)) == []
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
-@DOORS
+@FUNCTIONS
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"settings": {"run": {}}}, "settings must be the result of pnyx.load_settings(), not {'run': {}}"),
         ({"providers": ["m"]}, "providers must be a mapping of names to objects, not ['m']"),
-        ({"providers": {3: pnyx.FakeProvider(said)}}, "a key of providers must be text, not 3"),
+        ({"providers": {3: pnyx.FakeProvider(reply)}}, "a key of providers must be text, not 3"),
         ({"providers": {"m": "host"}}, "str is not a provider: it needs"),
         (
             {"runner": pnyx.open_runner()},
@@ -155,74 +155,74 @@ async def test_a_value_of_another_kind_is_told_with_what_it_should_be_and_begins
         ),
     ],
 )
-async def test_another_object_in_place_of_settings_a_runner_or_providers_is_told(
-    alone: Path, door: Door, wrong: dict[str, Any], told: str
+async def test_wrong_settings_runner_or_providers_are_a_usage_error(
+    empty_folder: Path, function: Function, wrong: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        await door(**{**request(), **wrong})
-    assert told in str(caught.value)
+        await function(**{**request(), **wrong})
+    assert message in str(caught.value)
 
 
-async def test_without_await_only_where_no_event_loop_is_running(alone: Path) -> None:
+async def test_ask_sync_needs_a_thread_without_an_event_loop(empty_folder: Path) -> None:
     with pytest.raises(UsageError, match=r"await pnyx\.ask"):
         pnyx.ask_sync("Why?", **request())
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"run_id": 3}, "run_id must be text, not 3"),
         ({"fork": "no"}, "fork must be true or false, not 'no'"),
         ({"budget_usd": -1}, "budget_usd must be a number above 0"),
         ({"budget_usd": "1"}, "budget_usd must be a number above 0"),
         ({"deadline_s": math.nan}, "deadline_s must be a number above 0"),
-        ({"providers": {3: pnyx.FakeProvider(said)}}, "a key of providers must be text, not 3"),
+        ({"providers": {3: pnyx.FakeProvider(reply)}}, "a key of providers must be text, not 3"),
     ],
 )
-async def test_a_resume_that_makes_no_sense_is_a_usage_error_also_of_a_run_that_is_over(
-    alone: Path, wrong: dict[str, Any], told: str
+async def test_an_invalid_resume_is_a_usage_error_even_if_the_run_is_over(
+    empty_folder: Path, wrong: dict[str, Any], message: str
 ) -> None:
     done = await pnyx.ask("Why?", protocol="single", **request())
     with pytest.raises(UsageError) as caught:
         await pnyx.resume(**{"run_id": done.run_id, **wrong})
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"run_id": 3}, "run_id must be text, not 3"),
         ({"result": None}, "result must be text, not None"),
         ({"answer": 408}, "answer must be text, not 408"),
     ],
 )
-async def test_feedback_of_another_kind_is_a_usage_error(
-    alone: Path, wrong: dict[str, Any], told: str
+async def test_invalid_feedback_is_a_usage_error(
+    empty_folder: Path, wrong: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
         await pnyx.feedback(**{"run_id": "x", "result": "success", **wrong})
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
-async def test_one_alone_stands_for_a_list_of_one(alone: Path) -> None:
-    host = pnyx.FakeProvider(said)
+async def test_a_single_value_is_a_list_of_one(empty_folder: Path) -> None:
+    host = pnyx.FakeProvider(reply)
     done = await pnyx.ask("Why?", panel="m:a*3", context="It rains.", providers={"m": host}, rounds=1)
     assert [seat["model"] for seat in done.seats] == ["m:a"] * 3
     assert all("It rains." in call.prompt for call in host.calls)
-    given = await pnyx.aggregate("Why?", responses="No.", providers={"m": host}, panel="m:a")
-    assert given.detail["message"].startswith("1 of 1 given answers")
+    reviewed = await pnyx.aggregate("Why?", responses="No.", providers={"m": host}, panel="m:a")
+    assert reviewed.detail["message"].startswith("1 of 1 given answers")
 
 
-async def test_text_for_the_panel_to_know_is_kept_with_the_run_and_resumed(alone: Path) -> None:
-    once = Once()
-    asked: dict[str, Any] = {"panel": SEATS, "protocol": "voting", "providers": {"m": once}}
-    paused = await pnyx.ask("Why?", context=["It rains."], deadline_s=0.5, **asked)
-    once.going = True
-    done = await pnyx.resume(paused.run_id, deadline_s=60, providers={"m": once})
+async def test_context_is_stored_with_the_run_and_used_on_resume(empty_folder: Path) -> None:
+    provider = StallingProvider()
+    options: dict[str, Any] = {"panel": SEATS, "protocol": "voting", "providers": {"m": provider}}
+    paused = await pnyx.ask("Why?", context=["It rains."], deadline_s=0.5, **options)
+    provider.answering = True
+    done = await pnyx.resume(paused.run_id, deadline_s=60, providers={"m": provider})
     assert (paused.status, done.status) == ("paused", "consensus")
 
 
-async def test_reviews_and_debates_take_the_same(alone: Path) -> None:
+async def test_aggregate_and_deliberate_take_the_same_options(empty_folder: Path) -> None:
     for ask in (pnyx.aggregate, pnyx.deliberate):
         with pytest.raises(UsageError, match="did you mean budget_usd"):
             await ask("Why?", **request(budget=1))
@@ -230,104 +230,104 @@ async def test_reviews_and_debates_take_the_same(alone: Path) -> None:
         assert done.final_answer == "yes"
 
 
-async def test_a_stream_on_a_shared_runner_that_is_left_early_is_interrupted(alone: Path) -> None:
-    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
+async def test_leaving_a_stream_early_interrupts_the_run_of_a_shared_runner(empty_folder: Path) -> None:
+    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(reply)}) as runner:
         events = pnyx.stream("Why?", panel=SEATS, runner=runner)
         async for event in events:
-            left = event.run_id
+            run_id = event.run_id
             break
         await events.aclose()
-        handle = runner._handles.get(left)
+        handle = runner._handles.get(run_id)
         assert handle is None or (await handle.result()).status == "paused"
         assert (await pnyx.ask("Why?", panel=SEATS, runner=runner, rounds=1)).final_answer == "yes"
 
 
-class Held:
-    """Tells that it was asked, and answers once it is let."""
+class BlockedProvider:
+    """Sets `called` when it is called, and replies once `release` is set."""
 
     def __init__(self) -> None:
-        self.asked, self.begun, self.let = 0, asyncio.Event(), asyncio.Event()
+        self.calls, self.called, self.release = 0, asyncio.Event(), asyncio.Event()
 
     async def complete(self, call: pnyx.Call) -> str:
-        self.asked += 1
-        self.begun.set()
-        await self.let.wait()
-        return said(call)
+        self.calls += 1
+        self.called.set()
+        await self.release.wait()
+        return reply(call)
 
 
-async def test_a_run_on_a_shared_runner_that_nobody_waits_for_is_interrupted_and_can_be_resumed(
-    alone: Path,
+async def test_a_cancelled_ask_interrupts_the_run_of_a_shared_runner_which_can_be_resumed(
+    empty_folder: Path,
 ) -> None:
-    host = Held()
+    host = BlockedProvider()
     async with pnyx.open_runner(providers={"m": host}) as runner:
 
-        async def given_up(door: Awaitable[pnyx.Result]) -> str:
-            task = asyncio.ensure_future(door)
-            await host.begun.wait()
-            (left,) = runner._handles
+        async def cancel_while_blocked(function: Awaitable[pnyx.Result]) -> str:
+            task = asyncio.ensure_future(function)
+            await host.called.wait()
+            (run_id,) = runner._handles
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            handle = runner.find(left)
+            handle = runner.find(run_id)
             assert handle is not None
-            host.let.set()
+            host.release.set()
             assert (await handle.result()).status == "paused"
-            host.let.clear()
-            host.begun.clear()
-            return left
+            host.release.clear()
+            host.called.clear()
+            return run_id
 
-        left = await given_up(pnyx.ask("Why?", panel=SEATS, runner=runner, rounds=1))
-        assert (host.asked, await given_up(pnyx.resume(left, runner=runner))) == (1, left)
-        # The proposal was paid by whoever asked; of the challenges, those in flight.
-        assert host.asked == 3
-        host.let.set()
-        assert (await pnyx.resume(left, runner=runner)).final_answer == "yes"
-        assert host.asked == 4
+        run_id = await cancel_while_blocked(pnyx.ask("Why?", panel=SEATS, runner=runner, rounds=1))
+        assert (host.calls, await cancel_while_blocked(pnyx.resume(run_id, runner=runner))) == (1, run_id)
+        # `ask` paid the proposal, the first `resume` the challenges in flight.
+        assert host.calls == 3
+        host.release.set()
+        assert (await pnyx.resume(run_id, runner=runner)).final_answer == "yes"
+        assert host.calls == 4
 
 
-async def test_what_is_a_runners_is_given_to_the_runner(alone: Path) -> None:
-    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
-        for more in ({"providers": {"m": pnyx.FakeProvider(said)}}, {"settings": runner.settings}):
+async def test_settings_and_providers_cannot_be_passed_beside_a_runner(empty_folder: Path) -> None:
+    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(reply)}) as runner:
+        for more in ({"providers": {"m": pnyx.FakeProvider(reply)}}, {"settings": runner.settings}):
             with pytest.raises(UsageError, match=r"pass them to pnyx\.open_runner"):
                 await pnyx.ask("Why?", panel=SEATS, runner=runner, **more)
 
 
-class Once:
-    """Answers one call, then none until it is told to go on."""
+class StallingProvider:
+    """Replies to one call, and to the next ones only if `answering` is set."""
 
     def __init__(self) -> None:
-        self.asked, self.going = 0, False
+        self.calls, self.answering = 0, False
 
     async def complete(self, call: pnyx.Call) -> str:
-        self.asked += 1
-        if self.asked > 1 and not self.going:
+        self.calls += 1
+        if self.calls > 1 and not self.answering:
             await asyncio.sleep(60)
-        return said(call)
+        return reply(call)
 
 
-async def test_a_run_that_was_left_goes_on_and_pays_nothing_twice(alone: Path) -> None:
-    once = Once()
-    paused = await pnyx.ask("Why?", panel=SEATS, providers={"m": once}, protocol="voting", deadline_s=0.5)
-    assert (paused.status, paused.stop_reason, once.asked) == ("paused", "deadline", 3)
-    once.going = True
-    done = await pnyx.resume(paused.run_id[:8], deadline_s=60, providers={"m": once})
+async def test_a_resumed_run_pays_nothing_twice(empty_folder: Path) -> None:
+    provider = StallingProvider()
+    paused = await pnyx.ask("Why?", panel=SEATS, providers={"m": provider}, protocol="voting", deadline_s=0.5)
+    assert (paused.status, paused.stop_reason, provider.calls) == ("paused", "deadline", 3)
+    provider.answering = True
+    done = await pnyx.resume(paused.run_id[:8], deadline_s=60, providers={"m": provider})
     assert (done.run_id, done.status, done.final_answer) == (paused.run_id, "consensus", "yes")
-    # The vote that was answered is not asked for again; the two that were cut off are, and the judge.
-    assert once.asked == 6
+    # The recorded vote is not sent again; the two that were interrupted are, and the judge's call.
+    assert provider.calls == 6
     assert await pnyx.resume(done.run_id) == done
     with pytest.raises(NotFound):
         await pnyx.resume("zzzz")
 
 
-async def test_feedback_is_kept_and_said_again_takes_the_place_of_the_first(alone: Path) -> None:
-    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(said)}) as runner:
+async def test_later_feedback_replaces_earlier_feedback(empty_folder: Path) -> None:
+    async with pnyx.open_runner(providers={"m": pnyx.FakeProvider(reply)}) as runner:
         done = await pnyx.ask("Why?", panel=SEATS, runner=runner, protocol="voting")
         await pnyx.feedback(done.run_id, "success", runner=runner)
         await pnyx.feedback(done.run_id, "failure", answer="no", runner=runner)
         with pytest.raises(UsageError, match="and not 'no'"):
             await pnyx.feedback(done.run_id, "success", answer="no", runner=runner)
-        kept = await runner.database.read(lambda c: outcomes.history(c, "local"))
-    assert [(one.result, one.gold) for one in kept] == [("failure", "no")]
+        stored = await runner.database.read(lambda c: outcomes.history(c, "local"))
+    assert [(one.result, one.gold) for one in stored] == [("failure", "no")]
     with pytest.raises(UsageError, match="success, partial, failure, not 'good'"):
         await pnyx.feedback(done.run_id, "good")
     with pytest.raises(NotFound):

@@ -1,4 +1,4 @@
-"""`pnyx recall` and `GET /v1/recall`: earlier runs by what was asked and said."""
+"""`pnyx recall` and `GET /v1/recall`: find earlier runs by their words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.interfaces.shell import pnyx, screen, spawn
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import served
+from tests.support.serving import open_server
 from tests.support.sources import ROOT
 
 HOSTILE = "\x1b[2J Renting is \u202echeaper [bold]today[/bold] <b>everywhere</b>.\nFinal answer: rent"
@@ -26,17 +26,20 @@ def test_a_run_is_found_and_shown_as_runs_shows_it(run: Any, lab: ScriptedHost) 
     lab.on("*", text="Nothing of that.\nFinal answer: no")
     pnyx(*SINGLE, "And now?")
     done = pnyx("recall", "cheap rents")
-    assert (done.code, done.err) == (0, "no run has all of that; these have some of it\n")
+    assert (done.code, done.err) == (
+        0,
+        "no run contains all of these words; these runs contain some of them\n",
+    )
     done = pnyx("recall", "rented server")
     assert (done.code, done.err) == (0, "")
-    head, line, told = done.out.splitlines()
+    head, line, snippet = done.out.splitlines()
     assert head.split() == ["run", "when", "(UTC)", "status", "protocol", "question"]
     begun = pnyx("export", run["run_id"], "--format", "json").json["events"][0]["time"]
     shown = [run["run_id"], *begun[:16].split("T"), "single", "single"]
     assert line.split()[:5] == shown
     assert line.endswith("Should we buy servers?")
-    said = "\u241b[2J Renting is \ufffdcheaper [bold]today[/bold] <b>everywhere</b>. Final answer: rent"
-    assert told == f"    {said}"
+    expected = "\u241b[2J Renting is \ufffdcheaper [bold]today[/bold] <b>everywhere</b>. Final answer: rent"
+    assert snippet == f"    {expected}"
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
 
@@ -50,7 +53,7 @@ def test_for_programs_it_is_a_list_of_result_objects_with_snippets(run: Any) -> 
     assert snippet.startswith("\x1b[2J Renting is \u202echeaper [bold]today")
 
 
-def test_on_a_screen_what_was_looked_for_stands_out(run: Any) -> None:
+def test_on_a_terminal_the_words_are_highlighted(run: Any) -> None:
     with screen("recall", "renting everywhere") as tty:
         assert tty.end() == 0
     assert "\x1b[1;33mRenting\x1b[0m is \ufffdcheaper [bold]today[/bold]" in tty.text
@@ -63,31 +66,31 @@ def test_on_a_screen_what_was_looked_for_stands_out(run: Any) -> None:
     assert "\x1b" not in tty.text
 
 
-def test_the_page_about_recall_shows_what_is_printed(lab: ScriptedHost) -> None:
+def test_the_documentation_of_recall_shows_the_real_output(lab: ScriptedHost) -> None:
     page = (ROOT / "docs" / "recall.md").read_text("utf-8")
-    command, head, row, told = page.partition("```\n")[2].partition("```")[0].splitlines()
+    command, head, row, snippet = page.partition("```\n")[2].partition("```")[0].splitlines()
     question, wanted = row.partition("consensus  ")[2], command.partition('"')[2].rstrip('"')
-    lab.on("*", text=f"{'So it goes. ' * 9}{told.strip(' …')} {'so it goes. ' * 9}")
+    lab.on("*", text=f"{'So it goes. ' * 9}{snippet.strip(' …')} {'so it goes. ' * 9}")
     run = pnyx("ask", "--json", question).json
     shown, *lines = pnyx("recall", wanted).out.splitlines()
     assert (shown, lines[0].replace(run["run_id"], row.split()[0])[30:]) == (head, row[30:])
-    assert told.strip(" …") in lines[1]
+    assert snippet.strip(" …") in lines[1]
 
 
 def test_nothing_found_says_so(run: Any) -> None:
     done = pnyx("recall", "weather")
-    assert (done.code, done.out, done.err) == (0, "", "no run has any of that\n")
+    assert (done.code, done.out, done.err) == (0, "", "no run contains any of these words\n")
     assert pnyx("recall", "weather", "--json").json == []
 
 
 @pytest.mark.parametrize("text", ["", '" "', "🎉", "?!"])
-def test_a_text_without_a_word_is_usage(lab: ScriptedHost, text: str) -> None:
+def test_a_text_without_a_word_is_a_usage_error(lab: ScriptedHost, text: str) -> None:
     done = pnyx("recall", text)
     assert (done.code, done.out) == (2, "")
     assert done.err == "pnyx: the search text has no word; enter at least one word of letters or digits\n"
 
 
-def test_as_many_are_told_as_were_asked_for(run: Any, lab: ScriptedHost) -> None:
+def test_the_limit_is_obeyed(run: Any, lab: ScriptedHost) -> None:
     second = pnyx(*SINGLE, "Should we buy servers? Which servers?").json
     found = pnyx("recall", "servers buy", "--json").json
     assert {one["run_id"] for one in found} == {run["run_id"], second["run_id"]}
@@ -103,9 +106,9 @@ def test_a_failed_run_is_found_by_its_question(lab: ScriptedHost) -> None:
     assert [one["run_id"] for one in pnyx("recall", "why so", "--json").json] == [failed["run_id"]]
 
 
-def test_a_paused_run_is_found_and_after_it_went_on_by_its_new_answer(lab: ScriptedHost) -> None:
-    said = iter(["The mountains are better."])
-    lab.on("*", text=lambda _: next(said, "It floods there."))
+def test_a_paused_run_is_found_and_after_a_resume_by_its_new_answer(lab: ScriptedHost) -> None:
+    replies = iter(["The mountains are better."])
+    lab.on("*", text=lambda _: next(replies, "It floods there."))
     paused = pnyx("ask", "--budget", "0.0175", "--json", "Whither?").json
     assert paused["status"] == "paused"
     (found,) = pnyx("recall", "mountain", "--json").json
@@ -118,15 +121,15 @@ def test_a_paused_run_is_found_and_after_it_went_on_by_its_new_answer(lab: Scrip
     assert pnyx("recall", "mountains", "--json").json == []
 
 
-def test_a_process_of_its_own_finds_it_too(run: Any) -> None:
+def test_another_process_finds_it(run: Any) -> None:
     out, err = spawn("recall", "rent").communicate(timeout=60)
     assert (run["run_id"] in out.decode(), err) == (True, b"")
 
 
-async def test_over_http_every_key_finds_its_own(lab: ScriptedHost) -> None:
+async def test_over_http_every_key_finds_its_own_runs(lab: ScriptedHost) -> None:
     lab.on("*", text=HOSTILE)
     once = {"question": "Should we buy?", "protocol": "single", "models": ["lab:alpha"], "wait": True}
-    async with served() as server:
+    async with open_server() as server:
         async with (
             server.client(await server.key("ada")) as ada,
             server.client(await server.key("ben")) as ben,

@@ -1,4 +1,4 @@
-"""Every interface has the options of `RunRequest`, each under the names that it says, and no others."""
+"""Every interface has exactly the options of `RunRequest`, under the names defined there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pnyx.interfaces.json_body import Body
 from pnyx.interfaces.mcp.catalogue import list_tools
 from pnyx.interfaces.schemas import RunBody
 from pnyx.run.request import OPTIONS, Kind, RunRequest
-from tests.support.serving import served
+from tests.support.serving import open_server
 
 PAGE = Path(__file__).parents[2] / "docs" / "requests.md"
 DEFAULTS = {f.name: f.default for f in fields(RunRequest)}
@@ -35,7 +35,7 @@ WAYS = {
     | {"as_json", "as_jsonl", "plain", "quiet", "verbose", "no_input"},
     "chat": {"resume", "plain", "quiet", "verbose"},
 }
-"""Parameters of commands that are no options of a request."""
+"""Parameters of commands that are not options of a request."""
 EXAMPLES: dict[Kind, tuple[list[str], Any]] = {
     Kind.TEXT: (["voting"], "voting"),
     Kind.TEXTS: (["a:b"], ("a:b",)),
@@ -46,7 +46,7 @@ EXAMPLES: dict[Kind, tuple[list[str], Any]] = {
     Kind.TEXT_BY_NAME: (["1=critic"], {"1": "critic"}),
     Kind.VALUE_BY_NAME: (["rounds=2"], {"rounds": "2"}),
 }
-"""The arguments of a flag, and the value that they come to."""
+"""The arguments of a flag, and the resulting value."""
 
 
 def command(name: str) -> click.Command:
@@ -56,7 +56,7 @@ def command(name: str) -> click.Command:
 
 
 def flags(option: click.Parameter) -> tuple[str, ...]:
-    """As `RequestOption.flags` writes them."""
+    """Return the flags as `RequestOption.flags` does."""
     assert isinstance(option, click.Option)
     off = option.secondary_opts
     return tuple("/".join((flag, *off)) if flag.startswith("--") and off else flag for flag in option.opts)
@@ -106,7 +106,7 @@ def test_a_flag_sets_its_option(name: str) -> None:
 
 @pytest.mark.usefixtures("lab")
 async def test_the_http_body_has_the_options() -> None:
-    async with served() as server, server.client() as client:
+    async with open_server() as server, server.client() as client:
         schema = (await client.get("/openapi.json")).json()["components"]["schemas"]
     added = {"stream", "wait", "tokens", "on_disconnect"}
     assert schema["StartRun"]["properties"].keys() - added == HTTP
@@ -157,7 +157,7 @@ def test_the_page_lists_every_option_once() -> None:
         assert help == option.help
 
 
-def test_what_a_line_says_goes_over_the_flags_and_protocol_options_are_merged() -> None:
+def test_a_batch_line_takes_precedence_over_flags_and_protocol_options_are_merged() -> None:
     base = RunRequest(question="", rounds=3, options={"a": 1, "b": 1}, seed=4, ground=True, models=("x:y",))
     body = RunBody.parse(
         {"question": "Why?", "options": {"b": 2}, "ground": False, "models": [], "seed": None}

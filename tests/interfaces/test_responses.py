@@ -1,4 +1,4 @@
-"""Answers that exist already, roles for all seats, and a host of one's own: command line and library."""
+"""Existing answers, role sets and custom providers, on the command line and in the library."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def answers(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_given_responses_are_reviewed_with_one_call_of_one_seat(lab: ScriptedHost, answers: str) -> None:
+def test_responses_are_reviewed_with_one_call_of_one_seat(lab: ScriptedHost, answers: str) -> None:
     lab.on("*", text=REVIEW)
-    asked = ("ask", "What is 17 * 24?", "-p", "aggregate", "--responses", answers, "-m", "lab:alpha")
-    assert pnyx(*asked, "--dry-run", "--json").json["calls"] == {"least": 1, "most": 1}
-    done = pnyx(*asked, "--json")
+    command = ("ask", "What is 17 * 24?", "-p", "aggregate", "--responses", answers, "-m", "lab:alpha")
+    assert pnyx(*command, "--dry-run", "--json").json["calls"] == {"least": 1, "most": 1}
+    done = pnyx(*command, "--json")
     assert (done.code, done.json["final_answer"], len(lab.log)) == (0, "408", 1)
     for one in ANSWERS:
         assert one["reasoning"] in lab.log[0].text
     assert "ann" not in lab.log[0].text.split()
 
 
-def test_a_debate_starts_from_given_responses(lab: ScriptedHost, answers: str) -> None:
+def test_a_debate_starts_from_responses(lab: ScriptedHost, answers: str) -> None:
     lab.on("*", text="DECISION:\nI have checked it.\nFinal answer: 408")
     done = pnyx("ask", "17 * 24?", "-p", "deliberate", "--responses", answers, "--json")
     assert (done.code, done.json["final_answer"]) == (0, "408")
@@ -47,7 +47,7 @@ def test_a_debate_starts_from_given_responses(lab: ScriptedHost, answers: str) -
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "contains no response"),
         ("{", "line 1: not JSON"),
@@ -57,19 +57,17 @@ def test_a_debate_starts_from_given_responses(lab: ScriptedHost, answers: str) -
         ('{"answer": "a", "reasoning": []}', "line 1: reasoning must be text"),
     ],
 )
-def test_a_wrong_file_is_refused_with_its_line(
-    lab: ScriptedHost, tmp_path: Path, text: str, told: str
+def test_an_invalid_file_is_refused_with_the_line(
+    lab: ScriptedHost, tmp_path: Path, text: str, message: str
 ) -> None:
     (tmp_path / "r.jsonl").write_text(text)
     done = pnyx("ask", "Why?", "-p", "aggregate", "--responses", str(tmp_path / "r.jsonl"))
     assert (done.code, done.out) == (2, "")
-    assert told in done.err
+    assert message in done.err
     assert lab.log == []
 
 
-def test_a_file_that_is_not_there_and_a_protocol_that_takes_none_are_refused(
-    lab: ScriptedHost, answers: str
-) -> None:
+def test_a_missing_file_and_a_protocol_without_responses_are_refused(lab: ScriptedHost, answers: str) -> None:
     missing = pnyx("ask", "Why?", "-p", "aggregate", "--responses", "nowhere.jsonl")
     assert (missing.code, "nowhere.jsonl: No such file" in missing.err) == (2, True)
     wrong = pnyx("ask", "Why?", "-p", "council", "--responses", answers)
@@ -83,7 +81,7 @@ def test_numbers_and_bare_texts_are_answers_too(lab: ScriptedHost, tmp_path: Pat
     assert (done.code, done.json["agreement"]) == (0, 0.5)
 
 
-def test_roles_by_name_go_to_every_seat_and_a_role_of_its_own_comes_first(lab: ScriptedHost) -> None:
+def test_a_role_set_covers_every_seat_and_a_seats_own_role_takes_precedence(lab: ScriptedHost) -> None:
     done = pnyx("ask", "Why?", "--roles", "diverse", "--role", "2=a lawyer", "--json")
     assert [seat["role"].split(".")[0] for seat in done.json["seats"]] == [
         "skeptic",
@@ -97,7 +95,7 @@ def test_roles_by_name_go_to_every_seat_and_a_role_of_its_own_comes_first(lab: S
     assert (unknown.code, "choose one of: diverse, redteam" in unknown.err) == (2, True)
 
 
-def test_a_tool_that_is_off_is_told_with_the_reason(lab: ScriptedHost, tmp_path: Path) -> None:
+def test_a_disabled_tool_is_listed_with_the_reason(lab: ScriptedHost, tmp_path: Path) -> None:
     with (tmp_path / "lab.toml").open("a") as file:
         file.write('[tools.web_search]\nbackend = "exa"\n')
     done = pnyx("ask", "Why?", "--tools")
@@ -105,44 +103,44 @@ def test_a_tool_that_is_off_is_told_with_the_reason(lab: ScriptedHost, tmp_path:
     assert "web_search is off: Exa needs a key in $EXA_API_KEY" in done.err
 
 
-class Mine:
-    """A host of one method."""
+class CustomProvider:
+    """A provider with one method."""
 
     def __init__(self, *replies: object) -> None:
-        self.replies, self.asked = list(replies), list[library.Call]()
+        self.replies, self.calls = list(replies), list[library.Call]()
 
     async def complete(self, call: library.Call) -> str:
-        self.asked.append(call)
+        self.calls.append(call)
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
         return reply  # type: ignore[return-value]
 
 
-async def test_an_object_with_one_method_is_a_host(tmp_path: Path) -> None:
-    mine = Mine(REVIEW)
+async def test_an_object_with_one_method_is_a_provider(tmp_path: Path) -> None:
+    provider = CustomProvider(REVIEW)
     result = await library.aggregate(
-        "What is 17 * 24?", responses=ANSWERS, panel=["mine:large"], providers={"mine": mine}
+        "What is 17 * 24?", responses=ANSWERS, panel=["mine:large"], providers={"mine": provider}
     )
     assert (result.final_answer, result.usage["calls"]) == ("408", 1)
-    assert mine.asked[0].model == "large"
-    assert "340 + 58" in mine.asked[0].prompt
+    assert provider.calls[0].model == "large"
+    assert "340 + 58" in provider.calls[0].prompt
 
 
-async def test_unanimous_given_responses_cost_a_debate_nothing() -> None:
-    mine = Mine()
+async def test_unanimous_responses_cost_no_call_in_a_debate() -> None:
+    provider = CustomProvider()
     result = await library.deliberate(
-        "17 * 24?", responses=["408", "408"], panel=["mine:a", "mine:b"], providers={"mine": mine}
+        "17 * 24?", responses=["408", "408"], panel=["mine:a", "mine:b"], providers={"mine": provider}
     )
-    assert (result.final_answer, result.status, mine.asked) == ("408", "consensus", [])
+    assert (result.final_answer, result.status, provider.calls) == ("408", "consensus", [])
 
 
-async def test_a_host_of_ones_own_that_fails_drops_its_seat_and_no_other() -> None:
+async def test_a_failing_custom_provider_drops_only_its_seat() -> None:
     answer = "Final answer: 4"
     providers = {
-        "bad": Mine(ValueError("no luck"), ProviderError("auth", "no key")),
-        "odd": Mine(4),
-        "good": Mine(answer, answer, answer),
+        "bad": CustomProvider(ValueError("no luck"), ProviderError("auth", "no key")),
+        "odd": CustomProvider(4),
+        "good": CustomProvider(answer, answer, answer),
     }
     panel = ["good:a", "bad:b", "odd:c", "good:d"]
     result = await library.ask("2 + 2?", protocol="voting", panel=panel, providers=providers)
@@ -153,13 +151,13 @@ async def test_a_host_of_ones_own_that_fails_drops_its_seat_and_no_other() -> No
 
 
 @pytest.mark.parametrize("written", [float("nan"), float("-inf"), {1, 2}])
-async def test_a_tool_call_that_no_record_could_hold_is_told_and_drops_its_seat(written: object) -> None:
+async def test_a_tool_call_that_cannot_be_stored_is_reported_and_drops_its_seat(written: object) -> None:
     class Odd:
         async def complete(self, call: library.Call) -> library.Completion:
             return library.Completion("", tool_calls=(library.ToolCall("1", "read_page", {"n": written}),))
 
     answer = "Final answer: 4"
-    providers: dict[str, SimpleProvider] = {"odd": Odd(), "good": Mine(answer, answer, answer)}
+    providers: dict[str, SimpleProvider] = {"odd": Odd(), "good": CustomProvider(answer, answer, answer)}
     result = await library.ask(
         "2 + 2?", protocol="voting", panel=["good:a", "odd:b", "good:c"], providers=providers
     )
@@ -178,7 +176,7 @@ async def test_a_tool_call_that_no_record_could_hold_is_told_and_drops_its_seat(
         {"text": "4", "finish_reason": "done"},
     ],
 )
-async def test_a_completion_that_no_record_could_hold_is_told_and_drops_its_seat(
+async def test_a_completion_that_cannot_be_stored_is_reported_and_drops_its_seat(
     made: dict[str, Any],
 ) -> None:
     class Odd:
@@ -186,7 +184,7 @@ async def test_a_completion_that_no_record_could_hold_is_told_and_drops_its_seat
             return library.Completion(**made)
 
     answer = "Final answer: 4"
-    providers: dict[str, SimpleProvider] = {"odd": Odd(), "good": Mine(answer, answer, answer)}
+    providers: dict[str, SimpleProvider] = {"odd": Odd(), "good": CustomProvider(answer, answer, answer)}
     result = await library.ask(
         "2 + 2?", protocol="voting", panel=["good:a", "odd:b", "good:c"], providers=providers
     )
@@ -194,17 +192,22 @@ async def test_a_completion_that_no_record_could_hold_is_told_and_drops_its_seat
     assert (result.status, list(made)[-1] in dropped["reason"]) == ("consensus", True)
 
 
-async def test_responses_that_are_no_answers_are_refused_in_the_library_too() -> None:
+async def test_invalid_responses_are_refused_in_the_library() -> None:
     with pytest.raises(UsageError, match="response 2: the answer is empty"):
-        await library.aggregate("Why?", responses=["yes", ""], panel=["m:a"], providers={"m": Mine()})
+        await library.aggregate(
+            "Why?", responses=["yes", ""], panel=["m:a"], providers={"m": CustomProvider()}
+        )
 
 
-def test_a_dry_run_counts_the_turns_that_tools_may_take(lab: ScriptedHost, tmp_path: Path) -> None:
+def test_a_dry_run_counts_tool_turns(lab: ScriptedHost, tmp_path: Path) -> None:
     plain = pnyx("ask", "Why?", "--dry-run", "--json").json
     tools = pnyx("ask", "Why?", "--dry-run", "--json", "--tools").json
     assert tools["calls"] == {"least": plain["calls"]["least"], "most": 5 * plain["calls"]["most"]}
     assert (tools["at_most"]["input_tokens"], tools["at_most"]["cost_usd"]) == (None, None)
-    assert "a model's window with tools is not known" in pnyx("ask", "Why?", "--dry-run", "--tools").out
+    assert (
+        "the context window of a model with tools is unknown"
+        in pnyx("ask", "Why?", "--dry-run", "--tools").out
+    )
     config = tmp_path / "lab.toml"
     for name in ("alpha", "beta", "gamma"):
         table = f'[models."lab:{name}"]\n'
@@ -215,6 +218,6 @@ def test_a_dry_run_counts_the_turns_that_tools_may_take(lab: ScriptedHost, tmp_p
     assert lab.log == []
 
 
-async def test_an_object_that_is_no_provider_is_refused_with_what_it_lacks() -> None:
+async def test_an_object_that_is_not_a_provider_is_refused_with_what_it_lacks() -> None:
     with pytest.raises(UsageError, match="object is not a provider: it needs `async def complete"):
         await library.ask("Why?", panel=["m:a"], providers={"m": object()})  # type: ignore[dict-item]

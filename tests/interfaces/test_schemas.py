@@ -1,4 +1,4 @@
-"""What a program asks, as data: what is wrong with it is told in words."""
+"""Request bodies: errors in them are reported in plain words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pnyx.interfaces.schemas import RunBody
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("fields", "message"),
     [
         ({"models": ["m:x"] * 101}, "models must have at most 100 entries, not 101"),
         ({"responses": ["yes"] * 101}, "responses must have at most 100 entries, not 101"),
@@ -25,7 +25,7 @@ from pnyx.interfaces.schemas import RunBody
         ({"options": {"x": {}, "y": inf}}, "options.x must be text, not an object"),
     ],
 )
-def test_what_is_too_much_is_told_with_how_much_there_may_be(given: dict[str, Any], told: str) -> None:
+def test_an_exceeded_limit_is_reported_with_the_limit(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        RunBody.parse({"question": "Why?", **given})
-    assert str(caught.value) == told
+        RunBody.parse({"question": "Why?", **fields})
+    assert str(caught.value) == message

@@ -23,7 +23,7 @@ from pnyx.run.result import Result
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.panels import Host, Killed, fresh, performer, seats
+from tests.support.panels import Host, ProcessKilled, open_database, performer, seats
 from tests.support.processes import Node
 
 SEATS = seats("h:large", "h:mid", "h:small")
@@ -75,14 +75,14 @@ def check(log: list[Event]) -> None:
 async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays_once(
     name: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
-    database = await fresh(tmp_path, "whole.db")
+    database = await open_database(tmp_path, "whole.db")
     whole = Host(rule)
     want = await attempt(name, options, database, whole)
     check(await read(database))
     await database.close()
     for k in range(len(whole.sent)):
-        database = await fresh(tmp_path, f"{k}.db")
-        with pytest.raises(Killed):
+        database = await open_database(tmp_path, f"{k}.db")
+        with pytest.raises(ProcessKilled):
             await attempt(name, options, database, Host(rule, die_before=k))
         await database.write(lambda c: None)  # what was queued before the end may still be committed
         before = await read(database)
@@ -102,7 +102,7 @@ async def finish(
     name: str, options: dict[str, Any], folder: Path, host: Host, panel: tuple[Seat, ...] = SEATS
 ) -> Result:
     """A whole run through the runner."""
-    database = await fresh(folder)
+    database = await open_database(folder)
     page = get(name)
     spec = Spec(
         question="How many?",

@@ -12,7 +12,7 @@ from pnyx.core.steps import Decision
 from pnyx.errors import NoQuorum, ProviderError
 from pnyx.interfaces.views.transcript import Transcript
 from pnyx.protocols import get, names
-from tests.support.everyone import QUESTION, SEATS, Sitting, sit
+from tests.support.all_protocols import QUESTION, SEATS, ScriptedPanel, sit
 
 ALL = sorted(names())
 WAYS: dict[str, dict[str, Any]] = {
@@ -37,11 +37,11 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 def test_no_prompt_holds_the_provider_or_the_model_of_any_seat(
     name: str, more: dict[str, Any], short: bool
 ) -> None:
-    sitting = Sitting(**more)
-    sit(name, sitting, short=short, **WAYS.get(name, {}))
+    panel = ScriptedPanel(**more)
+    sit(name, panel, short=short, **WAYS.get(name, {}))
     told = [word for seat in SEATS for word in (seat.model, *seat.model.split(":"))]
-    assert sitting.asked
-    for ask in sitting.asked:
+    assert panel.asks
+    for ask in panel.asks:
         assert not [word for word in told if word in ask.prompt.text.lower()], ask.prompt.text
 
 
@@ -50,17 +50,17 @@ def test_no_prompt_holds_the_provider_or_the_model_of_any_seat(
 def test_what_a_model_said_is_in_prompts_only_inside_fences(
     name: str, more: dict[str, Any], short: bool
 ) -> None:
-    sitting = Sitting(**more)
-    sit(name, sitting, short=short, **WAYS.get(name, {}))
+    panel = ScriptedPanel(**more)
+    sit(name, panel, short=short, **WAYS.get(name, {}))
     seen = 0
-    for ask in sitting.asked:
+    for ask in panel.asks:
         prompt = ask.prompt
         rest, end = "", 0
         for start, stop in prompt.material:
             rest, end = rest + prompt.text[end:start], stop
         rest += prompt.text[end:]
-        seen += sum(mark in prompt.text for mark in sitting.marks)
-        assert not [mark for mark in sitting.marks if mark in rest], prompt.id
+        seen += sum(mark in prompt.text for mark in panel.marks)
+        assert not [mark for mark in panel.marks if mark in rest], prompt.id
     assert bool(seen) == (name not in ("single", "sample"))
 
 
@@ -77,9 +77,9 @@ VERDICTS = {
 def test_a_verdict_is_asked_for_with_a_schema_and_an_answer_without(short: bool) -> None:
     seen = set()
     for name in ALL:
-        sitting = Sitting(agreed=name == "council")
-        sit(name, sitting, short=short, **WAYS.get(name, {}))
-        for ask in sitting.asked:
+        panel = ScriptedPanel(agreed=name == "council")
+        sit(name, panel, short=short, **WAYS.get(name, {}))
+        for ask in panel.asks:
             id = ask.prompt.id.partition("+")[0].removesuffix(".short")
             assert (ask.schema.name if ask.schema else None) == VERDICTS.get(id), id
             seen.add(id)
@@ -89,10 +89,10 @@ def test_a_verdict_is_asked_for_with_a_schema_and_an_answer_without(short: bool)
 @pytest.mark.parametrize("short", [False, True], ids=["long", "short"])
 @pytest.mark.parametrize("name", ALL)
 def test_the_unchanging_part_of_a_prompt_stands_before_all_that_changes(name: str, short: bool) -> None:
-    sitting = Sitting(changing=True)
-    sit(name, sitting, short=short, **WAYS.get(name, {}))
+    panel = ScriptedPanel(changing=True)
+    sit(name, panel, short=short, **WAYS.get(name, {}))
     beginnings: dict[str, set[str]] = defaultdict(set)
-    for ask in sitting.asked:
+    for ask in panel.asks:
         prompt = ask.prompt
         if QUESTION in prompt.text:
             beginnings[prompt.id.partition("+")[0]].add(prompt.text.partition(QUESTION)[0])
@@ -110,11 +110,11 @@ def test_the_unchanging_part_of_a_prompt_stands_before_all_that_changes(name: st
     ],
 )
 def test_prompts_do_not_grow_with_the_number_of_the_round(name: str, options: dict[str, Any]) -> None:
-    sitting = Sitting(changing=True)
-    decision = sit(name, sitting, **options)
+    panel = ScriptedPanel(changing=True)
+    decision = sit(name, panel, **options)
     assert decision.rounds == 7
     lengths: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for ask in sitting.asked:
+    for ask in panel.asks:
         # A deliberation's last vote comes after all of the history; the first round has no history at all.
         lengths[ask.prompt.id, ask.seat.label].append(len(ask.prompt.text))
     for (id, _), those in lengths.items():
@@ -128,9 +128,9 @@ SPEAKS = ("sample", "single", "voting")
 
 @pytest.mark.parametrize("name", ALL)
 def test_nobody_is_confident_alone(name: str) -> None:
-    sitting = Sitting(silent=("Participant B", "Participant C"))
+    panel = ScriptedPanel(silent=("Participant B", "Participant C"))
     try:
-        decision = sit(name, sitting)
+        decision = sit(name, panel)
     except NoQuorum:
         assert name not in SPEAKS
     else:
@@ -141,7 +141,7 @@ def test_nobody_is_confident_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_confidence_is_measured_and_never_a_constant(name: str) -> None:
-    at_one, apart = sit(name, Sitting(agreed=True)), sit(name, Sitting())
+    at_one, apart = sit(name, ScriptedPanel(agreed=True)), sit(name, ScriptedPanel())
     for decision in (at_one, apart):
         assert (decision.confidence is None) == (decision.confidence_rule is None)
         assert decision.confidence is None or 0 <= decision.confidence <= 1
@@ -155,7 +155,7 @@ def test_a_decision_carries_its_short_answer_why_it_stopped_and_who_dissents_and
         models = {seat.label: seat.model for seat in SEATS}
         return all(d.text and models[d.seat] == d.model for d in decision.dissent)
 
-    at_one, apart = sit(name, Sitting(agreed=True)), sit(name, Sitting())
+    at_one, apart = sit(name, ScriptedPanel(agreed=True)), sit(name, ScriptedPanel())
     assert at_one.final_answer == "9"
     assert at_one.dissent == ()
     assert at_one.stop_reason
@@ -213,5 +213,5 @@ async def test_a_seat_whose_verdict_cannot_be_read_abstains_and_the_transcript_s
     async for event in pnyx.stream("Which letter?", providers={"mine": Rambling()}, **request):
         if (entry := view.add(event)) is not None and entry.kind == "tally":
             told.append(entry.text)
-    (label,) = (label for label, place in view.places.items() if place.model == "mine:c")
+    (label,) = (label for label, seat in view.seats.items() if seat.model == "mine:c")
     assert any(text.startswith(f"{label} abstains: its verdict could not be read") for text in told)

@@ -24,7 +24,7 @@ from pnyx.run.result import Result
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.panels import Host, Killed, fresh, performer, seats
+from tests.support.panels import Host, ProcessKilled, open_database, performer, seats
 from tests.support.processes import Node
 
 SEATS = seats("h:large", "h:mid", "h:small")
@@ -118,14 +118,14 @@ async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays
     name: str, options: dict[str, Any], given: tuple[Given, ...], tmp_path: Path
 ) -> None:
     run, rule = spec(name, options, given), answers(bool(options.get("free")))
-    database = await fresh(tmp_path, "whole.db")
+    database = await open_database(tmp_path, "whole.db")
     whole = Host(rule)
     want = await attempt(run, database, whole)
     check(await read(database))
     await database.close()
     for k in range(len(whole.sent)):
-        database = await fresh(tmp_path, f"{k}.db")
-        with pytest.raises(Killed):
+        database = await open_database(tmp_path, f"{k}.db")
+        with pytest.raises(ProcessKilled):
             await attempt(run, database, Host(rule, die_before=k))
         await database.write(lambda c: None)  # what was queued before the end may still be committed
         before = await read(database)
@@ -143,7 +143,7 @@ async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays
 
 async def finish(run: Spec, folder: Path, host: Host) -> tuple[Result, list[Event]]:
     """A whole run through the runner, and its events."""
-    node = Node(await fresh(folder), host)
+    node = Node(await open_database(folder), host)
     handle = await node.runner.start(run)
     result = await handle.result()
     log = await node.log(handle.run_id)

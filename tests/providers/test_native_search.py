@@ -14,7 +14,7 @@ from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers
 from tests.support.hosting import KEY, ask, open_provider, openrouter, ways
 from tests.support.scripted import ScriptedHost
-from tests.support.searched import LEAD
+from tests.support.web_search_replies import LEAD
 
 READ = ToolSpec("read_page", "Reads a page.", {"type": "object", "properties": {}})
 FOUND = {

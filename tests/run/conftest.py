@@ -1,4 +1,4 @@
-"""A database, and runners on it that are stopped when the test ends."""
+"""A database, and runners on it that stop when the test ends."""
 
 from __future__ import annotations
 

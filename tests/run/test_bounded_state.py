@@ -1,4 +1,4 @@
-"""What a process remembers by names that clients choose stays bounded, and keeps what matters."""
+"""State of a process by names that clients choose is bounded, and entries in use are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The circuit of a model: when runs are told that its host is down, and when one may try it again."""
+"""The circuit of a model: when it refuses calls, and when a run may try the host again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def opened(clock: Clock) -> CircuitBreaker:
     return circuit
 
 
-def test_it_opens_when_runs_give_a_model_up_one_after_another_and_says_why_and_for_how_long(
+def test_it_opens_when_consecutive_runs_fail_on_a_model_and_says_why_and_for_how_long(
     opened: CircuitBreaker, clock: Clock
 ) -> None:
     clock.now += 0.5
@@ -39,7 +39,7 @@ def test_it_opens_when_runs_give_a_model_up_one_after_another_and_says_why_and_f
     assert (opened.refusal("new") or "").endswith("calls resume in 1 s")
 
 
-def test_one_run_by_itself_never_opens_it(clock: Clock) -> None:
+def test_a_single_run_never_opens_it(clock: Clock) -> None:
     circuit = CircuitBreaker(clock)
     for _ in range(10 * RUNS):
         circuit.record_failure("one", "timeout", "no answer")
@@ -48,9 +48,7 @@ def test_one_run_by_itself_never_opens_it(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("kind", ["rate_limited", "auth", "not_found", "refused", "malformed", "too_long"])
-def test_what_a_host_says_that_is_up_does_not_count_and_starts_the_count_anew(
-    clock: Clock, kind: str
-) -> None:
+def test_an_error_of_a_host_that_is_up_resets_the_count(clock: Clock, kind: str) -> None:
     circuit = CircuitBreaker(clock)
     for n in range(RUNS - 1):
         circuit.record_failure(f"run {n}", "overloaded", "503")
@@ -60,16 +58,14 @@ def test_what_a_host_says_that_is_up_does_not_count_and_starts_the_count_anew(
     assert circuit.refusal("new") is None
 
 
-def test_an_answer_starts_the_count_anew_and_closes_what_is_open(
-    opened: CircuitBreaker, clock: Clock
-) -> None:
+def test_a_reply_resets_the_count_and_closes_an_open_circuit(opened: CircuitBreaker, clock: Clock) -> None:
     opened.record_success()
     for n in range(RUNS - 1):
         opened.record_failure(f"run {n}", "unreachable", "connection refused")
     assert opened.refusal("new") is None
 
 
-def test_after_the_pause_one_run_tries_it_and_the_others_wait_for_what_comes_of_it(
+def test_after_the_pause_one_run_tries_the_model_and_the_others_wait_for_its_result(
     opened: CircuitBreaker, clock: Clock
 ) -> None:
     clock.now += PAUSE_S
@@ -80,15 +76,15 @@ def test_after_the_pause_one_run_tries_it_and_the_others_wait_for_what_comes_of_
     assert opened.refusal("other") is None
 
 
-def test_a_probe_that_fails_doubles_the_pause_up_to_five_minutes_and_an_answer_makes_it_short_again(
+def test_a_failed_probe_doubles_the_pause_up_to_five_minutes_and_a_reply_resets_it(
     opened: CircuitBreaker, clock: Clock
 ) -> None:
     pauses = []
     for n in range(6):
-        began = clock.now
+        started_at = clock.now
         while opened.refusal(f"probe {n}") is not None:
             clock.now += 1.0
-        pauses.append(clock.now - began)
+        pauses.append(clock.now - started_at)
         opened.record_failure(f"probe {n}", "timeout", "no answer within 30 s")
     assert pauses == [PAUSE_S, 60, 120, 240, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
     opened.record_success()
@@ -98,7 +94,7 @@ def test_a_probe_that_fails_doubles_the_pause_up_to_five_minutes_and_an_answer_m
     assert opened.refusal("probe") is None
 
 
-def test_a_probe_of_which_nothing_is_heard_is_followed_by_another_after_a_pause(
+def test_a_probe_without_a_result_is_followed_by_another_after_a_pause(
     opened: CircuitBreaker, clock: Clock
 ) -> None:
     clock.now += PAUSE_S
@@ -109,16 +105,14 @@ def test_a_probe_of_which_nothing_is_heard_is_followed_by_another_after_a_pause(
     assert opened.refusal("next") is None
 
 
-def test_runs_that_had_asked_before_it_opened_do_not_make_the_pause_longer(
-    opened: CircuitBreaker, clock: Clock
-) -> None:
+def test_calls_from_before_it_opened_do_not_extend_the_pause(opened: CircuitBreaker, clock: Clock) -> None:
     for n in range(20):
         opened.record_failure(f"late {n}", "unreachable", "connection refused")
     clock.now += PAUSE_S
     assert opened.refusal("probe") is None
 
 
-def test_models_have_circuits_of_their_own(clock: Clock) -> None:
+def test_each_model_has_its_own_circuit(clock: Clock) -> None:
     circuits = CircuitBreakers(clock)
     for n in range(RUNS):
         circuits["lab:a"].record_failure(f"run {n}", "unreachable", "connection refused")

@@ -1,4 +1,4 @@
-"""A phase whose outcome is certain is closed over its stragglers; that is recorded, and holds on resume."""
+"""A parallel step closes its late branches once its outcome is certain, also on resume."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.processes import PANEL, Node, account_of, spec, well_formed
 
 
 class Council(Host):
-    """Everyone endorses the first proposal and approves; `small` never answers a ballot."""
+    """Every seat endorses the first proposal and approves; `small` never answers a ballot."""
 
     def __init__(self) -> None:
         super().__init__(lambda call: "")
@@ -30,15 +30,15 @@ class Council(Host):
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
         self.sent.append(f"{call.model} {call.messages[-1].text}")
-        said = f"{call.model} says 4. Final answer: 4"
+        text = f"{call.model} says 4. Final answer: 4"
         if call.schema is not None and call.schema.name != "approval":
             self.balloted.append(call.model)
             if call.model == "small":
                 await asyncio.sleep(60)
-            said = '{"vote": "FINALIZE", "label": "Participant A", "text": "it is right", "ranking": []}'
+            text = '{"vote": "FINALIZE", "label": "Participant A", "text": "it is right", "ranking": []}'
         elif call.schema is not None:
-            said = "APPROVE"
-        return Completion(said, Usage(10, 0, 5, 0))
+            text = "APPROVE"
+        return Completion(text, Usage(10, 0, 5, 0))
 
 
 def council() -> Spec:
@@ -73,7 +73,7 @@ async def test_a_vote_is_closed_over_a_seat_that_cannot_change_it(
     assert (account.spent_nusd, account.reserved_nusd) == (round(charged * 1e9), 0)
 
 
-async def test_a_seat_that_was_given_up_is_not_asked_again_on_resume(
+async def test_a_closed_branch_sends_nothing_on_resume(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.1)
@@ -84,8 +84,8 @@ async def test_a_seat_that_was_given_up_is_not_asked_again_on_resume(
             handle.interrupt()
     assert (await handle.result()).status == "paused"
     host = Council()
-    again = make(host)
-    result = await asyncio.wait_for((await again.runner.resume(handle.run_id)).result(), 10)
+    resumed = make(host)
+    result = await asyncio.wait_for((await resumed.runner.resume(handle.run_id)).result(), 10)
     assert (result.status, result.final_answer) == ("consensus", "4")
     assert host.balloted == []
     assert {seat.model.partition(":")[2] for seat in PANEL} == {"large", "mid", "small"}
@@ -129,8 +129,8 @@ async def test_a_parallel_step_within_one_is_closed_with_it(
         if isinstance(event, CallStarted) and event.key == "/1":
             handle.interrupt()
     assert (await handle.result()).status == "paused"
-    lost = [e for e in await first.log(handle.run_id) if isinstance(e, CallFailed)]
-    assert [e.model for e in lost] == ["h:small"]
+    failures = [e for e in await first.log(handle.run_id) if isinstance(e, CallFailed)]
+    assert [e.model for e in failures] == ["h:small"]
     host = Slow(lambda call: "")
     resumed = await (await make(host).runner.resume(handle.run_id)).result()
     assert (resumed.answer, host.sent) == ("2 answered", ["large"])

@@ -1,4 +1,4 @@
-"""What a run consists of is built whole: nobody sets attributes of another object afterwards."""
+"""The objects of a run are complete when constructed: no code sets attributes of another object later."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ast
 from tests.support.sources import PACKAGE
 
 OWN = {("journal.py", "unit"), ("journal.py", "buffered")}
-"""Objects of classes that are private to the module which sets their attributes."""
+"""Variables of classes that are private to the module that sets their attributes."""
 
 
 def test_no_module_of_run_sets_an_attribute_of_another_object() -> None:
@@ -27,7 +27,7 @@ def test_no_module_of_run_sets_an_attribute_of_another_object() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_field_is_left_for_someone_else_to_fill() -> None:
+def test_every_field_is_set_at_construction() -> None:
     wrong = [
         f"{path.name}:{node.lineno}"
         for path in sorted((PACKAGE / "run").glob("*.py"))

@@ -1,4 +1,4 @@
-"""Prompts longer than a model's window, known or found out."""
+"""Prompts longer than a model's window, known or unknown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def long_said(call: Call) -> str:
     return " ".join(f"{call.model}{n}x{i}" for i in range(700)) + LONG
 
 
-async def test_a_prompt_longer_than_a_known_window_is_shortened_and_that_is_recorded(
+async def test_a_prompt_longer_than_a_known_window_is_shortened_and_recorded(
     make: Callable[[Host], Node],
 ) -> None:
     node = make(Host(long_said))
@@ -38,7 +38,7 @@ async def test_a_prompt_longer_than_a_known_window_is_shortened_and_that_is_reco
     assert [e.prompt for e in started] == node.host.sent
 
 
-async def test_a_host_that_finds_a_prompt_too_long_gets_a_shorter_one_once(
+async def test_a_prompt_that_a_host_rejects_as_too_long_is_shortened_once(
     make: Callable[[Host], Node],
 ) -> None:
     refused: list[str] = []
@@ -57,13 +57,13 @@ async def test_a_host_that_finds_a_prompt_too_long_gets_a_shorter_one_once(
     assert (result.status, result.degraded, len(refused)) == ("decided", False, 1)
     failed = [e for e in log if isinstance(e, CallFailed)]
     assert [(e.kind, e.final, e.attempt) for e in failed] == [("too_long", False, 1)]
-    again = [e for e in log if isinstance(e, CallStarted) and e.key == failed[0].key]
-    assert [e.attempt for e in again] == [1, 2]
-    assert again[0].cut == 0 < again[1].cut
-    assert again[0].fingerprint == again[1].fingerprint
+    second_run = [e for e in log if isinstance(e, CallStarted) and e.key == failed[0].key]
+    assert [e.attempt for e in second_run] == [1, 2]
+    assert second_run[0].cut == 0 < second_run[1].cut
+    assert second_run[0].fingerprint == second_run[1].fingerprint
 
 
-async def test_a_host_that_refuses_the_shorter_one_too_loses_its_seat(
+async def test_a_seat_is_dropped_if_its_host_rejects_the_shortened_prompt_too(
     make: Callable[[Host], Node],
 ) -> None:
     def never(call: Call) -> str | Exception:
@@ -73,8 +73,8 @@ async def test_a_host_that_refuses_the_shorter_one_too_loses_its_seat(
     handle = await node.start(options={"rounds": 1})
     result = await handle.result()
     assert [drop["model"] for drop in result.dropped] == ["h:mid"]
-    asked = [e for e in await node.log(handle.run_id) if isinstance(e, CallStarted) and e.model == "h:mid"]
-    assert len(asked) == 2
+    calls = [e for e in await node.log(handle.run_id) if isinstance(e, CallStarted) and e.model == "h:mid"]
+    assert len(calls) == 2
 
 
 async def test_a_question_longer_than_the_window_is_not_sent_blind(make: Callable[[Host], Node]) -> None:
@@ -96,7 +96,7 @@ class Interpreter:
 
 
 class Programmers(Host):
-    """Models that write long programs, and a host that counts all it is sent, four bytes a token."""
+    """Models that write long programs, and a host that counts four bytes of a request as a token."""
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
         self.sizes.append(self.size(call))
@@ -107,13 +107,13 @@ class Programmers(Host):
 
     def size(self, call: Call) -> int:
         calls = [dict(t.arguments) for message in call.messages for t in message.tool_calls]
-        told = [m.text for m in call.messages], calls, [dict(tool.parameters) for tool in call.tools]
-        return len(json.dumps(told)) // 4
+        parts = [m.text for m in call.messages], calls, [dict(tool.parameters) for tool in call.tools]
+        return len(json.dumps(parts)) // 4
 
     sizes: list[int]
 
 
-async def test_what_models_ask_of_tools_counts_against_window_and_cap(
+async def test_tool_arguments_count_against_window_and_cap(
     make: Callable[[Host], Node],
 ) -> None:
     host = Programmers(long_said)

@@ -12,12 +12,12 @@ from pnyx.errors import Fenced
 from pnyx.store import Database
 from pnyx.store import runs as store
 from tests.support.panels import Host
-from tests.support.processes import Node, account_of, said, well_formed
+from tests.support.processes import Node, account_of, fixed_reply, well_formed
 
 
 async def test_a_run_is_paused_and_resumed(database_url: str) -> None:
     database = await Database.open(database_url)
-    node = Node(database, Host(said, pause=0.02))
+    node = Node(database, Host(fixed_reply, pause=0.02))
     handle = await node.start(options={"rounds": 2})
     async for event in handle.events():
         if isinstance(event, CallStarted) and event.phase == "challenge":
@@ -36,7 +36,7 @@ async def test_a_run_is_paused_and_resumed(database_url: str) -> None:
 
 async def test_a_worker_that_wakes_after_another_took_its_run_writes_nothing(database_url: str) -> None:
     database = await Database.open(database_url)
-    node = Node(database, Host(said, pause=0.1))
+    node = Node(database, Host(fixed_reply, pause=0.1))
     handle = await node.start(options={"rounds": 1})
     await database.write(lambda c: store.take(c, handle.run_id, "other:1:1", "now", time.time()))
     with pytest.raises(Fenced):
@@ -45,8 +45,8 @@ async def test_a_worker_that_wakes_after_another_took_its_run_writes_nothing(dat
     await node.runner.close()
 
 
-async def test_runs_of_two_processes_share_the_days_cap(database_url: str) -> None:
-    nodes = [Node(await Database.open(database_url), Host(said, pause=0.01)) for _ in range(2)]
+async def test_runs_of_two_processes_share_the_daily_cap(database_url: str) -> None:
+    nodes = [Node(await Database.open(database_url), Host(fixed_reply, pause=0.01)) for _ in range(2)]
     cap = 0.02
 
     async def one(i: int) -> float:

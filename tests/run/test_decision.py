@@ -1,4 +1,4 @@
-"""What a protocol comes to, which anybody may have written: checked, and told in the result."""
+"""The decision of a third-party protocol: checked, and contained in the result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.store import runs
 
 
 def came_to(decision: object) -> pnyx.Protocol:
-    """A protocol called "odd" that comes to this, and asks nobody."""
+    """A protocol named "odd" that returns this decision without a call."""
 
     async def script(brief: pnyx.Brief, panel: pnyx.Panel) -> Any:
         await panel.enter("complete")
@@ -28,7 +28,7 @@ def decided(**fields: Any) -> pnyx.Decision:
 
 
 @pytest.mark.parametrize(
-    ("decision", "told"),
+    ("decision", "expected"),
     [
         ("yes", "it must return a Decision, not str"),
         (decided(status="running"), "status must be one of consensus, "),
@@ -46,8 +46,8 @@ def decided(**fields: Any) -> pnyx.Decision:
         (decided(rounds=math.inf), "rounds must be JSON: Out of range float values"),
     ],
 )
-async def test_what_is_no_decision_fails_its_run_once_and_for_all(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, decision: object, told: str
+async def test_an_invalid_decision_fails_its_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, decision: object, expected: str
 ) -> None:
     page = came_to(decision)
     monkeypatch.setattr(protocols, "get", lambda name: page)
@@ -55,14 +55,14 @@ async def test_what_is_no_decision_fails_its_run_once_and_for_all(
     async with pnyx.open_runner(providers={"m": pnyx.FakeProvider([])}) as runner:
         failed = await pnyx.ask("Why?", panel="m:a*2", runner=runner)
         assert (failed.status, failed.stop_reason) == ("failed", "error")
-        assert failed.detail["message"].startswith(f"ScriptError: odd: {told}")
+        assert failed.detail["message"].startswith(f"ScriptError: odd: {expected}")
         assert await pnyx.resume(failed.run_id, runner=runner) == failed
         log = await runner.database.read(lambda c: runs.log(c, failed.run_id))
         assert [event.type for event in log].count("run_finished") == 1
 
 
 @pytest.mark.parametrize(
-    ("status", "own", "told"),
+    ("status", "reported", "expected"),
     [
         ("consensus", None, True),
         ("majority", None, False),
@@ -75,11 +75,11 @@ async def test_what_is_no_decision_fails_its_run_once_and_for_all(
         ("decided", False, False),
     ],
 )
-async def test_whether_consensus_was_reached_is_what_the_protocol_says_or_else_what_its_status_does(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: str, own: bool | None, told: bool | None
+async def test_consensus_reached_comes_from_the_protocol_or_else_from_the_status(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: str, reported: bool | None, expected: bool | None
 ) -> None:
-    page = came_to(decided(status=status, consensus_reached=own))
+    page = came_to(decided(status=status, consensus_reached=reported))
     monkeypatch.setattr(protocols, "get", lambda name: page)
     monkeypatch.chdir(tmp_path)
     result = await pnyx.ask("Why?", panel="m:a*2", providers={"m": pnyx.FakeProvider([])})
-    assert result.to_json()["consensus_reached"] is told
+    assert result.to_json()["consensus_reached"] is expected

@@ -1,4 +1,4 @@
-"""Protocols on the drive loop, with a handler that answers at once: no database, no host."""
+"""Protocols on the drive loop, with a handler that replies at once: no database, no host."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ A, B, C = PANEL.seats
 
 
 class Handler:
-    """Answers "<seat> <prompt>" and remembers keys; seats in `absent` are silent."""
+    """Replies "<seat> <prompt>" and records keys; seats in `absent` do not reply."""
 
     def __init__(self, absent: tuple[str, ...] = (), slow: dict[str, float] | None = None) -> None:
         self.absent, self.slow = absent, slow or {}
@@ -75,13 +75,13 @@ async def run(script: Any, *phases: tuple[str, str], handler: Handler | None = N
     return await drive(protocol(script, *phases), BRIEF, PANEL, handler or Handler(), resolve)
 
 
-async def test_a_straggler_is_given_up_once_the_outcome_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_late_branch_is_closed_once_the_outcome_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.05)
     handler = Handler(slow={"late": 60.0})
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         asks = [ask(A, "one"), ask(B, "late"), ask(C, "two")]
-        replies = await panel.all(asks, 2, lambda said: len(said) > 1)
+        replies = await panel.all(asks, 2, lambda replies: len(replies) > 1)
         return Decision(answer=", ".join(reply.text for reply in replies))
 
     done = await asyncio.wait_for(run(script, handler=handler), 5)
@@ -89,7 +89,7 @@ async def test_a_straggler_is_given_up_once_the_outcome_is_certain(monkeypatch: 
     assert handler.closed == [("/0", 1)]
 
 
-async def test_what_goes_wrong_while_a_straggler_is_given_up_is_not_swallowed(
+async def test_an_error_while_a_late_branch_is_closed_is_raised(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("pnyx.run.drive.GRACE_S", 0.05)
@@ -103,29 +103,29 @@ async def test_what_goes_wrong_while_a_straggler_is_given_up_is_not_swallowed(
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         asks = [ask(A, "one"), ask(B, "late"), ask(C, "two")]
-        return Decision(answer=str(len(await panel.all(asks, 2, lambda said: len(said) > 1))))
+        return Decision(answer=str(len(await panel.all(asks, 2, lambda replies: len(replies) > 1))))
 
     with pytest.raises(StoreError, match="the disk is gone"):
         await asyncio.wait_for(run(script, handler=Broken(slow={"late": 60.0})), 5)
 
 
-async def test_a_straggler_that_comes_in_time_still_counts() -> None:
+async def test_a_late_branch_that_ends_in_time_counts() -> None:
     handler = Handler(slow={"late": 0.05})
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         asks = [ask(A, "one"), ask(B, "late"), ask(C, "two")]
-        return Decision(answer=str(len(await panel.all(asks, 2, lambda said: len(said) > 1))))
+        return Decision(answer=str(len(await panel.all(asks, 2, lambda replies: len(replies) > 1))))
 
     assert (await run(script, handler=handler)).answer == "3"
     assert handler.closed == []
 
 
-async def test_without_enough_a_straggler_is_waited_for() -> None:
+async def test_without_enough_every_branch_is_awaited() -> None:
     handler = Handler(slow={"late": 0.05})
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         asks = [ask(A, "one"), ask(B, "late")]
-        return Decision(answer=str(len(await panel.all(asks, 2, lambda said: len(said) > 1))))
+        return Decision(answer=str(len(await panel.all(asks, 2, lambda replies: len(replies) > 1))))
 
     assert (await run(script, handler=handler)).answer == "2"
 
@@ -194,7 +194,7 @@ async def test_a_protocol_may_handle_an_absent_seat() -> None:
 
 async def test_graph_starts_a_node_when_its_own_needs_are_done() -> None:
     def node(text: str) -> Any:
-        return lambda given: ask(A, text)
+        return lambda results: ask(A, text)
 
     async def script(brief: Brief, panel: Panel) -> Decision:
         done = await panel.graph(
@@ -217,9 +217,9 @@ async def test_graph_leaves_out_what_needs_a_failed_node() -> None:
     async def script(brief: Brief, panel: Panel) -> Decision:
         done = await panel.graph(
             {
-                "x": ((), lambda given: ask(B, "x")),
-                "y": (("x",), lambda given: ask(A, "y")),
-                "z": ((), lambda given: ask(A, "z")),
+                "x": ((), lambda results: ask(B, "x")),
+                "y": (("x",), lambda results: ask(A, "y")),
+                "z": ((), lambda results: ask(A, "z")),
             }
         )
         return Decision(answer=",".join(done))
@@ -227,7 +227,7 @@ async def test_graph_leaves_out_what_needs_a_failed_node() -> None:
     assert (await run(script, handler=Handler(absent=("b:1",)))).answer == "z"
 
 
-async def test_of_branches_that_fail_together_each_is_heard_and_one_is_told() -> None:
+async def test_of_branches_that_fail_together_each_error_is_retrieved_and_one_is_raised() -> None:
     class Broken(Handler):
         async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
             try:
@@ -266,7 +266,7 @@ async def test_awaiting_anything_but_the_panel_is_refused() -> None:
         await run(script)
 
 
-async def test_the_guard_table_is_asked_on_every_phase() -> None:
+async def test_the_phase_table_is_checked_on_every_phase() -> None:
     async def script(brief: Brief, panel: Panel) -> Decision:
         await panel.enter("late")
         return Decision(answer="")

@@ -14,7 +14,7 @@ from pnyx.core.models import NUSD
 from pnyx.run.exhaustion import batch_remedy, exhausted_event, reason, remedy, sufficient_cap
 from pnyx.store.ledger import Account, Exhausted
 from tests.support.panels import Host
-from tests.support.processes import Node, said
+from tests.support.processes import Node, fixed_reply
 
 
 def event(scope: str = "run:r1", cap: float = 0.0001, spent: float = 0.0, reserved: float = 0.0) -> Budget:
@@ -99,7 +99,7 @@ CAPS: dict[str, dict[str, Any]] = {
 async def test_the_suggested_cap_lets_the_run_send_the_call_that_did_not_fit(
     make: Callable[[Host], Node], kind: str
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 1}, **CAPS[kind])
     paused = await handle.result()
     assert (paused.status, paused.usage["calls"]) == ("paused", 0)

@@ -1,4 +1,4 @@
-"""A late call gets a second request: the first answer counts, both are in the record and in the bill."""
+"""A late call gets a second request: the first reply counts, both are recorded and charged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SLOW = 30.0
 
 
 class Slow(Host):
-    """Answers at once, except where told: number of a request -> seconds, or an error."""
+    """Replies at once, except for some requests: number of a request -> seconds, or an error."""
 
     def __init__(self, late: dict[int, float | Exception]) -> None:
         super().__init__(lambda call: f"{call.model} says so. Final answer: 4")
@@ -43,25 +43,25 @@ class Slow(Host):
         return Completion(f"request {number}. Final answer: 4", Usage(10, 0, 5, 0))
 
 
-async def asked(make: Callable[[Host], Node], host: Slow, **changes: object) -> tuple[Node, str]:
-    """A run of `single`, of a model whose calls take next to no time."""
+async def run_single(make: Callable[[Host], Node], host: Slow, **changes: object) -> tuple[Node, str]:
+    """A run of `single` on a model whose calls take almost no time."""
     node = make(host)
     for _ in range(120):
         node.runner.resources.hedging.record("h:large", 0.02)
     limits = Limits(call_deadline_s=60.0, max_output_tokens=200, retries=0, hedge=True)
-    wanted = replace(
+    request = replace(
         spec(**changes), protocol="single", options=get("single").resolve_options({}), limits=limits
     )
-    handle = await node.runner.start(wanted)
+    handle = await node.runner.start(request)
     await asyncio.wait_for(handle.result(), 10)
     return node, handle.run_id
 
 
-async def test_the_second_request_answers_and_both_are_accounted_for(
+async def test_the_second_request_answers_and_both_are_charged(
     make: Callable[[Host], Node],
 ) -> None:
     host = Slow({0: SLOW})
-    node, run_id = await asked(make, host)
+    node, run_id = await run_single(make, host)
     log = await node.log(run_id)
     well_formed(log)
     assert (len(host.sent), host.cancelled) == (2, 1)
@@ -77,11 +77,11 @@ async def test_the_second_request_answers_and_both_are_accounted_for(
     assert (account.spent_nusd, account.reserved_nusd) == (charged, 0)
 
 
-async def test_a_first_request_that_answers_in_the_end_wins_over_a_failed_second(
+async def test_a_late_first_reply_wins_over_a_failed_second_request(
     make: Callable[[Host], Node],
 ) -> None:
     host = Slow({0: 0.3, 1: ProviderError("overloaded", "busy")})
-    node, run_id = await asked(make, host)
+    node, run_id = await run_single(make, host)
     log = await node.log(run_id)
     assert [e.attempt for e in log if isinstance(e, CallFinished)] == [1]
     assert [(e.attempt, e.kind, e.final) for e in log if isinstance(e, CallFailed)] == [
@@ -90,25 +90,25 @@ async def test_a_first_request_that_answers_in_the_end_wins_over_a_failed_second
     assert (await account_of(node, run_id)).reserved_nusd == 0
 
 
-async def test_without_money_for_a_second_request_the_first_is_waited_for(
+async def test_without_budget_for_a_second_request_the_first_is_awaited(
     make: Callable[[Host], Node],
 ) -> None:
     whole = Slow({})
-    node, run_id = await asked(make, whole)
+    node, run_id = await run_single(make, whole)
     (started,) = [e for e in await node.log(run_id) if isinstance(e, CallStarted)]
     host = Slow({0: 0.3})
-    node, run_id = await asked(make, host, budget_usd=1.5 * (started.reserved_usd or 0))
+    node, run_id = await run_single(make, host, budget_usd=1.5 * (started.reserved_usd or 0))
     log = await node.log(run_id)
     assert len(host.sent) == 1
     assert [e.attempt for e in log if isinstance(e, CallFinished)] == [1]
 
 
-async def test_a_stop_while_two_are_under_way_leaves_both_as_unknown(
+async def test_a_stop_with_two_requests_in_flight_records_both_as_unknown(
     make: Callable[[Host], Node],
 ) -> None:
     host = Slow({0: SLOW, 1: SLOW})
     node = make(host)
-    running = asyncio.create_task(asked(lambda _: node, host))
+    running = asyncio.create_task(run_single(lambda _: node, host))
     await host.both.wait()
     (handle,) = node.runner._handles.values()
     handle.cancel()
@@ -131,7 +131,7 @@ def test_patience_is_the_95th_percentile_once_enough_is_known() -> None:
     assert hedging.patience("other") is None
 
 
-def test_extra_requests_are_one_in_twenty_and_saved_up_to_a_bound() -> None:
+def test_extra_requests_are_one_in_twenty_and_accumulate_up_to_a_bound() -> None:
     hedging = Hedging()
     assert not hedging.acquire()
     for _ in range(round(10 * SAVED / SHARE)):
@@ -139,7 +139,7 @@ def test_extra_requests_are_one_in_twenty_and_saved_up_to_a_bound() -> None:
     assert [hedging.acquire() for _ in range(7)].count(True) == SAVED
 
 
-async def test_a_second_request_that_the_rate_held_back_is_not_sent_once_the_first_has_answered(
+async def test_a_second_request_delayed_by_the_rate_limit_is_not_sent_after_the_first_reply(
     make: Callable[[Host], Node],
 ) -> None:
     host = Slow({0: 0.3})
@@ -149,6 +149,6 @@ async def test_a_second_request_that_the_rate_held_back_is_not_sent_once_the_fir
         node.runner.resources.gates["h"] = Gate(8, per_minute=60)
         return node
 
-    node, run_id = await asked(slowly, host)
+    node, run_id = await run_single(slowly, host)
     assert len(host.sent) == 1
     assert [e.attempt for e in await node.log(run_id) if isinstance(e, CallStarted)] == [1]

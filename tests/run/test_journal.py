@@ -1,4 +1,4 @@
-"""The order in a run's journal is the order of cause, whatever is refused on the way."""
+"""The order in a run's journal is the order of cause, also after rejected units."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def keys(journal: Journal) -> list[int]:
     ]
 
 
-async def test_what_a_refused_unit_leaves_comes_before_the_unit_behind_it(tmp_path: Path) -> None:
+async def test_buffered_events_of_a_rejected_unit_come_before_the_next_unit(tmp_path: Path) -> None:
     journal = await journal_in(tmp_path)
     journal.buffer(phase(1))
     refused = asyncio.create_task(journal.append(count(2), ledger=refuse))
@@ -64,7 +64,7 @@ async def test_what_a_refused_unit_leaves_comes_before_the_unit_behind_it(tmp_pa
     await journal.database.close()
 
 
-async def test_after_a_refused_unit_nothing_is_queued(tmp_path: Path) -> None:
+async def test_after_a_rejected_unit_nothing_is_queued(tmp_path: Path) -> None:
     journal = await journal_in(tmp_path)
     written = 0
     submit = journal.database.submit
@@ -92,7 +92,7 @@ STEPS = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_the_stored_order_is_the_order_of_cause(steps: list[tuple[str, int]]) -> None:
-    """What one task does after another is stored in that order; refused events are not stored at all."""
+    """Events of successive tasks are stored in that order; rejected events are not stored."""
 
     async def play(folder: Path) -> None:
         journal = await journal_in(folder)
@@ -104,7 +104,7 @@ def test_the_stored_order_is_the_order_of_cause(steps: list[tuple[str, int]]) ->
                     journal.buffer(phase(n))
                 case "append":
                     tasks.append(asyncio.create_task(journal.append(count(n))))
-                    # Its place is where it is queued: the task has to take its first step.
+                    # Its place is determined when it is queued: the task must take its first step.
                     await asyncio.sleep(0)
                 case "refused append":
                     tasks.append(asyncio.create_task(journal.append(count(n), ledger=refuse)))

@@ -37,9 +37,9 @@ seats = ["lab:alpha", "lab:beta", "lab:gamma"]
 
 
 def words(request: Request) -> str:
-    """A reply fixed by model and prompt; nonces and the date aside, which differ from run to run."""
-    asked = re.sub(r"\bm[0-9a-f]{10}\b|Today is \S+", "", request.body["messages"][-1]["content"])
-    digest = hashlib.sha256(f"{request.model} {asked}".encode()).hexdigest()
+    """A reply determined by model and prompt, without nonces and the date, which differ between runs."""
+    prompt = re.sub(r"\bm[0-9a-f]{10}\b|Today is \S+", "", request.body["messages"][-1]["content"])
+    digest = hashlib.sha256(f"{request.model} {prompt}".encode()).hexdigest()
     return f"I hold {digest[:8]}, because {digest[8:16]} and {digest[16:24]}."
 
 
@@ -61,7 +61,7 @@ class Case:
             "OPENAI_API_KEY": "sk-planted-secret",
         }
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.support.killed", kill_at, *arguments),
+            *(sys.executable, "-m", "tests.support.kill_at_commit", kill_at, *arguments),
             env=environment,
             cwd=Path(__file__).parents[2],
             stdout=asyncio.subprocess.PIPE,
@@ -92,13 +92,13 @@ def decision(document: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in document.items() if k not in ("run_id", "usage", "elapsed_s")}
 
 
-async def killed_and_resumed(folder: Path, kill_at: str, want: dict[str, Any]) -> None:
+async def killed_and_resumed(folder: Path, kill_at: str, expected: dict[str, Any]) -> None:
     case = Case(folder)
     async with case.host:
         code, out, err = await case.ask(kill_at)
         if code == 0:
-            # Replies that come together share a commit, so that this run made fewer than the first.
-            assert decision(json.loads(out)) == want
+            # Simultaneous replies share a commit, so that this run made fewer than the first.
+            assert decision(json.loads(out)) == expected
             return
         assert code == -signal.SIGKILL, err
         try:
@@ -113,13 +113,13 @@ async def killed_and_resumed(folder: Path, kill_at: str, want: dict[str, Any]) -
         run_id = before[0]["run_id"]
         code, out, err = await case.pnyx("0", "resume", run_id[:6], "--json", "-q")
         assert code == 0, err
-        assert decision(json.loads(out)) == want
+        assert decision(json.loads(out)) == expected
         assert NEEDED <= len(case.host.log) <= NEEDED + len(in_flight)
         events = case.events()
         assert [e["seq"] for e in events] == list(range(1, len(events) + 1))
         assert sum(e["type"] == "run_finished" for e in events) == 1
-        again = [e["key"] for e in events[len(before) :] if e["type"] == "call_started"]
-        assert not recorded & set(again)
+        repeated = [e["key"] for e in events[len(before) :] if e["type"] == "call_started"]
+        assert not recorded & set(repeated)
         unknown = [e for e in events if e["type"] == "call_failed"]
         assert len(unknown) == len(in_flight)
         charged = sum(
@@ -129,27 +129,34 @@ async def killed_and_resumed(folder: Path, kill_at: str, want: dict[str, Any]) -
         )
         assert case.ledger(f"run:{run_id}") == (round(charged * 1e9), 0)
         code, out, err = await case.pnyx("0", "resume", run_id, "--json", "-q")
-        assert decision(json.loads(out)) == want
+        assert decision(json.loads(out)) == expected
         assert len(case.host.log) <= NEEDED + len(in_flight)
         assert "sk-planted-secret" not in json.dumps(events) + out + err
 
 
-@pytest.mark.timeout(1200)  # some forty processes, one after another
+COMMITS = 15
+"""The most commits of the debate; replies that arrive at the same time share one."""
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The decision of a run that nobody kills."""
+
+    async def whole() -> dict[str, Any]:
+        case = Case(tmp_path_factory.mktemp("kill") / "whole")
+        async with case.host:
+            code, out, err = await case.ask("0")
+            assert code == 0, err
+            assert len(case.host.log) == NEEDED
+            commits = int(err.split()[-1])
+            assert 12 <= commits <= COMMITS, commits
+            return decision(json.loads(out))
+
+    return asyncio.run(whole())
+
+
+@pytest.mark.parametrize("kill_at", [f"{n}{side}" for n in range(1, COMMITS + 1) for side in "-+"])
 async def test_killed_before_and_after_every_commit_and_resumed_nothing_journaled_is_sent_again(
-    tmp_path: Path,
+    kill_at: str, expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    whole = Case(tmp_path / "whole")
-    async with whole.host:
-        code, out, err = await whole.ask("0")
-        assert code == 0, err
-        want = decision(json.loads(out))
-        assert len(whole.host.log) == NEEDED
-        commits = int(err.split()[-1])
-    assert commits >= 12
-    turn = asyncio.Semaphore(os.cpu_count() or 1)
-
-    async def one(kill_at: str) -> None:
-        async with turn:
-            await killed_and_resumed(tmp_path / kill_at, kill_at, want)
-
-    await asyncio.gather(*(one(f"{n}{side}") for n in range(1, commits + 1) for side in "-+"))
+    await killed_and_resumed(tmp_path / "killed", kill_at, expected)

@@ -11,7 +11,7 @@ import pytest
 from pnyx.run import lease_keeper
 from pnyx.store import runs as store
 from tests.support.panels import Host
-from tests.support.processes import Node, said, well_formed
+from tests.support.processes import Node, fixed_reply, well_formed
 
 
 @pytest.fixture(autouse=True)
@@ -25,13 +25,13 @@ FAILURES = (RuntimeError("a bug"), KeyError("heartbeat_at"))
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=repr)
-async def test_a_failure_to_renew_stops_the_run_and_says_so(
+async def test_a_failed_renewal_stops_the_run_and_says_why(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
     def broken(*_: Any) -> None:
         raise failure
 
-    node = make(Host(said, pause=1.2))
+    node = make(Host(fixed_reply, pause=1.2))
     monkeypatch.setattr(store, "beat", broken)
     handle = await node.start(options={"rounds": 1})
     async with asyncio.timeout(10):
@@ -39,7 +39,7 @@ async def test_a_failure_to_renew_stops_the_run_and_says_so(
     assert (result.status, result.stop_reason) == ("paused", "interrupted")
     assert "lease could not be renewed" in result.detail["message"]
     assert f"pnyx resume {handle.run_id}" in result.detail["message"]
-    # The keeper goes on: what follows is renewed again, and the run can be resumed.
+    # The keeper continues: the lease is renewed again, and the run can be resumed.
     monkeypatch.undo()
     node.host.pause = 0.0
     resumed = await (await node.runner.resume(handle.run_id)).result()
@@ -47,7 +47,7 @@ async def test_a_failure_to_renew_stops_the_run_and_says_so(
     well_formed(await node.log(handle.run_id))
 
 
-async def test_a_failure_that_passes_stops_nothing(
+async def test_a_temporary_failure_stops_nothing(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beat, failures = store.beat, 0
@@ -60,7 +60,7 @@ async def test_a_failure_that_passes_stops_nothing(
         beat(*arguments)
 
     monkeypatch.setattr(store, "beat", shaky)
-    node = make(Host(said, pause=0.3))
+    node = make(Host(fixed_reply, pause=0.3))
     handle = await node.start(options={"rounds": 1})
     assert (await handle.result()).status == "decided"
     assert failures > 3
@@ -69,7 +69,7 @@ async def test_a_failure_that_passes_stops_nothing(
 async def test_a_renewal_that_hangs_is_a_failure(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = make(Host(said, pause=1.2))
+    node = make(Host(fixed_reply, pause=1.2))
     handle = await node.start(options={"rounds": 1})
     read = node.database.read
 

@@ -1,4 +1,4 @@
-"""The money of a run: the ledger, caps, warnings, unknown prices."""
+"""The budget of a run: the ledger, caps, warnings, unknown prices."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pnyx.providers.base import Call, Completion
 from pnyx.run.result import Summary, exit_code
 from pnyx.store import ledger
 from tests.support.panels import Host, seats
-from tests.support.processes import Node, account_of, said, well_formed
+from tests.support.processes import Node, account_of, fixed_reply, well_formed
 
 
 async def test_the_ledger_is_the_sum_of_journaled_calls(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 1})
     result = await handle.result()
     charged = sum(e.cost_usd or 0 for e in await node.log(handle.run_id) if isinstance(e, CallFinished))
@@ -35,7 +35,7 @@ class Odd(Host):
     """Reports `usage` and `searches` with every reply."""
 
     def __init__(self, **reported: Any) -> None:
-        super().__init__(said)
+        super().__init__(fixed_reply)
         self.reported = reported
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
@@ -43,7 +43,7 @@ class Odd(Host):
 
 
 @pytest.mark.parametrize("usage", [Usage(math.nan), Usage(9, 0, None), {"input_tokens": 9}])  # type: ignore[arg-type]
-async def test_usage_that_is_no_count_is_charged_at_the_reservation_and_its_reply_is_used(
+async def test_malformed_usage_is_charged_at_the_reservation_and_its_reply_is_used(
     make: Callable[[Host], Node], usage: Any
 ) -> None:
     node = make(Odd(usage=usage, searches=math.nan))
@@ -58,11 +58,11 @@ async def test_usage_that_is_no_count_is_charged_at_the_reservation_and_its_repl
 
 
 async def test_out_of_budget_pauses_and_a_larger_budget_resumes(make: Callable[[Host], Node]) -> None:
-    whole = make(Host(said))
-    want = await (await whole.start(options={"rounds": 2}, seed=3, salt="s")).result()
+    whole = make(Host(fixed_reply))
+    expected = await (await whole.start(options={"rounds": 2}, seed=3, salt="s")).result()
 
-    cap = 0.75 * want.usage["cost_usd"]
-    node = make(Host(said))
+    cap = 0.75 * expected.usage["cost_usd"]
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 2}, seed=3, salt="s", budget_usd=cap)
     watched = [event async for event in handle.events()]
     paused = await handle.result()
@@ -79,13 +79,13 @@ async def test_out_of_budget_pauses_and_a_larger_budget_resumes(make: Callable[[
 
     handle = await node.runner.resume(handle.run_id, budget_usd=1.0)
     result = await handle.result()
-    assert result.answer == want.answer
+    assert result.answer == expected.answer
     assert len(node.host.sent) == 8
     well_formed(await node.log(handle.run_id))
 
 
 async def test_an_unknown_price_under_a_cap_refuses_to_start(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     unknown = seats("h:a", "h:b", price=None)
     with pytest.raises(ConfigError, match="price of h:a, h:b is unknown"):
         await node.start(seats=unknown, budget_usd=1.0)
@@ -93,10 +93,10 @@ async def test_an_unknown_price_under_a_cap_refuses_to_start(make: Callable[[Hos
     assert result.usage["cost_usd"] is None
 
 
-async def test_a_run_that_is_stopped_while_a_request_of_unknown_price_is_open_costs_nobody_knows_what(
+async def test_a_run_stopped_with_an_open_request_of_unknown_price_has_an_unknown_cost(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=60))
+    node = make(Host(fixed_reply, pause=60))
     handle = await node.start(seats=seats("h:a", "h:b", price=None))
     async for event in handle.events():
         if event.type == "call_started":
@@ -105,17 +105,17 @@ async def test_a_run_that_is_stopped_while_a_request_of_unknown_price_is_open_co
     assert (paused.status, paused.usage["calls"], paused.usage["cost_usd"]) == ("paused", 1, None)
 
 
-def test_a_sum_is_unknown_while_a_request_of_unknown_price_is_open_and_after_it_unless_it_was_free() -> None:
+def test_a_sum_is_unknown_during_and_after_a_request_of_unknown_price_unless_it_was_free() -> None:
     summary, costs = Summary(), list[float | None]()
     one: dict[str, Any] = {"fingerprint": "", "model": "h:a", "attempt": 1}
-    asked: dict[str, Any] = {"prompt_id": "", "prompt_sha256": "", "prompt": "", **one}
+    prompt: dict[str, Any] = {"prompt_id": "", "prompt_sha256": "", "prompt": "", **one}
     refused: dict[str, Any] = {"kind": "auth", "message": "", "final": True, **one}
     for event in (
-        CallStarted(key="/0", reserved_usd=0.5, **asked),
+        CallStarted(key="/0", reserved_usd=0.5, **prompt),
         CallFinished(key="/0", text="", cost_usd=0.25, **one),
-        CallStarted(key="/1", **asked),
+        CallStarted(key="/1", **prompt),
         CallFailed(key="/1", charged_usd=0.0, **refused),
-        CallStarted(key="/2", **asked),
+        CallStarted(key="/2", **prompt),
         CallFinished(key="/2", text="", cost_usd=None, **one),
     ):
         summary.add(event)
@@ -124,8 +124,8 @@ def test_a_sum_is_unknown_while_a_request_of_unknown_price_is_open_and_after_it_
     assert summary.cost.known_usd == 0.25
 
 
-async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+async def test_a_warning_is_recorded_once_at_its_threshold(make: Callable[[Host], Node]) -> None:
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 2}, warn_usd=0.001)
     await handle.result()
     warnings = [e for e in await node.log(handle.run_id) if isinstance(e, Budget)]
@@ -140,10 +140,10 @@ async def test_a_warning_is_given_once_where_it_was_asked_for(make: Callable[[Ho
         ("day:", {"day_usd": 0.004}),
     ],
 )
-async def test_caps_over_many_runs_hold_and_a_larger_one_in_the_settings_resumes(
+async def test_caps_of_many_runs_hold_and_a_larger_one_in_the_settings_resumes(
     make: Callable[[Host], Node], scope: str, changes: dict[str, Any]
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     handles = [await node.start(options={"rounds": 2}, **changes) for _ in range(4)]
     results = [await handle.result() for handle in handles]
     assert "paused" in {result.status for result in results}
@@ -160,16 +160,16 @@ async def test_caps_over_many_runs_hold_and_a_larger_one_in_the_settings_resumes
 
 
 async def test_runs_outside_a_batch_do_not_count_against_it(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     await (await node.start(options={"rounds": 1}, batch_usd=1e-9)).result()
     result = await (await node.start(options={"rounds": 1}, batch_usd=1e-9)).result()
     assert result.status == "decided"
 
 
-async def test_a_cap_of_a_key_that_is_set_later_holds_for_what_was_spent_before(
+async def test_a_key_cap_that_is_set_later_counts_earlier_spending(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     first = await (await node.start(options={"rounds": 1})).result()
     spent = first.usage["cost_usd"]
     assert spent > 0
@@ -180,10 +180,10 @@ async def test_a_cap_of_a_key_that_is_set_later_holds_for_what_was_spent_before(
 
 
 @pytest.mark.parametrize(("first", "last", "status"), [(1.0, 0.0001, "paused"), (0.0001, 1.0, "decided")])
-async def test_whoever_resumes_one_run_of_a_batch_goes_by_the_last_cap_that_the_batch_was_given(
+async def test_a_resume_of_one_run_of_a_batch_uses_the_last_cap_of_the_batch(
     make: Callable[[Host], Node], first: float, last: float, status: str
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     batch: dict[str, Any] = {"options": {"rounds": 1}, "batch": "b1", "batch_own": True}
     handle = await node.start(batch_usd=first, **batch)
     handle.kill()
@@ -194,10 +194,10 @@ async def test_whoever_resumes_one_run_of_a_batch_goes_by_the_last_cap_that_the_
     assert (result.status, account.cap_nusd) == (status, last * 1e9)
 
 
-async def test_a_cap_that_a_batch_is_given_while_one_of_its_runs_is_taken_up_stays(
+async def test_a_batch_cap_that_changes_during_a_resume_stays(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 1}, batch="b1", batch_own=True, batch_usd=1.0)
     handle.kill()
     await handle.result()

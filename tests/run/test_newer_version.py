@@ -18,7 +18,7 @@ import pytest
 from pnyx.core.documents import FORMAT
 from tests.interfaces.shell import pnyx
 from tests.run.test_previous_version import Stored, stored
-from tests.support.serving import served
+from tests.support.serving import open_server
 
 __all__ = ["stored"]
 
@@ -35,7 +35,7 @@ def plus(**more: Any) -> Change:
 
 
 def edit(stored: Stored, table: str, column: str, where: str, change: Change) -> int:
-    """Change stored documents; how many."""
+    """Change stored documents and return how many."""
     with closing(sqlite3.connect(stored.file)) as connection, connection:
         rows = connection.execute(f"SELECT rowid, {column} FROM {table} WHERE {where}").fetchall()
         for rowid, text in rows:
@@ -46,7 +46,7 @@ def edit(stored: Stored, table: str, column: str, where: str, change: Change) ->
 
 
 def insert_event(stored: Stored, run_id: str, kind: str) -> int:
-    """Append an event of an unknown type, as the next one of the run; its seq."""
+    """Append an event of an unknown type to the run and return its seq."""
     with closing(sqlite3.connect(stored.file)) as connection, connection:
         (seq,) = connection.execute("SELECT seq + 1 FROM runs WHERE id = ?", (run_id,)).fetchone()
         document = {"type": kind, "seq": seq, "run_id": run_id, "mood": "fine", "format": FORMAT}
@@ -59,7 +59,7 @@ def insert_event(stored: Stored, run_id: str, kind: str) -> int:
 
 
 def finished(stored: Stored) -> str:
-    """A run that is over."""
+    """A finished run."""
     query = "SELECT id FROM runs WHERE result IS NOT NULL AND status NOT IN ('paused', 'running') LIMIT 1"
     ((run_id,),) = stored.rows(query)
     return str(run_id)
@@ -75,8 +75,8 @@ def paused(stored: Stored) -> str:
 
 
 async def over_http(run_id: str) -> tuple[Any, Any, list[dict[str, Any]]]:
-    """The list of runs, the run, and its events, which come to an end whatever is wrong."""
-    async with served() as server, server.client() as client:
+    """The list of runs, the run, and its events, whose stream ends in any case."""
+    async with open_server() as server, server.client() as client:
         listed = await client.get("/v1/runs?limit=1000")
         one = await client.get(f"/v1/runs/{run_id}")
         stream = await client.get(f"/v1/runs/{run_id}/events")
@@ -139,10 +139,10 @@ def test_one_run_that_cannot_be_read_says_why_and_breaks_no_list(stored: Stored,
     total = len(stored.rows("SELECT id FROM runs"))
     listed = pnyx("runs", "--limit", "1000", "--json")
     assert listed.code == 0, listed.err
-    found = {run["run_id"]: run for run in json.loads(listed.out)}
-    assert len(found) == total
+    matches = {run["run_id"]: run for run in json.loads(listed.out)}
+    assert len(matches) == total
     assert (pnyx("runs", "--limit", "1000")).code == 0
-    # What is shown does not need the seats.
+    # Showing the run does not need the seats.
     for verb in ("resume",) if "seats" in name else ("show", "export", "resume"):
         done = pnyx(verb, run_id, *(["--format", "json"] if verb == "export" else []))
         assert done.code == 1, (verb, done.out)

@@ -30,7 +30,7 @@ PRICES = {"alpha": Price(1.0, 4.0), "beta": Price(0.5, 2.0), "gamma": Price(0.5,
 
 
 class Stored:
-    """A copy of the database, read as it is: without any code of pnyx."""
+    """A copy of the database, read without code of pnyx."""
 
     def __init__(self, file: Path, host: ScriptedHost) -> None:
         self.file, self.host = file, host
@@ -40,13 +40,13 @@ class Stored:
             return connection.execute(query, values).fetchall()
 
     def bodies(self, run_id: str) -> list[str]:
-        """The run's events as they are written."""
+        """The stored bodies of the run's events."""
         return [
             body for (body,) in self.rows("SELECT body FROM events WHERE run_id = ? ORDER BY seq", run_id)
         ]
 
     def account(self, run_id: str) -> tuple[int, int]:
-        """What is spent and reserved in the run, in nUSD."""
+        """The spending and reservations of the run, in nUSD."""
         query = "SELECT spent_nusd, reserved_nusd FROM ledger WHERE scope = ?"
         spent, reserved = self.rows(query, f"run:{run_id}")[0]
         return spent, reserved
@@ -54,7 +54,7 @@ class Stored:
 
 @pytest.fixture
 def stored(tmp_path: Path, host: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> Stored:
-    """The database, with settings in force that name the host under the provider name of its runs."""
+    """The database, with settings that configure the host as the provider of its runs."""
     file = tmp_path / "pnyx.db"
     file.write_bytes(lzma.decompress((FOLDER / "pnyx-0.1.0.db.xz").read_bytes()))
     (tmp_path / "lab.toml").write_text(CONFIG.format(url=host.openai))
@@ -71,14 +71,14 @@ def documents(bodies: list[str], kind: str) -> list[Any]:
 
 
 def charged(bodies: list[str]) -> int:
-    """What the events say was charged, in nUSD."""
+    """The sum of the charges in the events, in nUSD."""
     finished = [e["cost_usd"] for e in documents(bodies, "call_finished") if not e["copied"]]
     return round(sum([*finished, *(e["charged_usd"] for e in documents(bodies, "call_failed"))]) * 1e9)
 
 
 def test_the_database_holds_a_run_inside_every_protocol(stored: Stored) -> None:
-    held = {STOPPED[name].arguments[1] for name in STOPPED}
-    assert held == {protocol.name for protocol in loaded()}
+    stopped_in = {STOPPED[name].arguments[1] for name in STOPPED}
+    assert stopped_in == {protocol.name for protocol in loaded()}
     query = "SELECT DISTINCT json_extract(body, '$.version') FROM events WHERE type = 'run_started'"
     assert stored.rows(query) == [("0.1.0",)]
     for name in STOPPED:
@@ -89,7 +89,7 @@ def test_the_database_holds_a_run_inside_every_protocol(stored: Stored) -> None:
 
 
 @pytest.mark.parametrize("name", GOES_ON)
-def test_a_stopped_run_is_resumed_to_the_end_that_it_would_have_had(stored: Stored, name: str) -> None:
+def test_a_stopped_run_is_resumed_to_the_same_end(stored: Stored, name: str) -> None:
     run = RUNS[name]
     before = stored.bodies(run["run_id"])
     recorded = {event["key"] for event in documents(before, "call_finished")}
@@ -118,7 +118,7 @@ def test_a_stopped_run_is_resumed_to_the_end_that_it_would_have_had(stored: Stor
 
 
 @pytest.mark.parametrize("name", GOES_ON)
-def test_a_fork_of_a_stopped_run_keeps_every_reply(stored: Stored, name: str) -> None:
+def test_a_fork_of_a_stopped_run_reuses_every_reply(stored: Stored, name: str) -> None:
     run = RUNS[name]
     before = stored.bodies(run["run_id"])
     ended = pnyx("resume", run["run_id"], *run["resume"], "--fork", "--json", "-q")
@@ -126,13 +126,13 @@ def test_a_fork_of_a_stopped_run_keeps_every_reply(stored: Stored, name: str) ->
     assert stored.bodies(run["run_id"]) == before
     finished = documents(stored.bodies(ended.json["run_id"]), "call_finished")
     copied = [event for event in finished if event["copied"]]
-    kept = {event["key"] for event in documents(before, "call_finished")}
+    recorded = {event["key"] for event in documents(before, "call_finished")}
     assert len(stored.host.log) == len(finished) - len(copied)
     if name == "closed":
-        # The fork waits for the straggler, and all that follows from the vote is new with its ballot.
-        assert {event["key"] for event in copied} < kept
+        # The fork waits for the late seat, and its ballot changes every step after the vote.
+        assert {event["key"] for event in copied} < recorded
     else:
-        assert {event["key"] for event in copied} == kept
+        assert {event["key"] for event in copied} == recorded
         assert {field: ended.json[field] for field in COMPARED} == run["result"]
 
 
@@ -169,12 +169,12 @@ def test_lists_have_all_of_them(stored: Stored) -> None:
     ids = [run_id for (run_id,) in stored.rows("SELECT id FROM runs ORDER BY created_at DESC, id")]
     assert [run["run_id"] for run in listed] == ids
     assert {run["run_id"] for run in RUNS.values()} <= set(ids)
-    found = pnyx("recall", "lamps", "--json").json
-    assert {hit["question"] for hit in found} == {QUESTIONS["judged"]}
+    matches = pnyx("recall", "lamps", "--json").json
+    assert {hit["question"] for hit in matches} == {QUESTIONS["judged"]}
     assert pnyx("cost", "--json").code == pnyx("calibration", "--json").code == 0
 
 
-def test_a_conversation_goes_on(stored: Stored) -> None:
+def test_a_conversation_continues(stored: Stored) -> None:
     run_id = RUNS["chat"]["run_id"]
     with spawn("chat", "--resume", run_id, "-p", "single", "-q", stdin=subprocess.PIPE) as process:
         out, err = process.communicate(b"What follows?\n", timeout=60)

@@ -1,4 +1,4 @@
-"""Runs left to workers: recorded and not run, taken up once, put back, paused and cancelled elsewhere."""
+"""Queued runs: recorded, taken once by a worker, put back, paused and cancelled by other processes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pnyx.run.lease import is_waiting
 from pnyx.run.runner import Runner
 from pnyx.store import runs as store
 from tests.support.panels import Host
-from tests.support.processes import Node, account_of, die, said, spec, well_formed
+from tests.support.processes import Node, account_of, die, fixed_reply, spec, well_formed
 
 
 def worker_of(node: Node) -> Node:
-    """Another process on the same database, a worker."""
-    other = node.again(node.host)
+    """A worker: another process on the same database."""
+    other = node.another_process(node.host)
     other.runner = Runner(other.runner.settings, other.database, other.runner.providers, worker=True)
     return other
 
@@ -30,24 +30,24 @@ async def row_of(node: Node, run_id: str) -> store.RunRow:
     return await node.database.read(lambda c: store.find(c, run_id))
 
 
-async def test_an_enqueued_run_is_recorded_as_a_begun_one_and_waits(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
-    begun = await node.start(options={"rounds": 2}, budget_usd=1.0)
-    await begun.result()
+async def test_a_queued_run_is_recorded_like_a_started_one_and_waits(make: Callable[[Host], Node]) -> None:
+    node = make(Host(fixed_reply))
+    started = await node.start(options={"rounds": 2}, budget_usd=1.0)
+    await started.result()
     run_id = await node.runner.enqueue(spec(options={"rounds": 2}, budget_usd=1.0))
     row, log = await row_of(node, run_id), await node.log(run_id)
     assert (is_waiting(row, time.time()), row.worker, row.status) == (True, None, "running")
     assert [event.type for event in log] == ["run_started"]
-    assert (await account_of(node, run_id)).cap_nusd == (await account_of(node, begun.run_id)).cap_nusd
+    assert (await account_of(node, run_id)).cap_nusd == (await account_of(node, started.run_id)).cap_nusd
     worker = worker_of(node)
     assert (await (await worker.runner.resume(run_id)).result()).status == "decided"
     well_formed(await node.log(run_id))
 
 
-async def test_a_worker_that_stops_puts_its_runs_back_and_one_asked_to_pause_does_not(
+async def test_a_worker_that_stops_requeues_its_runs_except_one_that_is_paused(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=30.0))
+    node = make(Host(fixed_reply, pause=30.0))
     ids = [await node.runner.enqueue(spec(options={"rounds": 2})) for _ in range(2)]
     worker = worker_of(node)
     handles = [await worker.runner.resume(run_id) for run_id in ids]
@@ -66,7 +66,7 @@ async def test_a_worker_that_stops_puts_its_runs_back_and_one_asked_to_pause_doe
     assert await node.runner.requeue(ids[0], budget_usd=2.0) == ids[0]
     assert is_waiting(await row_of(node, ids[0]), time.time())
     assert (await node.log(ids[0]))[-1].type == "budget"
-    # Of a run that waits already, its caps may still be changed; nothing is written where they are not.
+    # The caps of a waiting run can still change; if they do not, nothing is written.
     await node.runner.requeue(ids[0], deadline_s=77.0)
     row = await row_of(node, ids[0])
     assert row.spec["deadline_s"] == 77.0
@@ -77,8 +77,8 @@ async def test_a_worker_that_stops_puts_its_runs_back_and_one_asked_to_pause_doe
     await worker.runner._keeper.close()
 
 
-async def test_a_fork_left_to_a_worker_takes_its_parents_replies(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+async def test_a_queued_fork_reuses_its_parents_replies(make: Callable[[Host], Node]) -> None:
+    node = make(Host(fixed_reply))
     first = await node.start(options={"rounds": 2})
     decided = await first.result()
     sent = len(node.host.sent)
@@ -87,52 +87,53 @@ async def test_a_fork_left_to_a_worker_takes_its_parents_replies(make: Callable[
     assert (result.answer, len(node.host.sent)) == (decided.answer, sent)
 
 
-async def test_a_dead_workers_run_waits_and_a_dead_commands_does_not(
+async def test_the_run_of_a_dead_worker_waits_and_that_of_a_dead_command_does_not(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     run_id = await node.runner.enqueue(spec(options={"rounds": 2}))
     for name, waits in (("worker@elsewhere:1:1", True), ("elsewhere:1:1", False)):
-        gone = {"worker": name, "heartbeat_at": time.time() - 60}
-        await node.database.write(partial(store.patch, run_id=run_id, columns=gone))
+        dead = {"worker": name, "heartbeat_at": time.time() - 60}
+        await node.database.write(partial(store.patch, run_id=run_id, columns=dead))
         assert is_waiting(await row_of(node, run_id), time.time()) is waits
-        found = await node.database.read(lambda c: store.unattended(c, 10))
-        assert [row.id for row in found] == ([run_id] if waits else [])
-    fresh = {"worker": "worker@elsewhere:1:1", "heartbeat_at": time.time()}
-    await node.database.write(lambda c: store.patch(c, run_id, fresh))
+        matches = await node.database.read(lambda c: store.unattended(c, 10))
+        assert [row.id for row in matches] == ([run_id] if waits else [])
+    recent = {"worker": "worker@elsewhere:1:1", "heartbeat_at": time.time()}
+    await node.database.write(lambda c: store.patch(c, run_id, recent))
     assert not is_waiting(await row_of(node, run_id), time.time())
 
 
-@pytest.mark.parametrize("again", ["resume", "requeue", "once", "fork"])
-async def test_a_cancel_holds_though_the_process_died_before_it_heard_of_it(
-    make: Callable[[Host], Node], again: str
+@pytest.mark.parametrize("action", ["resume", "requeue", "get_or_start", "fork"])
+async def test_a_cancel_applies_even_if_the_process_died_before_it_read_it(
+    make: Callable[[Host], Node], action: str
 ) -> None:
-    node = make(Host(said, die_before=2))
-    handle = await node.runner.get_or_start(asked := spec(options={"rounds": 1}), "line 7")
+    node = make(Host(fixed_reply, die_before=2))
+    handle = await node.runner.get_or_start(request := spec(options={"rounds": 1}), "line 7")
     await die(node, handle)
     await node.database.write(lambda c: store.patch(c, handle.run_id, {"stop": "cancel"}))
     assert (
         "cancelled"
         in (await node.database.read(lambda c: read_run(c, handle.run_id))).result.detail["message"]
     )
-    runner, host = node.again(later := Host(said)).runner, later
-    if again == "once":
-        assert (await (await runner.get_or_start(asked, "line 7")).result()).status == "cancelled"
-    elif again == "requeue":
+    host = Host(fixed_reply)
+    runner = node.another_process(host).runner
+    if action == "get_or_start":
+        assert (await (await runner.get_or_start(request, "line 7")).result()).status == "cancelled"
+    elif action == "requeue":
         assert await runner.requeue(handle.run_id) == handle.run_id
     else:
-        shown = await (await runner.resume(handle.run_id, fork=again == "fork")).result()
-        assert shown.status == ("decided" if again == "fork" else "cancelled")
+        shown = await (await runner.resume(handle.run_id, fork=action == "fork")).result()
+        assert shown.status == ("decided" if action == "fork" else "cancelled")
     row = await node.database.read(lambda c: store.find(c, handle.run_id))
-    assert (row.status, bool(host.sent)) == ("cancelled", again == "fork")
+    assert (row.status, bool(host.sent)) == ("cancelled", action == "fork")
     well_formed(await node.log(handle.run_id))
     await runner._keeper.close()
 
 
-async def test_a_cancel_that_comes_while_a_run_is_taken_up_is_not_lost(
+async def test_a_cancel_during_a_takeover_is_not_lost(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 1}, budget_usd=1e-9)
     await handle.result()
     prepare = node.runner.resources.prepare

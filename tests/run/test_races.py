@@ -1,4 +1,4 @@
-"""What happens between a look and a write: two processes, a cancel, a wait at a gate, a lifted cap."""
+"""Changes between a read and a write: two processes, a cancel, a wait at a gate, a removed cap."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from pnyx.run.runner import CANCEL_TRIES
 from pnyx.store import ledger
 from pnyx.store import runs as store
 from tests.support.panels import Host
-from tests.support.processes import PANEL, Node, account_of, die, said, spec, well_formed
+from tests.support.processes import PANEL, Node, account_of, die, fixed_reply, spec, well_formed
 
 Make = Callable[[Host], Node]
 
 
 @asynccontextmanager
 async def locked(path: Path) -> AsyncIterator[None]:
-    """Another process writes, for as long as this lasts."""
+    """Another process writes during this block."""
     other = sqlite3.connect(path, timeout=5, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
@@ -48,8 +48,8 @@ async def locked(path: Path) -> AsyncIterator[None]:
         other.close()
 
 
-async def test_a_run_that_went_on_after_it_was_looked_at_is_not_taken(make: Make) -> None:
-    one, two = make(Host(said, pause=0.05)), make(Host(said))
+async def test_a_run_that_continued_after_it_was_read_is_not_taken(make: Make) -> None:
+    one, two = make(Host(fixed_reply, pause=0.05)), make(Host(fixed_reply))
     handle = await one.start(options={"rounds": 1})
     await one.runner._keeper.close()
     lapsed = {"heartbeat_at": time.time() - 31, "worker": "elsewhere:1:1"}
@@ -72,7 +72,7 @@ async def test_a_run_that_went_on_after_it_was_looked_at_is_not_taken(make: Make
 async def test_a_cancel_while_an_intent_is_committed_leaves_nothing_reserved(
     make: Make, tmp_path: Path
 ) -> None:
-    node = make(Host(said, pause=0.01))
+    node = make(Host(fixed_reply, pause=0.01))
     handle = await node.start(options={"rounds": 2}, owner="ann")
     async for event in handle.events():
         if isinstance(event, CallFinished):
@@ -90,8 +90,8 @@ async def test_a_cancel_while_an_intent_is_committed_leaves_nothing_reserved(
     assert {(e.key, e.attempt) for e in log if isinstance(e, CallFinished | CallFailed)} == started
 
 
-async def test_a_cancel_of_a_run_that_is_just_being_paused_ends_it(make: Make, tmp_path: Path) -> None:
-    node = make(Host(said, pause=0.02))
+async def test_a_cancel_of_a_run_that_is_pausing_ends_it(make: Make, tmp_path: Path) -> None:
+    node = make(Host(fixed_reply, pause=0.02))
     handle = await node.start(options={"rounds": 2}, budget_usd=0.0035)
     while not handle._is_ending:  # noqa: ASYNC110
         await asyncio.sleep(0)
@@ -102,10 +102,8 @@ async def test_a_cancel_of_a_run_that_is_just_being_paused_ends_it(make: Make, t
     assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "cancelled"
 
 
-async def test_a_start_that_nobody_waits_for_any_more_leaves_a_run_that_can_be_resumed(
-    make: Make, tmp_path: Path
-) -> None:
-    node = make(Host(said))
+async def test_a_cancelled_start_leaves_a_run_that_can_be_resumed(make: Make, tmp_path: Path) -> None:
+    node = make(Host(fixed_reply))
     async with locked(tmp_path / "pnyx.db"):
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(node.runner.start(spec(options={"rounds": 1})), 0.2)
@@ -124,45 +122,45 @@ async def _let_go(node: Node) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_who_only_tried_to_take_a_run_takes_nothing_from_who_has_it(make: Make, tmp_path: Path) -> None:
-    node = make(Host(said, pause=0.3))
+async def test_a_failed_takeover_does_not_release_the_owners_run(make: Make, tmp_path: Path) -> None:
+    node = make(Host(fixed_reply, pause=0.3))
     handle = await node.start(options={"rounds": 1}, budget_usd=1e-6)
     assert (await handle.result()).status == "paused"
     with suppress(TimeoutError):
         async with locked(tmp_path / "pnyx.db"), asyncio.timeout(0.3):
             await asyncio.gather(*(node.runner.resume(handle.run_id, budget_usd=1.0) for _ in range(2)))
-    # Both were given up: whichever took it is let go, and the other has nothing to give back.
+    # Both were cancelled: the one that took the run releases it, the other has nothing to release.
     await _let_go(node)
     assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
-    again = await node.runner.resume(handle.run_id, budget_usd=1.0)
+    second = await node.runner.resume(handle.run_id, budget_usd=1.0)
     node.runner._keeper.release_later(handle.run_id, [])
     elsewhere = {"worker": "elsewhere:1:1"}
     await node.database.write(lambda c: store.patch(c, handle.run_id, elsewhere))
-    node.runner._keeper.release_later(handle.run_id, [again.context.journal.epoch])
+    node.runner._keeper.release_later(handle.run_id, [second.context.journal.epoch])
     await _let_go(node)
     row = await node.database.read(lambda c: store.find(c, handle.run_id))
     assert (row.status, row.worker) == ("running", "elsewhere:1:1")
-    assert (await again.result()).status == "decided"
+    assert (await second.result()).status == "decided"
 
 
 @pytest.mark.parametrize("gate", [Gate(8, per_minute=6), Gate(1)], ids=["rate", "concurrency"])
-async def test_waiting_at_the_gate_heeds_the_deadline_and_an_interrupt(make: Make, gate: Gate) -> None:
-    node = make(Host(said, pause=8.0))
+async def test_waiting_at_the_gate_ends_at_the_deadline_and_on_an_interrupt(make: Make, gate: Gate) -> None:
+    node = make(Host(fixed_reply, pause=8.0))
     node.runner.resources.gates["h"] = gate
     await node.start(options={"rounds": 1})
     await asyncio.sleep(0.1)
-    began = time.monotonic()
+    started_at = time.monotonic()
     late = await node.start(options={"rounds": 1}, deadline_s=0.5)
     assert (await late.result()).stop_reason == "deadline"
     stopped = await node.start(options={"rounds": 1})
     await asyncio.sleep(0.1)
     stopped.interrupt()
     assert (await stopped.result()).stop_reason == "interrupted"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - started_at < 5
     assert len(node.host.sent) == 1
 
 
-async def test_who_gives_up_at_a_gate_leaves_its_place_to_others() -> None:
+async def test_a_cancelled_wait_at_a_gate_frees_its_slot() -> None:
     gate, halt = Gate(1), asyncio.get_running_loop().create_future()
     async with gate.call() as inside:
         assert inside
@@ -174,12 +172,12 @@ async def test_who_gives_up_at_a_gate_leaves_its_place_to_others() -> None:
         leaving = asyncio.create_task(gate.call().__aenter__())
         await asyncio.sleep(0)
         leaving.cancel()
-    async with asyncio.timeout(1), gate.call(halt) as again:
-        assert again
+    async with asyncio.timeout(1), gate.call(halt) as second:
+        assert second
     assert not gate.full
 
 
-async def test_who_gives_up_at_a_gate_takes_nothing_of_its_rate() -> None:
+async def test_a_cancelled_wait_at_a_gate_does_not_count_against_its_rate() -> None:
     gate = Gate(8, per_minute=300)
 
     async def entered(within: float) -> bool:
@@ -188,13 +186,13 @@ async def test_who_gives_up_at_a_gate_takes_nothing_of_its_rate() -> None:
 
     assert await entered(1)
     assert not any(await asyncio.gather(*(entered(0.01) for _ in range(20))))
-    began = time.monotonic()
+    started_at = time.monotonic()
     assert await asyncio.gather(*(entered(5) for _ in range(3))) == [True] * 3
-    assert 0.4 <= time.monotonic() - began < 1.5
+    assert 0.4 <= time.monotonic() - started_at < 1.5
 
 
-async def test_a_run_is_held_to_the_cap_it_began_with_whoever_lifts_it(make: Make) -> None:
-    capped, free = make(Host(said, pause=0.02)), make(Host(said))
+async def test_a_run_keeps_its_first_cap_even_if_another_process_removes_it(make: Make) -> None:
+    capped, free = make(Host(fixed_reply, pause=0.02)), make(Host(fixed_reply))
     handle = await capped.start(options={"rounds": 3}, day_usd=0.004, key_usd=0.004)
     await (await free.start(options={"rounds": 1}, owner="local")).result()
     result = await handle.result()
@@ -219,74 +217,74 @@ class Parted(Host):
         return Completion(text, Usage(10, 0, 10, 0))
 
 
-async def test_a_quorum_that_was_lost_is_lost_on_a_replay_too(make: Make) -> None:
+async def test_a_lost_quorum_is_lost_on_a_replay_too(make: Make) -> None:
     seats = tuple(
         replace(seat, price=Price(1.0, out)) for seat, out in zip(PANEL, (9.0, 6.0, 3.0), strict=True)
     )
     page = get("decompose")
-    asked = replace(
+    request = replace(
         spec(seats=seats),
         protocol="decompose",
         options=page.resolve_options({"inner": "single"}),
         limits=Limits(30, 200, 0),
     )
-    whole = make(Parted(said))
-    result = await (await whole.runner.start(asked)).result()
-    first = make(Parted(said))
-    handle = await first.runner.start(asked)
+    whole = make(Parted(fixed_reply))
+    result = await (await whole.runner.start(request)).result()
+    first = make(Parted(fixed_reply))
+    handle = await first.runner.start(request)
     while first.host.sent.count("mid") < 1:  # noqa: ASYNC110 (the host has no event for it)
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.05)
     handle.kill()
     await handle.result()
-    again = make(Parted(said))
-    again.host.sent += first.host.sent
-    resumed = await (await again.runner.resume(handle.run_id)).result()
+    second = make(Parted(fixed_reply))
+    second.host.sent += first.host.sent
+    resumed = await (await second.runner.resume(handle.run_id)).result()
     assert (resumed.status, resumed.stop_reason) == (result.status, result.stop_reason)
-    well_formed(await again.log(handle.run_id))
+    well_formed(await second.log(handle.run_id))
 
 
-async def test_a_paused_runs_last_word_takes_no_number(make: Make) -> None:
-    node = make(Host(said))
+async def test_the_last_event_of_a_paused_run_has_no_seq(make: Make) -> None:
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 3}, budget_usd=0.004)
     last = [event async for event in handle.events()][-1]
     assert isinstance(last, RunFinished)
     assert (last.status, last.seq) == ("paused", None)
-    again = await node.runner.resume(handle.run_id, budget_usd=1.0)
-    numbers = [event.seq async for event in again.events()]
+    second = await node.runner.resume(handle.run_id, budget_usd=1.0)
+    numbers = [event.seq async for event in second.events()]
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-async def test_the_time_of_a_killed_process_counts(make: Make) -> None:
-    node = make(Host(said, pause=0.3, die_before=2))
+async def test_the_elapsed_time_of_a_killed_process_counts(make: Make) -> None:
+    node = make(Host(fixed_reply, pause=0.3, die_before=2))
     handle = await node.start(options={"rounds": 1})
     await die(node, handle)
-    again = node.again(Host(said))
-    result = await (await again.runner.resume(handle.run_id)).result()
-    await again.stop()
-    await again.runner._keeper.close()
+    second = node.another_process(Host(fixed_reply))
+    result = await (await second.runner.resume(handle.run_id)).result()
+    await second.stop()
+    await second.runner._keeper.close()
     assert result.elapsed_s >= 0.3
 
 
-async def test_a_deadline_that_a_resume_gave_and_the_time_it_took_outlast_its_process(make: Make) -> None:
-    node = make(Host(said, pause=0.3))
+async def test_the_deadline_and_elapsed_time_of_a_resume_outlast_its_process(make: Make) -> None:
+    node = make(Host(fixed_reply, pause=0.3))
     handle = await node.start(options={"rounds": 1}, deadline_s=0.2)
     paused = await handle.result()
     assert paused.stop_reason == "deadline"
     node.host.die_before = 3
     handle = await node.runner.resume(handle.run_id, deadline_s=60)
     await die(node, handle)
-    told = (await node.database.read(lambda c: read_run(c, handle.run_id))).result
-    assert (told.status, told.elapsed_s >= paused.elapsed_s + 0.29) == ("paused", True)
-    again = make(Host(said))
-    result = await (await again.runner.resume(handle.run_id)).result()
-    assert (result.status, result.elapsed_s >= told.elapsed_s) == ("decided", True)
+    stored = (await node.database.read(lambda c: read_run(c, handle.run_id))).result
+    assert (stored.status, stored.elapsed_s >= paused.elapsed_s + 0.29) == ("paused", True)
+    second = make(Host(fixed_reply))
+    result = await (await second.runner.resume(handle.run_id)).result()
+    assert (result.status, result.elapsed_s >= stored.elapsed_s) == ("decided", True)
 
 
-async def test_the_time_in_which_nobody_was_at_a_run_does_not_count(make: Make) -> None:
-    node = make(Host(said, die_before=2))
+async def test_the_time_without_a_process_does_not_count(make: Make) -> None:
+    node = make(Host(fixed_reply, die_before=2))
     handle = await node.start(options={"rounds": 1})
-    for died in (3, None):  # twice killed, each time a day before somebody goes on
+    for kills in (3, None):  # killed twice, each time a day before the resume
         await die(node, handle)
         day = text(
             "UPDATE events SET body = json_set(body, '$.time', "
@@ -295,18 +293,20 @@ async def test_the_time_in_which_nobody_was_at_a_run_does_not_count(make: Make) 
         await node.database.write(lambda c, day=day: c.execute(day))  # type: ignore[misc]
         row = text("UPDATE runs SET updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', updated_at, '-1 day')")
         await node.database.write(lambda c, row=row: c.execute(row))  # type: ignore[misc]
-        node.host.die_before = died
+        node.host.die_before = kills
         handle = await node.runner.resume(handle.run_id)
     assert (await handle.result()).elapsed_s < 60
 
 
-async def test_a_run_whose_protocol_is_gone_can_be_cancelled_and_is_not_seized_else(make: Make) -> None:
-    node = make(Host(said))
+async def test_a_run_whose_protocol_is_not_installed_can_be_cancelled_and_is_not_taken_otherwise(
+    make: Make,
+) -> None:
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 1}, budget_usd=1e-9)
     await handle.result()
     row = await node.database.read(lambda c: store.find(c, handle.run_id))
-    gone = {"spec": {**row.spec, "protocol": "thirdparty"}}
-    await node.database.write(lambda c: store.patch(c, handle.run_id, gone))
+    changed = {"spec": {**row.spec, "protocol": "thirdparty"}}
+    await node.database.write(lambda c: store.patch(c, handle.run_id, changed))
     with pytest.raises(NotFound, match="thirdparty"):
         await node.runner.resume(handle.run_id)
     same = await node.database.read(lambda c: store.find(c, handle.run_id))
@@ -316,10 +316,10 @@ async def test_a_run_whose_protocol_is_gone_can_be_cancelled_and_is_not_seized_e
     well_formed(await node.log(handle.run_id))
 
 
-async def test_a_run_that_was_taken_and_not_begun_is_given_back_whatever_went_wrong(
+async def test_a_run_that_was_taken_and_not_started_is_released_after_any_error(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 1}, budget_usd=1e-9)
     await handle.result()
     monkeypatch.setattr(RunContext, "write_off", lambda self: 1 / 0)
@@ -330,7 +330,7 @@ async def test_a_run_that_was_taken_and_not_begun_is_given_back_whatever_went_wr
     assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
 
 
-async def test_a_key_in_a_reply_is_masked_before_anybody_reads_it(make: Make) -> None:
+async def test_a_key_in_a_reply_is_masked_before_it_is_read(make: Make) -> None:
     node = make(Host(lambda call: "My key is sk-very-secret. Final answer: yes"))
     node.runner.providers.redact_replies = Redactor(["sk-very-secret"])
     handle = await node.start(options={"rounds": 1})
@@ -339,7 +339,7 @@ async def test_a_key_in_a_reply_is_masked_before_anybody_reads_it(make: Make) ->
     assert all("sk-very-secret" not in str(event) for event in await node.log(handle.run_id))
 
 
-async def test_what_an_sdk_takes_to_load_is_no_part_of_a_calls_time(make: Make) -> None:
+async def test_the_loading_time_of_an_sdk_is_not_part_of_a_calls_time(make: Make) -> None:
     class Slow(Host):
         opening = 0
 
@@ -347,13 +347,13 @@ async def test_what_an_sdk_takes_to_load_is_no_part_of_a_calls_time(make: Make) 
             self.opening += 1
             await asyncio.sleep(0.5 if self.opening == 1 else 0)
 
-    node = make(Slow(said))
+    node = make(Slow(fixed_reply))
     result = await (await node.start(options={"rounds": 1}, call_deadline_s=0.3)).result()
     assert (result.status, result.degraded) == ("decided", False)
 
 
-def test_a_consensus_that_was_not_reached_is_none_where_one_is_required() -> None:
-    told: dict[str, Any] = {
+def test_without_consensus_require_consensus_exits_with_3() -> None:
+    stored: dict[str, Any] = {
         "run_id": "x",
         "protocol": "deliberate",
         "question": "?",
@@ -367,20 +367,20 @@ def test_a_consensus_that_was_not_reached_is_none_where_one_is_required() -> Non
         ("majority", "stuck", False, 3),
         ("majority", "max_rounds", False, 3),
         ("consensus", "max_rounds", False, 3),
-        # Of votes that were not the end of a debate a majority is enough, whole or not.
+        # In a vote that does not end a debate a majority is enough, unanimous or not.
         ("majority", "judged", False, 0),
         ("majority", "judged", None, 0),
         ("plurality", "judged", False, 3),
     )
     for status, stop, reached, code in ended:
-        result = Result(**told, status=status, stop_reason=stop, consensus_reached=reached)
+        result = Result(**stored, status=status, stop_reason=stop, consensus_reached=reached)
         assert exit_code(result, require_consensus=True) == code
 
 
-async def test_cancelling_a_run_that_is_taken_up_again_each_time_ends_with_an_error(
+async def test_cancelling_a_run_that_workers_keep_taking_ends_with_an_error(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node, looks = make(Host(said)), 0
+    node, looks = make(Host(fixed_reply)), 0
     handle = await node.start(options={"rounds": 1})
     await handle.result()
 

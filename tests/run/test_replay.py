@@ -23,7 +23,7 @@ from pnyx.providers.base import Call
 from pnyx.run.drive import drive
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.panels import Host, Killed, fresh, performer, seats
+from tests.support.panels import Host, ProcessKilled, open_database, performer, seats
 
 SEATS = seats("h:1", "h:2", "h:3")
 BRIEF = Brief("Q?", "2026-01-01")
@@ -50,7 +50,7 @@ def ask(seat: int, text: str) -> Ask:
 
 
 async def walk(tree: Any, place: str, panel: Panel) -> str:
-    """Do what the tree says; the prompt of each ask is its place and all that was said before it there."""
+    """Perform the tree; the prompt of each ask is its place and all earlier replies there."""
     kind, body = tree
     if kind == "ask":
         try:
@@ -97,20 +97,20 @@ def rule(call: Call) -> str | Exception:
 
 
 async def attempt(tree: Any, database: Database, host: Host, seen: list[Event] | None = None) -> Decision:
-    made = await performer(database, host, SEATS, seen=seen)
+    handler = await performer(database, host, SEATS, seen=seen)
 
     def resolve(name: str, brief: Brief) -> tuple[Protocol, Brief]:
         return PROTOCOL, brief
 
-    decision = await drive(PROTOCOL, Brief("Q", BRIEF.today, {"tree": tree}), Panel(SEATS), made, resolve)
-    await made.context.journal.append()
+    decision = await drive(PROTOCOL, Brief("Q", BRIEF.today, {"tree": tree}), Panel(SEATS), handler, resolve)
+    await handler.context.journal.append()
     return decision
 
 
 async def outcome(tree: Any, database: Database, host: Host) -> Decision | str:
     try:
         return await attempt(tree, database, host)
-    except NoQuorum as exc:  # every seat was dropped on the way
+    except NoQuorum as exc:  # every seat was dropped
         return str(exc)
 
 
@@ -123,31 +123,31 @@ def check(log: list[Event]) -> None:
 
 
 async def kill_everywhere(tree: Any, folder: Path) -> None:
-    database = await fresh(folder, "whole.db")
+    database = await open_database(folder, "whole.db")
     whole = Host(rule)
-    want = await outcome(tree, database, whole)
+    expected = await outcome(tree, database, whole)
     check(await database.read(lambda c: store.log(c, "r")))
     await database.close()
     for k in range(len(whole.sent)):
-        database = await fresh(folder, f"{k}.db")
+        database = await open_database(folder, f"{k}.db")
         first = Host(rule, die_before=k)
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await outcome(tree, database, first)
-        await database.write(lambda c: None)  # what was queued before the end may still be committed
+        await database.write(lambda c: None)  # events queued before the end may still be committed
         before = await database.read(lambda c: store.log(c, "r"))
         recorded = {e.key for e in before if isinstance(e, CallFinished)}
         second = Host(rule)
-        assert await outcome(tree, database, second) == want
+        assert await outcome(tree, database, second) == expected
         log = await database.read(lambda c: store.log(c, "r"))
         check(log)
-        again = [e.key for e in log[len(before) :] if isinstance(e, CallStarted)]
-        assert not recorded & set(again)
-        # What was sent twice had been in flight: asked, and without an answer in the journal.
+        repeated = [e.key for e in log[len(before) :] if isinstance(e, CallStarted)]
+        assert not recorded & set(repeated)
+        # A request was sent twice only if it was in flight: an intent without an outcome in the journal.
         twice = Counter(first.sent) & Counter(second.sent)
         in_flight = [e for e in before if isinstance(e, CallStarted) and e.key not in recorded]
         assert twice.total() <= len(in_flight)
         third = Host(rule)
-        assert await outcome(tree, database, third) == want
+        assert await outcome(tree, database, third) == expected
         assert third.sent == []
         await database.close()
 
@@ -162,9 +162,9 @@ def test_killed_before_any_call_and_resumed_it_decides_the_same_and_pays_once(tr
 async def test_a_changed_question_diverges_instead_of_mixing_replies(tmp_path: Path) -> None:
     from pnyx.errors import Diverged
 
-    database = await fresh(tmp_path)
+    database = await open_database(tmp_path)
     tree: Mapping[str, Any] | Any = ("seq", [("ask", 0), ("ask", 1)])
-    with pytest.raises(Killed):
+    with pytest.raises(ProcessKilled):
         await attempt(tree, database, Host(rule, die_before=1))
     with pytest.raises(Diverged, match="--fork"):
         await attempt(("seq", [("ask", 1), ("ask", 1)]), database, Host(rule))

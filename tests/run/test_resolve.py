@@ -1,4 +1,4 @@
-"""What a run is made of: what is asked, over what is configured, over what holds by itself."""
+"""A spec is resolved from the request, then the settings, then the defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THREE_ROUNDS, ONE_ROUND, SIX_ROUNDS = 3, 1, 6
 
 @pytest.fixture
 def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings and no key, and a model file that is here."""
+    """No settings, no key, and a model file that exists."""
     (tmp_path / "mine.gguf").write_bytes(b"GGUF")
     monkeypatch.setenv("PNYX_MODELS", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -24,7 +24,7 @@ def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("embedded")
 @pytest.mark.parametrize(
-    ("asked", "configured", "rounds"),
+    ("requested", "configured", "rounds"),
     [
         ({}, None, ONE_ROUND),
         ({}, "4", 4),
@@ -35,9 +35,9 @@ def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"models": ["ollama:a*3"]}, None, THREE_ROUNDS),
     ],
 )
-def test_the_default_panels_quick_form_yields_to_what_is_configured_and_both_to_what_is_asked(
-    monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], configured: str | None, rounds: int
+def test_the_request_overrides_the_settings_and_these_the_default_panels_preset(
+    monkeypatch: pytest.MonkeyPatch, requested: dict[str, Any], configured: str | None, rounds: int
 ) -> None:
     if configured:
         monkeypatch.setenv("PNYX_CONSENSUS_ROUNDS", configured)
-    assert resolve(RunRequest(question="Why?", **asked), load()).options["rounds"] == rounds
+    assert resolve(RunRequest(question="Why?", **requested), load()).options["rounds"] == rounds

@@ -1,4 +1,4 @@
-"""Runs as doors see them: start, watch, drops, quorum, silence."""
+"""Runs as interfaces use them: start, watch, dropped seats, quorum, abstentions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pnyx.run.result import Result, exit_code
 from pnyx.store import runs as store
 from pnyx.tools import Toolbox
 from tests.support.panels import Host
-from tests.support.processes import PANEL, Node, said, well_formed
+from tests.support.processes import PANEL, Node, fixed_reply, well_formed
 
 CONTRACT = [
     *("run_id", "status", "protocol", "question", "answer", "final_answer", "confidence", "confidence_rule"),
@@ -34,10 +34,10 @@ CONTRACT = [
 ]
 
 
-async def test_a_run_is_recorded_whole_and_its_result_is_the_contracts(
+async def test_a_run_is_recorded_completely_and_its_result_has_the_public_shape(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 2})
     watched = [event async for event in handle.events()]
     result = await handle.result()
@@ -56,22 +56,22 @@ async def test_a_run_is_recorded_whole_and_its_result_is_the_contracts(
 
 
 async def test_tokens_are_shown_and_never_stored(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 1})
     watched = [event async for event in handle.events(tokens=True)]
     assert any(isinstance(e, Token) and e.seat for e in watched)
     assert not any(isinstance(e, Token) for e in await node.log(handle.run_id))
 
 
-async def test_no_token_comes_after_the_reply_that_it_is_of(
+async def test_no_token_comes_after_its_reply(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 1})
     read = node.database.read
 
     async def late(work: Callable[[Connection], Any]) -> Any:
-        await handle.wait()  # all is said, and written, before the log is read
+        await handle.wait()  # everything is written before the log is read
         return await read(work)
 
     monkeypatch.setattr(node.database, "read", late)
@@ -80,8 +80,8 @@ async def test_no_token_comes_after_the_reply_that_it_is_of(
     assert watched == await node.log(handle.run_id)
 
 
-async def test_a_watcher_may_come_back_with_the_last_event_it_saw(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said, pause=0.01))
+async def test_a_watcher_can_reconnect_with_the_last_event_it_saw(make: Callable[[Host], Node]) -> None:
+    node = make(Host(fixed_reply, pause=0.01))
     handle = await node.start(options={"rounds": 2})
     first: list[Event] = []
     async for event in handle.events():
@@ -93,11 +93,11 @@ async def test_a_watcher_may_come_back_with_the_last_event_it_saw(make: Callable
     assert [e async for e in handle.events(after=rest[-1].seq or 0)] == []
 
 
-async def test_a_seat_that_fails_its_retries_is_dropped_and_the_run_goes_on(
+async def test_a_seat_that_fails_its_retries_is_dropped_and_the_run_continues(
     make: Callable[[Host], Node],
 ) -> None:
     def rule(call: Call) -> str | Exception:
-        return ProviderError("overloaded", "busy") if call.model == "small" else said(call)
+        return ProviderError("overloaded", "busy") if call.model == "small" else fixed_reply(call)
 
     node = make(Host(rule))
     handle = await node.start(options={"rounds": 2}, retries=1)
@@ -105,7 +105,7 @@ async def test_a_seat_that_fails_its_retries_is_dropped_and_the_run_goes_on(
     assert result.degraded
     assert exit_code(result) == 5
     assert exit_code(result, require_consensus=True) == 3
-    # Those who were left came to agree: what was required is there.
+    # The remaining seats agreed, so consensus was reached.
     agreed = replace(result, status="consensus", consensus_reached=True)
     assert exit_code(agreed, require_consensus=True) == 5
     assert [d["model"] for d in result.dropped] == ["h:small"]
@@ -117,7 +117,7 @@ async def test_a_seat_that_fails_its_retries_is_dropped_and_the_run_goes_on(
 
 async def test_below_quorum_the_run_fails_with_no_confidence(make: Callable[[Host], Node]) -> None:
     def rule(call: Call) -> str | Exception:
-        return said(call) if call.model == "large" else ProviderError("auth", "no key")
+        return fixed_reply(call) if call.model == "large" else ProviderError("auth", "no key")
 
     node = make(Host(rule))
     result = await (await node.start()).result()
@@ -128,7 +128,9 @@ async def test_below_quorum_the_run_fails_with_no_confidence(make: Callable[[Hos
 
 
 @pytest.mark.parametrize("protocol", ["consensus", "deliberate", "moa"])
-async def test_below_quorum_on_the_way_the_run_fails_too(make: Callable[[Host], Node], protocol: str) -> None:
+async def test_below_quorum_in_the_middle_the_run_fails_too(
+    make: Callable[[Host], Node], protocol: str
+) -> None:
     answered = set[str]()
 
     def rule(call: Call) -> str | Exception:
@@ -142,7 +144,7 @@ async def test_below_quorum_on_the_way_the_run_fails_too(make: Callable[[Host], 
     assert (result.status, result.stop_reason) == ("failed", "no_quorum")
 
 
-async def test_an_answer_that_ended_at_its_limit_of_tokens_says_so(make: Callable[[Host], Node]) -> None:
+async def test_an_answer_cut_at_the_token_limit_is_marked_as_truncated(make: Callable[[Host], Node]) -> None:
     class Cut(Host):
         async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
             return replace(await super().complete(call, on_text), finish_reason="length")
@@ -157,30 +159,30 @@ async def test_an_answer_that_ended_at_its_limit_of_tokens_says_so(make: Callabl
 async def test_an_empty_reply_or_a_refusal_is_an_abstention(
     make: Callable[[Host], Node], nothing: str
 ) -> None:
-    node = make(Host(lambda call: nothing if call.model == "small" else said(call)))
+    node = make(Host(lambda call: nothing if call.model == "small" else fixed_reply(call)))
     result = await (await node.start(options={"rounds": 1})).result()
     assert result.status == "decided"
     assert not result.dropped
     assert [d.model for d in result.dissent] == ["h:mid"]
 
 
-async def test_everyone_silent_is_no_quorum(make: Callable[[Host], Node]) -> None:
+async def test_without_any_reply_there_is_no_quorum(make: Callable[[Host], Node]) -> None:
     result = await (await make(Host(lambda call: "")).start()).result()
     assert (exit_code(result), result.confidence) == (3, None)
 
 
 async def test_ids_take_a_unique_prefix(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     with pytest.raises(NotFound, match="pnyx runs"):
         await node.runner.resume("zzzz")
     with pytest.raises(NotFound):
         await node.runner.resume("")
 
 
-async def test_a_question_of_blanks_and_a_panel_too_small_are_refused(
+async def test_a_blank_question_and_a_panel_below_quorum_are_refused(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     with pytest.raises(UsageError, match="no question"):
         await node.start(question=" \n")
     for name in ("question", "owner", "conversation", "batch"):
@@ -190,7 +192,7 @@ async def test_a_question_of_blanks_and_a_panel_too_small_are_refused(
         await node.start(seats=PANEL[:1])
 
 
-async def test_a_bug_in_a_protocol_fails_the_run_and_says_what(
+async def test_a_bug_in_a_protocol_fails_the_run_with_its_message(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(brief: Any, panel: Any) -> Any:
@@ -199,37 +201,37 @@ async def test_a_bug_in_a_protocol_fails_the_run_and_says_what(
     page = get("consensus")
     bad = Protocol("consensus", "", page.phases, broken, page.options)
     monkeypatch.setattr("pnyx.protocols.get", lambda name: bad)
-    result = await (await make(Host(said)).start()).result()
+    result = await (await make(Host(fixed_reply)).start()).result()
     assert (result.status, result.stop_reason, exit_code(result)) == ("failed", "error", 1)
     assert result.detail["message"] == "ZeroDivisionError: oops"
 
 
-async def test_a_run_has_its_own_tools_and_none_that_another_run_opened(
+async def test_a_run_has_only_its_own_tools(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     node.runner.resources.toolbox = Toolbox({"read_file": object()})  # type: ignore[dict-item]
     handle = await node.start(options={"rounds": 1})
     assert dict(handle.context.toolbox.tools) == {}
     await handle.result()
 
 
-async def test_a_run_that_diverges_is_paused_and_says_why_to_whoever_watches_or_looks_later(
+async def test_a_run_that_diverges_is_paused_and_says_why_to_watchers_and_later_readers(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 2}, budget_usd=0.004)
     await handle.result()
     other = text('UPDATE events SET body = replace(body, \'"fingerprint": "\', \'"fingerprint": "0\')')
     await node.database.write(lambda c: c.execute(other))
     for _ in range(2):
-        again = await node.runner.resume(handle.run_id, budget_usd=1.0)
-        last = [event async for event in again.events()][-1]
+        resumed = await node.runner.resume(handle.run_id, budget_usd=1.0)
+        last = [event async for event in resumed.events()][-1]
         assert isinstance(last, RunFinished)
         assert (last.seq, last.status, last.result["stop_reason"]) == (None, "paused", "diverged")
         assert f"pnyx resume {handle.run_id} --fork" in last.result["detail"]["message"]
         with pytest.raises(Diverged, match="--fork"):
-            await again.result()
+            await resumed.result()
         row = await node.database.read(lambda c: store.find(c, handle.run_id))
         assert (row.status, row.worker, row.result) == ("paused", None, last.result)
     well_formed(await node.log(handle.run_id), finished=False)

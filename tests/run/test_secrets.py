@@ -1,4 +1,4 @@
-"""Keys that come back from a host: masked before anybody sees them or anything is recorded."""
+"""Keys in the responses of a host are masked before they are published or recorded."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pnyx.protocols import get
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
 from tests.support.panels import Host
-from tests.support.processes import PANEL, Node, said
+from tests.support.processes import PANEL, Node, fixed_reply
 
 Make = Callable[[Host], Node]
 KEY = "sk-planted-0123456789"
 
 
 class Babbling(Host):
-    """Sends these pieces, and then what it is told to: by itself, all of them."""
+    """Streams these pieces, then returns a completion: by default, all pieces."""
 
     def __init__(self, pieces: Sequence[str], *ends: ProviderError | Completion) -> None:
-        super().__init__(said)
+        super().__init__(fixed_reply)
         self.pieces, self.ends = pieces, list(ends)
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
@@ -39,14 +39,14 @@ class Babbling(Host):
 
 
 async def watched(make: Make, host: Host, **changes: Any) -> list[Event]:
-    """All events of a run with one seat, tokens too."""
+    """All events of a run with one seat, including tokens."""
     node = make(host)
     node.runner.providers.redact = node.runner.providers.redact_replies = Redactor([KEY])
     handle = await node.start(protocol="single", seats=PANEL[:1], **changes)
     return [event async for event in handle.events(tokens=True)]
 
 
-async def test_a_key_that_arrives_in_pieces_is_masked_in_them_as_in_the_reply(make: Make) -> None:
+async def test_a_key_split_over_tokens_is_masked_in_them_and_in_the_reply(make: Make) -> None:
     log = await watched(
         make, Babbling(["My key ", "is sk-", "planted", "-0123456789", ", ask", " sk-planted."])
     )
@@ -59,7 +59,7 @@ async def test_a_key_that_arrives_in_pieces_is_masked_in_them_as_in_the_reply(ma
     assert all(first <= e.time <= last for e in tokens)
 
 
-async def test_what_came_before_an_attempt_failed_is_shown_once_and_whole(make: Make) -> None:
+async def test_text_of_a_failed_attempt_is_published_once_and_complete(make: Make) -> None:
     broken = ProviderError("truncated", f"broke off after {KEY}", billed=True)
     log = await watched(make, Babbling(["The beginning: ", KEY[:9]], broken), retries=1)
     (failed,) = (e for e in log if isinstance(e, CallFailed))
@@ -67,9 +67,11 @@ async def test_what_came_before_an_attempt_failed_is_shown_once_and_whole(make: 
     assert [e.text for e in log if isinstance(e, Token)] == ["The beginning: ", KEY[:9]] * 2
 
 
-async def test_everything_that_a_host_tells_with_a_reply_is_masked(make: Make) -> None:
-    told = Completion(f"yes {KEY}", Usage(10, 0, 10, 0), model=f"alpha-{KEY}", sources=(f"http://h/?{KEY}",))
-    log = await watched(make, Babbling([], told))
+async def test_everything_that_a_host_returns_with_a_reply_is_masked(make: Make) -> None:
+    completion = Completion(
+        f"yes {KEY}", Usage(10, 0, 10, 0), model=f"alpha-{KEY}", sources=(f"http://h/?{KEY}",)
+    )
+    log = await watched(make, Babbling([], completion))
     (finished,) = (e for e in log if isinstance(e, CallFinished))
     assert (finished.model, finished.sources) == ("alpha-[redacted]", ("http://h/?[redacted]",))
     assert KEY not in str(log)
@@ -81,6 +83,6 @@ async def test_a_bug_is_recorded_without_the_key_in_it(make: Make, monkeypatch: 
 
     bad = replace(get("single"), script=broken)
     monkeypatch.setattr("pnyx.protocols.get", lambda name: bad)
-    log = await watched(make, Host(said))
+    log = await watched(make, Host(fixed_reply))
     assert isinstance(log[-1], RunFinished)
     assert log[-1].result["detail"] == {"message": "ZeroDivisionError: Bearer [redacted]"}

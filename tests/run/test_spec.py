@@ -1,4 +1,4 @@
-"""What a run may be asked to be, whatever door it comes through."""
+"""The values that a spec accepts, from any interface."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "warn_usd", "deadlin
 
 @pytest.mark.parametrize("name", AMOUNTS)
 @pytest.mark.parametrize("value", [-1, 0, 0.0, math.nan, math.inf, 1e10, 10**400, True, "1"])
-def test_an_amount_that_is_none_is_refused_with_what_to_do(name: str, value: Any) -> None:
+def test_an_invalid_amount_is_refused_with_what_to_do(name: str, value: Any) -> None:
     with pytest.raises(UsageError, match=f"{name} must be a number above 0 and at most .*; leave it out"):
         spec(**{name: value}).check()
 
 
 @pytest.mark.parametrize("value", [-1, 2**32, 2**40, 1.5, True, "1"])
-def test_a_seed_that_is_none_is_refused_with_what_to_do(value: Any) -> None:
+def test_an_invalid_seed_is_refused_with_what_to_do(value: Any) -> None:
     with pytest.raises(
         UsageError, match=r"seed must be a whole number from 0 to 4294967295, not .*; leave it out"
     ):
         spec(seed=value).check()
 
 
-def test_the_least_and_the_most_are_taken() -> None:
+def test_the_smallest_and_largest_values_are_accepted() -> None:
     for amount in (1e-9, 1, 1e9):
         spec(**dict.fromkeys(AMOUNTS, amount), allow_unknown_price=True).check()
     for seed in (0, 2**32 - 1):

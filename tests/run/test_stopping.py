@@ -1,4 +1,4 @@
-"""Stopping a run in every way there is, and going on with it."""
+"""Every way to stop a run, and its resume."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pnyx.run.result import exit_code
 from pnyx.store import runs as store
 from pnyx.tools import Toolbox
 from tests.support.panels import Host
-from tests.support.processes import PANEL, Node, account_of, said, spec, well_formed
+from tests.support.processes import PANEL, Node, account_of, fixed_reply, spec, well_formed
 
 
 async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(
@@ -35,11 +35,11 @@ async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(
                 await asyncio.sleep(60)
             return await super().complete(call, on_text)
 
-    node = make(Stuck(said))
-    began = time.monotonic()
+    node = make(Stuck(fixed_reply))
+    started_at = time.monotonic()
     handle = await node.start(options={"rounds": 1}, call_deadline_s=0.3)
     await handle.result()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - started_at < 5
     failed = [e for e in await node.log(handle.run_id) if isinstance(e, CallFailed)]
     assert [(e.kind, e.final) for e in failed] == [("timeout", True)]
     assert failed[0].charged_usd
@@ -47,7 +47,7 @@ async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(
 
 
 async def test_the_runs_deadline_pauses_it(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said, pause=0.15))
+    node = make(Host(fixed_reply, pause=0.15))
     handle = await node.start(deadline_s=0.4)
     paused = await handle.result()
     assert (paused.status, paused.stop_reason, exit_code(paused)) == ("paused", "deadline", 4)
@@ -56,10 +56,10 @@ async def test_the_runs_deadline_pauses_it(make: Callable[[Host], Node]) -> None
     assert done.status == "decided"
 
 
-async def test_the_runs_deadline_counts_anew_each_time_it_is_resumed(
+async def test_the_runs_deadline_restarts_on_each_resume(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=0.15))
+    node = make(Host(fixed_reply, pause=0.15))
     handle = await node.start(deadline_s=0.4)
     result, pauses = await handle.result(), 0
     while result.status == "paused":
@@ -77,17 +77,17 @@ class Opening(Host):
 
 
 class Looking:
-    """A tool that never comes back when it is first used."""
+    """A tool that never returns when it is first used."""
 
     spec = ToolSpec("look", "", {"type": "object"})
 
     def __init__(self) -> None:
         self.used: list[str] = []
-        self.begun = asyncio.Event()
+        self.started = asyncio.Event()
 
     async def run(self, arguments: Any) -> str:
         self.used.append("begun")
-        self.begun.set()
+        self.started.set()
         try:
             await asyncio.sleep(60 if len(self.used) == 1 else 0)
         except asyncio.CancelledError:
@@ -97,7 +97,7 @@ class Looking:
 
 
 class Curious(Host):
-    """Uses the tool before it answers."""
+    """Uses the tool before it replies."""
 
     async def complete(self, call: Call, on_text: Any = None) -> Completion:
         done = await super().complete(call, on_text)
@@ -114,18 +114,18 @@ async def looking(node: Node, tool: Looking, **changes: Any) -> RunHandle:
 
 
 async def test_the_runs_deadline_holds_while_a_host_is_opened(make: Callable[[Host], Node]) -> None:
-    node = make(Opening(said))
-    began = time.monotonic()
+    node = make(Opening(fixed_reply))
+    started_at = time.monotonic()
     handle = await node.start(deadline_s=0.2)
     paused = await handle.result()
     assert (paused.status, paused.stop_reason, node.host.sent) == ("paused", "deadline", [])
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - started_at < 5
     go_on = f"Resume with: pnyx resume {handle.run_id} --deadline SECONDS"
     assert paused.detail["message"] == f"The deadline of the run has passed. {go_on}"
 
 
 async def test_an_interrupt_does_not_wait_for_a_host_to_be_opened(make: Callable[[Host], Node]) -> None:
-    node = make(Opening(said))
+    node = make(Opening(fixed_reply))
     handle = await node.start()
     await asyncio.sleep(0.1)
     handle.interrupt()
@@ -134,13 +134,13 @@ async def test_an_interrupt_does_not_wait_for_a_host_to_be_opened(make: Callable
 
 
 @pytest.mark.parametrize("how", ["deadline", "interrupted"])
-async def test_a_tool_is_cut_off_where_the_run_stops_and_used_again_when_it_goes_on(
+async def test_a_tool_is_cancelled_when_the_run_stops_and_used_again_on_resume(
     make: Callable[[Host], Node], how: str
 ) -> None:
-    node, tool = make(Curious(said)), Looking()
+    node, tool = make(Curious(fixed_reply)), Looking()
     handle = await looking(node, tool, deadline_s=0.5 if how == "deadline" else None)
     async with asyncio.timeout(5):
-        await tool.begun.wait()
+        await tool.started.wait()
         if how == "interrupted":
             handle.interrupt()
         paused = await handle.result()
@@ -151,10 +151,10 @@ async def test_a_tool_is_cut_off_where_the_run_stops_and_used_again_when_it_goes
     assert (exit_code(done), called.outcome, len(node.host.sent)) == (0, "found", 2)
 
 
-async def test_an_interrupt_records_what_is_in_flight_and_sends_nothing_more(
+async def test_an_interrupt_records_replies_in_flight_and_sends_nothing_more(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=0.1))
+    node = make(Host(fixed_reply, pause=0.1))
     handle = await node.start()
     async for event in handle.events():
         if isinstance(event, CallStarted) and event.phase == "challenge":
@@ -175,16 +175,16 @@ async def test_an_interrupt_records_what_is_in_flight_and_sends_nothing_more(
 async def test_stopped_at_once_calls_in_flight_are_listed_and_charged_on_resume(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=0.1))
+    node = make(Host(fixed_reply, pause=0.1))
     handle = await node.start(options={"rounds": 1})
     async for event in handle.events():
         if isinstance(event, CallStarted):
             handle.kill()
             break
     assert exit_code(await handle.result()) == 130
-    again = await node.runner.resume(handle.run_id)
-    assert [e.attempt for e in again.lost_calls] == [1]
-    result = await again.result()
+    resumed = await node.runner.resume(handle.run_id)
+    assert [e.attempt for e in resumed.lost_calls] == [1]
+    result = await resumed.result()
     assert result.usage["calls"] == 5
     unknown = [e for e in await node.log(handle.run_id) if isinstance(e, CallFailed)]
     assert [e.kind for e in unknown] == ["unknown"]
@@ -192,26 +192,28 @@ async def test_stopped_at_once_calls_in_flight_are_listed_and_charged_on_resume(
 
 
 async def test_resuming_a_finished_run_sends_nothing(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 1})
-    want = await handle.result()
+    expected = await handle.result()
     sent = len(node.host.sent)
-    again = await node.runner.resume(handle.run_id)
-    assert await again.result() == want
-    assert [e async for e in again.events()] == await node.log(handle.run_id)
+    resumed = await node.runner.resume(handle.run_id)
+    assert await resumed.result() == expected
+    assert [e async for e in resumed.events()] == await node.log(handle.run_id)
     assert len(node.host.sent) == sent
 
 
-async def test_a_run_that_another_process_writes_is_not_resumed(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said, pause=0.05))
+async def test_a_run_of_another_live_process_is_not_resumed(make: Callable[[Host], Node]) -> None:
+    node = make(Host(fixed_reply, pause=0.05))
     handle = await node.start()
     with pytest.raises(UsageError, match="still running"):
-        await node.again(Host(said)).runner.resume(handle.run_id)
+        await node.another_process(Host(fixed_reply)).runner.resume(handle.run_id)
     handle.kill()
 
 
-async def test_a_worker_that_was_taken_over_can_write_nothing_more(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said, pause=0.1))
+async def test_a_process_whose_run_was_taken_over_can_write_nothing_more(
+    make: Callable[[Host], Node],
+) -> None:
+    node = make(Host(fixed_reply, pause=0.1))
     handle = await node.start(options={"rounds": 1})
     await node.database.write(lambda c: store.take(c, handle.run_id, "other:1:1", "now", time.time()))
     with pytest.raises(Fenced, match="taken over"):
@@ -225,11 +227,11 @@ async def test_a_changed_prompt_diverges_and_a_fork_keeps_what_matches(
 ) -> None:
     from pnyx.protocols import consensus as page
 
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     handle = await node.start(options={"rounds": 1}, budget_usd=0.0035)
     assert (await handle.result()).stop_reason == "budget"
-    kept = [e for e in await node.log(handle.run_id) if isinstance(e, CallFinished)]
-    assert kept
+    finished = [e for e in await node.log(handle.run_id) if isinstance(e, CallFinished)]
+    assert finished
     monkeypatch.setattr(
         page,
         "CHALLENGE",
@@ -238,7 +240,7 @@ async def test_a_changed_prompt_diverges_and_a_fork_keeps_what_matches(
         ),
     )
     resumed = await node.runner.resume(handle.run_id, budget_usd=1.0)
-    if any(e.phase == "challenge" for e in kept):
+    if any(e.phase == "challenge" for e in finished):
         with pytest.raises(Diverged, match="--fork"):
             await resumed.result()
     else:
@@ -252,8 +254,10 @@ async def test_a_changed_prompt_diverges_and_a_fork_keeps_what_matches(
     assert any(isinstance(e, CallFinished) and e.copied and e.phase == "propose" for e in log)
 
 
-async def test_cancel_ends_a_run_here_and_settles_its_reservations(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said, pause=0.2))
+async def test_cancel_ends_a_run_of_this_process_and_settles_its_reservations(
+    make: Callable[[Host], Node],
+) -> None:
+    node = make(Host(fixed_reply, pause=0.2))
     handle = await node.start()
     async for event in handle.events():
         if isinstance(event, CallStarted):
@@ -268,18 +272,18 @@ async def test_cancel_ends_a_run_here_and_settles_its_reservations(make: Callabl
 async def test_cancel_reaches_a_run_of_another_process_within_a_second(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said, pause=5.0))
+    node = make(Host(fixed_reply, pause=5.0))
     handle = await node.start()
-    other = node.again(Host(said))
-    began = time.monotonic()
+    other = node.another_process(Host(fixed_reply))
+    started_at = time.monotonic()
     await other.runner.cancel(handle.run_id)
     result = await handle.result()
     assert result.status == "cancelled"
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - started_at < 4
 
 
-async def test_cancel_ends_a_paused_run_that_nobody_runs(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+async def test_cancel_ends_a_paused_run(make: Callable[[Host], Node]) -> None:
+    node = make(Host(fixed_reply))
     handle = await node.start(budget_usd=0.0015)
     await handle.result()
     await node.runner.cancel(handle.run_id)
@@ -288,14 +292,14 @@ async def test_cancel_ends_a_paused_run_that_nobody_runs(make: Callable[[Host], 
     assert row.status == "cancelled"
 
 
-async def test_what_begins_while_all_is_being_stopped_sends_nothing(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+async def test_a_run_that_starts_during_a_shutdown_sends_nothing(make: Callable[[Host], Node]) -> None:
+    node = make(Host(fixed_reply))
     beginning = asyncio.create_task(node.start(options={"rounds": 1}))
     await asyncio.sleep(0)
     node.runner.drain(5)
     paused = await (await beginning).result()
     assert (paused.status, paused.stop_reason, node.host.sent) == ("paused", "interrupted", [])
-    batch = Batch(node.again(node.host).runner, "many")
+    batch = Batch(node.another_process(node.host).runner, "many")
     asking = asyncio.create_task(batch.run(spec(options={"rounds": 1})))
     await asyncio.sleep(0)
     batch.halt(Interrupted("enough"))
@@ -304,10 +308,10 @@ async def test_what_begins_while_all_is_being_stopped_sends_nothing(make: Callab
     assert node.host.sent == []
 
 
-async def test_a_run_that_could_not_be_written_is_let_go_and_goes_on_once_it_can(
+async def test_a_run_that_could_not_be_written_is_released_and_can_be_resumed(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = make(Host(said, pause=0.05))
+    node = make(Host(fixed_reply, pause=0.05))
     other = await node.start(options={"rounds": 3})
     handle = await node.start(options={"rounds": 1})
     real = store.append
@@ -328,7 +332,7 @@ async def test_a_run_that_could_not_be_written_is_let_go_and_goes_on_once_it_can
 
 
 async def test_a_run_that_is_stopped_before_its_first_step_says_so(make: Callable[[Host], Node]) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
     killed = await node.start(options={"rounds": 1})
     killed.kill()
     assert ((await killed.result()).status, node.host.sent) == ("paused", [])
@@ -338,32 +342,32 @@ async def test_a_run_that_is_stopped_before_its_first_step_says_so(make: Callabl
     assert (await (await node.runner.resume(killed.run_id)).result()).status == "decided"
 
 
-async def test_a_batch_that_is_over_says_so_to_every_question_alike(make: Callable[[Host], Node]) -> None:
-    batch = Batch(make(Host(said)).runner, "many")
+async def test_a_stopped_batch_raises_the_same_error_for_every_question(make: Callable[[Host], Node]) -> None:
+    batch = Batch(make(Host(fixed_reply)).runner, "many")
     batch.halt(Interrupted("enough"))
-    told = []
+    depths = []
     for _ in range(3):
         with pytest.raises(Interrupted) as caught:
             await batch.run(spec())
-        told.append(len(caught.traceback))
-    assert len(set(told)) == 1
+        depths.append(len(caught.traceback))
+    assert len(set(depths)) == 1
 
 
-async def test_what_was_answered_to_another_wording_is_asked_anew_where_that_matters(
+async def test_a_batch_with_current_repeats_runs_whose_prompts_have_changed(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(said))
+    node = make(Host(fixed_reply))
 
     async def sent(batch: Batch) -> int:
         before = len(node.host.sent)
         await batch.run(spec(options={"rounds": 1}))
         return len(node.host.sent) - before
 
-    kept, current = Batch(node.runner, "kept"), Batch(node.runner, "current", current=True)
-    assert [await sent(kept), await sent(current)] == [4, 4]
-    assert [await sent(kept), await sent(current)] == [0, 0]
+    default, current = Batch(node.runner, "default"), Batch(node.runner, "current", current=True)
+    assert [await sent(default), await sent(current)] == [4, 4]
+    assert [await sent(default), await sent(current)] == [0, 0]
     wording = {"now": load_prompt("consensus/propose").sha256, "then": "0" * 64}
     earlier = text("UPDATE events SET body = replace(body, :now, :then)")
     await node.database.write(lambda c: c.execute(earlier, wording))
-    assert [await sent(kept), await sent(current)] == [0, 4]
-    assert [await sent(kept), await sent(current)] == [0, 0]
+    assert [await sent(default), await sent(current)] == [0, 4]
+    assert [await sent(default), await sent(current)] == [0, 0]

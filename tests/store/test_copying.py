@@ -17,7 +17,7 @@ from pnyx.store import runs as store
 from pnyx.store.copying import TABLES, backup, restore
 from pnyx.store.schema import events, runs
 from tests.support.panels import Host
-from tests.support.processes import Node, said
+from tests.support.processes import Node, fixed_reply
 
 
 def everything(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
@@ -37,7 +37,7 @@ def list_files(file: Path) -> tuple[list[str], int]:
 
 async def filled(url: str) -> Node:
     """Return a node with two finished runs, one outcome and one key."""
-    node = Node(await Database.open(url), Host(said))
+    node = Node(await Database.open(url), Host(fixed_reply))
     for question in ("Should we? Ça va, 日本?", "And then?"):
         result = await (await node.start(question=question, options={"rounds": 1}, budget_usd=1.0)).result()
     await node.database.write(lambda c: keys.add(c, "phone", "0" * 64, "2026-01-01T00:00:00.000Z"))
@@ -72,21 +72,21 @@ async def test_a_backup_of_sqlite_is_restored_into_postgresql(postgres_url: str,
     target = await Database.open(postgres_url)
     await restore(target, tmp_path / "all.pnyx")
     assert await target.read(everything) == before
-    moved = Node(target, Host(said))
+    moved = Node(target, Host(fixed_reply))
     assert (await (await moved.start(options={"rounds": 1})).result()).status == "decided"
     await moved.runner.close()
     await node.runner.close()
 
 
 async def test_a_running_run_continues_after_a_restore(database_url: str, tmp_path: Path) -> None:
-    node = Node(await Database.open(database_url), Host(said, pause=0.05))
+    node = Node(await Database.open(database_url), Host(fixed_reply, pause=0.05))
     handle = await node.start(options={"rounds": 2})
     async for event in handle.events():
         if event.type == "call_finished":
             break
     await backup(node.database, tmp_path / "all.pnyx")
     whole = await handle.result()
-    restored = Node(await Database.open(tmp_path / "restored.db"), Host(said))
+    restored = Node(await Database.open(tmp_path / "restored.db"), Host(fixed_reply))
     await restore(restored.database, tmp_path / "all.pnyx")
 
     def stored(connection: Connection) -> tuple[int, int, str]:
@@ -140,7 +140,7 @@ def last_seqs(connection: Connection) -> list[tuple[int, int]]:
 
 
 async def test_a_backup_is_a_snapshot(database_url: str, tmp_path: Path) -> None:
-    node = Node(await Database.open(database_url), Host(said, pause=0.05))
+    node = Node(await Database.open(database_url), Host(fixed_reply, pause=0.05))
     handles = [await node.start(options={"rounds": 3}) for _ in range(8)]
     taken = 0
     while not all(handle._task and handle._task.done() for handle in handles):

@@ -15,12 +15,12 @@ from pnyx.run.result import Result
 from pnyx.store import Database
 from pnyx.store.costs import CallCosts, call_costs
 from tests.support.panels import Host, seats
-from tests.support.processes import Node, said
+from tests.support.processes import Node, fixed_reply
 
 
 def flaky(call: Call) -> str | Exception:
     """Replies of the small model are lost, but may be billed."""
-    return ProviderError("timeout", "no answer", billed=True) if call.model == "small" else said(call)
+    return ProviderError("timeout", "no answer", billed=True) if call.model == "small" else fixed_reply(call)
 
 
 @asynccontextmanager
@@ -66,7 +66,7 @@ async def test_the_sums_equal_the_usage_of_the_results(database_url: str) -> Non
 
 
 async def test_a_reply_copied_into_a_fork_is_counted_once(database_url: str) -> None:
-    async with open_node(database_url, said) as node:
+    async with open_node(database_url, fixed_reply) as node:
         first = await (await node.start(options={"rounds": 1})).result()
         fork = await (await node.runner.resume(first.run_id, fork=True)).result()
         assert fork.run_id != first.run_id
@@ -75,7 +75,7 @@ async def test_a_reply_copied_into_a_fork_is_counted_once(database_url: str) -> 
 
 
 async def test_calls_without_a_price_are_counted_as_unpriced(database_url: str) -> None:
-    async with open_node(database_url, said) as node:
+    async with open_node(database_url, fixed_reply) as node:
         unknown = seats("h:large", "h:mid", "h:small", price=None)
         await (await node.start(seats=unknown, options={"rounds": 1})).result()
         found = await costs(node.database)
@@ -84,7 +84,7 @@ async def test_calls_without_a_price_are_counted_as_unpriced(database_url: str) 
 
 
 async def test_earlier_days_are_left_out(database_url: str) -> None:
-    async with open_node(database_url, said) as node:
+    async with open_node(database_url, fixed_reply) as node:
         await (await node.start(options={"rounds": 1})).result()
         (day,) = {one.day for one in await costs(node.database)}
         assert await costs(node.database, day)
@@ -112,7 +112,7 @@ async def test_replies_that_the_database_cannot_read_as_json_are_counted(
 
 async def test_events_that_are_not_valid_json_are_counted(database_url: str) -> None:
     """Such events were stored while tool arguments could hold infinite numbers."""
-    async with open_node(database_url, said) as node:
+    async with open_node(database_url, fixed_reply) as node:
         result = await (await node.start(options={"rounds": 1})).result()
         set_body = "UPDATE events SET body = replace(body, :none, :calls) WHERE type = 'call_finished'"
         none = '"tool_calls": []'

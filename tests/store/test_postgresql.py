@@ -16,7 +16,7 @@ import pnyx
 from pnyx.errors import StoreError
 from pnyx.store import Database, ledger, postgresql
 from pnyx.store.queue import Queue
-from tests.support.cutting import WAYS, Cutting
+from tests.support.breaking_proxy import WAYS, BreakingProxy
 from tests.support.postgres import PostgresServer
 
 
@@ -40,7 +40,7 @@ def settle_one(connection: Connection) -> str:
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_commit_whose_response_is_lost_is_applied_once(postgres_url: str, way: str) -> None:
     await (await Database.open(postgres_url)).close()
-    async with Cutting(make_url(postgres_url).port or 0, b"COMMIT", ["", way]) as cutting:
+    async with BreakingProxy(make_url(postgres_url).port or 0, b"COMMIT", ["", way]) as cutting:
         database = await Database.open(at_port(postgres_url, cutting.port))
         await database.write(lambda c: ledger.open_account(c, "run:x", None))
         result = await database.write(settle_one)
@@ -52,7 +52,7 @@ async def test_writes_are_applied_once_despite_many_lost_connections(postgres_ur
     await (await Database.open(postgres_url)).close()
     draw = random.Random(7)
     ways = [draw.choice(["", "before", "after", "late"]) for _ in range(24)]
-    async with Cutting(make_url(postgres_url).port or 0, b"COMMIT", ways, late_s=0.05) as cutting:
+    async with BreakingProxy(make_url(postgres_url).port or 0, b"COMMIT", ways, late_s=0.05) as cutting:
         database = await Database.open(at_port(postgres_url, cutting.port))
         await database.write(lambda c: ledger.open_account(c, "run:x", None))
         for n in range(10):
@@ -64,7 +64,7 @@ async def test_writes_are_applied_once_despite_many_lost_connections(postgres_ur
 
 async def test_an_interrupted_statement_is_tried_again(postgres_url: str) -> None:
     await (await Database.open(postgres_url)).close()
-    async with Cutting(make_url(postgres_url).port or 0, b"pg_sleep", ["before", "after"]) as cutting:
+    async with BreakingProxy(make_url(postgres_url).port or 0, b"pg_sleep", ["before", "after"]) as cutting:
         database = await Database.open(at_port(postgres_url, cutting.port))
         assert await database.read(lambda c: c.execute(text("SELECT 7, pg_sleep(0)")).scalar()) == 7
         assert cutting.cut == 2

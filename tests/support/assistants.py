@@ -1,4 +1,4 @@
-"""Assistants: clients of the Model Context Protocol's own package, at either door and of either era."""
+"""MCP clients, from the package `mcp`: over stdio and HTTP, in both eras of the protocol."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
-from tests.support.serving import OWN, Served
+from tests.support.serving import SERVER_KEY, ServerHandle
 
-__all__ = ["HELLO", "Era", "Heard", "at_home", "over_http", "text_of"]
+__all__ = ["HELLO", "Era", "ProgressLog", "over_http", "over_stdio", "text_of"]
 
 Era = Literal["auto", "legacy"]
 HELLO: dict[str, Any] = {
@@ -29,12 +29,12 @@ HELLO: dict[str, Any] = {
         "clientInfo": {"name": "test", "version": "1"},
     },
 }
-"""How a client of 2025 begins."""
+"""The first message of a client of 2025."""
 
 
 @dataclass
-class Heard:
-    """Progress as it comes."""
+class ProgressLog:
+    """Records progress messages as they arrive."""
 
     steps: list[float] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
@@ -49,15 +49,15 @@ class Heard:
 
 
 @asynccontextmanager
-async def at_home(mode: Era = "auto") -> AsyncIterator[Client]:
-    """A client of `pnyx mcp` as a process of its own, with this test's environment."""
+async def over_stdio(mode: Era = "auto") -> AsyncIterator[Client]:
+    """Open a client of a `pnyx mcp` process, with the environment of this test."""
     process = StdioServerParameters(command=sys.executable, args=["-m", "pnyx", "mcp"], env=dict(os.environ))
     async with Client(process, mode=mode) as client:
         yield client
 
 
 @asynccontextmanager
-async def over_http(server: Served, key: str = OWN, mode: Era = "auto") -> AsyncIterator[Client]:
+async def over_http(server: ServerHandle, key: str = SERVER_KEY, mode: Era = "auto") -> AsyncIterator[Client]:
     async with httpx2.AsyncClient(
         headers={"Authorization": f"Bearer {key}"}, timeout=60, trust_env=False
     ) as http:

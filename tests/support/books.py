@@ -1,4 +1,4 @@
-"""What a database says of its runs, read without the code under test: rows, events, accounts, attempts."""
+"""The runs, events and accounts of a database, read without the code under test."""
 
 from __future__ import annotations
 
@@ -31,39 +31,39 @@ def nusd(usd: float | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One request as the journal has it: its intent, and its outcome or None."""
+    """One request in the journal: its intent, and its outcome or None."""
 
     started: Mapping[str, Any]
     outcome: Mapping[str, Any] | None
 
     @property
     def certain(self) -> bool:
-        """Whether what it cost is known, and not only reserved for it."""
+        """Whether its cost is known, and not only reserved."""
         done = self.outcome
         return done is not None and done["type"] == "call_finished" and done["usage_flag"] is None
 
     @property
     def seconds(self) -> float:
-        """From its intent to its outcome, by the journal's clock; how long it was at its host is less."""
+        """Seconds from intent to outcome, by the journal's clock; more than its time at the host."""
         assert self.outcome is not None
-        begun, ended = (datetime.fromisoformat(event["time"]) for event in (self.started, self.outcome))
-        return (ended - begun).total_seconds()
+        intents, ended = (datetime.fromisoformat(event["time"]) for event in (self.started, self.outcome))
+        return (ended - intents).total_seconds()
 
     @property
     def charged(self) -> int:
-        """nUSD that the ledger should have for it."""
+        """The charge that the ledger should have for it, in nUSD."""
         done = self.outcome or {}
         return nusd(done.get("cost_usd") or done.get("charged_usd"))
 
     @property
     def overrun(self) -> int:
-        """nUSD that it was charged beyond its reservation."""
+        """The charge beyond its reservation, in nUSD."""
         reserved = self.started["reserved_usd"]
         return 0 if reserved is None else max(0, self.charged - nusd(reserved))
 
     @property
     def kind(self) -> str:
-        """How it failed, or ""; "open" while nobody knows."""
+        """How it failed, or ""; "open" without an outcome."""
         return "open" if self.outcome is None else str(self.outcome.get("kind", ""))
 
 
@@ -83,26 +83,26 @@ class Run:
 
     @property
     def charged(self) -> int:
-        """nUSD, over all that the journal says was charged."""
+        """The sum of the charges in the journal, in nUSD."""
         outcomes = [e for e in self.events if e["type"] in ("call_finished", "call_failed")]
         return sum(nusd(e.get("cost_usd") or e.get("charged_usd")) for e in outcomes)
 
     @property
     def attempts(self) -> list[Attempt]:
-        begun: dict[tuple[str, int], Mapping[str, Any]] = {}
+        intents: dict[tuple[str, int], Mapping[str, Any]] = {}
         done: dict[tuple[str, int], Mapping[str, Any]] = {}
         for event in self.events:
             at = (event["key"], event.get("attempt", 0))
             if event["type"] == "call_started":
-                assert at not in begun, f"run {self.id}: attempt {at} was begun twice"
-                begun[at] = event
-            elif event["type"] in ("call_finished", "call_failed") and at in begun and at not in done:
+                assert at not in intents, f"run {self.id}: attempt {at} was started twice"
+                intents[at] = event
+            elif event["type"] in ("call_finished", "call_failed") and at in intents and at not in done:
                 done[at] = event
             elif event["type"] in ("call_finished", "call_failed"):
-                # A seat that was dropped is not asked, and a fork copies: neither is a request.
-                told = nusd(event.get("cost_usd") or event.get("charged_usd"))
-                assert told == 0, f"run {self.id}: {at} was charged without an intent"
-        return [Attempt(event, done.get(at)) for at, event in begun.items()]
+                # A dropped seat and a copy of a fork have an outcome without a request.
+                charge = nusd(event.get("cost_usd") or event.get("charged_usd"))
+                assert charge == 0, f"run {self.id}: {at} was charged without an intent"
+        return [Attempt(event, done.get(at)) for at, event in intents.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Books:
 
     @classmethod
     def read(cls, url: str) -> Books:
-        """The books of a SQLAlchemy URL; of a database that was never made, empty ones."""
+        """Read the books at a SQLAlchemy URL; empty ones if the database does not exist."""
         rows = asyncio.run(_postgres(url)) if url.startswith("postgresql") else _sqlite(url)
         events: dict[str, list[Mapping[str, Any]]] = {}
         for run_id, seq, kind, body in rows["events"]:

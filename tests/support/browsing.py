@@ -101,7 +101,7 @@ def serving(home: Path, config: str, port: int = 0, key: str = "", named: str = 
             output = ""
             for line in process.stderr:
                 output += line
-                if match := re.fullmatch(r"the page: (http://\S+)/(?:#key=(\S+))?\n", line):
+                if match := re.fullmatch(r"web page: (http://\S+)/(?:#key=(\S+))?\n", line):
                     break
             else:
                 raise AssertionError(f"the server ended: {output}")

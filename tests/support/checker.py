@@ -1,11 +1,11 @@
-"""What must hold after every fault, whatever it was: one check of the books against the host's bill.
+"""The check after every fault: the books must agree with the host's bill.
 
     verdict = check(url, host, PRICES, secrets=[KEY], texts=[out, err], folders=[home])
     print(verdict.happened, verdict.bill_nusd, verdict.ledger_nusd)
 
-Events have no gap and one end. The ledger is the sum of what the journal says. Every request at the host
-is an attempt in the journal; what a reply cost is what was charged, and where they differ, the attempt
-says that its cost is uncertain and holds at least as much. No secret is anywhere.
+Events have no gap and one end. The ledger is the sum of the journal. Every request at the host is an attempt
+in the journal. A reply's cost was charged; if they differ, the attempt records that its cost is uncertain,
+and its charge is at least as high. No secret appears anywhere.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from tests.support.scripted import ScriptedHost
 __all__ = ["Verdict", "check", "exports"]
 
 UNSENT = frozenset(("open", "unknown", "unreachable", "timeout", "overtaken"))
-"""How attempts end that may never have reached the host."""
+"""Outcomes of attempts that may not have reached the host."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a fault came to. bill_nusd: what the host would bill; ledger_nusd: what was charged.
+    """The state after a fault. bill_nusd: what the host would bill; ledger_nusd: what was charged.
 
-    uncertain: attempts that were charged at their reservation because their cost is not known.
+    uncertain: the number of attempts charged at their reservation because their cost is unknown.
     """
 
     books: Books
@@ -45,16 +45,18 @@ class Verdict:
 
     @property
     def run(self) -> Run:
-        """The one run."""
+        """The only run."""
         (run,) = self.books.runs.values()
         return run
 
     @property
     def happened(self) -> str:
-        told = Counter(_told(run) for run in self.books.runs.values())
-        if not told:
+        statuses = Counter(_status(run) for run in self.books.runs.values())
+        if not statuses:
             return "no run"
-        ends = " + ".join(name if len(self.books.runs) == 1 else f"{n} {name}" for name, n in told.items())
+        ends = " + ".join(
+            name if len(self.books.runs) == 1 else f"{n} {name}" for name, n in statuses.items()
+        )
         failed = Counter(
             a.kind for run in self.books.runs.values() for a in run.attempts if a.kind not in ("", "open")
         )
@@ -74,10 +76,10 @@ def check(
     texts: Iterable[str] = (),
     folders: Iterable[Path] = (),
 ) -> Verdict:
-    """Raise `AssertionError` for what does not hold, else tell what happened.
+    """Return the state after a fault. Raises `AssertionError` if a rule is broken.
 
-    prices: by model, as the host names it. run_id: check only this run's events, and the books of all.
-    texts: all that was printed. folders: where secrets are looked for, in every file, and not in settings.
+    prices: by model, as the host names it. run_id: check only the events of this run; the books are checked
+    for all. texts: everything printed. folders: every file in them is searched for secrets.
     """
     books = Books.read(url)
     for run in books.runs.values() if run_id is None else [books.runs[run_id]]:
@@ -93,7 +95,7 @@ def check(
 
 
 def exports(run: str, url: str, folder: Path) -> list[str]:
-    """What `pnyx export` writes of a run, in each form that it has."""
+    """Return the output of `pnyx export` in every format."""
     from tests.interfaces.shell import pnyx
 
     with mock.patch.dict(os.environ, {"PNYX_DATABASE": url}):
@@ -104,13 +106,13 @@ def exports(run: str, url: str, folder: Path) -> list[str]:
     return [*(done.out + done.err for done in made), *pages]
 
 
-def _told(run: Run) -> str:
+def _status(run: Run) -> str:
     result: Mapping[str, Any] = run.events[-1].get("result", {}) if run.events else {}
     return f"{run.status}, degraded" if result.get("degraded") else run.status
 
 
 def _events(run: Run) -> None:
-    """No gap, nothing twice, and one end for what is over."""
+    """Check that events have no gap and no duplicate, and that a finished run has one end."""
     assert [e["seq"] for e in run.events] == list(range(1, run.seq + 1)), run.id
     ends = [e for e in run.events if e["type"] == "run_finished"]
     assert len(ends) == (1 if run.over else 0), f"run {run.id}, {run.status}: {len(ends)} terminal events"
@@ -121,9 +123,9 @@ def _events(run: Run) -> None:
 
 
 def _ledger(books: Books) -> None:
-    """Spent is what the journal charged, held is what is still open; of every run and every day.
+    """Check spent and reserved amounts against the journal, for every run and day.
 
-    Both together are within the cap, but for what was billed beyond its reservation, and that is told.
+    Their sum is within the cap, except for overruns, which have an event.
     """
     days: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     overrun: Counter[str] = Counter()
@@ -143,8 +145,8 @@ def _ledger(books: Books) -> None:
         assert (spent, reserved) == (run.charged, held), f"run {run.id}: ledger {spent}, {reserved}"
         over = overrun[f"run:{run.id}"]
         assert cap is None or spent + reserved <= cap + over, f"run {run.id} is over its cap"
-        told = sum(nusd(e["overrun_usd"]) for e in run.events if e["type"] == "budget")
-        assert told == over, f"run {run.id}: {over} overrun, {told} told"
+        reported = sum(nusd(e["overrun_usd"]) for e in run.events if e["type"] == "budget")
+        assert reported == over, f"run {run.id}: {over} overrun, {reported} reported"
     for scope, (cap, spent, reserved) in books.accounts.items():
         if scope.startswith("day:"):
             assert [spent, reserved] == days[scope], f"{scope}: ledger {spent}, {reserved}"
@@ -152,18 +154,18 @@ def _ledger(books: Books) -> None:
 
 
 def _bill(attempts: Iterable[Attempt], log: Iterable[Request], prices: Mapping[str, Price]) -> int:
-    """Match requests with attempts by what was asked; the host's bill in nUSD."""
-    asked: defaultdict[tuple[str, str], list[Attempt]] = defaultdict(list)
+    """Match requests with attempts by prompt, and return the host's bill in nUSD."""
+    intents: defaultdict[tuple[str, str], list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         started = attempt.started
-        asked[started["model"].partition(":")[2], _plain(started["prompt"])].append(attempt)
+        intents[started["model"].partition(":")[2], _plain(started["prompt"])].append(attempt)
     received: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for request in log:
         about = (request.model, _plain(str(request.body["messages"][0]["content"])))
         received[about].append(_cost(request, prices[request.model]))
-    assert not received.keys() - asked.keys(), "a request that no journal knows"
-    for about, group in asked.items():
-        _matched(about, group, received[about])
+    assert not received.keys() - intents.keys(), "a request without an intent in the journal"
+    for about, group in intents.items():
+        _match(about, group, received[about])
     return sum(map(sum, received.values()))
 
 
@@ -174,14 +176,16 @@ def _cost(request: Request, price: Price) -> int:
     return price.cost(Usage(*(used[name] for name in ("input", "cached", "output", "reasoning"))))
 
 
-def _matched(about: tuple[str, str], group: list[Attempt], costs: list[int]) -> None:
+def _match(about: tuple[str, str], group: list[Attempt], costs: list[int]) -> None:
     model, prompt = about[0], about[1][:60]
-    left = Counter(costs)
+    unmatched = Counter(costs)
     for attempt in group:
         if attempt.certain:
-            assert left[attempt.charged], f"{model}, {prompt!r}: charged {attempt.charged}, billed {costs}"
-            left[attempt.charged] -= 1
-    rest = list(left.elements())
+            assert unmatched[attempt.charged], (
+                f"{model}, {prompt!r}: charged {attempt.charged}, billed {costs}"
+            )
+            unmatched[attempt.charged] -= 1
+    rest = list(unmatched.elements())
     doubtful = [a for a in group if not a.certain]
     unsent = sum(a.kind in UNSENT for a in doubtful)
     assert 0 <= len(doubtful) - len(rest) <= unsent, f"{model}, {prompt!r}: {len(costs)} requests, {group}"
@@ -190,7 +194,7 @@ def _matched(about: tuple[str, str], group: list[Attempt], costs: list[int]) -> 
 
 
 def _plain(text: str) -> str:
-    """As it can be sent: half a character is replaced."""
+    """Replace lone surrogates, as a request does."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 

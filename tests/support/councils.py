@@ -37,10 +37,10 @@ def letter(ask: Ask) -> str:
 
 
 class Members:
-    """What the members say: "proposal B2" is B's in round 2; the last of `rounds` repeats.
+    """The replies of the members: "proposal B2" is B's in round 2; the last of `rounds` repeats.
 
-    rounds: letter -> ballot, where a letter alone endorses. phases: phase -> words of all, or by letter.
-    dies: letter -> the phase, with its round, from which on it is silent ("review1").
+    rounds: letter -> ballot; a single letter endorses. phases: phase -> the reply of all, or letter -> reply.
+    dies: letter -> the phase and round from which it stops replying ("review1").
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class Members:
         if who in self.dead:
             return None
         if name in self.phases:
-            said = self.phases[name]
-            if not isinstance(said, Mapping):
-                return said
-            if who in said:
-                return said[who]
-        return self._usual(name, who, n, ask)
+            reply = self.phases[name]
+            if not isinstance(reply, Mapping):
+                return reply
+            if who in reply:
+                return reply[who]
+        return self._default_reply(name, who, n, ask)
 
-    def _usual(self, name: str, who: str, n: int, ask: Ask) -> str:
+    def _default_reply(self, name: str, who: str, n: int, ask: Ask) -> str:
         match name:
             case "propose":
                 return f"proposal {who}{n}"
@@ -99,7 +99,7 @@ def decided(*rounds: Mapping[str, str], n: int = 3, **options: Any) -> Decision:
 
 
 def fenced(ask: Ask) -> str:
-    """What the prompt shows of what others said."""
+    """Return the fenced material of a prompt."""
     return "\n".join(re.findall(r"^<m\w+ [^\n]*>\n.*?^</m\w+>$", ask.prompt.text, re.MULTILINE | re.DOTALL))
 
 

@@ -1,6 +1,6 @@
-"""How the scripted host speaks: which request is whose, and one reply as a body or as server-sent events.
+"""The API dialects of the scripted host: parse a request, write a reply as a body or server-sent events.
 
-Knows no sockets. Usage is counted as one token for four characters, in every dialect.
+Knows no sockets. In every dialect, usage is one token per four characters.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.support.searched import (
+from tests.support.web_search_replies import (
     anthropic_citations,
     anthropic_search,
     google_grounding,
@@ -20,7 +20,7 @@ from tests.support.searched import (
     openrouter_annotations,
 )
 
-__all__ = ["Answer", "Asked", "body", "default_text", "error", "events", "listing", "read", "truth"]
+__all__ = ["Answer", "ModelRequest", "body", "default_text", "error", "events", "listing", "read", "truth"]
 
 WORDS = (
     *("hill", "assembly", "vote", "stone", "voice", "reason", "law", "harbour", "olive", "ship", "council"),
@@ -30,8 +30,8 @@ WORDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request wants. prompt: all text sent. schema: the JSON schema of the reply, or None."""
+class ModelRequest:
+    """A parsed request. prompt: all its text. schema: the JSON schema of the reply, or None."""
 
     dialect: str
     model: str
@@ -43,9 +43,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One reply, before it is put into a dialect. usage: as the dialect reports it; None reports nothing.
+    """One reply, independent of the dialect. usage: as the dialect reports it; None: not reported.
 
-    searches: what the host looked for by itself -> the pages it found, all of which the text cites.
+    searches: query of the host's own search -> the pages found, all of which the text cites.
     """
 
     text: str
@@ -57,8 +57,8 @@ class Answer:
     searches: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def read(path: str, raw: bytes) -> Asked | None:
-    """The request at `path` with body `raw`, or None where no dialect lives."""
+def read(path: str, raw: bytes) -> ModelRequest | None:
+    """Parse the request at `path` with body `raw`; None if no dialect has this path."""
     path = path.partition("?")[0]
     dialect = (
         "mistral" if path == "/mistral/v1/chat/completions"
@@ -76,13 +76,13 @@ def read(path: str, raw: bytes) -> Asked | None:
         settings = document.get("generationConfig", {})
         schema = settings.get("responseJsonSchema") or settings.get("responseSchema")
         prompt = "\n".join(_strings(document.get("contents"), "text"))
-        return Asked(dialect, model, document, prompt, "streamGenerateContent" in path, schema)
+        return ModelRequest(dialect, model, document, prompt, "streamGenerateContent" in path, schema)
     if dialect == "anthropic":
         schema = document.get("output_config", {}).get("format", {}).get("schema")
     else:
         schema = document.get("response_format", {}).get("json_schema", {}).get("schema")
     prompt = "\n".join(_strings(document.get("messages"), "content", "text"))
-    return Asked(dialect, document["model"], document, prompt, bool(document.get("stream")), schema)
+    return ModelRequest(dialect, document["model"], document, prompt, bool(document.get("stream")), schema)
 
 
 def _strings(value: Any, *keys: str) -> Iterator[str]:
@@ -97,11 +97,11 @@ def _strings(value: Any, *keys: str) -> Iterator[str]:
                 yield from _strings(item, *keys)
 
 
-def default_text(asked: Asked) -> str:
-    """Words drawn from a hash of model and prompt, or, where a schema was sent, an instance of it."""
-    digest = hashlib.sha256(f"{asked.model}\n{asked.prompt}".encode("utf-8", "surrogatepass")).digest()
-    if asked.schema is not None:
-        return json.dumps(_instance(asked.schema, digest))
+def default_text(request: ModelRequest) -> str:
+    """Return words chosen by a hash of model and prompt, or an instance of the request's schema."""
+    digest = hashlib.sha256(f"{request.model}\n{request.prompt}".encode("utf-8", "surrogatepass")).digest()
+    if request.schema is not None:
+        return json.dumps(_instance(request.schema, digest))
     words = " ".join(WORDS[byte % len(WORDS)] for byte in digest[:16])
     return f"{words.capitalize()}.\nFinal answer: {WORDS[digest[16] % len(WORDS)]}"
 
@@ -129,37 +129,37 @@ def _instance(schema: Mapping[str, Any], digest: bytes) -> Any:
     return digest[0] % 2 == 0 if kind == "boolean" else WORDS[digest[0] % len(WORDS)]
 
 
-def truth(asked: Asked, answer: Answer) -> dict[str, int]:
-    """What the call really used: as reported where that is believable, else counted from the text."""
+def truth(request: ModelRequest, answer: Answer) -> dict[str, int]:
+    """Return the real usage of a call: as reported if that is plausible, else counted from the text."""
     counted = {
-        "input": len(asked.prompt) // 4 + 1,
+        "input": len(request.prompt) // 4 + 1,
         "cached": 0,
         "output": len(answer.text) // 4 + 1,
         "reasoning": 0,
     }
-    told = answer.usage or {}
-    said = {
+    reported = answer.usage or {}
+    readers = {
         "openai": lambda: (
-            told["prompt_tokens"],
-            (told.get("prompt_tokens_details") or {}).get("cached_tokens", 0),
-            told["completion_tokens"],
-            (told.get("completion_tokens_details") or {}).get("reasoning_tokens", 0),
+            reported["prompt_tokens"],
+            (reported.get("prompt_tokens_details") or {}).get("cached_tokens", 0),
+            reported["completion_tokens"],
+            (reported.get("completion_tokens_details") or {}).get("reasoning_tokens", 0),
         ),
         "anthropic": lambda: (
-            told["input_tokens"] + told.get("cache_read_input_tokens", 0),
-            told.get("cache_read_input_tokens", 0),
-            told["output_tokens"],
-            (told.get("output_tokens_details") or {}).get("thinking_tokens", 0),
+            reported["input_tokens"] + reported.get("cache_read_input_tokens", 0),
+            reported.get("cache_read_input_tokens", 0),
+            reported["output_tokens"],
+            (reported.get("output_tokens_details") or {}).get("thinking_tokens", 0),
         ),
         "google": lambda: (
-            told["promptTokenCount"],
-            told.get("cachedContentTokenCount", 0),
-            told["candidatesTokenCount"] + told.get("thoughtsTokenCount", 0),
-            told.get("thoughtsTokenCount", 0),
+            reported["promptTokenCount"],
+            reported.get("cachedContentTokenCount", 0),
+            reported["candidatesTokenCount"] + reported.get("thoughtsTokenCount", 0),
+            reported.get("thoughtsTokenCount", 0),
         ),
     }
     try:
-        counts = said["openai" if asked.dialect in ("mistral", "openrouter") else asked.dialect]()
+        counts = readers["openai" if request.dialect in ("mistral", "openrouter") else request.dialect]()
     except (KeyError, TypeError):
         return counted
     if all(isinstance(n, int) and 0 <= n < 10**9 for n in counts) and counts[0] > 0:
@@ -167,20 +167,20 @@ def truth(asked: Asked, answer: Answer) -> dict[str, int]:
     return counted
 
 
-def usage(asked: Asked, text: str, searches: int = 0) -> dict[str, Any]:
-    """The usage a well-behaved host reports for `text`, before which it made so many searches."""
-    sent, made = len(asked.prompt) // 4 + 1, len(text) // 4 + 1
-    if asked.dialect == "anthropic":
+def usage(request: ModelRequest, text: str, searches: int = 0) -> dict[str, Any]:
+    """Return the usage that a correct host reports for `text` after `searches` searches."""
+    sent, made = len(request.prompt) // 4 + 1, len(text) // 4 + 1
+    if request.dialect == "anthropic":
         server = {"server_tool_use": {"web_search_requests": searches, "web_fetch_requests": 0}}
         return {"input_tokens": sent, "output_tokens": made, **(server if searches else {})}
-    if asked.dialect == "google":
+    if request.dialect == "google":
         return {"promptTokenCount": sent, "candidatesTokenCount": made, "totalTokenCount": sent + made}
     server = {"server_tool_use_details": {"web_search_requests": searches}} if searches else {}
     return {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made, **server}
 
 
 def listing(path: str, models: Sequence[str]) -> bytes | None:
-    """The list of `models` at `path`, which a proxy gets whole, or None where no dialect has one."""
+    """Return the list of `models` at `path`, unpaged for a proxy, or None if no dialect has one."""
     path = urlsplit(path).path
     if path == "/v1beta/models":
         return _dump({"models": [{"name": f"models/{name}"} for name in models]})
@@ -191,38 +191,38 @@ def listing(path: str, models: Sequence[str]) -> bytes | None:
 
 
 def error(status: int, message: str) -> bytes:
-    """The body of a refusal, readable in every dialect."""
+    """Return an error body that is valid in every dialect."""
     return _dump(
         {"type": "error", "error": {"type": "scripted", "message": message, "code": status, "status": "X"}}
     )
 
 
-def body(asked: Asked, answer: Answer) -> bytes:
-    """The whole reply as one JSON document."""
-    if asked.dialect == "anthropic":
-        return _dump(_anthropic_message(asked, answer))
-    if asked.dialect == "google":
-        return _dump(_google(asked, answer.text, answer, first=True, last=True))
+def body(request: ModelRequest, answer: Answer) -> bytes:
+    """Return the reply as one JSON document."""
+    if request.dialect == "anthropic":
+        return _dump(_anthropic_message(request, answer))
+    if request.dialect == "google":
+        return _dump(_google(request, answer.text, answer, first=True, last=True))
     message: dict[str, Any] = {"role": "assistant", "content": answer.text, **_openai_cited(answer)}
     if answer.refusal:
         message |= {"content": None, "refusal": answer.refusal}
     if answer.tool_calls:
         message["tool_calls"] = _openai_tools(answer)
     choice = {"index": 0, "message": message, "finish_reason": _openai_finish(answer)}
-    return _dump(_openai(asked, "chat.completion", [choice], answer.usage))
+    return _dump(_openai(request, "chat.completion", [choice], answer.usage))
 
 
-def events(asked: Asked, answer: Answer) -> list[bytes]:
-    """The reply as server-sent events, one word of text in each."""
+def events(request: ModelRequest, answer: Answer) -> list[bytes]:
+    """Return the reply as server-sent events, one word of text in each."""
     pieces = [word + " " for word in answer.text.split(" ")]
     pieces[-1] = pieces[-1][:-1]
     pieces = [piece for piece in pieces if piece]
-    if asked.dialect == "google":
-        head = [_google(asked, piece, answer, first=not i, last=False) for i, piece in enumerate(pieces)]
-        return [_sse(part) for part in [*head, _google(asked, "", answer, first=not head, last=True)]]
-    if asked.dialect == "anthropic":
-        return list(_anthropic_events(asked, answer, pieces))
-    return list(_openai_events(asked, answer, pieces))
+    if request.dialect == "google":
+        head = [_google(request, piece, answer, first=not i, last=False) for i, piece in enumerate(pieces)]
+        return [_sse(part) for part in [*head, _google(request, "", answer, first=not head, last=True)]]
+    if request.dialect == "anthropic":
+        return list(_anthropic_events(request, answer, pieces))
+    return list(_openai_events(request, answer, pieces))
 
 
 def _dump(document: Any) -> bytes:
@@ -233,15 +233,23 @@ def _sse(document: Mapping[str, Any], name: str = "") -> bytes:
     return (f"event: {name}\n" if name else "").encode() + b"data: " + _dump(document) + b"\n\n"
 
 
-def _openai(asked: Asked, kind: str, choices: list[Any], told: Mapping[str, Any] | None) -> dict[str, Any]:
-    document = {"id": "r-1", "object": kind, "created": 1700000000, "model": asked.model, "choices": choices}
-    if asked.dialect == "openrouter":
+def _openai(
+    request: ModelRequest, kind: str, choices: list[Any], reported: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    document = {
+        "id": "r-1",
+        "object": kind,
+        "created": 1700000000,
+        "model": request.model,
+        "choices": choices,
+    }
+    if request.dialect == "openrouter":
         document["provider"] = "Scripted"
-    return document if told is None else document | {"usage": told}
+    return document if reported is None else document | {"usage": reported}
 
 
 def _openai_cited(answer: Answer) -> Mapping[str, Any]:
-    """What goes with the text. OpenRouter shows no search, only what is cited."""
+    """Return the fields beside the text. OpenRouter reports citations, not searches."""
     cited = openrouter_annotations(answer.text, answer.searches)
     return {**answer.extra, **({"annotations": cited} if cited else {})}
 
@@ -258,12 +266,12 @@ def _openai_tools(answer: Answer) -> list[dict[str, Any]]:
     ]
 
 
-def _openai_events(asked: Asked, answer: Answer, pieces: list[str]) -> Iterator[bytes]:
+def _openai_events(request: ModelRequest, answer: Answer, pieces: list[str]) -> Iterator[bytes]:
     def chunk(
-        delta: Mapping[str, Any], finish: str | None = None, told: Mapping[str, Any] | None = None
+        delta: Mapping[str, Any], finish: str | None = None, reported: Mapping[str, Any] | None = None
     ) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        return _sse(_openai(asked, "chat.completion.chunk", [choice], told))
+        return _sse(_openai(request, "chat.completion.chunk", [choice], reported))
 
     yield chunk({"role": "assistant", "content": "", **_openai_cited(answer)})
     if answer.refusal:
@@ -276,12 +284,12 @@ def _openai_events(asked: Asked, answer: Answer, pieces: list[str]) -> Iterator[
             {"tool_calls": [call | {"function": {"name": call["function"]["name"], "arguments": whole[:5]}}]}
         )
         yield chunk({"tool_calls": [call | {"function": {"name": "", "arguments": whole[5:]}}]})
-    if asked.dialect == "mistral":
+    if request.dialect == "mistral":
         yield chunk({"content": ""}, _openai_finish(answer), answer.usage)
     else:
         yield chunk({}, _openai_finish(answer))
-        if answer.usage is not None and asked.document.get("stream_options", {}).get("include_usage"):
-            yield _sse(_openai(asked, "chat.completion.chunk", [], answer.usage))
+        if answer.usage is not None and request.document.get("stream_options", {}).get("include_usage"):
+            yield _sse(_openai(request, "chat.completion.chunk", [], answer.usage))
     yield b"data: [DONE]\n\n"
 
 
@@ -304,8 +312,8 @@ def _anthropic_blocks(answer: Answer) -> list[dict[str, Any]]:
     ]
 
 
-def _anthropic_message(asked: Asked, answer: Answer) -> dict[str, Any]:
-    message: dict[str, Any] = {"id": "m-1", "type": "message", "role": "assistant", "model": asked.model}
+def _anthropic_message(request: ModelRequest, answer: Answer) -> dict[str, Any]:
+    message: dict[str, Any] = {"id": "m-1", "type": "message", "role": "assistant", "model": request.model}
     message |= {
         "content": _anthropic_blocks(answer),
         "stop_reason": _anthropic_finish(answer),
@@ -314,11 +322,11 @@ def _anthropic_message(asked: Asked, answer: Answer) -> dict[str, Any]:
     return message if answer.usage is None else message | {"usage": answer.usage}
 
 
-def _anthropic_events(asked: Asked, answer: Answer, pieces: list[str]) -> Iterator[bytes]:
-    told = {} if answer.usage is None else answer.usage
-    start = _anthropic_message(asked, answer) | {"content": [], "stop_reason": None}
+def _anthropic_events(request: ModelRequest, answer: Answer, pieces: list[str]) -> Iterator[bytes]:
+    reported = {} if answer.usage is None else answer.usage
+    start = _anthropic_message(request, answer) | {"content": [], "stop_reason": None}
     if answer.usage is not None:
-        start["usage"] = {k: v for k, v in told.items() if k != "server_tool_use"} | {"output_tokens": 1}
+        start["usage"] = {k: v for k, v in reported.items() if k != "server_tool_use"} | {"output_tokens": 1}
     yield _sse({"type": "message_start", "message": start}, "message_start")
     for i, block in enumerate(_anthropic_blocks(answer)):
         empty, deltas = _anthropic_deltas(block, pieces if block.get("text") == answer.text else ())
@@ -327,8 +335,8 @@ def _anthropic_events(asked: Asked, answer: Answer, pieces: list[str]) -> Iterat
             yield _sse({"type": "content_block_delta", "index": i, "delta": delta}, "content_block_delta")
         yield _sse({"type": "content_block_stop", "index": i}, "content_block_stop")
     stop = {"stop_reason": _anthropic_finish(answer), "stop_sequence": None}
-    made = {"output_tokens": told["output_tokens"]} if "output_tokens" in told else {}
-    details = {k: v for k, v in told.items() if k in ("output_tokens_details", "server_tool_use")}
+    made = {"output_tokens": reported["output_tokens"]} if "output_tokens" in reported else {}
+    details = {k: v for k, v in reported.items() if k in ("output_tokens_details", "server_tool_use")}
     yield _sse({"type": "message_delta", "delta": stop, "usage": made | details}, "message_delta")
     yield _sse({"type": "message_stop"}, "message_stop")
 
@@ -336,7 +344,7 @@ def _anthropic_events(asked: Asked, answer: Answer, pieces: list[str]) -> Iterat
 def _anthropic_deltas(
     block: Mapping[str, Any], pieces: Sequence[str]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A block as it starts, and what then comes of it; what was found comes at once."""
+    """Return the start and the deltas of a block; search results are not split."""
     if block["type"] == "text":
         words = [{"type": "text_delta", "text": piece} for piece in pieces or [block["text"]]]
         cited = [{"type": "citations_delta", "citation": citation} for citation in block.get("citations", ())]
@@ -348,13 +356,13 @@ def _anthropic_deltas(
     return dict(block), []
 
 
-def _google(asked: Asked, text: str, answer: Answer, *, first: bool, last: bool) -> dict[str, Any]:
-    parts = google_search(asked.document, answer.searches) if first else []
+def _google(request: ModelRequest, text: str, answer: Answer, *, first: bool, last: bool) -> dict[str, Any]:
+    parts = google_search(request.document, answer.searches) if first else []
     parts += [{"text": text}] if text else []
     if last:
         parts += [{"functionCall": {"name": name, "args": dict(args)}} for name, args in answer.tool_calls]
     candidate: dict[str, Any] = {"index": 0, "content": {"role": "model", "parts": parts}}
-    document: dict[str, Any] = {"candidates": [candidate], "modelVersion": asked.model, "responseId": "g-1"}
+    document: dict[str, Any] = {"candidates": [candidate], "modelVersion": request.model, "responseId": "g-1"}
     if last:
         if answer.searches:
             candidate["groundingMetadata"] = google_grounding(answer.text, answer.searches)

@@ -1,7 +1,7 @@
-"""Disks with little room, for real.
+"""Real disks with little space.
 
-A small disk is a tmpfs of its own, which takes the right to mount; where that is refused, a limit on the
-size of files stands for it, which the system answers with an error in the same calls.
+A small disk is a tmpfs, which needs the right to mount. Without it, a limit on file sizes is used, which
+makes the same system calls fail.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Disk", "small_disk"]
 
 
 class Disk:
-    """A folder with little room. kind: how it is kept small. options: for the processes that use it."""
+    """A folder with little space. kind: how its size is limited. options: for the processes that use it."""
 
     def __init__(self, folder: Path, room: int, mounted: bool) -> None:
         self.folder, self.room, self.mounted = folder, room, mounted
@@ -29,7 +29,7 @@ class Disk:
         return {} if self.mounted else {"preexec_fn": self._limit}
 
     def grow(self) -> dict[str, Any]:
-        """Make room; the options of processes that have it."""
+        """Add space, and return the options for processes that use it."""
         if self.mounted:
             _mount("remount,size=64m", self.folder)
         return {}
@@ -41,7 +41,7 @@ class Disk:
 
 @contextmanager
 def small_disk(folder: Path, room: int, mount: bool = True) -> Iterator[Disk]:
-    """A new folder with `room` bytes; by a limit if `mount` is False, or where mounting is refused."""
+    """Create a folder with `room` bytes; by a file size limit if `mount` is False or mounting fails."""
     folder.mkdir()
     mounted = mount and _mount(f"size={room},mode=700", folder)
     try:

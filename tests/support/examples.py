@@ -1,4 +1,4 @@
-"""The examples that stand in a page of the documentation, run as a reader would run them."""
+"""Run the examples of a documentation page, as a reader would."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
 
 
-def printed(example: str, folder: Path) -> list[str]:
-    """The lines that it prints, with a database in `folder`."""
+def run_example(example: str, folder: Path) -> list[str]:
+    """Run an example with a database in `folder`, and return the lines it prints."""
     done = subprocess.run(
         [sys.executable, "-c", example],
         capture_output=True,
@@ -27,8 +27,8 @@ def printed(example: str, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-def mistyped(examples: Sequence[str], folder: Path) -> str:
-    """What mypy has against them, as strict as it is with pnyx itself, and with what it knows of that."""
+def type_errors(examples: Sequence[str], folder: Path) -> str:
+    """Return what mypy reports for examples, with the settings of this project."""
     for n, example in enumerate(examples):
         (folder / f"example_{n}.py").write_text(example, "utf-8")
     done = subprocess.run(
@@ -41,7 +41,7 @@ def mistyped(examples: Sequence[str], folder: Path) -> str:
     return done.stdout + done.stderr
 
 
-def linked(page: Path) -> list[Path]:
-    """Where its relative links lead."""
+def links(page: Path) -> list[Path]:
+    """Return the targets of a page's relative links."""
     targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
     return [page.parent / target for target in targets if "://" not in target]

@@ -1,9 +1,9 @@
-"""`python -m tests.support.fsyncs N ARGUMENTS …`: the pnyx command on a disk that no longer syncs.
+"""`python -m tests.support.fsyncs N ARGUMENTS …`: run pnyx on a disk that stops syncing.
 
-From its Nth commit on, or from the start where N is 0, every fsync and fdatasync of the process fails with
-EIO. The kernel itself says so, below Python and SQLite: a filter of system calls (seccomp), which any process
-may put on itself, with no rights and no compiler. How many requests have a committed intent by then, and so
-may go out, is told on stderr.
+From the Nth commit on, or from the start if N is 0, every fsync and fdatasync of the process fails with EIO.
+The kernel returns the error, below Python and SQLite: a seccomp filter, which needs no privileges and no
+compiler. The number of requests with a committed intent at that point, which may be sent, is printed on
+stderr.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Any
 from pnyx.interfaces.cli import main
 from pnyx.store.engine import Database
 
-__all__ = ["TOLD", "refuse"]
+__all__ = ["NOTICE", "refuse"]
 
-TOLD = "fsync fails from here, requests that may go out: "
+NOTICE = "fsync fails from here on; requests with a committed intent: "
 
 NO_NEW_PRIVS, SET_MODE_FILTER, ALL_THREADS = 38, 1, 1
 LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
 ALLOWED, FAILED = 0x7FFF0000, 0x00050000
 MACHINES = {"x86_64": (0xC000003E, 317, 74, 75), "aarch64": (0xC00000B7, 277, 82, 83)}
-"""Linux's numbers, by machine: of the machine, and of its calls seccomp, fsync and fdatasync."""
+"""Machine -> its Linux audit number, and the numbers of seccomp, fsync and fdatasync."""
 
 
 class _Program(ctypes.Structure):
@@ -36,7 +36,7 @@ class _Program(ctypes.Structure):
 
 
 def refuse() -> None:
-    """Let every fsync and fdatasync of this process fail, for good. Raises `OSError` where it cannot be."""
+    """Make every later fsync and fdatasync of this process fail. Raises `OSError` if that is impossible."""
     machine, seccomp, fsync, fdatasync = MACHINES[platform.machine()]
     steps = (  # operation, jump if equal, jump if not, operand
         (LOAD, 0, 0, 4),
@@ -52,7 +52,7 @@ def refuse() -> None:
     if libc.prctl(NO_NEW_PRIVS, *map(ctypes.c_ulong, (1, 0, 0, 0))) or libc.syscall(
         seccomp, *map(ctypes.c_ulong, (SET_MODE_FILTER, ALL_THREADS)), ctypes.byref(program)
     ):
-        raise OSError(ctypes.get_errno(), "the kernel takes no filter of system calls")
+        raise OSError(ctypes.get_errno(), "the kernel refuses the seccomp filter")
 
 
 commit = Database._commit
@@ -65,7 +65,7 @@ async def _counting(self: Database, group: Any) -> None:
     if count == int(sys.argv[1]):
         with closing(sqlite3.connect(self.name)) as connection:
             query = "SELECT count(*) FROM events WHERE type = 'call_started'"
-            print(f"{TOLD}{connection.execute(query).fetchone()[0]}", file=sys.stderr, flush=True)
+            print(f"{NOTICE}{connection.execute(query).fetchone()[0]}", file=sys.stderr, flush=True)
         refuse()
     await commit(self, group)
 

@@ -56,7 +56,7 @@ async def open_provider(kind: str, host: ScriptedHost) -> AsyncIterator[HostedPr
 
 @asynccontextmanager
 async def openrouter(host: ScriptedHost) -> AsyncIterator[HostedProvider]:
-    """A provider at OpenRouter's own address, which makes it what it is; its requests go to the host."""
+    """A provider at OpenRouter's address, by which it is recognised; its requests go to the scripted host."""
     provider = open_hosted("openrouter", base_url="https://openrouter.ai/api/v1", api_key=KEY)
     provider._client._transport = _Redirected(provider._client._transport, host.port)
     try:
@@ -92,23 +92,23 @@ async def ask(
 
 @asynccontextmanager
 async def stalls() -> AsyncIterator[list[float]]:
-    """The longest spells, in seconds of this thread's own time, in which nothing else could run."""
+    """Measure the spells in which the event loop was blocked, in seconds of this thread's CPU time."""
     spells: list[float] = []
 
     async def watch() -> None:
         while True:
-            begun, worked = time.perf_counter(), time.thread_time()
+            started, worked = time.perf_counter(), time.thread_time()
             await asyncio.sleep(0.001)
-            # Neither waiting for the network nor other processes count, so take the smaller.
-            spells.append(min(time.thread_time() - worked, time.perf_counter() - begun))
+            # Waiting for the network and for other processes do not count, so take the smaller.
+            spells.append(min(time.thread_time() - worked, time.perf_counter() - started))
 
-    # What other tests of this process have left in memory is not for this one to look through.
+    # Exclude garbage of earlier tests from collection.
     gc.freeze()
     task = asyncio.create_task(watch())
     await asyncio.sleep(0)
     try:
         yield spells
-        # The spell that is on when the work ends counts as well, and may be the only one.
+        # The last spell counts too, and can be the only one.
         await asyncio.sleep(0.002)
     finally:
         task.cancel()

@@ -52,12 +52,12 @@ def wheel(folder: Path, package: str, part: bytes) -> Wheel:
 
 
 def answer(data: bytes, upto: int | None = None, ranged: bool = True) -> Serve:
-    """Serve `data`, breaking off after `upto` bytes of it."""
+    """Return a handler that serves `data`, and stops after `upto` bytes."""
 
     def serve(request: Request) -> None:
-        asked = request.headers.get("Range", "") if ranged else ""
-        start = int(asked[6:-1]) if asked else 0
-        request.send_response(206 if asked else 200)
+        range_header = request.headers.get("Range", "") if ranged else ""
+        start = int(range_header[6:-1]) if range_header else 0
+        request.send_response(206 if range_header else 200)
         request.send_header("Content-Length", str(len(data) - start))
         request.end_headers()
         request.wfile.write(data[start:upto])
@@ -70,7 +70,7 @@ whole = answer(DATA)
 
 class _Server(http.server.ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: connections are cut on purpose."""
+        """Ignore errors: tests break connections on purpose."""
 
 
 class Host:

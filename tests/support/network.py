@@ -1,7 +1,7 @@
-"""Keeps tests on this machine: sockets in this process reach loopback and Unix sockets, nothing else.
+"""Restrict tests to this machine: sockets of this process reach only loopback and Unix sockets.
 
-An audit hook sees every way to the network that Python has, asyncio's and the SDKs' included, and
-costs no test anything. Code under test may well swallow the error, so it is also kept for the test's end.
+An audit hook sees every network access of Python, asyncio and the SDKs included, at no cost. Code under test
+can swallow the error, so it is also recorded and checked at the end of the test.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ class NetworkForbiddenError(OSError):
 
 
 refused: list[str] = []
-"""What was refused since the list was last cleared."""
+"""The accesses refused since the list was last cleared."""
 
 _TO_ADDRESS = {"socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"}
 _BY_NAME = {"socket.getaddrinfo", "socket.gethostbyname"}
 
 
 def forbid() -> None:
-    """Forbid it for the rest of the process: an audit hook cannot be taken back."""
+    """Forbid network access for the rest of the process: an audit hook cannot be removed."""
     sys.addaudithook(_hook)
 
 
@@ -37,7 +37,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         inward = address is None or sock.family not in (socket.AF_INET, socket.AF_INET6) or _local(address[0])
     elif event in _BY_NAME:
         address = arguments[0]
-        # What is an address already needs no resolving, so nothing is sent for it.
+        # A literal address is not resolved, so nothing is sent.
         inward = address is None or _local(address) or _ip(address) is not None
     else:
         return

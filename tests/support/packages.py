@@ -20,7 +20,7 @@ Install: TypeAlias = Callable[[str, str, str, str], None]
 
 @contextmanager
 def installing(site: Path) -> Iterator[Install]:
-    """A function that installs packages into `site`, which is on the import path until the end."""
+    """Return a function that installs packages into `site`, which is on the import path until exit."""
     modules: set[str] = set()
 
     def install(package: str, group: str, point: str, text: str) -> None:

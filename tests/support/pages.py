@@ -1,4 +1,4 @@
-"""A page as a browser reads it: its tags, its text, and what its policy lets it do."""
+"""An HTML page as a browser parses it: its tags, text and policy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VOID = {"meta", "br", "hr"}
 
 
 class Page(HTMLParser):
-    """Tags with their attributes and the text, if the page is nested as it should be."""
+    """The tags with attributes, and the text. Asserts that tags are nested correctly."""
 
     def __init__(self, source: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -43,7 +43,7 @@ class Page(HTMLParser):
         return [attributes for tag, attributes in self.tags if tag in names]
 
     def check_policy(self) -> None:
-        """Nothing runs, nothing is loaded, and the policy allows no more than the page's own style."""
+        """Check that the page runs and loads nothing, and that its policy allows only its own style."""
         assert not self.of(
             "script", "link", "img", "iframe", "object", "embed", "base", "form", "image", "use"
         )

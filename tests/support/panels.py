@@ -1,4 +1,4 @@
-"""Small parts for tests of the run layer: seats, a provider that answers from a rule, a performer."""
+"""Parts for tests of run/: seats, a provider that replies by a rule, a performer."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PRICE = Price(1.0, 4.0)
 LIMITS = Limits(30.0, 100, 0)
 
 
-class Killed(BaseException):
-    """Stands for the end of the process: nothing catches it."""
+class ProcessKilled(BaseException):
+    """Simulates the end of the process: nothing catches it."""
 
 
 class Host:
-    """A provider that answers from `rule`, counts what it was sent, and dies when told to.
+    """A provider that replies by `rule`. sent, answered: the prompts so far.
 
-    die_before: the number of the request before which the process ends.
+    die_before: the number of the request before which the process ends; None: never.
     """
 
     def __init__(
@@ -46,24 +46,24 @@ class Host:
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
         if self.die_before is not None and len(self.sent) >= self.die_before:
-            raise Killed
+            raise ProcessKilled
         prompt = call.messages[-1].text
         self.sent.append(prompt)
         await asyncio.sleep(self.pause)
-        said = self.rule(call)
-        if isinstance(said, Exception):
-            raise said
+        text = self.rule(call)
+        if isinstance(text, Exception):
+            raise text
         self.answered.append(prompt)
         if on_text is not None:
-            on_text(said)
-        return Completion(said, Usage(len(prompt) // 4 + 1, 0, len(said) // 4 + 1, 0))
+            on_text(text)
+        return Completion(text, Usage(len(prompt) // 4 + 1, 0, len(text) // 4 + 1, 0))
 
     async def close(self) -> None:
         pass
 
 
 class Hosts:
-    """Stands for `providers.registry.Providers`: ready-made providers by name."""
+    """Replaces `providers.registry.Providers`: existing providers by name."""
 
     def __init__(self, **hosts: Host) -> None:
         self.hosts = hosts
@@ -89,7 +89,7 @@ async def performer(
     limits: Limits = LIMITS,
     seen: list[Event] | None = None,
 ) -> Performer:
-    """A performer of a run that is made if it is not there, else taken over with its journal."""
+    """Return the performer of a run, which is created, or taken over with its journal if it exists."""
     spec = Spec(question="Q?", protocol="single", seats=panel, limits=limits)
     budget = RunBudget(run_id, {"run": None, "day": None})
     past: Sequence[Event] = await database.read(lambda c: store.log(c, run_id))
@@ -119,7 +119,7 @@ async def performer(
     return Performer(context)
 
 
-async def fresh(folder: Path, name: str = "runs.db") -> Database:
+async def open_database(folder: Path, name: str = "runs.db") -> Database:
     return await Database.open(folder / name)
 
 

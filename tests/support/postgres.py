@@ -23,7 +23,7 @@ from typing import Any
 __all__ = ["PostgresServer"]
 
 START_S = 30.0
-"""How long a server may take to start, in seconds."""
+"""Seconds that a server may take to start."""
 
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -98,11 +98,13 @@ class PostgresServer:
                 self._sql(f"DROP DATABASE {name} WITH (FORCE)")
 
     def _ready(self) -> bool:
-        # How the server tells its own pg_ctl what it is doing: its id first, its state on the eighth line.
+        # The server writes its process id on the first line, and its state on the eighth, for pg_ctl.
         with contextlib.suppress(OSError, IndexError):
-            told = (self._data / "postmaster.pid").read_text().split("\n")
+            lines = (self._data / "postmaster.pid").read_text().split("\n")
             return (
-                self._process is not None and told[0] == str(self._process.pid) and told[7].strip() == "ready"
+                self._process is not None
+                and lines[0] == str(self._process.pid)
+                and lines[7].strip() == "ready"
             )
         return False
 
@@ -146,7 +148,7 @@ def _unprivileged(home: Path) -> dict[str, Any]:
 
 
 def _free_port() -> int:
-    """A free port below those that outgoing connections are given, so that a restart finds it free again."""
+    """Return a free port below the range of outgoing connections, so that it is still free at a restart."""
     for _ in range(100):
         port = 20000 + secrets.randbelow(10000)
         with socket.socket() as probe, contextlib.suppress(OSError):
@@ -158,7 +160,7 @@ def _free_port() -> int:
 @contextlib.contextmanager
 def _file(path: Path, text: str) -> Iterator[Path]:
     path.write_text(text)
-    # The server's user has to read it; the folder around it keeps everyone else out.
+    # The server's user must read it; the folder's permissions keep others out.
     path.chmod(0o644)
     try:
         yield path

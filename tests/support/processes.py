@@ -1,4 +1,4 @@
-"""Runners for tests: one process after another on one database, with a host that answers from a rule."""
+"""Runners for tests: consecutive processes on one database, with a host that replies by a rule."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.support.panels import Host, Hosts, seats
 PANEL = seats("h:large", "h:mid", "h:small")
 
 
-def said(call: Call) -> str:
-    """Different words for every prompt, so that challenges never repeat themselves."""
+def fixed_reply(call: Call) -> str:
+    """Return a text that depends only on model and prompt, so that no challenge is repeated."""
     mark = crc32(call.messages[-1].text.encode())
     return " ".join(f"{call.model}{mark}{word}" for word in ("objects", "because", "evidence"))
 
 
 class Node:
-    """One process of pnyx: a runner on a database. `again` is the next process."""
+    """A pnyx process: a runner on a database. `another_process` is one on the same database."""
 
     def __init__(self, database: Database, host: Host) -> None:
         self.database, self.host = database, host
@@ -38,7 +38,7 @@ class Node:
         )
         self.runner = Runner(settings, database, Hosts(h=host))  # type: ignore[arg-type]
 
-    def again(self, host: Host) -> Node:
+    def another_process(self, host: Host) -> Node:
         return Node(self.database, host)
 
     async def start(self, **changes: Any) -> RunHandle:
@@ -48,25 +48,25 @@ class Node:
         return await self.database.read(lambda c: store.log(c, run_id))
 
     async def stop(self) -> None:
-        """The end of the process: nothing more is written, the lease is left to lapse."""
+        """End the process: nothing more is written, and the lease expires."""
         for handle in list(self.runner._handles.values()):
             handle.kill()
             await handle.wait()
 
 
 async def die(node: Node, handle: RunHandle) -> None:
-    """The end of the process that runs it."""
+    """Wait until the process of the run has died, and expire its lease."""
     with pytest.raises(BaseException):  # noqa: B017, PT011 (the process ends)
         await handle.result()
-    lapsed = {"worker": "elsewhere:1:1", "heartbeat_at": 0.0}
-    await node.database.write(lambda c: store.patch(c, handle.run_id, lapsed))
+    expired = {"worker": "elsewhere:1:1", "heartbeat_at": 0.0}
+    await node.database.write(lambda c: store.patch(c, handle.run_id, expired))
 
 
 def spec(**changes: Any) -> Spec:
     limits = Limits(changes.pop("call_deadline_s", 30.0), 200, changes.pop("retries", 0))
     options = get(changes.get("protocol", "consensus")).resolve_options(changes.pop("options", {}))
-    given: dict[str, Any] = {"question": "Should we?", "protocol": "consensus", "seats": PANEL, **changes}
-    return Spec(limits=limits, options=options, **given)
+    fields: dict[str, Any] = {"question": "Should we?", "protocol": "consensus", "seats": PANEL, **changes}
+    return Spec(limits=limits, options=options, **fields)
 
 
 def well_formed(log: list[Event], finished: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""What a test writes for the scripted host (`Fault`) and what the host writes down (`Request`)."""
+"""The scripts of the scripted host (`Fault`), and its log (`Request`)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Request:
 
     @property
     def text(self) -> str:
-        """What the messages say, in the OpenAI dialect."""
+        """The text of the messages, in the OpenAI dialect."""
         return "\n\n".join(str(message.get("content") or "") for message in self.body["messages"])
 
 

@@ -1,4 +1,4 @@
-"""A scripted model host on loopback: exact faults, and the truth about what was asked and billed.
+"""A scripted model host on loopback: exact faults, and a true record of requests and costs.
 
     with ScriptedHost() as host:                # its own thread; `async with` shares the test's loop
         host.on("alpha", call=2, status=429, headers={"Retry-After": "2"})
@@ -33,7 +33,7 @@ from typing import Any
 
 from pnyx.core.models import Price, Usage
 from tests.support import dialects
-from tests.support.dialects import Answer, Asked
+from tests.support.dialects import Answer, ModelRequest
 from tests.support.script import Fault, Request
 
 __all__ = ["Fault", "RemoteHost", "Request", "ScriptedHost", "spawn"]
@@ -60,12 +60,12 @@ class ScriptedHost:
         self._stop: Callable[[], object] = lambda: None
 
     def on(self, model: str, **script: Any) -> None:
-        """Script the replies of `model`, see `Fault`; where several match a call, the last given holds."""
+        """Script the replies of `model`, see `Fault`; if several match a call, the last one applies."""
         self._faults.append(Fault(model, **script))
 
     @contextmanager
     def scripted(self) -> Iterator[None]:
-        """What is scripted inside is forgotten afterwards."""
+        """Forget on exit what is scripted inside."""
         before = list(self._faults)
         try:
             yield
@@ -75,16 +75,16 @@ class ScriptedHost:
     def requests(self, model: str) -> list[Request]:
         return [request for request in self.log if request.model == model]
 
-    async def settled(self, within: float = 10.0) -> None:
-        """Return when no request is open any more; fails after `within` seconds."""
+    async def wait_until_idle(self, within: float = 10.0) -> None:
+        """Wait until no request is open. Fails after `within` seconds."""
         for _ in range(int(within / 0.01)):
             if all(request.done for request in self.log):
                 return
             await asyncio.sleep(0.01)
         raise AssertionError(f"still open: {[request for request in self.log if not request.done]}")
 
-    async def asked(self, times: int, within: float = 60.0) -> None:
-        """Return when so many requests have come in; fails after `within` seconds."""
+    async def wait_for_requests(self, times: int, within: float = 60.0) -> None:
+        """Wait until `times` requests have arrived. Fails after `within` seconds."""
         for _ in range(int(within / 0.01)):
             if len(self.log) >= times:
                 return
@@ -92,7 +92,7 @@ class ScriptedHost:
         raise AssertionError(f"{len(self.log)} of {times} requests came in")
 
     def bill(self, prices: Mapping[str, Price]) -> int:
-        """What all calls cost at `prices` (by model), in nUSD."""
+        """Return the cost of all calls at `prices` (by model), in nUSD."""
         return sum(
             prices[r.model].cost(Usage(*(r.usage[k] for k in ("input", "cached", "output", "reasoning"))))
             for r in self.log
@@ -117,21 +117,23 @@ class ScriptedHost:
     def mistral(self) -> str:
         return f"{self.url}/mistral"
 
-    def admit(self, path: str, raw: bytes, headers: dict[str, str]) -> tuple[Asked, Request, Fault] | None:
-        """Log a request and choose its reply; None where no model lives at `path`."""
-        asked = dialects.read(path, raw)
-        if asked is None:
+    def admit(
+        self, path: str, raw: bytes, headers: dict[str, str]
+    ) -> tuple[ModelRequest, Request, Fault] | None:
+        """Log a request and choose its reply; None if `path` is not a model call."""
+        parsed = dialects.read(path, raw)
+        if parsed is None:
             return None
-        self._calls[asked.model] += 1
+        self._calls[parsed.model] += 1
         digest = hashlib.sha256(raw).hexdigest()
-        request = Request(time.time(), asked.model, path, digest, len(raw), asked.document)
-        request.call, request.headers = self._calls[asked.model], headers
+        request = Request(time.time(), parsed.model, path, digest, len(raw), parsed.document)
+        request.call, request.headers = self._calls[parsed.model], headers
         self.log.append(request)
-        chosen = [fault for fault in self._faults if fault.matches(asked.model, request.call)]
-        return asked, request, chosen[-1] if chosen else Fault(asked.model)
+        chosen = [fault for fault in self._faults if fault.matches(parsed.model, request.call)]
+        return parsed, request, chosen[-1] if chosen else Fault(parsed.model)
 
-    def aside(self, path: str, raw: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
-        """Status and body of a page that is no model call."""
+    def other_response(self, path: str, raw: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+        """Return status and body for a request that is not a model call."""
         if path == "/__log":
             hidden = {"headers"}
             rows = [{k: v for k, v in asdict(r).items() if k not in hidden} for r in self.log]
@@ -189,7 +191,7 @@ class ScriptedHost:
 
 
 class _Connection(asyncio.Protocol):
-    """One client. A request whose reply needs no waiting is answered at once, without a task."""
+    """One client. A reply without a delay is sent at once, without a task."""
 
     transport: asyncio.Transport
 
@@ -231,23 +233,23 @@ class _Connection(asyncio.Protocol):
     def answer(self, path: str, raw: bytes, headers: dict[str, str]) -> None:
         admitted = self.host.admit(path, raw, headers)
         if admitted is None:
-            status, body = self.host.aside(path, raw, headers)
+            status, body = self.host.other_response(path, raw, headers)
             framing = {"Content-Type": "application/json", "Content-Length": str(len(body))}
             self.transport.write(_head(status, framing) + body)
             return
-        asked, request, fault = admitted
+        parsed, request, fault = admitted
         self.request = request
         wait = self.host.latency + fault.delay
         steady = wait == 0 and not (fault.after or fault.hang or fault.drip or fault.pings)
         if steady:
-            self.send(asked, request, fault)
+            self.send(parsed, request, fault)
         else:
-            self.task = asyncio.get_running_loop().create_task(self.late(asked, request, fault, wait))
+            self.task = asyncio.get_running_loop().create_task(self.late(parsed, request, fault, wait))
             self.host.tasks.add(self.task)
             self.task.add_done_callback(self.host.tasks.discard)
 
-    async def late(self, asked: Asked, request: Request, fault: Fault, wait: float) -> None:
-        await self.host.asked(fault.after)
+    async def late(self, parsed: ModelRequest, request: Request, fault: Fault, wait: float) -> None:
+        await self.host.wait_for_requests(fault.after)
         await asyncio.sleep(wait if not fault.hang else 86400)
         if fault.pings is not None:
             self.transport.write(
@@ -257,23 +259,23 @@ class _Connection(asyncio.Protocol):
                 self.transport.write(b"e\r\n: still here\n\n\r\n")
                 await asyncio.sleep(fault.pings)
         if fault.drip is None:
-            self.send(asked, request, fault)
+            self.send(parsed, request, fault)
         else:
             size, pause = fault.drip
-            for piece in self.frames(asked, request, fault, size):
+            for piece in self.frames(parsed, request, fault, size):
                 self.transport.write(piece)
                 await asyncio.sleep(pause)
             self.finish(request, fault)
         self.task = None
         self.data_received(b"")
 
-    def send(self, asked: Asked, request: Request, fault: Fault) -> None:
+    def send(self, parsed: ModelRequest, request: Request, fault: Fault) -> None:
         silent = fault.reset and fault.cut_at is None
-        wire = b"" if silent else b"".join(self.frames(asked, request, fault))
+        wire = b"" if silent else b"".join(self.frames(parsed, request, fault))
         self.finish(request, fault, wire)
 
     def finish(self, request: Request, fault: Fault, wire: bytes = b"") -> None:
-        """Write the last of the reply; the log is right before the client can have read it."""
+        """Write the end of the reply; the log is complete before the client can read it."""
         cut = fault.reset or (fault.cut_at is not None and fault.cut_at <= request.sent)
         request.completed = not cut
         request.done = True
@@ -286,9 +288,9 @@ class _Connection(asyncio.Protocol):
         elif cut or fault.unframed:
             self.transport.close()
 
-    def frames(self, asked: Asked, request: Request, fault: Fault, size: int = 0) -> Iterator[bytes]:
-        """Head and body as they go on the wire, up to `cut_at`; with `size`, the body in such pieces."""
-        parts, kind = self.reply(asked, request, fault)
+    def frames(self, parsed: ModelRequest, request: Request, fault: Fault, size: int = 0) -> Iterator[bytes]:
+        """Yield head and body as sent, up to `cut_at`; with `size`, the body in pieces of that size."""
+        parts, kind = self.reply(parsed, request, fault)
         parts = [part for part in parts if part]
         if size:
             joined = b"".join(parts)
@@ -303,7 +305,7 @@ class _Connection(asyncio.Protocol):
         for part in parts:
             wire = part[:left]
             request.sent += len(wire)
-            # The chunk's head promises all of the part, so that a cut inside it shows.
+            # The chunk header has the full length, so a cut inside the chunk is detectable.
             yield (b"%x\r\n" % len(part) + wire + (b"\r\n" if wire == part else b"")) if chunked else wire
             left -= len(wire)
             if wire != part or (left == 0 and fault.cut_at is not None):
@@ -311,22 +313,22 @@ class _Connection(asyncio.Protocol):
         if chunked:
             yield b"0\r\n\r\n"
 
-    def reply(self, asked: Asked, request: Request, fault: Fault) -> tuple[list[bytes], str]:
-        kind = "text/event-stream" if asked.stream else "application/json"
+    def reply(self, parsed: ModelRequest, request: Request, fault: Fault) -> tuple[list[bytes], str]:
+        kind = "text/event-stream" if parsed.stream else "application/json"
         if fault.body is not None:
             return [fault.body], kind
         if fault.status >= 400:
             return [dialects.error(fault.status, fault.message)], "application/json"
         text = fault.text(request) if callable(fault.text) else fault.text
         if text is None:
-            text = "" if fault.tool_calls or fault.refusal else dialects.default_text(asked)
-        told = dialects.usage(asked, text, len(fault.searches)) if fault.usage == "true" else fault.usage
+            text = "" if fault.tool_calls or fault.refusal else dialects.default_text(parsed)
+        told = dialects.usage(parsed, text, len(fault.searches)) if fault.usage == "true" else fault.usage
         assert not isinstance(told, str)
         answer = Answer(
             text, told, fault.finish, fault.tool_calls, fault.refusal, fault.extra, fault.searches
         )
-        request.usage = dialects.truth(asked, answer)
-        return (dialects.events(asked, answer) if asked.stream else [dialects.body(asked, answer)]), kind
+        request.usage = dialects.truth(parsed, answer)
+        return (dialects.events(parsed, answer) if parsed.stream else [dialects.body(parsed, answer)]), kind
 
 
 def _head(status: int, headers: Mapping[str, str]) -> bytes:
@@ -356,7 +358,7 @@ class RemoteHost(ScriptedHost):
 
 @contextmanager
 def spawn(*, latency: float = 0.0) -> Iterator[RemoteHost]:
-    """A host in a process of its own, ended with the block."""
+    """Start a host in another process, which ends on exit."""
     command = [sys.executable, "-m", "tests.support.scripted", "--latency", str(latency)]
     root = Path(__file__).resolve().parents[2]
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as process:

@@ -1,4 +1,4 @@
-"""A server on a free port of this process, and clients that speak to it over a socket."""
+"""An HTTP server on a free port of this process, and its clients."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from pnyx.interfaces.open_settings import open_settings
 from pnyx.interfaces.service import RunService
 from pnyx.run.runner import Runner
 
-__all__ = ["OWN", "Served", "events_of", "served"]
+__all__ = ["SERVER_KEY", "ServerHandle", "events_of", "open_server"]
 
-OWN = "pnyx_own-key"
+SERVER_KEY = "pnyx_own-key"
 
 
 @dataclass
-class Served:
-    """url: of the server. service, app: what is behind it."""
+class ServerHandle:
+    """A running server. service, app: those behind it."""
 
     url: str
     service: RunService
@@ -38,7 +38,7 @@ class Served:
         return self.service.runner
 
     @asynccontextmanager
-    async def client(self, key: str | None = OWN) -> AsyncIterator[httpx2.AsyncClient]:
+    async def client(self, key: str | None = SERVER_KEY) -> AsyncIterator[httpx2.AsyncClient]:
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         async with httpx2.AsyncClient(
             base_url=self.url, headers=headers, timeout=60, trust_env=False
@@ -46,24 +46,24 @@ class Served:
             yield client
 
     async def key(self, name: str) -> str:
-        """A new key of `name`; known to the server at once."""
+        """Create a key of `name`; the server accepts it at once."""
         key = f"pnyx_{name}-key"
         await self.service.add_key(name, hash_key(key))
         return key
 
 
 @asynccontextmanager
-async def served(**serve: Any) -> AsyncIterator[Served]:
-    """A server with the settings in force; serve: of its table."""
-    opened: asyncio.Future[Served] = asyncio.get_running_loop().create_future()
+async def open_server(**serve: Any) -> AsyncIterator[ServerHandle]:
+    """Open a server with the current settings. serve: values of its table `[serve]`."""
+    opened: asyncio.Future[ServerHandle] = asyncio.get_running_loop().create_future()
     over = asyncio.Event()
 
     async def hold() -> None:
-        async with _served(serve) as server:
+        async with _open_server(serve) as server:
             opened.set_result(server)
             await over.wait()
 
-    # A fixture ends in another task than it began in, and sessions of MCP must end in theirs.
+    # A fixture ends in another task than it started in, but MCP sessions must end in their own task.
     task = asyncio.create_task(hold())
     await asyncio.wait((task, opened), return_when=asyncio.FIRST_COMPLETED)
     if not opened.done():
@@ -76,11 +76,11 @@ async def served(**serve: Any) -> AsyncIterator[Served]:
 
 
 @asynccontextmanager
-async def _served(serve: dict[str, Any]) -> AsyncIterator[Served]:
+async def _open_server(serve: dict[str, Any]) -> AsyncIterator[ServerHandle]:
     settings = open_settings({"serve": serve})
     async with (
         RunService.open(settings) as service,
-        open_app(service, Keys(service, OWN).owner) as app,
+        open_app(service, Keys(service, SERVER_KEY).owner) as app,
     ):
         assert isinstance(app.inner, FastAPI)
         listener = socket.create_server(("127.0.0.1", 0))
@@ -91,7 +91,7 @@ async def _served(serve: dict[str, Any]) -> AsyncIterator[Served]:
             while not server.started:  # noqa: ASYNC110 (uvicorn has no event for it)
                 await asyncio.sleep(0.005)
             address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            yield Served(address, service, app.inner)
+            yield ServerHandle(address, service, app.inner)
         finally:
             server.force_exit = server.should_exit = True
             await task
@@ -99,14 +99,14 @@ async def _served(serve: dict[str, Any]) -> AsyncIterator[Served]:
 
 
 class _Quiet(uvicorn.Server):
-    """Leaves the signals of the test's process alone."""
+    """Installs no signal handlers in the test process."""
 
     def capture_signals(self) -> Any:
         return nullcontext()
 
 
 async def events_of(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
-    """Server-sent events as a browser reads them, each with its `id`."""
+    """Yield server-sent events as a browser reads them, each with its `id`."""
     fields: dict[str, str] = {}
     async for line in response.aiter_lines():
         if line.startswith(":"):

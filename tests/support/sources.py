@@ -1,4 +1,4 @@
-"""The package's own sources, as the tests of its structure read them: files, imports, comments."""
+"""The sources of the package, for tests of its structure: files, imports, comments."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Module:
 
     @functools.cached_property
     def imports(self) -> tuple[Import, ...]:
-        """Every import, wherever it stands; names of pnyx are resolved to the modules they come from."""
+        """Every import, at any level; names of pnyx are resolved to their modules."""
         reasons, inner = _reasons(self.text), dict[ast.stmt, bool]()
         for function in self.functions:
             inside = _imports(function)
@@ -85,21 +85,21 @@ class Module:
             package = self.name.split(".")
             up = node.level - (self.path.name == "__init__.py")
             origin = ".".join([*package[: len(package) - up], *filter(None, [node.module])])
-        # A package's `__version__` and its like are bound before anything is imported: no dependence.
+        # Names such as a package's `__version__` are bound before anything is imported: no dependency.
         names = [alias.name for alias in node.names if not alias.name.startswith("__")]
         return {f"{origin}.{name}" if _is_module(f"{origin}.{name}") else origin for name in names}
 
 
 @functools.cache
 def modules() -> tuple[Module, ...]:
-    """All modules of the package, in the order of their names."""
+    """Return all modules of the package, sorted by name."""
     found = [Module(_name(path), path) for path in PACKAGE.rglob("*.py")]
     return tuple(sorted(found, key=lambda module: module.name))
 
 
 @functools.cache
 def tracked() -> tuple[Path, ...]:
-    """The files that git tracks or would offer to add."""
+    """Return the files that git tracks or would add."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -130,7 +130,7 @@ def _explained(node: ast.stmt, reasons: set[int]) -> bool:
 
 
 def _reasons(text: str) -> set[int]:
-    """The lines with a comment that says something to a reader, and not only to a tool."""
+    """Return the lines with a comment for readers, not only for a tool."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return {
         token.start[0]

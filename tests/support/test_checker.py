@@ -1,4 +1,4 @@
-"""The checker finds what it is there to find."""
+"""The checker finds each kind of inconsistency."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PRICES = {"alpha": Price(1.0, 4.0), "beta": Price(1.0, 2.0), "gamma": Price(0.5,
 
 @pytest.fixture
 def done(lab: ScriptedHost, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """A run that went well, and a way to spoil its rows."""
+    """A correct run, and a function that corrupts its rows."""
     monkeypatch.setenv("PNYX_DATABASE", sqlite_url)
     assert pnyx("ask", "-q", "Why?").code == 0
 
@@ -34,7 +34,7 @@ def done(lab: ScriptedHost, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) ->
     return spoil
 
 
-def test_books_that_are_right_are_told(done: object, lab: ScriptedHost, sqlite_url: str) -> None:
+def test_consistent_books_pass(done: object, lab: ScriptedHost, sqlite_url: str) -> None:
     verdict = check(sqlite_url, lab, PRICES, secrets=[KEY])
     assert verdict.bill_nusd == verdict.ledger_nusd > 0
     assert (verdict.happened, verdict.uncertain) == ("decided; 4 requests", 0)
@@ -54,7 +54,7 @@ def test_books_that_are_right_are_told(done: object, lab: ScriptedHost, sqlite_u
         "UPDATE runs SET seq = seq + 1",
     ],
 )
-def test_books_that_are_wrong_are_found(
+def test_inconsistent_books_are_found(
     done: Callable[[str], None], lab: ScriptedHost, sqlite_url: str, statement: str
 ) -> None:
     done(statement)
@@ -62,15 +62,17 @@ def test_books_that_are_wrong_are_found(
         check(sqlite_url, lab, PRICES)
 
 
-def test_a_bill_beyond_a_reservation_that_nobody_was_told_of_is_found(
+def test_an_unreported_overrun_is_found(
     done: Callable[[str], None], lab: ScriptedHost, sqlite_url: str
 ) -> None:
     done("UPDATE events SET body = json_set(body, '$.reserved_usd', 1e-9) WHERE type = 'call_started'")
-    with pytest.raises(AssertionError, match="overrun, 0 told"):
+    with pytest.raises(AssertionError, match="overrun, 0 reported"):
         check(sqlite_url, lab, PRICES)
 
 
-def test_a_request_that_no_journal_knows_is_found(done: object, lab: ScriptedHost, sqlite_url: str) -> None:
+def test_a_request_missing_from_the_journal_is_found(
+    done: object, lab: ScriptedHost, sqlite_url: str
+) -> None:
     lab.log.append(lab.log[0])
     with pytest.raises(AssertionError, match="requests"):
         check(sqlite_url, lab, PRICES)
@@ -80,7 +82,7 @@ def test_a_request_that_no_journal_knows_is_found(done: object, lab: ScriptedHos
         check(sqlite_url, lab, PRICES)
 
 
-def test_a_bill_that_differs_is_found(done: object, lab: ScriptedHost, sqlite_url: str) -> None:
+def test_a_wrong_bill_is_found(done: object, lab: ScriptedHost, sqlite_url: str) -> None:
     assert lab.log[0].usage is not None
     lab.log[0].usage["output"] += 1
     with pytest.raises(AssertionError, match="billed"):

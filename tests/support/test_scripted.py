@@ -23,7 +23,7 @@ PATHS = {
 
 
 class Client:
-    """One raw connection, so that what is tested is bytes and not another client's view of them."""
+    """One raw connection, so that tests see bytes and not a client library's view of them."""
 
     def __init__(self, host: ScriptedHost) -> None:
         self.port = host.port
@@ -78,7 +78,7 @@ async def test_it_serves_in_the_loop_of_a_test_too() -> None:
 
 
 @pytest.mark.parametrize("dialect", PATHS)
-async def test_every_dialect_says_the_same_text_at_once_and_streamed(
+async def test_every_dialect_returns_the_same_text_whole_and_streamed(
     host: ScriptedHost, dialect: str
 ) -> None:
     host.on("alpha", text="Upon the Pnyx, a hill.")
@@ -107,7 +107,7 @@ async def test_every_dialect_says_the_same_text_at_once_and_streamed(
     assert len([piece for piece in pieces if piece]) == 5
 
 
-async def test_usage_is_streamed_only_when_asked_for(host: ScriptedHost) -> None:
+async def test_usage_is_streamed_only_on_request(host: ScriptedHost) -> None:
     async with Client(host) as client:
         silent = (await client.ask(ASK | {"stream": True}))[2]
         told = (await client.ask(ASK | {"stream": True, "stream_options": {"include_usage": True}}))[2]
@@ -115,7 +115,7 @@ async def test_usage_is_streamed_only_when_asked_for(host: ScriptedHost) -> None
     assert b'"completion_tokens"' in told
 
 
-async def test_a_schema_is_answered_with_an_instance_of_it(host: ScriptedHost) -> None:
+async def test_a_schema_gets_an_instance_of_it(host: ScriptedHost) -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -141,7 +141,7 @@ async def test_a_schema_is_answered_with_an_instance_of_it(host: ScriptedHost) -
     assert made["points"] == ["x", "x"]
 
 
-async def test_a_fault_holds_for_its_model_and_call_and_the_last_one_given_wins(host: ScriptedHost) -> None:
+async def test_a_fault_applies_to_its_model_and_call_and_the_last_one_wins(host: ScriptedHost) -> None:
     host.on("*", text="any")
     host.on("alpha", call=2, status=429, headers={"Retry-After": "2"}, message="slow down")
     host.on("alpha", call=range(3, 5), text=lambda request: f"call {request.call}")
@@ -157,7 +157,7 @@ async def test_a_fault_holds_for_its_model_and_call_and_the_last_one_given_wins(
     assert texts == ["any", "any", "call 3", "call 4", "any"]
 
 
-async def test_a_cut_comes_after_exactly_so_many_bytes(host: ScriptedHost) -> None:
+async def test_a_cut_is_exact_to_the_byte(host: ScriptedHost) -> None:
     for unframed in (False, True):
         host.on("alpha", cut_at=120, unframed=unframed)
         async with Client(host) as client:
@@ -169,7 +169,7 @@ async def test_a_cut_comes_after_exactly_so_many_bytes(host: ScriptedHost) -> No
         assert not host.log[-1].completed
 
 
-async def test_a_cut_inside_a_streamed_event_shows_in_its_frame(host: ScriptedHost) -> None:
+async def test_a_cut_inside_a_streamed_event_breaks_its_frame(host: ScriptedHost) -> None:
     host.on("alpha", cut_at=7)
     async with Client(host) as client:
         client.send(ASK | {"stream": True})
@@ -179,7 +179,7 @@ async def test_a_cut_inside_a_streamed_event_shows_in_its_frame(host: ScriptedHo
         assert promised > 100
 
 
-async def test_a_cut_after_the_end_is_none(host: ScriptedHost) -> None:
+async def test_a_cut_after_the_end_has_no_effect(host: ScriptedHost) -> None:
     host.on("alpha", cut_at=100_000)
     async with Client(host) as client:
         assert (await client.ask(ASK))[0] == 200
@@ -200,20 +200,20 @@ async def test_a_reset_breaks_the_connection_before_or_inside_a_reply(host: Scri
     assert [r.sent for r in host.log] == [0, 10]
 
 
-async def test_a_hang_ends_when_the_client_leaves_and_the_log_says_when(host: ScriptedHost) -> None:
+async def test_a_hang_ends_when_the_client_disconnects_and_the_log_has_the_time(host: ScriptedHost) -> None:
     host.on("alpha", hang=True)
     began = time.time()
     async with Client(host) as client:
         client.send(ASK)
         await asyncio.sleep(0.1)
         assert host.log[0].left is None
-    await host.settled()
+    await host.wait_until_idle()
     assert host.log[0].left is not None
     assert 0.1 < host.log[0].left - began < 5
     assert host.log[0].usage is None
 
 
-async def test_drips_and_pings_come_slowly(host: ScriptedHost) -> None:
+async def test_drips_and_pings_are_slow(host: ScriptedHost) -> None:
     host.on("alpha", body=b"0123456789", drip=(4, 0.05))
     host.on("beta", pings=0.02)
     async with Client(host) as client:
@@ -230,14 +230,14 @@ async def test_a_reply_can_wait_for_other_requests() -> None:
     async with ScriptedHost() as host, Client(host) as one, Client(host) as other:
         host.on("alpha", call=1, after=2)
         waiting = asyncio.create_task(one.ask(ASK))
-        await host.asked(1)
+        await host.wait_for_requests(1)
         await asyncio.sleep(0.05)
         assert not host.log[0].done
         await other.ask(ASK)
         assert (await waiting)[0] == 200
 
 
-async def test_delay_and_latency_hold_a_reply_back_and_keep_the_connection() -> None:
+async def test_delay_and_latency_delay_a_reply_and_keep_the_connection() -> None:
     async with ScriptedHost(latency=0.05) as host, Client(host) as client:
         host.on("beta", delay=0.05)
         for model, least in (("alpha", 0.05), ("beta", 0.1)):
@@ -247,7 +247,7 @@ async def test_delay_and_latency_hold_a_reply_back_and_keep_the_connection() -> 
         assert len(host.connections) == 1
 
 
-async def test_the_log_knows_each_body_by_its_hash(host: ScriptedHost) -> None:
+async def test_the_log_has_the_hash_of_each_body(host: ScriptedHost) -> None:
     async with Client(host) as client:
         raw = client.send(ASK)
         await client.head()
@@ -258,7 +258,7 @@ async def test_the_log_knows_each_body_by_its_hash(host: ScriptedHost) -> None:
     assert host.requests("beta") == []
 
 
-async def test_the_bill_is_the_truth_whatever_is_reported(host: ScriptedHost) -> None:
+async def test_the_bill_counts_real_usage_whatever_is_reported(host: ScriptedHost) -> None:
     cached = {"prompt_tokens": 1000, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 400}}
     host.on("alpha", text="x" * 400)
     for call, usage in enumerate((None, {"prompt_tokens": -5, "completion_tokens": 1e18}, cached), 1):
@@ -272,7 +272,7 @@ async def test_the_bill_is_the_truth_whatever_is_reported(host: ScriptedHost) ->
     assert host.bill({"alpha": price, "beta": price}) == 2 * counted + price.cost(Usage(1000, 400, 10))
 
 
-async def test_a_reply_that_was_cut_is_billed(host: ScriptedHost) -> None:
+async def test_a_cut_reply_is_billed(host: ScriptedHost) -> None:
     host.on("alpha", text="x" * 400, cut_at=10)
     async with Client(host) as client:
         client.send(ASK)
@@ -287,7 +287,7 @@ async def test_models_are_listed_and_unknown_pages_are_not_found(host: ScriptedH
     assert host.log == []
 
 
-async def test_hundreds_of_clients_at_once_are_cheap() -> None:
+async def test_hundreds_of_concurrent_clients_are_cheap() -> None:
     async with ScriptedHost(latency=0.3) as host:
 
         async def one() -> int:

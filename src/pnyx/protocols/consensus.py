@@ -87,16 +87,13 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
     flagged = [find_praise(c.text) for c in challenges]
     rigor = 0.5 + 0.5 * flagged.count(None) / len(challenges)
     kind, authors = brief.options["kind"], {r.seat for r in (proposal, revision, *challenges)}
+    rule = f"rigor capped for {kind} questions" if kind else "rigor"
     return Decision(
         answer=answer,
         status="consensus" if converged else "decided",
         final_answer=final_answer(answer),
         confidence=min(rigor, CAPS.get(kind, 1.0)) if len(authors) > 1 else None,
-        confidence_rule=None
-        if len(authors) < 2
-        else f"rigor capped for {kind} questions"
-        if kind
-        else "rigor",
+        confidence_rule=rule if len(authors) > 1 else None,
         rigor=rigor,
         dissent=_dissent(challenges, flagged),
         rounds=n,

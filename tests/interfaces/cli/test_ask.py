@@ -1,4 +1,4 @@
-"""`pnyx ask`: answer on stdout, the rest on stderr, and the exit code of the contract."""
+"""`pnyx ask`: the answer on stdout, everything else on stderr, and the exit codes."""
 
 from __future__ import annotations
 
@@ -19,37 +19,43 @@ HOSTILE = "\x1b[2J\x1b]52;c;aGk=\x07\u202e[red]x[/] \ud800 \r gone\n" + ANSWER
 
 
 @pytest.fixture
-def asked(lab: ScriptedHost) -> Done:
+def answer(lab: ScriptedHost) -> Done:
     lab.on("*", text=ANSWER)
     return pnyx("ask", "Why?")
 
 
-def test_the_answer_alone_is_on_stdout(asked: Done) -> None:
-    assert (asked.code, asked.out) == (0, ANSWER + "\n")
+def test_the_answer_alone_is_on_stdout(answer: Done) -> None:
+    assert (answer.code, answer.out) == (0, ANSWER + "\n")
 
 
-def test_stderr_shows_proposal_challenges_revision_rigor_dissent_cost_and_the_run(asked: Done) -> None:
-    titles = [line.split("  ")[0] for line in asked.err.splitlines() if line.startswith("Round")]
+def test_stderr_shows_proposal_challenges_revision_rigor_dissent_cost_and_the_run(answer: Done) -> None:
+    titles = [line.split("  ")[0] for line in answer.err.splitlines() if line.startswith("Round")]
     assert [title.split(" · ")[1] for title in titles] == ["propose", "challenge", "challenge", "revise"]
     assert all("(lab:" in title for title in titles)
-    for told in ("Because it is so.", "rigor 1.00", "confidence 1.00 (by rigor)", "dissent (2)", "4 calls"):
-        assert told in asked.err
-    run_id = asked.err.split("run ")[1].split(" ")[0]
-    assert f"run {run_id} · pnyx show {run_id}" in asked.err
+    for expected in (
+        "Because it is so.",
+        "rigor 1.00",
+        "confidence 1.00 (by rigor)",
+        "dissent (2)",
+        "4 calls",
+    ):
+        assert expected in answer.err
+    run_id = answer.err.split("run ")[1].split(" ")[0]
+    assert f"run {run_id} · pnyx show {run_id}" in answer.err
     assert pnyx("status", run_id[:6]).out.startswith(run_id)
 
 
-def test_what_is_no_screen_gets_no_escapes(asked: Done) -> None:
-    assert "\x1b" not in asked.out + asked.err
-    assert "\r" not in asked.out + asked.err
+def test_output_that_is_not_a_terminal_has_no_escape_sequences(answer: Done) -> None:
+    assert "\x1b" not in answer.out + answer.err
+    assert "\r" not in answer.out + answer.err
 
 
-def test_quiet_leaves_the_answer_and_nothing_else(lab: ScriptedHost) -> None:
+def test_quiet_prints_only_the_answer(lab: ScriptedHost) -> None:
     lab.on("*", text=ANSWER)
     assert pnyx("ask", "-q", "Why?") == Done(0, ANSWER + "\n", "")
 
 
-def test_a_long_reply_is_an_excerpt_and_whole_with_verbose(lab: ScriptedHost) -> None:
+def test_a_long_reply_is_cut_and_shown_in_full_with_verbose(lab: ScriptedHost) -> None:
     lab.on("*", text="\n".join(f"line {n}" for n in range(50)))
     assert "line 49" not in pnyx("ask", "Why?").err.split("decided")[0]
     assert "line 49" in pnyx("ask", "-v", "Why?").err.split("decided")[0]
@@ -75,14 +81,14 @@ def test_jsonl_is_every_event_in_order_and_ends_with_run_finished(lab: ScriptedH
 def test_jsonl_has_tokens_only_when_verbose(lab: ScriptedHost) -> None:
     lab.on("*", text="three short words")
     assert "token" not in {event["type"] for event in pnyx("ask", "--jsonl", "Why?").lines}
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for event in pnyx("ask", "--jsonl", "-v", "Why?").lines:
-        if event["type"] == "token":  # those of calls in parallel come mixed
-            said[event["key"]] = said.get(event["key"], "") + event["text"]
-    assert list(said.values()) == ["three short words"] * 4
+        if event["type"] == "token":  # calls in parallel: their tokens are interleaved
+            texts[event["key"]] = texts.get(event["key"], "") + event["text"]
+    assert list(texts.values()) == ["three short words"] * 4
 
 
-def test_what_models_say_is_inert_as_text_and_exact_as_json(lab: ScriptedHost) -> None:
+def test_model_output_is_escaped_as_text_and_exact_as_json(lab: ScriptedHost) -> None:
     lab.on("*", text=HOSTILE)
     done = pnyx("ask", "-v", "Why?")
     assert not {"\x1b", "\x07", "\u202e", "\r", "\ud800"} & set(done.out + done.err)
@@ -112,11 +118,11 @@ def test_a_failed_run_still_prints_its_result_object(lab: ScriptedHost) -> None:
     assert done.json["answer"] is None
 
 
-def test_one_round_never_counts_as_consensus_where_one_is_required(lab: ScriptedHost) -> None:
+def test_one_round_is_no_consensus_with_require_consensus(lab: ScriptedHost) -> None:
     assert pnyx("ask", "--require-consensus", "Why?").code == 3
 
 
-def test_a_budget_pauses_with_exit_4_and_a_larger_one_goes_on(lab: ScriptedHost) -> None:
+def test_a_budget_pauses_with_exit_4_and_a_larger_one_resumes(lab: ScriptedHost) -> None:
     paused = pnyx("ask", "--budget", "0.0175", "Why?")
     assert paused.code == 4
     run_id = paused.err.split("run ")[1].split(" ")[0]
@@ -139,7 +145,7 @@ def test_resuming_a_finished_run_prints_it_again_and_sends_nothing(lab: Scripted
     assert len(lab.log) == sent
 
 
-def test_a_fork_is_a_new_run_that_keeps_the_replies(lab: ScriptedHost) -> None:
+def test_a_fork_is_a_new_run_that_reuses_the_replies(lab: ScriptedHost) -> None:
     first = pnyx("ask", "--json", "Why?").json
     fork = pnyx("resume", first["run_id"], "--fork", "--json").json
     assert fork["run_id"] != first["run_id"]
@@ -153,7 +159,7 @@ def test_the_question_is_read_from_stdin(lab: ScriptedHost) -> None:
         assert done.json["question"] == "Was läuft?"
 
 
-def test_line_ends_around_a_question_on_stdin_are_none_of_it_and_those_inside_are_line_feeds(
+def test_line_ends_around_a_question_are_stripped_and_those_inside_become_line_feeds(
     lab: ScriptedHost,
 ) -> None:
     done = pnyx("ask", "-", "--json", stdin=b"\xef\xbb\xbf\r\nWhy?\r\n\r\nOr why not?\r\n")
@@ -161,17 +167,17 @@ def test_line_ends_around_a_question_on_stdin_are_none_of_it_and_those_inside_ar
 
 
 @pytest.mark.parametrize(
-    ("stdin", "told"), [(b"", "there is no question"), (b"\xff\xfe", "not UTF-8"), (b"a\0b", "NUL")]
+    ("stdin", "expected"), [(b"", "there is no question"), (b"\xff\xfe", "not UTF-8"), (b"a\0b", "NUL")]
 )
-def test_stdin_that_is_no_question_is_refused(lab: ScriptedHost, stdin: bytes, told: str) -> None:
+def test_invalid_text_on_stdin_is_refused(lab: ScriptedHost, stdin: bytes, expected: str) -> None:
     done = pnyx("ask", stdin=stdin)
     assert (done.code, done.out) == (2, "")
-    assert told in done.err
+    assert expected in done.err
     assert not lab.log
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "expected"),
     [
         (["--frob"], "No such option '--frob'"),
         (["--budget", "nan"], "'nan' is not a number above zero"),
@@ -180,7 +186,7 @@ def test_stdin_that_is_no_question_is_refused(lab: ScriptedHost, stdin: bytes, t
         (["--budget", "1e300"], "'1e300' is more than 1,000,000,000"),
         (["--stall-timeout", "1e10"], "'1e10' is more than 1,000,000,000"),
         (["--rounds", "0"], "0 is not in the range"),
-        (["--option", "rounds"], "is not of the form KEY=VALUE"),
+        (["--option", "rounds"], "must have the form KEY=VALUE"),
         (["--option", "frob=1"], "consensus has no option 'frob'"),
         (["--option", "threshold=2"], "threshold must be between 0 and 1"),
         (["-p", "frob"], "no protocol 'frob'"),
@@ -188,22 +194,22 @@ def test_stdin_that_is_no_question_is_refused(lab: ScriptedHost, stdin: bytes, t
         (["-m", "frob:x*2"], "no provider 'frob'"),
         (["-m", "lab:alpha"], "consensus needs 2 seats"),
         (["--role", "9=critic"], "no seat"),
-        (["--json", "--jsonl"], "give one"),
+        (["--json", "--jsonl"], "exclude each other"),
         (["-m", "lab:odd*3", "--budget", "1"], "price of lab:odd is unknown"),
     ],
 )
 def test_mistakes_are_one_line_with_exit_2_and_nothing_is_sent(
-    lab: ScriptedHost, args: list[str], told: str
+    lab: ScriptedHost, args: list[str], expected: str
 ) -> None:
     done = pnyx("ask", "Why?", *args)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("pnyx: ")
     assert done.err.count("\n") == 1
-    assert told in done.err
+    assert expected in done.err
     assert not lab.log
 
 
-def test_the_largest_amounts_are_asked_with(lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_largest_amounts_are_accepted(lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
     dear = Path("lab.toml").read_text().replace("input_price = 1.0", "input_price = 1e6")
     Path("lab.toml").write_text(
         dear.replace("output_price = 4.0", "output_price = 1e6\nmax_output = 100000000")
@@ -212,8 +218,8 @@ def test_the_largest_amounts_are_asked_with(lab: ScriptedHost, monkeypatch: pyte
         monkeypatch.setenv(f"PNYX_BUDGET_{cap}_USD", "1e9")
     monkeypatch.setenv("PNYX_RUN_MAX_OUTPUT_TOKENS", "100000000")
     lab.on("*", text=ANSWER)
-    asked = ["ask", "Why?", "--json", "-m", "lab:alpha*2", "--budget", "1e9", "--deadline", "1e9"]
-    done = pnyx(*asked, "--stall-timeout", "1e9")
+    command = ["ask", "Why?", "--json", "-m", "lab:alpha*2", "--budget", "1e9", "--deadline", "1e9"]
+    done = pnyx(*command, "--stall-timeout", "1e9")
     assert (done.code, done.json["final_answer"]) == (0, "yes"), done.err
 
 
@@ -223,7 +229,7 @@ def test_an_unknown_price_may_be_allowed(lab: ScriptedHost) -> None:
     assert "cost unknown" in done.err
 
 
-def test_flags_reach_the_run(lab: ScriptedHost) -> None:
+def test_options_reach_the_run(lab: ScriptedHost) -> None:
     flags = ["-m", "lab:alpha*2", "-m", "lab:beta", "--rounds", "2", "--option", "challengers=1"]
     flags += ["--role", "1=Doubt everything.", "--seed", "7", "--deadline", "99", "--budget", "5"]
     started = pnyx("ask", "--jsonl", "Why?", *flags).lines[0]
@@ -248,29 +254,29 @@ def test_a_stall_timeout_gives_up_on_a_call_that_hangs(lab: ScriptedHost) -> Non
     assert "no answer within 0.5 s" in done.json["dropped"][0]["reason"]
 
 
-def test_a_dry_run_tells_seats_calls_tokens_and_cost_and_leaves_no_trace(
+def test_a_dry_run_prints_seats_calls_tokens_and_cost_and_stores_nothing(
     lab: ScriptedHost, home: Path
 ) -> None:
     done = pnyx("ask", "--dry-run", "Why?", "--rounds", "3")
     assert done.code == 0
-    for told in (
+    for expected in (
         "lab:alpha",
         "calls   8 to 12",
         "tokens  at most",
-        "when no seat fails",
+        "if no seat fails",
         "cost    at most $",
     ):
-        assert told in done.out
+        assert expected in done.out
     assert not lab.log
     assert not (home / ".local").exists()
 
 
-def test_a_dry_run_is_one_line_where_lines_are_asked_for(lab: ScriptedHost) -> None:
-    asked = ("ask", "--dry-run", "Why?", "--seed", "7")
-    assert pnyx(*asked, "--jsonl").lines == [pnyx(*asked, "--json").json]
+def test_a_dry_run_with_jsonl_is_one_line(lab: ScriptedHost) -> None:
+    command = ("ask", "--dry-run", "Why?", "--seed", "7")
+    assert pnyx(*command, "--jsonl").lines == [pnyx(*command, "--json").json]
 
 
-def test_a_dry_run_reckons_no_less_than_the_run_takes(lab: ScriptedHost) -> None:
+def test_the_bounds_of_a_dry_run_hold_for_the_run(lab: ScriptedHost) -> None:
     plan = pnyx("ask", "--dry-run", "--json", "Why?").json
     usage = pnyx("ask", "--json", "Why?").json["usage"]
     assert plan["calls"]["least"] <= usage["calls"] <= plan["calls"]["most"]
@@ -304,7 +310,7 @@ def test_a_broken_database_is_an_error_that_names_it(
     assert not lab.log
 
 
-def test_json_stays_json_for_text_that_is_none(lab: ScriptedHost) -> None:
+def test_text_with_unpaired_surrogates_stays_valid_json(lab: ScriptedHost) -> None:
     lab.on("*", text="half a character: \ud83d")
     assert json.loads(pnyx("ask", "--json", "Why?").out)["answer"].endswith("\ud83d")
 

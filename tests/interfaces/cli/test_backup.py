@@ -23,7 +23,7 @@ def test_a_backup_is_restored_elsewhere(lab: ScriptedHost, monkeypatch: pytest.M
     assert pnyx("cost", "--json").json["total"]["cost_usd"] == pytest.approx(run["usage"]["cost_usd"])
 
 
-def test_nothing_is_written_over(lab: ScriptedHost) -> None:
+def test_backup_and_restore_overwrite_nothing(lab: ScriptedHost) -> None:
     run = pnyx("ask", "--json", "Should we?").json
     assert pnyx("backup", "all.pnyx").code == 0
     again = pnyx("backup", "all.pnyx")
@@ -38,7 +38,7 @@ def test_nothing_is_written_over(lab: ScriptedHost) -> None:
     assert pnyx("runs", "--json").json == [run]
 
 
-def test_what_is_no_backup_is_named(lab: ScriptedHost) -> None:
+def test_a_file_that_is_not_a_backup_is_named(lab: ScriptedHost) -> None:
     Path("odd").write_text("no database")
     done = pnyx("restore", "odd")
     assert (done.code, done.out) == (1, "")

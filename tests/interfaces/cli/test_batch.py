@@ -1,4 +1,4 @@
-"""`pnyx batch`: a line for each question, whatever the other lines are."""
+"""`pnyx batch`: one result per line, independent of the other lines."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.interfaces.shell import Done, pnyx, spawn
 from tests.support.scripted import Request, ScriptedHost
 
 
-def told(request: Request) -> str:
+def reply(request: Request) -> str:
     return f"Final answer: {request.model}"
 
 
 @pytest.fixture
 def voters(lab: ScriptedHost) -> ScriptedHost:
-    lab.on("*", text=told)
+    lab.on("*", text=reply)
     return lab
 
 
@@ -56,7 +56,7 @@ def test_every_line_gets_its_result_with_its_id_and_its_line(voters: ScriptedHos
     assert stored == {row["run_id"] for row in rows.values()}
 
 
-def test_a_line_says_how_it_is_to_be_decided_and_the_flags_what_it_leaves_out(voters: ScriptedHost) -> None:
+def test_options_of_a_line_override_those_of_the_command(voters: ScriptedHost) -> None:
     file = put(
         {"question": "a?"},
         {"question": "b?", "models": ["lab:beta*2", "lab:gamma"], "protocol": "voting"},
@@ -87,7 +87,7 @@ def test_a_line_says_how_it_is_to_be_decided_and_the_flags_what_it_leaves_out(vo
     assert started["5"]["options"] | {"rounds": 1, "challengers": 1} == started["5"]["options"]
 
 
-def test_the_same_command_again_sends_nothing_and_writes_the_same(voters: ScriptedHost) -> None:
+def test_the_same_command_again_sends_nothing_and_writes_the_same_results(voters: ScriptedHost) -> None:
     file = put(*(f"Question {n}?" for n in range(5)))
     assert pnyx("batch", file, "--out", "out.jsonl", *SINGLE).code == 0
     first = sorted(Path("out.jsonl").read_text().splitlines())
@@ -99,7 +99,7 @@ def test_the_same_command_again_sends_nothing_and_writes_the_same(voters: Script
     assert len(voters.log) == 6
 
 
-def test_lines_that_ask_the_same_are_asked_each_and_another_seed_asks_anew(voters: ScriptedHost) -> None:
+def test_equal_questions_are_separate_runs_and_another_seed_starts_new_ones(voters: ScriptedHost) -> None:
     file = put({"id": "a", "question": "Same?"}, {"id": "b", "question": "Same?"})
     rows = by_id(pnyx("batch", file, *SINGLE))
     assert rows["a"]["run_id"] != rows["b"]["run_id"]
@@ -108,7 +108,7 @@ def test_lines_that_ask_the_same_are_asked_each_and_another_seed_asks_anew(voter
     assert len(voters.log) == 4
 
 
-def test_a_seed_of_the_settings_counts_and_without_any_hosts_are_told_none(
+def test_a_configured_seed_is_sent_to_hosts_and_no_other(
     voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = put({"question": "Same?"})
@@ -122,7 +122,7 @@ def test_a_seed_of_the_settings_counts_and_without_any_hosts_are_told_none(
     assert len({plain["run_id"], one["run_id"], two["run_id"]}) == 3
 
 
-def test_a_line_put_on_top_makes_the_others_no_other_questions(voters: ScriptedHost) -> None:
+def test_inserting_a_line_does_not_change_the_runs_of_the_others(voters: ScriptedHost) -> None:
     file = put("a?", "b?", "b?", {"id": "x", "question": "c?"})
     before = by_id(pnyx("batch", file, *SINGLE))
     put("new?", "a?", "b?", "b?", {"id": "x", "question": "c?"})
@@ -137,11 +137,14 @@ def test_a_line_put_on_top_makes_the_others_no_other_questions(voters: ScriptedH
 @pytest.mark.parametrize(
     ("lines", "refused"),
     [
-        (({"id": 2, "question": "a?"}, "b?", "c?"), "line 2: the id '2' is that of line 1"),
-        (("a?", {"id": "x", "question": "b?"}, {"id": 1, "question": "c?"}), "line 3: the id '1' is that of"),
+        (({"id": 2, "question": "a?"}, "b?", "c?"), "line 2: the id '2' is already used by line 1"),
+        (
+            ("a?", {"id": "x", "question": "b?"}, {"id": 1, "question": "c?"}),
+            "line 3: the id '1' is already used by",
+        ),
     ],
 )
-def test_an_id_that_is_the_number_of_another_line_answers_only_one(
+def test_an_id_that_is_the_number_of_another_line_is_refused(
     voters: ScriptedHost, lines: tuple[object, ...], refused: str
 ) -> None:
     for _ in range(2):
@@ -152,20 +155,20 @@ def test_an_id_that_is_the_number_of_another_line_answers_only_one(
     assert len(voters.log) == 2
 
 
-def test_what_is_wrong_with_a_line_takes_no_id_from_another(voters: ScriptedHost) -> None:
+def test_an_invalid_line_uses_no_id(voters: ScriptedHost) -> None:
     done = pnyx("batch", "-", *SINGLE, stdin=b'{"question"\n{"id": 1, "question": "a?"}\n')
     assert [row["question"] for row in done.lines if "error" not in row] == ["a?"]
 
 
-def test_what_comes_through_a_pipe_is_a_batch_of_its_own(voters: ScriptedHost) -> None:
-    voters.on("*", text=told, usage={"prompt_tokens": 100, "completion_tokens": 2000, "total_tokens": 2100})
+def test_a_batch_from_a_pipe_is_named_by_its_content(voters: ScriptedHost) -> None:
+    voters.on("*", text=reply, usage={"prompt_tokens": 100, "completion_tokens": 2000, "total_tokens": 2100})
     for question in (b'"a?"', b'"b?"', b'"a?"'):
         done = pnyx("batch", "-", "--budget", "0.02", *SINGLE, stdin=question)
         assert (done.code, len(done.lines)) == (0, 1), done.err
     assert len(voters.log) == 2
 
 
-def test_a_named_pipe_goes_by_its_content_too(voters: ScriptedHost) -> None:
+def test_a_batch_from_a_named_pipe_is_named_by_its_content(voters: ScriptedHost) -> None:
     os.mkfifo("pipe")
     for _ in range(2):
         with spawn("batch", "pipe", *SINGLE) as process:
@@ -175,7 +178,7 @@ def test_a_named_pipe_goes_by_its_content_too(voters: ScriptedHost) -> None:
     assert len(voters.log) == 1
 
 
-def test_waiting_for_a_pipe_it_can_be_stopped(lab: ScriptedHost) -> None:
+def test_a_batch_that_waits_for_a_pipe_can_be_stopped(lab: ScriptedHost) -> None:
     with spawn("batch", "-", *SINGLE, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
         process.stdin.write(b'"a?"\n')
@@ -186,7 +189,7 @@ def test_waiting_for_a_pipe_it_can_be_stopped(lab: ScriptedHost) -> None:
     assert lab.log == []
 
 
-def test_questions_come_from_stdin_and_progress_is_told_apart(voters: ScriptedHost) -> None:
+def test_questions_are_read_from_stdin_and_progress_goes_to_stderr(voters: ScriptedHost) -> None:
     done = pnyx("batch", "-", "-p", "single", "-m", "lab:alpha", stdin=b'"One?"\n\n"Two?"\n')
     assert (done.code, len(done.lines)) == (0, 2)
     assert "2 answers" in done.err
@@ -197,16 +200,15 @@ def test_a_batch_without_lines_answers_nothing(lab: ScriptedHost) -> None:
     assert lab.log == []
 
 
-def test_never_more_questions_at_once_than_told(voters: ScriptedHost) -> None:
+def test_concurrency_limits_the_questions_in_parallel(voters: ScriptedHost) -> None:
     voters.latency = 0.05
     pnyx("batch", put(*(f"Q{n}?" for n in range(12))), "--concurrency", "3", *SINGLE)
-    begun = [(request.time, 1) for request in voters.log]
-    # A request lasts as long as the host takes, so among any four neighbours the first is over.
-    times = sorted(time for time, _ in begun)
+    # A request takes as long as the host's latency, so of any four in a row the first has ended.
+    times = sorted(request.time for request in voters.log)
     assert all(later - earlier >= 0.045 for earlier, later in zip(times, times[3:], strict=False))
 
 
-def test_killed_it_goes_on_and_pays_twice_only_for_what_was_in_flight(voters: ScriptedHost) -> None:
+def test_a_killed_batch_continues_and_pays_twice_only_for_calls_in_flight(voters: ScriptedHost) -> None:
     voters.latency = 0.1
     file = put(*(f"Q{n}?" for n in range(30)))
     with spawn("batch", file, "--concurrency", "2", "--out", "out.jsonl", *SINGLE) as process:
@@ -221,8 +223,8 @@ def test_killed_it_goes_on_and_pays_twice_only_for_what_was_in_flight(voters: Sc
     assert 30 <= len(voters.log) <= 32
 
 
-def test_a_budget_is_that_of_the_whole_batch_and_a_larger_one_goes_on(voters: ScriptedHost) -> None:
-    voters.on("*", text=told, usage={"prompt_tokens": 100, "completion_tokens": 2000, "total_tokens": 2100})
+def test_a_budget_covers_the_whole_batch_and_a_larger_one_continues(voters: ScriptedHost) -> None:
+    voters.on("*", text=reply, usage={"prompt_tokens": 100, "completion_tokens": 2000, "total_tokens": 2100})
     file = put(*(f"Q{n}?" for n in range(20)))
     done = pnyx("batch", file, "--budget", "0.05", "--concurrency", "2", *SINGLE)
     assert done.code == 4
@@ -233,7 +235,7 @@ def test_a_budget_is_that_of_the_whole_batch_and_a_larger_one_goes_on(voters: Sc
 
 
 @pytest.mark.parametrize("configured", [None, "100"])
-def test_who_resumes_one_run_of_a_batch_is_held_to_the_budget_of_the_batch(
+def test_resuming_one_run_of_a_batch_respects_the_budget_of_the_batch(
     voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch, configured: str | None
 ) -> None:
     if configured is not None:
@@ -247,7 +249,7 @@ def test_who_resumes_one_run_of_a_batch_is_held_to_the_budget_of_the_batch(
     assert pnyx("batch", file, "--budget", "1", *SINGLE).code == 0
 
 
-def test_a_line_that_may_cost_more_now_goes_on(voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_with_a_larger_cap_continues(voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
     file = put("Q?")
     monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.0001")
     done = pnyx("batch", file, *SINGLE)
@@ -258,7 +260,7 @@ def test_a_line_that_may_cost_more_now_goes_on(voters: ScriptedHost, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("cap", "told"),
+    ("cap", "message"),
     [
         ("BATCH", "is left. Run the same command again with --budget 0.02"),
         (
@@ -268,16 +270,16 @@ def test_a_line_that_may_cost_more_now_goes_on(voters: ScriptedHost, monkeypatch
         ),
     ],
 )
-def test_out_of_money_it_says_what_to_raise(
-    voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch, cap: str, told: str
+def test_a_batch_out_of_budget_says_what_to_raise(
+    voters: ScriptedHost, monkeypatch: pytest.MonkeyPatch, cap: str, message: str
 ) -> None:
     monkeypatch.setenv(f"PNYX_BUDGET_{cap}_USD", "0.0001")
     done = pnyx("batch", put("Q?"), *SINGLE)
     assert done.code == 4
-    assert f"{told}\n" in done.err.splitlines(keepends=True)[-1]
+    assert f"{message}\n" in done.err.splitlines(keepends=True)[-1]
 
 
-def test_ctrl_c_lets_what_is_in_flight_end_and_goes_on_later(voters: ScriptedHost) -> None:
+def test_ctrl_c_lets_calls_in_flight_finish_and_the_batch_continues_later(voters: ScriptedHost) -> None:
     voters.latency = 0.2
     file = put(*(f"Q{n}?" for n in range(20)))
     with spawn("batch", file, "--concurrency", "2", *SINGLE) as process:
@@ -294,7 +296,7 @@ def test_ctrl_c_lets_what_is_in_flight_end_and_goes_on_later(voters: ScriptedHos
     assert len(voters.log) == 20 >= sent
 
 
-def test_a_reader_who_leaves_ends_it_in_silence(voters: ScriptedHost) -> None:
+def test_a_closed_pipe_ends_the_batch_without_a_message(voters: ScriptedHost) -> None:
     voters.latency = 0.05
     file = put(*(f"Q{n}?" for n in range(40)))
     with spawn("batch", file, "--concurrency", "1", *SINGLE) as process:
@@ -308,12 +310,12 @@ def test_a_reader_who_leaves_ends_it_in_silence(voters: ScriptedHost) -> None:
 
 
 def slow_and_quick(host: ScriptedHost) -> str:
-    """Two questions that take long, and one that is answered at once."""
-    host.on("beta", text=told, delay=2.0)
+    """Write two questions that take two seconds, and one that is answered at once."""
+    host.on("beta", text=reply, delay=2.0)
     return put({"question": "a?", "models": ["lab:beta"]}, {"question": "b?", "models": ["lab:beta"]}, "c?")
 
 
-def test_what_is_in_flight_when_a_reader_leaves_is_received_and_not_sent_again(voters: ScriptedHost) -> None:
+def test_calls_in_flight_when_the_pipe_closes_are_received_and_not_sent_again(voters: ScriptedHost) -> None:
     file = slow_and_quick(voters)
     with spawn("batch", file, *SINGLE) as process:
         assert process.stdout is not None
@@ -321,17 +323,19 @@ def test_what_is_in_flight_when_a_reader_leaves_is_received_and_not_sent_again(v
         process.stdout.close()
         assert (process.wait(30), process.stderr.read()) == (0, b"")
     assert [request.completed for request in voters.log] == [True] * 3
-    voters.on("beta", text=told)
+    voters.on("beta", text=reply)
     assert len(by_id(pnyx("batch", file, *SINGLE))) == len(voters.log) == 3
 
 
-def test_what_is_in_flight_when_the_disk_is_full_is_received_and_the_file_named(voters: ScriptedHost) -> None:
+def test_calls_in_flight_when_the_disk_is_full_are_received_and_the_file_is_named(
+    voters: ScriptedHost,
+) -> None:
     done = pnyx("batch", slow_and_quick(voters), "--out", "/dev/full", *SINGLE)
-    assert (done.code, done.err) == (1, "pnyx: /dev/full cannot be written: No space left on device\n")
+    assert (done.code, done.err) == (1, "pnyx: cannot write /dev/full: No space left on device\n")
     assert [request.completed for request in voters.log] == [True] * 3
 
 
-def test_a_run_that_fails_is_told_the_others_go_on_and_it_is_tried_again(voters: ScriptedHost) -> None:
+def test_a_failed_run_is_reported_the_others_continue_and_it_is_tried_again(voters: ScriptedHost) -> None:
     voters.on("alpha", status=400, message="not today")
     file = put({"question": "a?"}, {"question": "b?", "models": ["lab:beta"]})
     done = pnyx("batch", file, *SINGLE)
@@ -339,18 +343,18 @@ def test_a_run_that_fails_is_told_the_others_go_on_and_it_is_tried_again(voters:
     rows = by_id(done)
     assert (rows["1"]["status"], rows["2"]["status"]) == ("failed", "single")
     assert "line 1: failed" in done.err
-    voters.on("alpha", text=told)
+    voters.on("alpha", text=reply)
     done = pnyx("batch", file, *SINGLE)
     assert (done.code, by_id(done)["1"]["final_answer"]) == (0, "alpha")
     assert Counter(request.model for request in voters.log) == {"alpha": 2, "beta": 1}
 
 
-def test_consensus_may_be_required_of_every_line(voters: ScriptedHost) -> None:
+def test_consensus_can_be_required_of_every_line(voters: ScriptedHost) -> None:
     file = put("a?")
     assert pnyx("batch", file, "--require-consensus", *SINGLE).code == 3
 
 
-def test_a_dry_run_reckons_all_lines_and_sends_nothing(voters: ScriptedHost) -> None:
+def test_a_dry_run_adds_up_all_lines_and_sends_nothing(voters: ScriptedHost) -> None:
     file = put(
         "a?", {"question": "b?", "protocol": "voting", "models": ["lab:alpha*3"]}, {"question": "c?", "x": 1}
     )
@@ -370,16 +374,16 @@ def test_one_process_at_a_time_works_on_a_batch(voters: ScriptedHost) -> None:
             assert process.poll() is None
         done = pnyx("batch", file, *SINGLE)
         assert (done.code, done.out) == (2, "")
-        assert "running already" in done.err
+        assert "already running" in done.err
         assert process.wait(30) == 0
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("nothing.jsonl",), "nothing.jsonl cannot be read: No such file"),
-        (("asked.jsonl", "--out", "asked.jsonl"), "asked.jsonl holds the questions"),
-        (("asked.jsonl", "--out", "none/out.jsonl"), "none/out.jsonl cannot be written"),
+        (("nothing.jsonl",), "cannot read nothing.jsonl: No such file"),
+        (("asked.jsonl", "--out", "asked.jsonl"), "asked.jsonl contains the questions"),
+        (("asked.jsonl", "--out", "none/out.jsonl"), "cannot write none/out.jsonl"),
         (("asked.jsonl", "--concurrency", "0"), "--concurrency"),
     ],
 )

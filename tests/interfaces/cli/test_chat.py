@@ -1,4 +1,4 @@
-"""`pnyx chat` as a script uses it: follow-ups, commands, resuming, and what goes wrong."""
+"""`pnyx chat` in a script: follow-ups, commands, resuming, errors."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Talk = Callable[..., Done]
 
 @pytest.fixture
 def talk(lab: ScriptedHost, tmp_path: Path) -> Talk:
-    """`pnyx chat` in this process, with these lines on a stdin that is no terminal."""
+    """Run `pnyx chat` in this process, with these lines on a stdin that is not a terminal."""
 
     def talk(*lines: str | bytes, args: tuple[str, ...] = ()) -> Done:
-        given = tmp_path / "stdin"
-        given.write_bytes(b"".join((x if isinstance(x, bytes) else x.encode()) + b"\n" for x in lines))
+        input_file = tmp_path / "stdin"
+        input_file.write_bytes(b"".join((x if isinstance(x, bytes) else x.encode()) + b"\n" for x in lines))
         out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
-        with open(given) as stdin, mock.patch.multiple(sys, stdin=stdin, stdout=out, stderr=err):
+        with open(input_file) as stdin, mock.patch.multiple(sys, stdin=stdin, stdout=out, stderr=err):
             try:
                 main(["chat", *args])
             except SystemExit as exc:
@@ -44,7 +44,7 @@ def talk(lab: ScriptedHost, tmp_path: Path) -> Talk:
 
 
 def asked(request: Request) -> str:
-    """All that the model was sent."""
+    """All messages of the request."""
     return json.dumps(request.body["messages"], ensure_ascii=False)
 
 
@@ -80,7 +80,7 @@ def test_turns_are_runs_like_any_other(lab: ScriptedHost, talk: Talk) -> None:
     assert pnyx("show", runs[0]["run_id"]).out.startswith("Question\n    Two?\n")
 
 
-def test_a_conversation_goes_on_in_another_process_by_its_id_or_that_of_a_run(
+def test_a_conversation_continues_in_another_process_by_its_id_or_the_id_of_a_run(
     lab: ScriptedHost, talk: Talk
 ) -> None:
     lab.on("*", text="Forty-two.")
@@ -107,7 +107,7 @@ def test_a_fork_of_a_turn_is_the_newest_turn(lab: ScriptedHost, talk: Talk) -> N
     assert "Turn 2" in asked(lab.log[-1])
 
 
-def test_an_unknown_conversation_is_refused_before_anything_is_asked(lab: ScriptedHost, talk: Talk) -> None:
+def test_an_unknown_conversation_is_refused_before_any_call(lab: ScriptedHost, talk: Talk) -> None:
     apart = pnyx("ask", "-p", "single", "--json", "Why?").json["run_id"]
     sent = len(lab.log)
     for name in ("nope", apart, ""):
@@ -117,7 +117,7 @@ def test_an_unknown_conversation_is_refused_before_anything_is_asked(lab: Script
     assert len(lab.log) == sent
 
 
-def test_what_earlier_turns_take_is_bounded_by_the_smallest_window_and_cuts_are_visible(
+def test_earlier_turns_fit_the_smallest_window_and_cuts_are_visible(
     lab: ScriptedHost, talk: Talk, tmp_path: Path
 ) -> None:
     settings = tmp_path / "lab.toml"
@@ -129,7 +129,7 @@ def test_what_earlier_turns_take_is_bounded_by_the_smallest_window_and_cuts_are_
     bare = len(asked(lab.log[-1]))
     talk(*(f"Q{n}?" for n in range(1, 10)), args=("-p", "single"))
     text = asked(lab.log[-1])
-    # A quarter of 4000 tokens of two bytes, and what introduces them.
+    # A quarter of 4000 tokens of two bytes each, and the text around them.
     assert 1500 < len(text) - bare < 3500
     assert "Q8?" in text
     assert "Q1?" not in text
@@ -138,7 +138,7 @@ def test_what_earlier_turns_take_is_bounded_by_the_smallest_window_and_cuts_are_
     assert "the end" not in text
 
 
-def test_a_paused_turn_says_how_to_resume_and_a_later_one_sees_what_became_of_it(
+def test_a_paused_turn_says_how_to_resume_and_a_later_turn_sees_its_decision(
     lab: ScriptedHost, talk: Talk
 ) -> None:
     lab.on("*", text=lambda request: f"Reply {len(lab.log)}.")
@@ -151,7 +151,7 @@ def test_a_paused_turn_says_how_to_resume_and_a_later_one_sees_what_became_of_it
     assert f"Decision (decided): {decided}" in asked(lab.log[-1])
 
 
-def test_a_turn_without_a_decision_is_told_as_such(lab: ScriptedHost, talk: Talk) -> None:
+def test_a_turn_without_a_decision_is_marked_for_later_turns(lab: ScriptedHost, talk: Talk) -> None:
     lab.on("beta", status=401)
     lab.on("gamma", status=401)
     lab.on("alpha", text="A mere proposal.")
@@ -164,16 +164,17 @@ def test_a_turn_without_a_decision_is_told_as_such(lab: ScriptedHost, talk: Talk
 def test_commands_change_the_next_turns_and_cost_nothing(lab: ScriptedHost, talk: Talk) -> None:
     done = talk("/rounds 2", "/quick", "/deep", "/protocol voting", "/budget 0.5", "/budget", "/protocol")
     assert (done.code, done.out, lab.log) == (0, "", [])
-    told = [line.removeprefix("from now on: ") for line in done.err.splitlines() if "from now on" in line]
-    assert told[:4] == ["consensus, 2 rounds", "consensus, quick", "consensus, deep", "voting"]
-    assert told[4] == "voting, at most $0.5000 a question"
-    assert "0 turns, $0; at most $0.5000 for the next question" in done.err
+    prefix = "next questions: "
+    choices = [line.removeprefix(prefix) for line in done.err.splitlines() if line.startswith(prefix)]
+    assert choices[:4] == ["consensus, 2 rounds", "consensus, quick", "consensus, deep", "voting"]
+    assert choices[4] == "voting, at most $0.5000 per question"
+    assert "0 turns, $0; at most $0.5000 per question" in done.err
     assert re.search(r"^\* +voting ", done.err, re.MULTILINE)
     assert re.search(r"^ +council ", done.err, re.MULTILINE)
     assert "pnyx chat --resume" not in done.err
 
 
-def test_rounds_presets_and_protocol_hold_for_the_next_run(lab: ScriptedHost, talk: Talk) -> None:
+def test_rounds_presets_and_protocol_apply_to_the_next_run(lab: ScriptedHost, talk: Talk) -> None:
     talk("/rounds 2", "A?", "/quick", "B?", "/protocol single", "C?")
     runs = {run["question"]: run for run in pnyx("runs", "--json").json}
     assert (runs["A?"]["rounds"], runs["A?"]["protocol"]) == (2, "consensus")
@@ -181,7 +182,7 @@ def test_rounds_presets_and_protocol_hold_for_the_next_run(lab: ScriptedHost, ta
     assert (runs["C?"]["protocol"], runs["C?"]["usage"]["calls"]) == ("single", 1)
 
 
-def test_flags_say_how_the_first_question_is_asked(lab: ScriptedHost, talk: Talk) -> None:
+def test_options_apply_to_the_first_question(lab: ScriptedHost, talk: Talk) -> None:
     done = talk("A?", args=("-p", "single", "-m", "lab:gamma", "--budget", "0.5", "--no-tools"))
     assert [request.model for request in lab.log] == ["gamma"]
     assert "run " in done.err
@@ -190,33 +191,33 @@ def test_flags_say_how_the_first_question_is_asked(lab: ScriptedHost, talk: Talk
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
-        ("/nope 1", "no command /nope; there are /protocol, /rounds, /quick, /deep, /budget, /show, /save"),
-        ("/etc/hosts is what?", "// begins a question with /"),
+        ("/nope 1", "unknown command /nope; the commands are /protocol, /rounds, /quick, /deep, /budget,"),
+        ("/etc/hosts is what?", "To start a question with /, type //"),
         ("/protocol nope", "no protocol 'nope'; installed: aggregate, auto, consensus"),
         ("/rounds x", "consensus.rounds must be a whole number, not 'x'"),
         ("/rounds 99", "consensus.rounds must be between 1 and "),
         ("/budget -1", "'-1' is not a number above zero"),
-        ("/quick please", "/quick takes nothing after it"),
+        ("/quick please", "/quick takes no argument"),
         ("/show", "there is no turn yet"),
         ("/budget 1e999", "is not a number above zero"),
-        ("/save", "/save FILE, or /save FILE! to write over one"),
+        ("/save", "/save requires a file name: /save FILE, or /save FILE! to overwrite a file"),
         ("/save a.md", "there is no turn yet"),
         (b"\xff?", "is not UTF-8"),
-        (b"a\0b", "holds NUL"),
+        (b"a\0b", "contains NUL"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_the_session_goes_on(
-    lab: ScriptedHost, talk: Talk, line: str | bytes, told: str
+def test_an_error_is_reported_and_the_session_continues(
+    lab: ScriptedHost, talk: Talk, line: str | bytes, expected: str
 ) -> None:
     done = talk(line, "/protocol single", "Why?")
     assert (done.code, len(lab.log)) == (0, 1)
-    assert told in next(text for text in done.err.splitlines() if text.startswith("pnyx: "))
+    assert expected in next(text for text in done.err.splitlines() if text.startswith("pnyx: "))
     assert done.out
 
 
-def test_a_line_of_megabytes_is_refused_and_the_next_one_asked(lab: ScriptedHost, talk: Talk) -> None:
+def test_a_line_that_is_too_long_is_refused_and_the_next_one_answered(lab: ScriptedHost, talk: Talk) -> None:
     done = talk(b"x" * (5 << 20), "Why?", args=("-p", "single"))
     assert "longer than 4 MiB" in done.err
     assert "Why?" in asked(lab.log[0])
@@ -230,7 +231,7 @@ def test_show_is_what_pnyx_show_prints(lab: ScriptedHost, talk: Talk) -> None:
     assert done.err == "pnyx: /show [N]: N is the number of a turn, 1 to 2\n"
 
 
-def test_save_writes_question_answer_dissent_and_cost_and_never_over_a_file_unasked(
+def test_save_writes_question_answer_dissent_and_cost_and_overwrites_only_with_a_mark(
     lab: ScriptedHost, talk: Talk, tmp_path: Path
 ) -> None:
     lab.on("beta", text="I object to <b>that</b>, sk-planted-0123456789.")
@@ -242,14 +243,14 @@ def test_save_writes_question_answer_dissent_and_cost_and_never_over_a_file_unas
     assert "I object to \\<b>that\\</b>, [redacted]." in page
     assert "## Dissent" in page
     assert "cannot write deep/er.md: No such file or directory" in done.err
-    assert "talk.md is there already; /save talk.md! writes over it" in done.err
+    assert "talk.md already exists; overwrite it with: /save talk.md!" in done.err
     talk("/save talk.md!", args=("--resume", conversation_of(done.err)))
     page = (tmp_path / "talk.md").read_text()
     assert page.index("> One?") < page.index("## Answer") < page.index("> Two?")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lab.toml", "stdin", "talk.md"]
 
 
-def test_help_lists_every_command_and_exit_leaves_the_rest_unread(lab: ScriptedHost, talk: Talk) -> None:
+def test_help_lists_every_command_and_exit_ends_the_session(lab: ScriptedHost, talk: Talk) -> None:
     done = talk("/help", "/exit", "Why?")
     assert (done.code, done.out, lab.log) == (0, "", [])
     listed = re.findall(r"^/(\w+)", done.err, re.MULTILINE)
@@ -277,20 +278,20 @@ def test_blank_lines_and_an_empty_stdin_ask_nothing(lab: ScriptedHost, talk: Tal
     assert (talk("", "  ", "\t").code, talk().code, lab.log) == (0, 0, [])
 
 
-def test_the_last_line_needs_no_end_and_quiet_leaves_only_answers(lab: ScriptedHost) -> None:
+def test_the_last_line_may_lack_its_line_end_and_quiet_prints_only_answers(lab: ScriptedHost) -> None:
     lab.on("*", text="So.")
     with spawn("chat", "-q", "-p", "single", stdin=subprocess.PIPE) as process:
         done = process.communicate(b"Why?\nHow?", timeout=60)
     assert (process.returncode, *done) == (0, b"So.\nSo.\n", b"")
 
 
-def test_no_stdin_at_all_is_its_end(lab: ScriptedHost) -> None:
+def test_a_closed_stdin_ends_the_session(lab: ScriptedHost) -> None:
     command = '"$0" -m pnyx chat <&-'
     done = subprocess.run(["sh", "-c", command, sys.executable], timeout=60, capture_output=True)
     assert (done.returncode, done.stdout) == (0, b"")
 
 
-def test_a_failed_turn_is_said_and_the_next_one_asked(lab: ScriptedHost, talk: Talk) -> None:
+def test_a_failed_turn_is_reported_and_the_next_one_answered(lab: ScriptedHost, talk: Talk) -> None:
     lab.on("alpha", call=1, status=401)
     done = talk("One?", "Two?", args=("-p", "single", "-m", "lab:alpha"))
     assert (done.code, len(lab.log)) == (0, 2)
@@ -318,7 +319,7 @@ def test_a_signal_to_a_script_ends_the_debate_and_the_session(
     assert "1 turn" in err.decode()
 
 
-def test_a_reader_that_leaves_ends_the_session(lab: ScriptedHost) -> None:
+def test_a_closed_pipe_ends_the_session(lab: ScriptedHost) -> None:
     with spawn("chat", "-p", "single", stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

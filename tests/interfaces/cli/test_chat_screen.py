@@ -1,4 +1,4 @@
-"""`pnyx chat` at a terminal: Ctrl-C, Ctrl-D, editing, history, pasting; and reading without blocking."""
+"""`pnyx chat` at a terminal: Ctrl-C, Ctrl-D, editing, history, pasting; reading does not block."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.scripted import ScriptedHost
 SINGLE = ("-p", "single", "--plain")
 
 
-def test_ctrl_c_ends_the_debate_and_the_next_question_is_answered(lab: ScriptedHost) -> None:
+def test_ctrl_c_stops_the_debate_and_the_next_question_is_answered(lab: ScriptedHost) -> None:
     lab.on("alpha", call=1, delay=1.0, text="The proposal.")
     with screen("chat", "--plain") as tty:
         tty.wait_for("consensus 1> ")
@@ -36,13 +36,13 @@ def test_ctrl_c_ends_the_debate_and_the_next_question_is_answered(lab: ScriptedH
         tty.wait_for("consensus 3> ")
         tty.type("\x04")
         assert tty.end() == 0
-    assert "finishing the calls in flight" in tty.text
+    assert "waiting for the calls in flight" in tty.text
     assert "2 turns" in tty.text
     assert "Best answer so far; nothing was decided: The proposal." in str(lab.log[-1].body)
     assert pnyx("resume", run_of(tty.seen)).code == 0
 
 
-def test_ctrl_c_again_and_again_stops_at_once_and_the_session_goes_on(lab: ScriptedHost) -> None:
+def test_repeated_ctrl_c_stops_at_once_and_the_session_continues(lab: ScriptedHost) -> None:
     lab.on("alpha", call=1, hang=True)
     with screen("chat", *SINGLE) as tty:
         tty.wait_for("single 1> ")
@@ -71,7 +71,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line(lab: ScriptedHost) -> None:
     assert [run["question"] for run in pnyx("runs", "--json").json] == ["Why?"]
 
 
-def test_where_stdout_is_no_screen_the_prompt_is_on_stderr_and_ctrl_c_still_clears(
+def test_if_stdout_is_no_terminal_the_prompt_is_on_stderr_and_ctrl_c_clears_the_line(
     lab: ScriptedHost, tmp_path: Path
 ) -> None:
     lab.on("*", text="So.")
@@ -88,7 +88,7 @@ def test_where_stdout_is_no_screen_the_prompt_is_on_stderr_and_ctrl_c_still_clea
     assert pnyx("runs", "--json").json[0]["question"] == "Why?"
 
 
-def test_a_signal_to_end_leaves_the_terminal_as_it_was(lab: ScriptedHost) -> None:
+def test_sigterm_restores_the_terminal(lab: ScriptedHost) -> None:
     with screen("chat", *SINGLE) as tty:
         before = termios.tcgetattr(tty.master)
         tty.wait_for("single 1> ")
@@ -101,10 +101,10 @@ def test_a_signal_to_end_leaves_the_terminal_as_it_was(lab: ScriptedHost) -> Non
         assert termios.tcgetattr(tty.master) == before
 
 
-def test_lines_are_edited_and_called_up_again_also_in_the_next_session(lab: ScriptedHost, home: Path) -> None:
+def test_lines_can_be_edited_and_recalled_in_the_next_session(lab: ScriptedHost, home: Path) -> None:
     with screen("chat", *SINGLE) as tty:
         tty.wait_for("single 1> ")
-        tty.type("Wy?\x02\x02h\n")  # two to the left, and a letter
+        tty.type("Wy?\x02\x02h\n")  # two to the left, then a letter
         tty.wait_for("single 2> ")
         tty.type("\x04")
         tty.end()
@@ -115,12 +115,12 @@ def test_lines_are_edited_and_called_up_again_also_in_the_next_session(lab: Scri
         tty.type("\x04")
         tty.end()
     assert [run["question"] for run in pnyx("runs", "--json").json] == ["Why?", "Why?"]
-    kept = home / ".local/share/pnyx/history"
-    assert kept.read_text() == "Why?\nWhy?\n"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    history = home / ".local/share/pnyx/history"
+    assert history.read_text() == "Why?\nWhy?\n"
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
 
 
-def test_what_is_pasted_is_one_question_however_many_lines_it_has(lab: ScriptedHost) -> None:
+def test_pasted_text_is_one_question(lab: ScriptedHost) -> None:
     with screen("chat", "-p", "single") as tty:
         tty.wait_for("\x1b[?2004h")
         tty.type("\x1b[200~Is this\nright?\x1b[201~\n")
@@ -130,7 +130,7 @@ def test_what_is_pasted_is_one_question_however_many_lines_it_has(lab: ScriptedH
     assert pnyx("runs", "--json").json[0]["question"] == "Is this\nright?"
 
 
-def test_plain_writes_no_escapes(lab: ScriptedHost) -> None:
+def test_plain_writes_no_escape_sequences(lab: ScriptedHost) -> None:
     with screen("chat", *SINGLE) as tty:
         tty.wait_for("single 1> ")
         tty.type("Why?\n")
@@ -140,7 +140,7 @@ def test_plain_writes_no_escapes(lab: ScriptedHost) -> None:
     assert "\x1b" not in tty.text
 
 
-async def test_the_loop_goes_on_while_a_line_is_awaited(
+async def test_waiting_for_a_line_does_not_block_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reading, writing = os.pipe()
@@ -162,7 +162,7 @@ async def test_the_loop_goes_on_while_a_line_is_awaited(
         os.close(writing)
 
 
-def test_the_history_is_bounded_and_one_line_each_and_readable_by_its_owner_alone(tmp_path: Path) -> None:
+def test_the_history_is_bounded_and_readable_only_by_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "new" / "history"
     history = History(path)
     assert history.read() == []
@@ -180,7 +180,7 @@ def test_the_history_is_bounded_and_one_line_each_and_readable_by_its_owner_alon
     assert [p.name for p in path.parent.iterdir()] == ["history"]
 
 
-def test_a_history_that_cannot_be_kept_is_done_without(tmp_path: Path) -> None:
+def test_a_history_that_cannot_be_written_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     history = History(tmp_path / "file" / "history")
     assert history.read() == []

@@ -1,4 +1,4 @@
-"""`pnyx cost`: what was asked and paid."""
+"""`pnyx cost`: runs, calls, tokens and cost."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from tests.interfaces.shell import pnyx, spawn
 from tests.support.scripted import ScriptedHost
 
 
-def test_lines_add_up_to_what_the_runs_cost(lab: ScriptedHost) -> None:
+def test_rows_add_up_to_the_cost_of_the_runs(lab: ScriptedHost) -> None:
     runs = [pnyx("ask", "--json", question).json for question in ("Should we?", "And then?")]
-    told = pnyx("cost", "--json").json
-    assert {row["model"] for row in told["rows"]} == {"lab:alpha", "lab:beta", "lab:gamma"}
-    assert told["total"]["runs"] == 2
+    report = pnyx("cost", "--json").json
+    assert {row["model"] for row in report["rows"]} == {"lab:alpha", "lab:beta", "lab:gamma"}
+    assert report["total"]["runs"] == 2
     for name in ("calls", "input_tokens", "output_tokens"):
-        assert told["total"][name] == sum(run["usage"][name] for run in runs)
-        assert told["total"][name] == sum(row[name] for row in told["rows"])
+        assert report["total"][name] == sum(run["usage"][name] for run in runs)
+        assert report["total"][name] == sum(row[name] for row in report["rows"])
     paid = sum(run["usage"]["cost_usd"] for run in runs)
-    assert told["total"]["cost_usd"] == pytest.approx(paid)
-    assert told["today"]["spent_usd"] == pytest.approx(paid)
+    assert report["total"]["cost_usd"] == pytest.approx(paid)
+    assert report["today"]["spent_usd"] == pytest.approx(paid)
     table = pnyx("cost").out.splitlines()
     assert table[0].split() == ["model", "runs", "calls", "input", "cached", "output", "cost"]
     assert table[-1].startswith("total")
     assert len(table) == 5
 
 
-def test_days_have_an_end(lab: ScriptedHost) -> None:
+def test_days_are_bounded(lab: ScriptedHost) -> None:
     assert pnyx("cost", "--days", "36500").code == 0
     assert pnyx("cost", "--days", "99999999").code == 2
 
 
 @pytest.mark.parametrize("by", ["provider", "protocol", "day", "run", "key"])
-def test_a_line_may_be_for_something_else(lab: ScriptedHost, by: str) -> None:
+def test_rows_can_be_grouped_by_something_else(lab: ScriptedHost, by: str) -> None:
     run = pnyx("ask", "--json", "Should we?").json
     (row,) = pnyx("cost", "--by", by, "--json").json["rows"]
     known = {"provider": "lab", "protocol": "consensus", "run": run["run_id"], "key": "local"}
@@ -54,7 +54,7 @@ def test_a_sum_with_an_unknown_price_is_unknown(lab: ScriptedHost) -> None:
     assert next(line for line in lines if line.startswith("lab:unpriced")).endswith("unknown")
 
 
-def test_a_batch_tells_a_cost_that_is_not_known_as_unknown(lab: ScriptedHost) -> None:
+def test_a_batch_shows_an_unknown_cost_as_unknown(lab: ScriptedHost) -> None:
     unpriced = json.dumps({"question": "a?", "models": ["lab:unpriced"]}).encode()
     done = pnyx("batch", "-", "-p", "single", stdin=unpriced)
     assert done.err.startswith("batch: 1/1 · cost unknown · ")
@@ -64,7 +64,7 @@ def test_a_batch_tells_a_cost_that_is_not_known_as_unknown(lab: ScriptedHost) ->
     assert "2 answers, at least $0.0" in done.err
 
 
-def test_a_batch_that_is_stopped_tells_the_cost_of_what_it_stopped(lab: ScriptedHost) -> None:
+def test_a_batch_that_is_stopped_counts_the_cost_of_unfinished_calls(lab: ScriptedHost) -> None:
     lab.latency = 1.0
     Path("asked.jsonl").write_text('"Should we?"\n')
     with spawn("batch", "asked.jsonl", "-p", "voting", "-m", "lab:unpriced*2") as process:
@@ -74,8 +74,8 @@ def test_a_batch_that_is_stopped_tells_the_cost_of_what_it_stopped(lab: Scripted
     assert b", cost unknown in all\n" in err
 
 
-def test_nothing_yet_is_said_and_an_empty_list(lab: ScriptedHost) -> None:
+def test_without_runs_cost_says_so_and_prints_an_empty_list(lab: ScriptedHost) -> None:
     done = pnyx("cost")
-    assert (done.code, done.out, done.err) == (0, "", "nothing was asked yet\n")
+    assert (done.code, done.out, done.err) == (0, "", "no calls yet\n")
     assert pnyx("cost", "--json").json["rows"] == []
     assert pnyx("cost", "--days", "0").code == 2

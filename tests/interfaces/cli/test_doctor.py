@@ -1,4 +1,4 @@
-"""`pnyx doctor` and hosts: each is asked for its models with its key, in the way that calls go."""
+"""`pnyx doctor` and hosts: it requests the list of models with the API key, the way calls are sent."""
 
 from __future__ import annotations
 
@@ -13,69 +13,72 @@ from tests.interfaces.shell import Done, pnyx
 from tests.support.scripted import ScriptedHost
 
 
-def told(done: Done) -> dict[str, Any]:
-    """What the doctor found of the host. The key is nowhere."""
+def host_finding(done: Done) -> dict[str, Any]:
+    """The finding about the host. Checks that the API key is not printed."""
     assert KEY not in done.out + done.err
     (found,) = [f for f in done.json["findings"] if f["what"] == "provider lab"]
     return dict(found)
 
 
 def at(url: str) -> None:
-    """Settings that name this address."""
+    """Write settings with this address."""
     Path("lab.toml").write_text(CONFIG.format(url=url))
 
 
-def test_the_doctor_asks_a_host_for_its_models_with_the_key(lab: ScriptedHost) -> None:
-    assert told(pnyx("doctor", "--json"))["ok"] is True
+def test_the_doctor_requests_the_models_of_a_host_with_its_key(lab: ScriptedHost) -> None:
+    assert host_finding(pnyx("doctor", "--json"))["ok"] is True
     (headers,) = lab.listings
     assert headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_the_doctor_doubts_an_address_that_has_no_list_and_misses_its_version(lab: ScriptedHost) -> None:
+def test_the_doctor_warns_of_an_address_without_a_list_and_suggests_v1(lab: ScriptedHost) -> None:
     at(lab.url)
     done = pnyx("doctor", "--json")
-    found = told(done)
+    found = host_finding(done)
     assert (done.code, found["ok"]) == (0, None)
     assert "HTTP 404" in found["found"]
     assert "is /v1 missing at its end?" in found["fix"]
     lines = pnyx("doctor").out
-    assert f"warn provider lab: {lab.url} answers, but not with its models" in lines
-    assert "a question can be asked; see what is marked warn" in lines
+    assert f"warn provider lab: {lab.url} responds, but not with a list of models" in lines
+    assert "Ready; see the lines marked warn" in lines
 
 
-def test_the_doctor_does_not_miss_a_version_that_is_there(lab: ScriptedHost) -> None:
+def test_the_doctor_does_not_suggest_v1_if_the_address_has_it(lab: ScriptedHost) -> None:
     lab.on("/models", status=404)
-    assert told(pnyx("doctor", "--json"))["fix"] == "check its base_url; a host that lists none may be fine"
+    assert (
+        host_finding(pnyx("doctor", "--json"))["fix"]
+        == "check its base_url; some hosts list no models and work"
+    )
 
 
 @pytest.mark.parametrize(
     ("status", "message"), [(401, f"wrong: {KEY}"), (403, "not you"), (400, "API key not valid")]
 )
-def test_the_doctor_names_the_variable_of_a_key_that_is_refused(
+def test_the_doctor_names_the_variable_of_a_rejected_key(
     lab: ScriptedHost, status: int, message: str
 ) -> None:
     lab.on("/models", status=status, message=message)
     done = pnyx("doctor", "--json")
-    assert (done.code, told(done)["ok"]) == (1, False)
-    assert f"refuses the key in $LAB_KEY: HTTP {status}" in told(done)["found"]
-    assert told(done)["fix"].startswith("export LAB_KEY=")
+    assert (done.code, host_finding(done)["ok"]) == (1, False)
+    assert f"rejects the API key in $LAB_KEY: HTTP {status}" in host_finding(done)["found"]
+    assert host_finding(done)["fix"].startswith("export LAB_KEY=")
 
 
-def test_the_doctor_says_where_a_key_is_wanted_and_none_is_named(lab: ScriptedHost) -> None:
+def test_the_doctor_says_if_a_host_requires_a_key_and_none_is_configured(lab: ScriptedHost) -> None:
     text = Path("lab.toml").read_text().replace('api_key_env = "LAB_KEY"\n', "")
     Path("lab.toml").write_text(text)
     lab.on("/models", status=401)
-    found = told(pnyx("doctor", "--json"))
-    assert (found["ok"], "wants a key" in found["found"]) == (False, True)
+    found = host_finding(pnyx("doctor", "--json"))
+    assert (found["ok"], "requires an API key" in found["found"]) == (False, True)
     assert "api_key_env in [providers.lab]" in found["fix"]
 
 
 @pytest.mark.parametrize(("status", "ok"), [(503, False), (429, None), (405, None)])
-def test_the_doctor_tells_trouble_from_a_list_that_is_not_to_be_had(
+def test_the_doctor_distinguishes_errors_from_a_missing_list(
     lab: ScriptedHost, status: int, ok: bool | None
 ) -> None:
     lab.on("/models", status=status)
-    found = told(pnyx("doctor", "--json"))
+    found = host_finding(pnyx("doctor", "--json"))
     assert (found["ok"], f"HTTP {status}" in found["found"]) == (ok, True)
     assert found["fix"]
 
@@ -83,44 +86,43 @@ def test_the_doctor_tells_trouble_from_a_list_that_is_not_to_be_had(
 def test_the_doctor_warns_of_a_seat_whose_model_is_not_listed(lab: ScriptedHost) -> None:
     Path("lab.toml").write_text(Path("lab.toml").read_text().replace('"lab:gamma"]', '"lab:gama"]'))
     done = pnyx("doctor", "--json")
-    assert (done.code, told(done)["ok"]) == (0, None)
-    assert told(done)["found"].endswith("answers, but does not list gama")
-    assert told(done)["fix"] == "did you mean gamma?"
+    assert (done.code, host_finding(done)["ok"]) == (0, None)
+    assert host_finding(done)["found"].endswith("responds, but does not list gama")
+    assert host_finding(done)["fix"] == "did you mean gamma?"
 
 
 @pytest.mark.parametrize(
     ("model", "listed"),
     [("claude-x", "claude-x-20250929"), ("small-latest", "small-2506"), ("tiny", "tiny:latest")],
 )
-def test_the_doctor_knows_a_model_by_the_name_that_stands_for_its_newest(
+def test_the_doctor_accepts_an_alias_of_the_newest_version_of_a_model(
     lab: ScriptedHost, model: str, listed: str
 ) -> None:
     lab.models = (listed, "alpha", "beta")
     Path("lab.toml").write_text(Path("lab.toml").read_text().replace('"lab:gamma"]', f'"lab:{model}"]'))
-    assert told(pnyx("doctor", "--json"))["ok"] is True
+    assert host_finding(pnyx("doctor", "--json"))["ok"] is True
 
 
-def test_the_doctor_goes_through_the_proxy_that_calls_go_through(
-    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_doctor_uses_the_proxy_that_calls_use(lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", lab.url)
     at("http://pnyx.invalid/v1")
     done = pnyx("doctor", "--json")
-    assert (done.code, told(done)["ok"]) == (0, True)
+    assert (done.code, host_finding(done)["ok"]) == (0, True)
 
 
-def test_the_doctor_does_not_wait_for_a_host_that_says_nothing(
+def test_the_doctor_does_not_wait_for_a_silent_host(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pnyx.interfaces.cli.actions.doctor.REACH_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         at(f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
         done = pnyx("doctor", "--json")
-    assert (done.code, told(done)["ok"]) == (1, False)
-    assert "cannot be reached: no answer within 0.2 s" in told(done)["found"]
+    assert (done.code, host_finding(done)["ok"]) == (1, False)
+    assert host_finding(done)["found"].startswith("cannot reach http://127.0.0.1:")
+    assert host_finding(done)["found"].endswith(": no answer within 0.2 s")
 
 
-def test_the_doctor_passes_over_a_host_that_a_program_brings_along(lab: ScriptedHost) -> None:
+def test_the_doctor_skips_a_provider_that_a_program_supplies(lab: ScriptedHost) -> None:
     with Path("lab.toml").open("a") as file:
         file.write('[providers.mine]\nkind = "own"\n')
-    assert "-    provider mine: is supplied by a program" in pnyx("doctor").out
+    assert "-    provider mine: not checked: supplied by a program" in pnyx("doctor").out

@@ -1,4 +1,4 @@
-"""`pnyx eval` on scripted models of known skill: what it asks, what it saves, what it survives."""
+"""`pnyx eval` on scripted models of known skill: calls, cost, resuming, errors."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ import pytest
 
 from pnyx.evaluate.execution.arm_names import MOST_SAMPLES
 from tests.interfaces.shell import Done, pnyx
-from tests.support import warm
+from tests.support import forked
 from tests.support.scripted import Request, ScriptedHost
-from tests.support.votes import ruled, votes_in
+from tests.support.votes import judgement, votes_in
 
 N = 12
 WRONG: dict[str, Callable[[int], bool]] = {
@@ -29,14 +29,14 @@ WRONG: dict[str, Callable[[int], bool]] = {
     "beta": lambda n: n % 4 == 1,
     "gamma": lambda n: n % 4 == 2 or n % 5 == 0,
 }
-"""Which questions each model gets wrong: most have two models right."""
+"""Whether a model answers question n wrong; two models answer most questions right."""
 ARMS = ("-m", "lab:alpha", "-m", "lab:beta", "-m", "lab:gamma", "--arm", "voting")
 
 
 def reply(request: Request) -> str:
-    """A vote as skilled as the model; a judgement that goes with the first answer it is shown."""
+    """A reply as skilled as the model; as a judge, the first answer of the prompt."""
     if votes := votes_in(request.text):
-        return ruled(votes, next(iter(votes.values())))
+        return judgement(votes, next(iter(votes.values())))
     case = re.search(r"Case (\d+)", request.text)
     assert case, request.text
     n = int(case[1])
@@ -55,7 +55,7 @@ def skilled(lab: ScriptedHost, tmp_path: Path) -> ScriptedHost:
 
 
 def begin(*args: str) -> BaseProcess:
-    return warm.start(("eval", *args), Path("out"), Path("err"))
+    return forked.start(("eval", *args), Path("out"), Path("err"))
 
 
 def ended(process: BaseProcess) -> Done:
@@ -65,7 +65,7 @@ def ended(process: BaseProcess) -> Done:
 
 
 def run(*args: str) -> Done:
-    """The command in a process of its own: Inspect leaves loops and sockets of its own to the collector."""
+    """Run the command in a new process, because Inspect leaves event loops and sockets open."""
     return ended(begin(*args))
 
 
@@ -91,7 +91,7 @@ def asked(host: ScriptedHost) -> Counter[str]:
     return Counter(request.model for request in host.log)
 
 
-def test_models_are_asked_once_and_every_arm_votes_on_what_they_said(skilled: ScriptedHost) -> None:
+def test_models_are_called_once_and_every_arm_reuses_their_answers(skilled: ScriptedHost) -> None:
     done = measure("--no-self-consistency")
     assert done.code == 0, done.err
     arms = by_name(done.json)
@@ -99,11 +99,11 @@ def test_models_are_asked_once_and_every_arm_votes_on_what_they_said(skilled: Sc
         assert arms[f"lab:{model}"]["accuracy"]["mean"] == pytest.approx(accuracy(model))
     assert arms["majority"]["accuracy"]["mean"] > accuracy("alpha")
     assert arms["oracle"]["accuracy"]["mean"] >= arms["majority"]["accuracy"]["mean"]
-    # Voting took the pool's answers: all it asked for is a judgement a question, by the strongest.
+    # Voting reuses the pool's answers: its only call per question is to the judge, the strongest model.
     assert asked(skilled) == {"alpha": 2 * N, "beta": N, "gamma": N}
 
 
-def test_self_consistency_costs_what_the_panel_costs(skilled: ScriptedHost) -> None:
+def test_self_consistency_costs_as_much_as_the_panel(skilled: ScriptedHost) -> None:
     done = measure("--log", "log.jsonl")
     assert done.code == 0, done.err
     rows = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()[1:]]
@@ -115,18 +115,18 @@ def test_self_consistency_costs_what_the_panel_costs(skilled: ScriptedHost) -> N
     assert sum(sampled.values()) == N
     dearest = max(cost[model] for model in sampled)
     assert abs(cost["self-consistency"] - panel) <= dearest
-    # What voting is said to cost includes the answers that it was given.
+    # The cost of voting includes the answers that it reused.
     assert cost["voting"] > panel
 
 
-def test_the_same_command_again_sends_nothing_and_says_the_same(skilled: ScriptedHost) -> None:
+def test_the_same_command_again_sends_nothing_and_reports_the_same(skilled: ScriptedHost) -> None:
     first = measure().json
     sent = len(skilled.log)
     assert measure().json["arms"] == first["arms"]
     assert len(skilled.log) == sent
 
 
-def test_another_arm_takes_the_pool_that_is_there(skilled: ScriptedHost) -> None:
+def test_another_arm_reuses_the_pool(skilled: ScriptedHost) -> None:
     measure("--no-self-consistency")
     before = asked(skilled)
     assert measure("--no-self-consistency", "--arm", "deliberate:quick").code == 0
@@ -134,7 +134,7 @@ def test_another_arm_takes_the_pool_that_is_there(skilled: ScriptedHost) -> None
     assert natives == []
 
 
-def test_killed_it_goes_on_and_pays_only_for_what_was_in_flight_twice(skilled: ScriptedHost) -> None:
+def test_a_killed_evaluation_continues_and_pays_twice_only_for_calls_in_flight(skilled: ScriptedHost) -> None:
     skilled.latency = 0.05
     process = begin("sums.jsonl", *ARMS, "--concurrency", "2", "-q")
     wait_for(skilled, 15)
@@ -148,7 +148,7 @@ def test_killed_it_goes_on_and_pays_only_for_what_was_in_flight_twice(skilled: S
     assert by_name(done.json)["lab:alpha"]["n"] == N
 
 
-def test_a_budget_stops_it_and_a_larger_one_goes_on(skilled: ScriptedHost) -> None:
+def test_a_budget_stops_the_evaluation_and_a_larger_one_continues_it(skilled: ScriptedHost) -> None:
     done = measure("--budget", "0.02", "--no-self-consistency")
     assert done.code == 4
     assert "Run the same command again with --budget 0.05" in done.err
@@ -161,7 +161,7 @@ def test_a_budget_stops_it_and_a_larger_one_goes_on(skilled: ScriptedHost) -> No
     assert sent < 4 * N
 
 
-def test_ctrl_c_ends_it_with_what_there_is(skilled: ScriptedHost) -> None:
+def test_ctrl_c_stops_the_evaluation_and_calls_in_flight_finish(skilled: ScriptedHost) -> None:
     skilled.latency = 0.1
     process = begin("sums.jsonl", *ARMS, "--concurrency", "2")
     wait_for(skilled, 10)
@@ -172,7 +172,7 @@ def test_ctrl_c_ends_it_with_what_there_is(skilled: ScriptedHost) -> None:
     assert all(request.completed for request in skilled.log)
 
 
-def test_a_replay_makes_the_same_report_and_asks_nobody(skilled: ScriptedHost, tmp_path: Path) -> None:
+def test_a_replay_makes_the_same_report_and_calls_no_model(skilled: ScriptedHost, tmp_path: Path) -> None:
     first = measure("--log", "log.jsonl", "--html", "report.html")
     sent = len(skilled.log)
     again = pnyx("eval", "--replay", "log.jsonl", "--json")
@@ -185,13 +185,13 @@ def test_a_replay_makes_the_same_report_and_asks_nobody(skilled: ScriptedHost, t
     assert max(map(len, plain.out.splitlines())) <= 110
 
 
-def test_later_runs_learn_from_what_was_graded_and_its_own_arms_do_not(skilled: ScriptedHost) -> None:
+def test_later_runs_learn_from_the_grades_and_the_arms_do_not(skilled: ScriptedHost) -> None:
     measure("--no-learn")
     assert pnyx("calibration", "--json").json["n"] == 0
     measure()
-    told = pnyx("calibration", "--json").json
-    assert told["models"]["accuracies"].keys() == {"lab:alpha", "lab:beta", "lab:gamma"}
-    assert told["protocols"]["voting"]["n"] == N
+    document = pnyx("calibration", "--json").json
+    assert document["models"]["accuracies"].keys() == {"lab:alpha", "lab:beta", "lab:gamma"}
+    assert document["protocols"]["voting"]["n"] == N
     later = pnyx("ask", "Case 40: what is 40 + 5?", "-p", "voting", "--json", "-q").json
     assert later["detail"]["history"]["n"] == N
     measure("--seed", "1", "--log", "log.jsonl")
@@ -199,7 +199,7 @@ def test_later_runs_learn_from_what_was_graded_and_its_own_arms_do_not(skilled: 
     assert "history" not in pnyx("export", runs[-1], "--format", "json").json["result"]["detail"]
 
 
-def test_what_failed_is_told_and_tried_again_the_next_time(skilled: ScriptedHost) -> None:
+def test_failures_are_reported_and_tried_again_next_time(skilled: ScriptedHost) -> None:
     skilled.on("gamma", status=400, message="not today")
     done = measure("--no-self-consistency")
     assert done.code == 5, done.err
@@ -211,15 +211,15 @@ def test_what_failed_is_told_and_tried_again_the_next_time(skilled: ScriptedHost
     assert by_name(done.json)["lab:gamma"]["accuracy"]["mean"] == pytest.approx(accuracy("gamma"))
 
 
-def test_a_model_that_comes_back_makes_no_question_count_twice(skilled: ScriptedHost) -> None:
-    """Neither its pool, told by the first model that answered, nor its decisions, of other answers now."""
+def test_a_model_that_recovers_makes_no_question_count_twice(skilled: ScriptedHost) -> None:
+    """Neither in the pool, recorded under the first model that answered, nor in its decisions."""
     skilled.on("alpha", status=400, message="not today")
     assert measure("--no-self-consistency").code == 5
     skilled.on("alpha", text=reply)
     assert measure("--no-self-consistency").code == 0
-    told = pnyx("calibration", "--json").json
-    assert (told["models"]["n"], told["protocols"]["voting"]["n"]) == (N, N)
-    assert told["models"]["accuracies"].keys() == {"lab:alpha", "lab:beta", "lab:gamma"}
+    document = pnyx("calibration", "--json").json
+    assert (document["models"]["n"], document["protocols"]["voting"]["n"]) == (N, N)
+    assert document["models"]["accuracies"].keys() == {"lab:alpha", "lab:beta", "lab:gamma"}
 
 
 def test_free_text_is_graded_by_a_judge_that_sees_both_orders(skilled: ScriptedHost, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_free_text_is_graded_by_a_judge_that_sees_both_orders(skilled: ScriptedH
     assert orders.count(True) == orders.count(False) > 0
 
 
-def test_a_judge_that_goes_with_the_order_decides_nothing(skilled: ScriptedHost, tmp_path: Path) -> None:
+def test_a_judge_that_depends_on_the_order_decides_nothing(skilled: ScriptedHost, tmp_path: Path) -> None:
     def judge(request: Request) -> str:
         if "First answer" not in request.text:
             return "It is because warm air rises."
@@ -262,7 +262,7 @@ def test_a_judge_that_goes_with_the_order_decides_nothing(skilled: ScriptedHost,
     }
 
 
-def test_a_task_of_inspects_is_asked_and_graded_as_it_says(skilled: ScriptedHost, tmp_path: Path) -> None:
+def test_an_inspect_task_uses_its_own_prompts_and_scorer(skilled: ScriptedHost, tmp_path: Path) -> None:
     (tmp_path / "cases.py").write_text(
         "from inspect_ai import Task, task\n"
         "from inspect_ai.dataset import Sample\n"
@@ -282,11 +282,11 @@ def test_a_task_of_inspects_is_asked_and_graded_as_it_says(skilled: ScriptedHost
     assert asked(skilled) == {"alpha": 12, "beta": 6, "gamma": 6}
 
 
-def test_inspect_itself_can_ask_a_panel_and_is_told_its_usage(skilled: ScriptedHost, tmp_path: Path) -> None:
+def test_inspect_can_use_a_panel_as_a_model_and_gets_its_usage(skilled: ScriptedHost, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "inspect_ai", "eval", "pnyx/traps", "--model", "pnyx/voting"]
-    told = ["-M", "panel=lab:alpha,lab:beta", "--limit", "2", "--display", "none", "--log-dir", "logs"]
+    options = ["-M", "panel=lab:alpha,lab:beta", "--limit", "2", "--display", "none", "--log-dir", "logs"]
     skilled.on("*", text="Final answer: 5")
-    subprocess.run([*command, *told, "--log-format", "json"], check=True, timeout=120, cwd=tmp_path)
+    subprocess.run([*command, *options, "--log-format", "json"], check=True, timeout=120, cwd=tmp_path)
     (log,) = [json.loads(path.read_text()) for path in (tmp_path / "logs").glob("*.json")]
     assert (log["status"], log["eval"]["model"]) == ("success", "pnyx/voting"), log["error"]
     usage = log["stats"]["model_usage"]["pnyx/voting"]
@@ -296,14 +296,14 @@ def test_inspect_itself_can_ask_a_panel_and_is_told_its_usage(skilled: ScriptedH
     assert len(skilled.log) == 2 * 3
 
 
-def test_a_dry_run_reckons_every_arm_and_asks_nobody(skilled: ScriptedHost) -> None:
-    told = measure("--dry-run").json
-    assert told["questions"] == N
-    assert told["at_most"]["lab:alpha"]["calls"] == [N, N]
-    assert told["at_most"]["voting"]["calls"] == [N, 2 * N]
-    assert told["at_most"]["voting"]["cost_usd"] > 0
-    # How often it is asked depends on what the best model costs beside the panel.
-    assert told["at_most"]["self-consistency"]["calls"] == [N, MOST_SAMPLES * N]
+def test_a_dry_run_bounds_every_arm_and_calls_no_model(skilled: ScriptedHost) -> None:
+    document = measure("--dry-run").json
+    assert document["questions"] == N
+    assert document["at_most"]["lab:alpha"]["calls"] == [N, N]
+    assert document["at_most"]["voting"]["calls"] == [N, 2 * N]
+    assert document["at_most"]["voting"]["cost_usd"] > 0
+    # The number of samples depends on the cost of the best model and of the panel.
+    assert document["at_most"]["self-consistency"]["calls"] == [N, MOST_SAMPLES * N]
     assert skilled.log == []
     text = pnyx("eval", "sums.jsonl", *ARMS, "--dry-run").out
     assert f"{N} questions" in text
@@ -311,29 +311,29 @@ def test_a_dry_run_reckons_every_arm_and_asks_nobody(skilled: ScriptedHost) -> N
     assert "nothing was sent" in text
 
 
-def test_a_dry_run_says_what_it_takes_for_a_task_whose_questions_it_cannot_count(
+def test_a_dry_run_says_if_it_cannot_count_the_questions_of_a_task(
     skilled: ScriptedHost,
 ) -> None:
     done = pnyx("eval", "no-such-task", *ARMS, "--dry-run", "--limit", "3")
     assert done.code == 0, done.err
-    taken = "no-such-task counts as an Inspect task, whose questions are unknown here"
-    assert done.out.startswith(f"{taken}; for 3 short questions:\n")
-    told = pnyx("eval", "no-such-task", *ARMS, "--dry-run", "--json").json
-    assert (told["task"], told["questions"]) == ("no-such-task", 1)
+    task = "no-such-task is used as an Inspect task, whose questions are not counted here"
+    assert done.out.startswith(f"{task}; bounds for 3 short questions:\n")
+    document = pnyx("eval", "no-such-task", *ARMS, "--dry-run", "--json").json
+    assert (document["task"], document["questions"]) == ("no-such-task", 1)
     assert measure("--dry-run").json["task"] is None
 
 
-def test_a_dry_run_counts_what_the_judge_is_asked(skilled: ScriptedHost, tmp_path: Path) -> None:
+def test_a_dry_run_counts_the_calls_of_the_judge(skilled: ScriptedHost, tmp_path: Path) -> None:
     rows = [{"question": f"Why {n}?", "target": "So.", "grader": "judge"} for n in range(4)]
     (tmp_path / "why.jsonl").write_text("\n".join(map(json.dumps, [*rows, {"question": "2?", "target": 2}])))
-    told = pnyx("eval", "why.jsonl", *ARMS, "--dry-run", "--json").json["at_most"]
+    document = pnyx("eval", "why.jsonl", *ARMS, "--dry-run", "--json").json["at_most"]
     # Three models, their samples and voting: four answers each, in both orders.
-    assert told["judge"]["calls"] == [40, 40]
-    assert told["judge"]["cost_usd"] > 40 * told["lab:alpha"]["cost_usd"] / 5
+    assert document["judge"]["calls"] == [40, 40]
+    assert document["judge"]["cost_usd"] > 40 * document["lab:alpha"]["cost_usd"] / 5
     assert skilled.log == []
 
 
-def test_its_runs_are_listed_among_ones_own_only_when_asked_for(skilled: ScriptedHost) -> None:
+def test_runs_of_evaluations_are_listed_only_with_evaluations(skilled: ScriptedHost) -> None:
     assert measure("--limit", "1", "--no-self-consistency").code == 0
     mine = pnyx("ask", "Case 1: what is 1 + 5?", "-p", "voting", "--json", "-q").json["run_id"]
     assert [run["run_id"] for run in pnyx("runs", "--json").json] == [mine]
@@ -343,8 +343,8 @@ def test_its_runs_are_listed_among_ones_own_only_when_asked_for(skilled: Scripte
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((), "give one of DATASET, --replay FILE and --answers FILE"),
-        (("sums.jsonl", "--replay", "x"), "give one of DATASET"),
+        ((), "pass one of DATASET, --replay FILE and --answers FILE"),
+        (("sums.jsonl", "--replay", "x"), "pass one of DATASET"),
         (("--answers", "a.csv", "--html", "r.html", "--log", "l"), "--answers does not accept --log, --html"),
         (("--answers", "a.csv", "--arm", "voting"), "--answers does not accept --arm"),
         (("--replay", "x", *ARMS, "--limit", "2"), "--replay does not accept -m, --arm, --limit"),
@@ -371,7 +371,7 @@ def test_its_runs_are_listed_among_ones_own_only_when_asked_for(skilled: Scripte
         (("--replay", "sums.jsonl"), "sums.jsonl, line 1: not a line of an evaluation log"),
     ],
 )
-def test_what_cannot_be_evaluated_is_refused_before_anything_is_sent(
+def test_usage_errors_of_an_evaluation_are_reported_before_any_call(
     skilled: ScriptedHost, tmp_path: Path, args: tuple[str, ...], message: str
 ) -> None:
     (tmp_path / "bad.jsonl").write_text('{"question": "a", "target": "b"}\n{"question": "c"}\n')
@@ -382,7 +382,7 @@ def test_what_cannot_be_evaluated_is_refused_before_anything_is_sent(
     assert skilled.log == []
 
 
-def test_a_model_that_says_nothing_is_wrong_at_its_cost_and_not_asked_again(skilled: ScriptedHost) -> None:
+def test_an_empty_reply_counts_as_wrong_at_its_cost_and_is_not_tried_again(skilled: ScriptedHost) -> None:
     skilled.on("gamma", text=" ")
     done = measure("--no-self-consistency")
     assert done.code == 5, done.err

@@ -1,4 +1,4 @@
-"""`pnyx eval` where an answer could be paid twice, miscounted or graded by the wrong one."""
+"""`pnyx eval` pays for no answer twice, counts each once, and lets the right grader grade it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from inspect_ai.solver import TaskState
 from pnyx.evaluate.execution.inspect_plugin import same_answer
 from tests.interfaces.cli.test_eval import ARMS, N, asked, by_name, measure, reply, run, skilled, wait_for
 from tests.interfaces.shell import pnyx
-from tests.support import warm
+from tests.support import forked
 from tests.support.scripted import Request, ScriptedHost
 
 __all__ = ["skilled"]
@@ -43,7 +43,7 @@ def cases(*tasks: str) -> None:
     Path("cases.py").write_text(TASK + "".join(f"\n@task\n{one}\n" for one in tasks))
 
 
-def test_questions_that_are_the_same_share_an_answer(skilled: ScriptedHost, tmp_path: Path) -> None:
+def test_equal_questions_share_an_answer(skilled: ScriptedHost, tmp_path: Path) -> None:
     same = [{"id": n, "question": "Case 3: what is 3 + 5?", "target": 8} for n in range(6)]
     (tmp_path / "same.jsonl").write_text("\n".join(map(json.dumps, same)))
     skilled.latency = 0.05
@@ -59,28 +59,28 @@ def test_no_model_has_the_same_label_in_every_question(skilled: ScriptedHost) ->
     labels: dict[str, set[str]] = {}
     for row in rows():
         if row["arm"] == "voting":
-            told = pnyx("export", row["run_id"], "--format", "json").json["result"]
-            for seat in told["seats"]:
+            document = pnyx("export", row["run_id"], "--format", "json").json["result"]
+            for seat in document["seats"]:
                 labels.setdefault(seat["model"], set()).add(seat["seat"])
     assert {len(of_one) for of_one in labels.values()} == {3}
-    # Who was asked alone is not asked again, and the same command asks nobody anything.
+    # Answers of single models are reused, so the same command again makes no call.
     before = len(skilled.log)
     assert run("sums.jsonl", *ARMS, PLAIN, "--limit", "12", "--json", "-q").code == 0
     assert len(skilled.log) == before
 
 
-def test_a_task_asks_each_question_once_and_only_its_own_scorer_grades(skilled: ScriptedHost) -> None:
+def test_a_task_sends_each_question_once_and_only_its_scorer_grades(skilled: ScriptedHost) -> None:
     cases("def one():\n    return asked(includes(), choices=['x', 'y'])")
     done = run("cases.py", *ARMS, PLAIN, "--json", "-q")
     assert done.code == 0, done.err
     arms = by_name(done.json)
     assert asked(skilled) == {"alpha": 8, "beta": 4, "gamma": 4}
     assert arms["lab:beta"]["right"] == 3
-    # What stood before the judgement was not graded by the task: nothing is said of what a round changed.
+    # The task did not grade the answers before the judgement, so no change by a round is reported.
     assert arms["voting"]["rounds"] == []
 
 
-def test_of_a_file_with_two_tasks_one_must_be_named(skilled: ScriptedHost) -> None:
+def test_a_file_with_two_tasks_requires_a_name(skilled: ScriptedHost) -> None:
     cases("def one():\n    return asked(includes())", "def two():\n    return asked(includes())")
     done = run("cases.py", *ARMS, PLAIN, "-q")
     assert done.code == 2
@@ -88,10 +88,10 @@ def test_of_a_file_with_two_tasks_one_must_be_named(skilled: ScriptedHost) -> No
 
 
 def test_a_task_with_a_model_as_grader_has_the_judge_grade_all_arms(skilled: ScriptedHost) -> None:
-    def said(request: Request) -> str:
+    def graded_reply(request: Request) -> str:
         return "GRADE: C" if "GRADE" in request.text else reply(request)
 
-    skilled.on("*", text=said)
+    skilled.on("*", text=graded_reply)
     cases("def one():\n    return asked(model_graded_qa())")
     done = run("cases.py", *ARMS, PLAIN, "--judge", "lab:gamma", "--json", "-q")
     assert done.code == 0, done.err
@@ -100,12 +100,12 @@ def test_a_task_with_a_model_as_grader_has_the_judge_grade_all_arms(skilled: Scr
     assert by_name(done.json)["lab:alpha"]["calls"] == 1
 
 
-def test_all_answers_of_a_task_that_asks_twice_are_counted(skilled: ScriptedHost) -> None:
+def test_all_answers_of_a_task_with_two_questions_are_counted(skilled: ScriptedHost) -> None:
     cases("def one():\n    return asked(includes(), user_message('Case 1: sure?'), generate())")
     done = run("cases.py", *ARMS, PLAIN, "--json", "-q")
     assert done.code == 0, done.err
     arm = by_name(done.json)["lab:beta"]
-    # Later ones are voting's own, where the first answer of its conversation was another than beta's.
+    # Later requests are those of voting, whose conversations may start with another model's answer.
     billed = [request.usage for request in skilled.requests("beta")[:8] if request.usage]
     assert (arm["calls"], arm["output_tokens"]) == (2, sum(one["output"] for one in billed) / 4)
 
@@ -118,9 +118,7 @@ def test_a_round_counts_every_question_whether_it_changed_the_answer_or_not(skil
     assert judged["fixed"] + judged["broken"] == len(changed)
 
 
-def test_an_answer_that_could_not_be_read_is_counted_whatever_the_run_took_for_it(
-    skilled: ScriptedHost, tmp_path: Path
-) -> None:
+def test_an_unreadable_answer_is_counted_as_unread(skilled: ScriptedHost, tmp_path: Path) -> None:
     (tmp_path / "one.jsonl").write_text(json.dumps({"question": "How many are 5 + 5?", "target": 10}))
     skilled.on("alpha", text="Final answer: about ten or so")
     skilled.on("beta", text="Final answer: 10")
@@ -132,7 +130,7 @@ def test_an_answer_that_could_not_be_read_is_counted_whatever_the_run_took_for_i
     assert {row["arm"]: row["answer"] for row in rows()}["lab:alpha"] is None
 
 
-def test_other_settings_are_other_questions(skilled: ScriptedHost, tmp_path: Path) -> None:
+def test_other_settings_start_new_runs(skilled: ScriptedHost, tmp_path: Path) -> None:
     measure(PLAIN, "--limit", "2")
     settings = tmp_path / "lab.toml"
     settings.write_text(settings.read_text().replace("[run]", "[run]\ntemperature = 0.5"))
@@ -142,7 +140,7 @@ def test_other_settings_are_other_questions(skilled: ScriptedHost, tmp_path: Pat
     assert {request.body.get("temperature") for request in skilled.log[before:]} == {0.5}
 
 
-def test_a_host_that_speaks_of_interrupts_does_not_take_its_failures_out_of_the_count(
+def test_an_error_message_about_interrupts_still_counts_as_a_failure(
     skilled: ScriptedHost,
 ) -> None:
     skilled.on("gamma", status=400, message="pnyx.errors.Interrupted: no")
@@ -152,14 +150,14 @@ def test_a_host_that_speaks_of_interrupts_does_not_take_its_failures_out_of_the_
     assert (arm["n"], arm["errors"]) == (4, 4)
 
 
-def test_a_run_at_its_own_cap_is_no_answer_yet_and_a_larger_cap_goes_on(
+def test_a_run_at_its_cap_is_no_answer_yet_and_a_larger_cap_continues_it(
     skilled: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = (PLAIN, "--arm", "council:quick", "--limit", "2", "--log", "log.jsonl")
     monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.02")
     done = measure(*more)
     assert done.code == 4, done.err
-    assert "2 answers would cost more than budget.run_usd allows a run; continue with the same" in done.err
+    assert "2 answers would cost more than budget.run_usd allows for a run. Raise it and run" in done.err
     assert (done.json["partial"], by_name(done.json)["council:quick"]["n"]) == (True, 0)
     assert by_name(done.json)["voting"]["n"] == 2
     assert pnyx("calibration", "--json").json["n"] == 0
@@ -169,7 +167,7 @@ def test_a_run_at_its_own_cap_is_no_answer_yet_and_a_larger_cap_goes_on(
     assert (done.json["partial"], by_name(done.json)["council:quick"]["n"]) == (False, 2)
 
 
-def test_of_a_question_that_a_model_has_not_answered_no_arm_is_asked(
+def test_arms_skip_a_question_that_a_model_has_not_answered(
     skilled: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = {"question": f"Case 3: what is 3 + 5?{' Think well.' * 10_000}", "target": 8}
@@ -189,7 +187,7 @@ def test_of_a_question_that_a_model_has_not_answered_no_arm_is_asked(
     assert (done.code, {arm["n"] for arm in done.json["arms"]}) == (0, {2}), done.err
 
 
-def test_nobody_is_asked_again_and_again_for_a_cost_that_is_not_known_yet(
+def test_samples_wait_until_the_cost_of_the_panel_is_known(
     skilled: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = [
@@ -205,7 +203,7 @@ def test_nobody_is_asked_again_and_again_for_a_cost_that_is_not_known_yet(
     assert (done.code, by_name(done.json)["self-consistency"]["n"]) == (0, 6), done.err
 
 
-def test_a_host_that_comes_back_has_nobody_sampled_again(skilled: ScriptedHost) -> None:
+def test_a_host_that_recovers_causes_no_new_samples(skilled: ScriptedHost) -> None:
     def sampled() -> dict[str, str]:
         return {row["id"]: row["run_id"] for row in rows() if row["arm"] == "self-consistency"}
 
@@ -230,39 +228,41 @@ def test_a_host_that_comes_back_has_nobody_sampled_again(skilled: ScriptedHost) 
         ("--replay", "sums.jsonl", "--html", "sums.jsonl"),
     ],
 )
-def test_an_output_file_never_overwrites_an_input_or_another_output(
+def test_output_files_overwrite_no_file_that_the_command_uses(
     skilled: ScriptedHost, flags: tuple[str, ...]
 ) -> None:
     before = Path("sums.jsonl").read_text()
     done = pnyx("eval", *flags)
     assert (done.code, done.out) == (2, "")
-    assert "which this command also uses; choose another file" in done.err
+    assert "which this command also uses; choose another" in done.err
     assert (Path("sums.jsonl").read_text(), skilled.log) == (before, [])
 
 
-def test_a_dry_run_goes_by_the_dearest_question(skilled: ScriptedHost, tmp_path: Path) -> None:
+def test_a_dry_run_assumes_the_most_expensive_question(skilled: ScriptedHost, tmp_path: Path) -> None:
     rows = [{"question": "x" * 21_000, "target": 1}, {"question": "漢" * 20_000, "target": 1}]
     costs = []
     for some in (rows, rows[:1], rows[1:]):
         (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, some)))
-        told = pnyx("eval", "long.jsonl", *ARMS, "--dry-run", "--json").json["at_most"]
-        costs.append(told["lab:alpha"]["cost_usd"])
+        document = pnyx("eval", "long.jsonl", *ARMS, "--dry-run", "--json").json["at_most"]
+        costs.append(document["lab:alpha"]["cost_usd"])
     assert costs[0] == pytest.approx(2 * max(costs[1:]))
     assert costs[2] > costs[1]
 
 
 def test_the_same_evaluation_is_refused_while_it_runs(skilled: ScriptedHost) -> None:
     skilled.latency = 0.2
-    first = warm.start(("eval", "sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q"), Path("out1"), Path("err1"))
+    first = forked.start(
+        ("eval", "sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q"), Path("out1"), Path("err1")
+    )
     wait_for(skilled, 1)
     second = run("sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q")
     first.join(120)
     assert (first.exitcode, second.code) == (0, 2)
-    assert "this evaluation is running already" in second.err
+    assert "this evaluation is already running" in second.err
     assert len(skilled.log) == 4 * 4
 
 
-def test_feedback_on_its_runs_teaches_later_runs_and_no_arm(skilled: ScriptedHost) -> None:
+def test_feedback_on_runs_of_an_evaluation_affects_later_runs_and_no_arm(skilled: ScriptedHost) -> None:
     measure(PLAIN, "--no-learn", "--limit", "12", "--log", "log.jsonl")
     for row in rows():
         if row["arm"] == "voting":
@@ -278,7 +278,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_sent(
 ) -> None:
     done = pnyx("eval", "sums.jsonl", *ARMS, flag, "missing/file")
     assert (done.code, skilled.log) == (2, [])
-    assert "missing/file cannot be written" in done.err
+    assert "cannot write missing/file" in done.err
 
 
 def test_a_budget_with_an_unknown_price_is_refused_before_anything_is_sent(
@@ -291,10 +291,10 @@ def test_a_budget_with_an_unknown_price_is_refused_before_anything_is_sent(
     assert "the price of lab:gamma is unknown" in done.err
 
 
-def test_samples_of_a_free_model_beside_a_paid_one_take_as_many_tokens_as_the_panel(
+def test_samples_of_a_free_model_use_as_many_tokens_as_the_panel(
     skilled: ScriptedHost, tmp_path: Path
 ) -> None:
-    """Only gamma, which is never the best, costs anything."""
+    """Only gamma, which is never the best model, has a price."""
     settings = tmp_path / "lab.toml"
     before, gamma = settings.read_text().split('[models."lab:gamma"]')
     free = re.sub(r"_price = .*", "_price = 0.0", before)
@@ -313,7 +313,7 @@ def test_a_run_that_failed_costs_no_judge(skilled: ScriptedHost, tmp_path: Path)
     assert not [request for request in skilled.log if "So." in request.text]
 
 
-def test_a_key_that_is_missing_is_told_before_others_are_paid(skilled: ScriptedHost, tmp_path: Path) -> None:
+def test_a_missing_key_is_reported_before_any_call(skilled: ScriptedHost, tmp_path: Path) -> None:
     settings = tmp_path / "lab.toml"
     other = settings.read_text().split("[models")[0].replace("[providers.lab]", "[providers.far]")
     settings.write_text(settings.read_text() + other.replace("LAB_KEY", "FAR_KEY"))
@@ -322,7 +322,7 @@ def test_a_key_that_is_missing_is_told_before_others_are_paid(skilled: ScriptedH
     assert "FAR_KEY" in done.err
 
 
-def test_our_scorer_opens_nothing_where_code_can_grade(home: Path) -> None:
+def test_our_scorer_opens_no_files_if_code_can_grade(home: Path) -> None:
     facts: dict[str, Any] = {
         "question": "1 + 1?",
         "choices": [],

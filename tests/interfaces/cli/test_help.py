@@ -1,4 +1,4 @@
-"""`pnyx --help` lists everything for next to nothing, and every command is documented."""
+"""`pnyx --help` lists all commands quickly, and every command is documented."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_help_lists_every_command_with_its_summary() -> None:
 
 
 @pytest.mark.parametrize("args", [["--help"], ["--version"], ["ask", "--help"], ["runs", "--help"], ["frob"]])
-def test_nothing_heavy_is_imported_to_help(args: list[str]) -> None:
+def test_help_imports_nothing_heavy(args: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", PROBE, *args], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("HEAVY []\n")
 
@@ -57,7 +57,7 @@ def test_help_takes_at_most_a_tenth_of_a_second_of_processor_time() -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    # The least of several is what it takes; the rest is what else the machine does.
+    # The minimum of several runs, because other processes add to the rest.
     assert min(once() for _ in range(8)) <= 0.1
 
 
@@ -68,7 +68,7 @@ def test_every_command_explains_itself(name: str) -> None:
     assert done.out.startswith(f"Usage: pnyx {name} ")
 
 
-def test_the_reference_is_what_the_commands_say() -> None:
+def test_the_reference_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m tests.interfaces.reference"
 
 
@@ -83,17 +83,17 @@ def test_an_unknown_command_is_a_mistake_in_usage() -> None:
 
 
 @pytest.mark.parametrize("group", [(), ("config",)])
-def test_a_group_without_a_command_shows_its_help_as_it_is(group: tuple[str, ...]) -> None:
+def test_a_group_without_a_command_shows_its_help(group: tuple[str, ...]) -> None:
     done = pnyx(*group)
     assert (done.code, done.out) == (2, "")
     assert done.err == pnyx(*group, "--help").out
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [("pnyx re", "resume"), ("pnyx ask -p co", "consensus"), ("pnyx ask --dry", "--dry-run")],
 )
-def test_the_shell_completes_commands_options_and_protocols(words: str, told: str) -> None:
+def test_the_shell_completes_commands_options_and_protocols(words: str, expected: str) -> None:
     env = {"_PNYX_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     done = subprocess.run(
         [sys.executable, "-c", "from pnyx.interfaces.cli import main; main()"],
@@ -102,7 +102,7 @@ def test_the_shell_completes_commands_options_and_protocols(words: str, told: st
         text=True,
         check=True,
     )
-    assert told in done.stdout
+    assert expected in done.stdout
 
 
 def test_an_argument_that_is_not_text_is_refused() -> None:
@@ -111,12 +111,12 @@ def test_an_argument_that_is_not_text_is_refused() -> None:
     assert "is not UTF-8" in done.err
 
 
-def test_a_bug_is_one_line_and_its_place_only_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_one_line_and_a_traceback_only_with_verbose(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(**_: object) -> int:
         raise ZeroDivisionError("oh \x1b[31m")
 
     monkeypatch.setattr("pnyx.interfaces.cli.actions.ask.ask", broken)
     done = pnyx("ask", "x")
     assert done.code == 1
-    assert done.err == "pnyx: this is a bug in pnyx: ZeroDivisionError: oh ␛[31m (-v shows where)\n"
+    assert done.err == "pnyx: this is a bug in pnyx: ZeroDivisionError: oh ␛[31m (-v shows the traceback)\n"
     assert "Traceback" in pnyx("ask", "x", "-v").err

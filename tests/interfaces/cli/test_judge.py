@@ -1,4 +1,4 @@
-"""`pnyx feedback` and `pnyx calibration`: outcomes change what votes count, and how sure a decision is."""
+"""`pnyx feedback` and `pnyx calibration`: outcomes change the weights of votes and the confidence."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 
 from tests.interfaces.shell import Done, pnyx
 from tests.support.scripted import Request, ScriptedHost
-from tests.support.votes import ruled, votes_in
+from tests.support.votes import judgement, votes_in
 
 RIGHT, WRONG = "Final answer: 4", "Final answer: 5"
 
 
 SEED = "15"
-"""With it, none of the questions of this page is one of those that everybody is asked to learn from."""
+"""With this seed, no question in this module is one of the samples for which all seats are called."""
 
 
 def ask(number: int, *more: str) -> Done:
@@ -26,11 +26,11 @@ def ask(number: int, *more: str) -> Done:
 
 @pytest.fixture
 def lab_of_one(lab: ScriptedHost) -> ScriptedHost:
-    """Only gamma is ever right, when asked alone; who judges goes with the majority, which is wrong."""
+    """Only gamma's first answers are right; the judge follows the majority, which is wrong."""
 
     def say(request: Request) -> str:
         if votes := votes_in(request.text):
-            return ruled(votes, "5") if "5" in votes.values() else RIGHT
+            return judgement(votes, "5") if "5" in votes.values() else RIGHT
         return RIGHT if "gamma" in request.model else WRONG
 
     lab.on("*", text=say)
@@ -46,29 +46,34 @@ def judged(lab_of_one: ScriptedHost) -> ScriptedHost:
     return lab_of_one
 
 
-def test_feedback_says_who_had_it_right_alone(lab_of_one: ScriptedHost) -> None:
+def test_feedback_says_how_many_seats_were_right(lab_of_one: ScriptedHost) -> None:
     run = ask(0).json
     done = pnyx("feedback", run["run_id"][:6], "--result", "failure", "--answer", "4.0")
     assert (done.code, done.out) == (0, "")
-    assert "1 of 3 seats had it right alone: 4" in done.err
-    told = pnyx("feedback", run["run_id"], "--result", "success", "--json").json
-    assert (told["gold"], told["answers"]["lab:alpha"], told["answers"]["lab:gamma"]) == ("5", "5", "4")
+    assert f"Saved: run {run['run_id']} is a failure." in done.err
+    assert "1 of 3 seats first answered 4." in done.err
+    document = pnyx("feedback", run["run_id"], "--result", "success", "--json").json
+    assert (document["gold"], document["answers"]["lab:alpha"], document["answers"]["lab:gamma"]) == (
+        "5",
+        "5",
+        "4",
+    )
 
 
-def test_feedback_tells_every_seat_also_those_of_one_model(lab_of_one: ScriptedHost) -> None:
+def test_feedback_lists_every_seat_also_several_of_one_model(lab_of_one: ScriptedHost) -> None:
     run = ask(0, "-m", "lab:alpha*2", "-m", "lab:gamma").json
-    told = pnyx("feedback", run["run_id"], "--result", "failure", "--answer", "4", "--json").json
+    document = pnyx("feedback", run["run_id"], "--result", "failure", "--answer", "4", "--json").json
     alone = [("lab:alpha", "5"), ("lab:alpha", "5"), ("lab:gamma", "4")]
-    assert [(seat["model"], seat["answer"]) for seat in told["seats"]] == alone
-    assert told["answers"] == {"lab:alpha": "5", "lab:gamma": "4"}
+    assert [(seat["model"], seat["answer"]) for seat in document["seats"]] == alone
+    assert document["answers"] == {"lab:alpha": "5", "lab:gamma": "4"}
 
 
-def test_a_failure_without_the_answer_teaches_nothing_of_models(lab_of_one: ScriptedHost) -> None:
+def test_a_failure_without_the_right_answer_changes_no_weights(lab_of_one: ScriptedHost) -> None:
     done = pnyx("feedback", ask(0).json["run_id"], "--result", "failure")
-    assert "the right answer is not known" in done.err
+    assert "Add the right answer with --answer TEXT." in done.err
 
 
-def test_feedback_that_contradicts_the_decision_is_refused_or_told(lab_of_one: ScriptedHost) -> None:
+def test_feedback_that_contradicts_the_decision_is_refused_or_reported(lab_of_one: ScriptedHost) -> None:
     run = ask(0).json["run_id"]
     done = pnyx("feedback", run, "--result", "success", "--answer", "4")
     assert (done.code, done.out) == (2, "")
@@ -76,20 +81,20 @@ def test_feedback_that_contradicts_the_decision_is_refused_or_told(lab_of_one: S
     assert pnyx("calibration", "--json").json["n"] == 0
     done = pnyx("feedback", run, "--result", "failure", "--answer", "5.0")
     assert done.code == 0
-    assert "2 of 3 seats had it right alone: 5\nthat is the decision's own answer" in done.err
+    assert "2 of 3 seats first answered 5.\nThis is the decision's final answer" in done.err
 
 
-def test_feedback_on_what_one_model_said_teaches_its_vote_and_says_where_nobody_learns(
+def test_feedback_on_a_single_answer_changes_the_weight_of_its_model(
     lab_of_one: ScriptedHost,
 ) -> None:
     run = ask(0, "-p", "single", "-m", "lab:gamma").json["run_id"]
-    assert "1 of 1 seat had it right alone: 4" in pnyx("feedback", run, "--result", "success").err
-    told = pnyx("feedback", run, "--result", "failure", "--answer", "5", "--json").json
-    assert (told["answers"], told["gold"]) == ({"lab:gamma": "4"}, "5")
+    assert "1 of 1 seat first answered 4." in pnyx("feedback", run, "--result", "success").err
+    document = pnyx("feedback", run, "--result", "failure", "--answer", "5", "--json").json
+    assert (document["answers"], document["gold"]) == ({"lab:gamma": "4"}, "5")
     run = ask(1, "-p", "consensus").json["run_id"]
     done = pnyx("feedback", run, "--result", "success")
     assert done.code == 0
-    assert "no short answer that a model gave alone is on record" in done.err
+    assert "the run has no short first answers of its models" in done.err
 
 
 @pytest.mark.parametrize("status", ["paused", "unknown"])
@@ -97,10 +102,10 @@ def test_only_a_decision_can_be_judged(lab_of_one: ScriptedHost, status: str) ->
     run = ask(0, "--budget", "0.0001").json["run_id"] if status == "paused" else "zzz"
     done = pnyx("feedback", run, "--result", "success")
     assert (done.code, done.out) == (2, "")
-    assert ("only a decision can be judged" if status == "paused" else "no run 'zzz'") in done.err
+    assert ("feedback requires a decision" if status == "paused" else "no run 'zzz'") in done.err
 
 
-def test_a_history_weighs_votes_and_the_result_says_so(judged: ScriptedHost) -> None:
+def test_a_history_weighs_votes_and_the_result_records_it(judged: ScriptedHost) -> None:
     run = ask(99).json
     history = run["detail"]["history"]
     models = {seat["seat"]: seat["model"] for seat in run["seats"]}
@@ -114,7 +119,7 @@ def test_a_history_weighs_votes_and_the_result_says_so(judged: ScriptedHost) -> 
     assert max(run["detail"]["tally"], key=run["detail"]["tally"].get) == "4"
 
 
-def test_with_learned_weights_no_more_seats_are_asked_than_can_change_the_answer(
+def test_with_learned_weights_only_seats_that_can_change_the_answer_are_called(
     judged: ScriptedHost,
 ) -> None:
     before = len(judged.log)
@@ -126,7 +131,7 @@ def test_with_learned_weights_no_more_seats_are_asked_than_can_change_the_answer
     assert len(ask(100, "--option", "early=false").json["detail"]["native"]) == 3
 
 
-def test_confidence_is_what_came_true_and_not_what_was_felt(judged: ScriptedHost) -> None:
+def test_confidence_is_calibrated_on_outcomes(judged: ScriptedHost) -> None:
     run = ask(99).json
     assert run["confidence_rule"] == "calibrated (n=12)"
     assert run["confidence"] < 0.2
@@ -134,34 +139,34 @@ def test_confidence_is_what_came_true_and_not_what_was_felt(judged: ScriptedHost
     assert run["detail"]["raw_rule"] == "vote share, strongest first"
 
 
-def test_votes_asked_for_strongest_first_are_calibrated_apart_from_votes_of_all(judged: ScriptedHost) -> None:
+def test_votes_of_the_strongest_first_are_calibrated_apart_from_votes_of_all(judged: ScriptedHost) -> None:
     run = ask(99).json
     assert run["detail"]["not_asked"] == [s["seat"] for s in run["seats"] if s["model"] == "lab:beta"]
     pnyx("feedback", run["run_id"], "--result", "success")
-    told = pnyx("calibration", "--json").json["protocols"]
-    assert {name: (one["n"], one["right"]) for name, one in told.items()} == {
+    document = pnyx("calibration", "--json").json["protocols"]
+    assert {name: (one["n"], one["right"]) for name, one in document.items()} == {
         "voting": (13, 1),
-        "voting, strongest first": (3, 1),  # the last two of the twelve were asked for so
+        "voting, strongest first": (3, 1),  # two of the twelve called the strongest seats first
     }
     again = ask(98).json
     assert (again["confidence_rule"], again["confidence"] > run["confidence"]) == ("calibrated (n=13)", True)
-    # A vote of all is another measure, which that one success says little of.
+    # Votes of all seats are calibrated separately, so that one success counts little for them.
     assert ask(97, "--option", "early=false").json["confidence"] < again["confidence"]
 
 
-def test_a_vote_of_all_has_no_confidence_from_votes_asked_for_otherwise(judged: ScriptedHost) -> None:
-    # What those twelve were judged by is not taken back one by one: only their own kind is left.
+def test_a_vote_of_all_is_not_calibrated_on_votes_of_the_strongest_first(judged: ScriptedHost) -> None:
+    # Feedback on runs with votes of all seats becomes partial; only the other kind counts.
     for run in pnyx("runs", "--json", "--limit", "100").json:
         if run["detail"].get("raw_rule", run["confidence_rule"]) == "vote share":
             pnyx("feedback", run["run_id"], "--result", "partial")
-    told = pnyx("calibration", "--json").json["protocols"]
-    assert {name: one["n"] for name, one in told.items()} == {"voting": 2, "voting, strongest first": 2}
+    document = pnyx("calibration", "--json").json["protocols"]
+    assert {name: one["n"] for name, one in document.items()} == {"voting": 2, "voting, strongest first": 2}
     whole = ask(97, "--option", "early=false").json
     assert whole["confidence_rule"] == "vote share"
     assert "raw_confidence" not in whole["detail"]
 
 
-def test_a_resumed_run_keeps_the_weights_it_began_with(lab_of_one: ScriptedHost) -> None:
+def test_a_resumed_run_keeps_its_weights(lab_of_one: ScriptedHost) -> None:
     paused = ask(99, "--budget", "0.0001").json["run_id"]
     for n in range(12):
         assert pnyx("feedback", ask(n).json["run_id"], "--result", "failure", "--answer", "4").code == 0
@@ -170,36 +175,36 @@ def test_a_resumed_run_keeps_the_weights_it_began_with(lab_of_one: ScriptedHost)
     assert again["confidence_rule"] == "vote share"
 
 
-def test_calibration_shows_the_diagram_and_what_votes_are_worth(judged: ScriptedHost) -> None:
+def test_calibration_shows_the_diagram_and_the_weights_of_votes(judged: ScriptedHost) -> None:
     done = pnyx("calibration")
     assert done.code == 0
     assert "voting: 0 of 12 right (0%)" in done.out
     assert re.search(r"ECE 0\.6\d\d, Brier 0\.4\d\d", done.out)
-    assert "votes by labels, from 10 answered questions" in done.out
-    told = pnyx("calibration", "--json").json
-    bins = told["protocols"]["voting"]["bins"]
+    assert "weights of votes: labels, from 10 questions" in done.out
+    document = pnyx("calibration", "--json").json
+    bins = document["protocols"]["voting"]["bins"]
     assert (sum(one["n"] for one in bins), {one["right"] for one in bins}) == (12, {0.0})
     assert all(one["calibrated"] < one["confidence"] for one in bins)
 
 
-def test_without_any_judgement_calibration_says_how_to_begin(lab: ScriptedHost) -> None:
+def test_calibration_without_feedback_says_how_to_add_some(lab: ScriptedHost) -> None:
     done = pnyx("calibration")
     assert (done.code, done.out) == (0, "")
     assert "pnyx feedback ID" in done.err
 
 
-def test_partly_right_counts_neither_way(lab_of_one: ScriptedHost) -> None:
+def test_partial_feedback_counts_neither_way(lab_of_one: ScriptedHost) -> None:
     pnyx("feedback", ask(0).json["run_id"], "--result", "partial")
-    told = pnyx("calibration", "--json").json
-    assert (told["n"], told["partial"], told["protocols"]) == (1, 1, {})
+    document = pnyx("calibration", "--json").json
+    assert (document["n"], document["partial"], document["protocols"]) == (1, 1, {})
 
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> str:
-    """60 questions: good is right nine times in ten, bad every other time, worse never."""
+    """60 questions: "good" is right nine times in ten, "bad" every other time, "worse" never."""
     path = tmp_path / "answers.jsonl"
-    said = [{"good": "ab"[n % 10 == 0], "bad": "ab"[n % 2], "worse": "b"} for n in range(60)]
-    rows = [{"id": n, "gold": "a", "part": n % 2, "answers": one} for n, one in enumerate(said)]
+    answers = [{"good": "ab"[n % 10 == 0], "bad": "ab"[n % 2], "worse": "b"} for n in range(60)]
+    rows = [{"id": n, "gold": "a", "part": n % 2, "answers": one} for n, one in enumerate(answers)]
     path.write_text("\n".join(map(json.dumps, rows)))
     return str(path)
 
@@ -207,11 +212,11 @@ def recorded(tmp_path: Path) -> str:
 def test_eval_replays_recorded_answers_without_a_call(lab: ScriptedHost, recorded: str) -> None:
     done = pnyx("eval", "--answers", recorded, "--splits", "4")
     assert (done.code, done.err, lab.log) == (0, "", [])
-    for told in ("best single", "majority", "default rule", "oracle", "points [95 % interval]"):
-        assert told in done.out
-    told = pnyx("eval", "--answers", recorded, "--splits", "4", "--json").json
-    assert told["questions"] == 60
-    assert told["arms"]["default rule"]["accuracy"] >= told["arms"]["majority"]["accuracy"] + 0.2
+    for expected in ("best single", "majority", "default rule", "oracle", "points [95 % interval]"):
+        assert expected in done.out
+    document = pnyx("eval", "--answers", recorded, "--splits", "4", "--json").json
+    assert document["questions"] == 60
+    assert document["arms"]["default rule"]["accuracy"] >= document["arms"]["majority"]["accuracy"] + 0.2
     some = pnyx(
         "eval", "--answers", recorded, "-m", "good", "-m", "bad", "--where", "part=1", "--splits", "2"
     )
@@ -221,15 +226,15 @@ def test_eval_replays_recorded_answers_without_a_call(lab: ScriptedHost, recorde
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
-    [(("--where", "part"), "--where must be COLUMN=VALUE"), (("-m", "nobody"), "no answer of nobody")],
+    ("more", "expected"),
+    [(("--where", "part"), "--where requires COLUMN=VALUE"), (("-m", "nobody"), "no answer of nobody")],
 )
-def test_eval_says_what_is_wrong(recorded: str, more: tuple[str, ...], told: str) -> None:
+def test_eval_reports_usage_errors(recorded: str, more: tuple[str, ...], expected: str) -> None:
     done = pnyx("eval", "--answers", recorded, *more)
     assert (done.code, done.out) == (2, "")
-    assert told in done.err
+    assert expected in done.err
 
 
-def test_eval_of_a_file_that_is_not_there(lab: ScriptedHost) -> None:
+def test_eval_of_a_missing_file(lab: ScriptedHost) -> None:
     done = pnyx("eval", "--answers", "none.csv")
     assert (done.code, "cannot read none.csv" in done.err) == (2, True)

@@ -1,4 +1,4 @@
-"""`pnyx runs`, `status`, `show`, `export`, `cancel`: what was stored, as it was stored."""
+"""`pnyx runs`, `status`, `show`, `export` and `cancel` on stored runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOSTILE = "\x1b[2JIt is so. \u202e<script>alert(1)</script> ![x](http://evil.exa
 
 @pytest.fixture
 def run(lab: ScriptedHost) -> Any:
-    """The result object of a finished run in which every model said `HOSTILE`."""
+    """The result object of a finished run in which every reply is `HOSTILE`."""
     lab.on("*", text=HOSTILE)
     return pnyx("ask", "--json", "Why is it so?").json
 
@@ -49,12 +49,12 @@ def test_runs_are_filtered_and_counted(run: Any, lab: ScriptedHost) -> None:
 
 
 @pytest.mark.parametrize("command", [("runs",), ("recall", "why")])
-def test_a_list_has_an_end(run: Any, command: tuple[str, ...]) -> None:
+def test_a_limit_is_bounded(run: Any, command: tuple[str, ...]) -> None:
     assert len(pnyx(*command, "--limit", "1000000", "--json").json) == 1
     assert pnyx(*command, "--limit", str(2**63)).code == 2
 
 
-def test_a_limit_counts_the_runs_of_the_status_alone(lab: ScriptedHost) -> None:
+def test_a_limit_counts_only_runs_with_the_status(lab: ScriptedHost) -> None:
     here, gone, paused = (this_worker(), time.time()), ("gone:1:1", 0.0), (None, None)
     writers = [here, paused, gone, here, gone, gone, here, here]  # newest last
 
@@ -70,8 +70,8 @@ def test_a_limit_counts_the_runs_of_the_status_alone(lab: ScriptedHost) -> None:
     asyncio.run(begin())
     for status, ids in {"running": "7630", "paused": "5421"}.items():
         for limit in range(1, 6):
-            told = pnyx("runs", "--status", status, "--limit", str(limit), "--json").json
-            assert [run["run_id"][1:] for run in told] == list(ids[:limit]), (status, limit)
+            rows = pnyx("runs", "--status", status, "--limit", str(limit), "--json").json
+            assert [run["run_id"][1:] for run in rows] == list(ids[:limit]), (status, limit)
 
 
 def test_no_runs_are_an_empty_list(lab: ScriptedHost) -> None:
@@ -86,21 +86,21 @@ def test_a_status_is_one_line(run: Any) -> None:
 
 
 @pytest.mark.parametrize("command", ["status", "show", "cancel", "resume"])
-def test_a_beginning_of_an_id_is_enough_and_an_unknown_one_is_usage(run: Any, command: str) -> None:
+def test_a_prefix_of_an_id_is_enough_and_an_unknown_id_is_a_usage_error(run: Any, command: str) -> None:
     assert pnyx(command, run["run_id"][:4]).code == 0
     done = pnyx(command, "nosuchrun")
     assert (done.code, done.out) == (2, "")
     assert done.err == "pnyx: no run 'nosuchrun'; `pnyx runs` lists them\n"
 
 
-def test_show_has_every_reply_under_its_seat_and_model_and_how_it_ended(run: Any) -> None:
+def test_show_prints_every_reply_with_its_seat_and_model_and_the_decision(run: Any) -> None:
     done = pnyx("show", run["run_id"])
     titles = [line for line in done.out.splitlines() if line.startswith("Round 1")]
     assert len(titles) == 4
     for seat in run["seats"]:
         assert f"{seat['seat']} ({seat['model']})" in done.out
-    for told in ("Why is it so?", "decided after 1 round", "dissent (2)", "rigor 1.00", "lab:alpha"):
-        assert told in done.out
+    for expected in ("Why is it so?", "decided after 1 round", "dissent (2)", "rigor 1.00", "lab:alpha"):
+        assert expected in done.out
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
 
@@ -121,7 +121,7 @@ def test_an_export_as_json_is_exact_and_the_same_every_time(run: Any, tmp_path: 
     assert (tmp_path / "run.json").read_text() == done.out
 
 
-def test_an_export_as_markdown_is_inert_and_the_same_every_time(run: Any) -> None:
+def test_an_export_as_markdown_is_escaped_and_the_same_every_time(run: Any) -> None:
     done = pnyx("export", run["run_id"], "--format", "md")
     assert done.out == pnyx("export", run["run_id"], "--format", "md").out
     assert "> Why is it so?" in done.out
@@ -156,9 +156,9 @@ def test_a_paused_run_is_cancelled_for_good(lab: ScriptedHost) -> None:
     assert "pnyx: cancelled" in resumed.err
 
 
-def test_cancelling_what_is_over_leaves_it(run: Any) -> None:
+def test_cancelling_a_finished_run_does_not_change_it(run: Any) -> None:
     done = pnyx("cancel", run["run_id"])
-    assert (done.code, "was over already: decided" in done.err) == (0, True)
+    assert (done.code, "has already finished: decided" in done.err) == (0, True)
     assert pnyx("status", run["run_id"], "--json").json == run
 
 

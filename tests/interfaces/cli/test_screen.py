@@ -1,7 +1,8 @@
-"""What a person sees: lines that fit the screen, words that say what happened, and what to do next."""
+"""Output for people: lines fit the terminal, messages say what happened and what to do next."""
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import threading
@@ -10,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from pnyx.interfaces.cli.actions.runs import _table
+from pnyx.interfaces.cli.records import with_records
 from pnyx.interfaces.cli.terminal.live import _newest
 from pnyx.interfaces.cli.terminal.output import Stream
 from pnyx.interfaces.cli.terminal.plain import entry_lines
-from pnyx.interfaces.views.outcome import why
+from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.views.outcome import stop_message
 from pnyx.interfaces.views.transcript import Entry
 from tests.interfaces.shell import pnyx, screen
 from tests.support.scripted import ScriptedHost
@@ -22,7 +26,7 @@ COLUMNS = 100
 
 
 @pytest.mark.parametrize("command", [("protocols",), ("models",), ("doctor",), ("ask", "--dry-run", "Why?")])
-def test_no_line_is_longer_than_the_screen(
+def test_no_line_is_wider_than_the_terminal(
     lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("PNYX_MODELS", str(tmp_path / "models"))
@@ -32,15 +36,15 @@ def test_no_line_is_longer_than_the_screen(
     lines = tty.text.replace("\r\n", "\n").split("\n")
     assert len(lines) > 5
     assert max(map(len, lines)) <= COLUMNS
-    whole = pnyx(*command).out
-    assert len(whole.split()) == len(tty.text.split())
+    unwrapped = pnyx(*command).out
+    assert len(unwrapped.split()) == len(tty.text.split())
 
 
-def test_one_call_is_one_call() -> None:
-    assert "needs 1 seat; with three, 1 call\n" in pnyx("protocols").out
+def test_one_call_is_singular() -> None:
+    assert "requires 1 seat; 1 call with three seats\n" in pnyx("protocols").out
 
 
-def test_facts_of_a_failure_stand_apart_from_what_was_said(tmp_path: Path) -> None:
+def test_the_facts_of_a_failure_are_separate_from_its_text(tmp_path: Path) -> None:
     entry = Entry(kind="unknown", title="Round 1", text="lost", facts=("attempt 1", "charged $0.01"))
     with (tmp_path / "out").open("w") as file:
         assert list(entry_lines(Stream(file), entry, whole=False)) == [
@@ -48,31 +52,31 @@ def test_facts_of_a_failure_stand_apart_from_what_was_said(tmp_path: Path) -> No
         ]
 
 
-def test_what_is_written_now_is_shown_from_the_beginning_of_a_word() -> None:
+def test_the_text_in_progress_is_cut_at_a_word() -> None:
     assert _newest("one two three", 13) == "one two three"
     assert _newest("one two three four", 13) == "… three four"
     assert _newest("x" * 30, 12) == "… " + "x" * 10
 
 
-def test_why_a_run_stopped_is_not_said_twice() -> None:
+def test_the_reason_why_a_run_stopped_is_not_repeated() -> None:
     result = {"run_id": "r1", "status": "paused", "stop_reason": "interrupted", "detail": {}}
     assert (
-        why(result | {"detail": {"message": "interrupted"}})
+        stop_message(result | {"detail": {"message": "interrupted"}})
         == "paused: interrupted. Resume with: pnyx resume r1"
     )
-    assert why(result | {"detail": {"message": "stopped at once"}}) == (
+    assert stop_message(result | {"detail": {"message": "stopped at once"}}) == (
         "paused (interrupted): stopped at once. Resume with: pnyx resume r1"
     )
 
 
-def test_a_run_that_is_shown_names_what_comes_next(lab: ScriptedHost) -> None:
+def test_show_names_the_next_command(lab: ScriptedHost) -> None:
     run_id = pnyx("ask", "Why?", "--json").json["run_id"]
     shown = pnyx("show", run_id).out
     assert f"run {run_id} · pnyx export {run_id} --format md" in shown
     assert f"pnyx show {run_id}" not in shown
 
 
-def test_calls_that_are_not_waited_for_any_longer_are_told_of(
+def test_calls_that_take_too_long_after_ctrl_c_are_reported(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pnyx.interfaces.cli.terminal.follow.GRACE_S", 0.2)
@@ -86,4 +90,13 @@ def test_calls_that_are_not_waited_for_any_longer_are_told_of(
     threading.Thread(target=interrupt, daemon=True).start()
     done = pnyx("ask", "Why?")
     assert done.code == 130
-    assert "not waiting any longer: the calls in flight took over 0.2 s" in done.err
+    assert "stopping now: the calls in flight took longer than 0.2 s" in done.err
+
+
+@pytest.mark.parametrize(("width", "shown"), [(60, "decided  Why is it so?"), (120, "$0.00")])
+def test_a_narrow_list_of_runs_has_room_for_the_question(lab: ScriptedHost, width: int, shown: str) -> None:
+    pnyx("ask", "Why is it so?", "-q")
+    (record,) = with_records(open_settings(), lambda stored: stored.list_runs(None, 1))
+    (_, row) = _table([record], Stream(io.StringIO(), width=width))
+    assert shown in row
+    assert "Why is it so?" in row

@@ -1,4 +1,4 @@
-"""Ctrl-C once and twice, SIGTERM, a reader that leaves, a screen: what only a process of its own shows."""
+"""Ctrl-C once and twice, SIGTERM, a closed pipe, a terminal: tests that require a separate process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run_of(err: bytes) -> str:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_signal_finishes_calls_in_flight_saves_and_prints_best_answer_and_resume_command(
+def test_the_first_signal_waits_for_calls_in_flight_and_prints_the_best_answer_and_how_to_resume(
     lab: ScriptedHost, number: signal.Signals
 ) -> None:
     lab.on("alpha", text="The proposal.")
@@ -43,7 +43,7 @@ def test_the_first_signal_finishes_calls_in_flight_saves_and_prints_best_answer_
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert out == b"The proposal.\n"
-    assert b"finishing the calls in flight" in err
+    assert b"waiting for the calls in flight" in err
     assert len(lab.log) == 3
     assert all(request.completed for request in lab.log)
     run_id = run_of(err)
@@ -52,7 +52,7 @@ def test_the_first_signal_finishes_calls_in_flight_saves_and_prints_best_answer_
     assert len(lab.log) == 4
 
 
-def test_the_second_signal_stops_at_once_and_resume_tells_what_was_lost(lab: ScriptedHost) -> None:
+def test_the_second_signal_stops_at_once_and_resume_lists_the_lost_calls(lab: ScriptedHost) -> None:
     lab.on("beta", hang=True, call=1)
     with spawn("ask", "Why?") as process:
         wait_for_calls(lab, 3)
@@ -70,7 +70,7 @@ def test_the_second_signal_stops_at_once_and_resume_tells_what_was_lost(lab: Scr
     assert len(lab.requests("beta")) == 2
 
 
-def test_a_signal_while_a_finished_call_is_the_last_lets_the_run_end(lab: ScriptedHost) -> None:
+def test_a_signal_during_the_last_call_lets_the_run_finish(lab: ScriptedHost) -> None:
     lab.on("alpha", call=2, delay=0.5)
     with spawn("ask", "-q", "Why?") as process:
         wait_for_calls(lab, 4)
@@ -103,7 +103,7 @@ def test_a_killed_run_is_shown_as_paused_and_resumes(lab: ScriptedHost) -> None:
     assert pnyx("resume", run["run_id"], "--json").json["status"] == "decided"
 
 
-def test_a_run_that_goes_on_elsewhere_is_shown_as_running_and_can_be_cancelled(lab: ScriptedHost) -> None:
+def test_a_run_in_another_process_is_shown_as_running_and_can_be_cancelled(lab: ScriptedHost) -> None:
     lab.on("beta", hang=True)
     with spawn("ask", "Why?") as process:
         wait_for_calls(lab, 3)
@@ -123,12 +123,12 @@ def test_a_run_that_goes_on_elsewhere_is_shown_as_running_and_can_be_cancelled(l
 
 @pytest.fixture
 def run_id(lab: ScriptedHost) -> str:
-    """A run that is over."""
+    """The id of a finished run."""
     return str(pnyx("ask", "--json", "Why?").json["run_id"])
 
 
 @pytest.mark.parametrize("args", [["ask", "--jsonl", "Why?"], ["show", "RUN"], ["--help"], ["protocols"]])
-def test_a_reader_that_leaves_is_met_with_silence(run_id: str, args: list[str]) -> None:
+def test_a_closed_pipe_causes_no_message(run_id: str, args: list[str]) -> None:
     reading, writing = os.pipe()
     with spawn(*(arg.replace("RUN", run_id) for arg in args), stdout=writing) as process:
         os.close(writing)
@@ -137,7 +137,7 @@ def test_a_reader_that_leaves_is_met_with_silence(run_id: str, args: list[str]) 
     assert not re.search(rb"pnyx:|Traceback|Errno|Exception", err), err.decode()
 
 
-def test_a_reader_of_events_that_leaves_stops_the_paying(lab: ScriptedHost) -> None:
+def test_a_closed_pipe_of_events_stops_the_run(lab: ScriptedHost) -> None:
     lab.on("alpha", delay=0.3)
     with spawn("ask", "--jsonl", "Why?") as process:
         assert process.stdout is not None
@@ -153,7 +153,7 @@ def test_a_full_disk_under_the_output_is_one_line(lab: ScriptedHost, args: tuple
     with open("/dev/full", "w") as full, spawn(*args, stdout=full) as process:
         _, err = process.communicate(timeout=20)
     assert process.returncode == 1
-    assert err == b"pnyx: the output cannot be written: No space left on device\n"
+    assert err == b"pnyx: cannot write the output: No space left on device\n"
 
 
 def test_without_stdout_and_stderr_a_run_can_still_be_resumed(run_id: str) -> None:
@@ -162,7 +162,7 @@ def test_without_stdout_and_stderr_a_run_can_still_be_resumed(run_id: str) -> No
     assert done.returncode == 0
 
 
-def test_a_screen_shows_seats_live_and_is_left_clean(lab: ScriptedHost) -> None:
+def test_the_live_view_shows_the_seats_and_is_removed_at_the_end(lab: ScriptedHost) -> None:
     lab.on("beta", text="It is \x1b]52;c;aGk=\x07not so, \u202ethough.", drip=(40, 0.02))
     with screen("ask", "Why?") as tty:
         tty.wait_for("challenge · 3 calls")
@@ -176,17 +176,19 @@ def test_a_screen_shows_seats_live_and_is_left_clean(lab: ScriptedHost) -> None:
     assert "dissent (2)" in after
 
 
-def test_ctrl_c_at_a_screen_is_heard(lab: ScriptedHost) -> None:
+def test_ctrl_c_at_a_terminal_pauses_the_run(lab: ScriptedHost) -> None:
     lab.on("alpha", delay=1.0)
     with screen("ask", "Why?") as tty:
         tty.wait_for("propose")
         tty.type("\x03")
-        tty.wait_for("finishing the calls in flight")
+        tty.wait_for("waiting for the calls in flight")
         assert tty.end() == 130
     assert "pnyx resume " in tty.text
 
 
-def test_plain_a_dumb_terminal_and_no_color_are_obeyed(run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_a_dumb_terminal_and_no_color_are_respected(
+    run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with screen("resume", run_id, "--plain") as tty:
         assert tty.end() == 0
     assert "\x1b" not in tty.text
@@ -200,7 +202,7 @@ def test_plain_a_dumb_terminal_and_no_color_are_obeyed(run_id: str, monkeypatch:
     assert not re.search(r"\x1b\[[0-9;]*m", tty.text)
 
 
-def test_a_person_is_asked_for_the_question(lab: ScriptedHost) -> None:
+def test_at_a_terminal_the_question_is_prompted_for(lab: ScriptedHost) -> None:
     with screen("ask", "--json", "--plain") as tty:
         tty.wait_for("Question: ")
         tty.type("Why is it so?\n")
@@ -208,10 +210,10 @@ def test_a_person_is_asked_for_the_question(lab: ScriptedHost) -> None:
     assert '"question": "Why is it so?"' in tty.text
 
 
-def test_with_no_input_a_person_is_not_asked(lab: ScriptedHost) -> None:
+def test_with_no_input_there_is_no_prompt(lab: ScriptedHost) -> None:
     with screen("ask", "--no-input") as tty:
         assert tty.end() == 2
-    assert "there is no question" in tty.text
+    assert "no question: pass it as an argument" in tty.text
 
 
 def test_ctrl_c_at_the_prompt_exits_130_and_leaves_nothing(lab: ScriptedHost, home: Path) -> None:
@@ -222,7 +224,7 @@ def test_ctrl_c_at_the_prompt_exits_130_and_leaves_nothing(lab: ScriptedHost, ho
     assert not (home / ".local").exists()
 
 
-def test_a_batch_that_cannot_write_waits_for_what_is_in_flight_no_longer_than_for_a_signal(
+def test_a_batch_that_cannot_write_waits_for_calls_in_flight_as_long_as_after_a_signal(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pnyx.run.batch.GRACE_S", 0.3)

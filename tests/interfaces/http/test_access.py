@@ -1,4 +1,4 @@
-"""What the server refuses, and that it is refused before anything is done."""
+"""The requests that the server refuses, before it acts on them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from pnyx.store import keys as store
 from tests.interfaces.conftest import KEY
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import OWN, Served, served
+from tests.support.serving import SERVER_KEY, ServerHandle, open_server
 
 ASK = json.dumps({"question": "Why?", "protocol": "voting"})
 
 
 @pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[Served]:
-    async with served(hosts=["pnyx.example"]) as server:
+async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
+    async with open_server(hosts=["pnyx.example"]) as server:
         yield server
 
 
-async def raw(server: Served, request: str) -> tuple[int, dict[str, str], Any]:
-    """What comes back for exactly these bytes: status, headers, the JSON of the body."""
+async def raw(server: ServerHandle, request: str) -> tuple[int, dict[str, str], Any]:
+    """Send exactly these bytes, and return status, headers and the JSON of the body."""
     host, _, port = server.url.removeprefix("http://").partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(request.replace("\n", "\r\n").encode("latin-1"))
@@ -44,7 +44,9 @@ async def raw(server: Served, request: str) -> tuple[int, dict[str, str], Any]:
         return int(head[0].split()[1]), headers, body
 
 
-def get(path: str = "/v1/runs", host: str | None = None, *, key: str | None = OWN, **headers: str) -> str:
+def get(
+    path: str = "/v1/runs", host: str | None = None, *, key: str | None = SERVER_KEY, **headers: str
+) -> str:
     lines = [f"GET {path} HTTP/1.1"]
     lines += [] if host is None else [f"Host: {host}"]
     lines += [] if key is None else [f"Authorization: Bearer {key}"]
@@ -52,7 +54,7 @@ def get(path: str = "/v1/runs", host: str | None = None, *, key: str | None = OW
     return "\n".join(lines) + "\n\n"
 
 
-def own(server: Served) -> str:
+def host_of(server: ServerHandle) -> str:
     return server.url.removeprefix("http://")
 
 
@@ -61,7 +63,7 @@ def routes(app: FastAPI) -> list[tuple[str, str]]:
     return sorted((method.upper(), path) for path in schema for method in schema[path])
 
 
-async def test_every_path_but_the_public_ones_wants_a_key(server: Served) -> None:
+async def test_every_path_except_public_ones_needs_a_key(server: ServerHandle) -> None:
     app = server.app
     known = routes(app)
     assert len(known) >= 12
@@ -83,60 +85,60 @@ async def test_every_path_but_the_public_ones_wants_a_key(server: Served) -> Non
             "/%68ealth/x",
             "/HEALTH",
         ):
-            status, _, _ = await raw(server, get(path, own(server), key=None))
+            status, _, _ = await raw(server, get(path, host_of(server), key=None))
             assert status == 401, path
 
 
 @pytest.mark.parametrize(
-    "given",
+    "authorization",
     [
         "",
         "Bearer",
         "Bearer ",
         "Bearer wrong",
-        f"Bearer {OWN[:-1]}",
-        f"Bearer {OWN}x",
-        f"Basic {OWN}",
-        OWN,
+        f"Bearer {SERVER_KEY[:-1]}",
+        f"Bearer {SERVER_KEY}x",
+        f"Basic {SERVER_KEY}",
+        SERVER_KEY,
         "Bearer " + "x" * 5000,
-        f"Bearer {OWN}\nAuthorization: Bearer {OWN}",
+        f"Bearer {SERVER_KEY}\nAuthorization: Bearer {SERVER_KEY}",
     ],
 )
-async def test_a_wrong_key_opens_nothing(server: Served, given: str) -> None:
-    status, _, body = await raw(server, get(host=own(server), key=None, Authorization=given))
+async def test_a_wrong_key_is_refused(server: ServerHandle, authorization: str) -> None:
+    status, _, body = await raw(server, get(host=host_of(server), key=None, Authorization=authorization))
     assert (status, body["error"]["type"]) == (401, "unauthorized")
 
 
-async def test_a_key_is_stored_as_its_hash_shown_once_and_opens_until_it_is_revoked(
-    server: Served, monkeypatch: pytest.MonkeyPatch
+async def test_a_key_is_stored_as_its_hash_printed_once_and_valid_until_revoked(
+    server: ServerHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = await asyncio.to_thread(pnyx, "serve", "--new-key", "ada")
     assert made.code == 0, made.err
     key = made.out.strip()
     assert len(key) > 40
-    again = await asyncio.to_thread(pnyx, "serve", "--new-key", "ada")
-    assert (again.code, again.out) == (2, "")
-    assert "ada already has a key" in again.err
+    second = await asyncio.to_thread(pnyx, "serve", "--new-key", "ada")
+    assert (second.code, second.out) == (2, "")
+    assert "ada already has a key" in second.err
     assert (await asyncio.to_thread(pnyx, "serve", "--keys")).out == "ada\n"
     async with server.client(key) as client:
         assert (await client.get("/v1/runs")).status_code == 200
-        kept = await server.runner.database.read(store.hashes)
-        assert key not in json.dumps(dict(kept))
+        hashes = await server.runner.database.read(store.hashes)
+        assert key not in json.dumps(dict(hashes))
         assert (await asyncio.to_thread(pnyx, "serve", "--revoke-key", "ada")).code == 0
         await asyncio.sleep(FRESH_S)
         assert (await client.get("/v1/runs")).status_code == 401
-    gone = await asyncio.to_thread(pnyx, "serve", "--revoke-key", "ada")
-    assert gone.code == 2
-    assert "there is no key 'ada'" in gone.err
+    revoked = await asyncio.to_thread(pnyx, "serve", "--revoke-key", "ada")
+    assert revoked.code == 2
+    assert "there is no key 'ada'" in revoked.err
 
 
-async def test_an_answer_that_is_still_coming_ends_once_its_key_is_revoked(
-    server: Served, lab: ScriptedHost
+async def test_a_streamed_response_ends_when_its_key_is_revoked(
+    server: ServerHandle, lab: ScriptedHost
 ) -> None:
     lab.on("*", text="So it is, and so it was. " * 40, drip=(20, 0.2))
     key = await server.key("ada")
-    asked = {**json.loads(ASK), "stream": True, "tokens": True, "on_disconnect": "cancel"}
-    async with server.client(key) as client, client.stream("POST", "/v1/runs", json=asked) as answer:
+    body = {**json.loads(ASK), "stream": True, "tokens": True, "on_disconnect": "cancel"}
+    async with server.client(key) as client, client.stream("POST", "/v1/runs", json=body) as answer:
         chunks = aiter(answer.aiter_text())
         assert "run_started" in await anext(chunks)
         await server.runner.database.write(lambda c: store.remove(c, "ada"))
@@ -151,14 +153,14 @@ async def test_an_answer_that_is_still_coming_ends_once_its_key_is_revoked(
 
 
 @pytest.mark.parametrize("name", ["local", "eval", "", "Ada", "a b", "../x", "x" * 41])
-def test_a_key_has_a_name_that_can_own_runs(lab: ScriptedHost, name: str) -> None:
+def test_an_invalid_key_name_is_refused(lab: ScriptedHost, name: str) -> None:
     done = pnyx("serve", "--new-key", name)
     assert (done.code, done.out) == (2, "")
 
 
-async def test_only_by_its_own_names_and_port_is_the_server_called(server: Served) -> None:
-    port = own(server).partition(":")[2]
-    fine = [own(server), f"localhost:{port}", f"LOCALHOST:{port}", "pnyx.example", "pnyx.example:443"]
+async def test_requests_to_other_hosts_or_ports_are_refused(server: ServerHandle) -> None:
+    port = host_of(server).partition(":")[2]
+    fine = [host_of(server), f"localhost:{port}", f"LOCALHOST:{port}", "pnyx.example", "pnyx.example:443"]
     wrong = [
         "evil.example",
         f"evil.example:{port}",
@@ -175,9 +177,9 @@ async def test_only_by_its_own_names_and_port_is_the_server_called(server: Serve
         assert (status, body["error"]["type"]) == (421, "misdirected_request"), host
 
 
-async def test_pages_from_elsewhere_may_not_ask(server: Served) -> None:
+async def test_requests_from_other_origins_are_refused(server: ServerHandle) -> None:
     for origin in (server.url, "https://pnyx.example"):
-        assert (await raw(server, get(host=own(server), Origin=origin)))[0] == 200, origin
+        assert (await raw(server, get(host=host_of(server), Origin=origin)))[0] == 200, origin
     for origin in (
         "http://evil.example",
         "null",
@@ -185,7 +187,7 @@ async def test_pages_from_elsewhere_may_not_ask(server: Served) -> None:
         "https://tool.example.evil.example",
         "x" * 50,
     ):
-        status, _, body = await raw(server, get("/health", host=own(server), Origin=origin))
+        status, _, body = await raw(server, get("/health", host=host_of(server), Origin=origin))
         assert (status, body["error"]["type"]) == (403, "forbidden"), origin
 
 
@@ -200,8 +202,8 @@ async def test_pages_from_elsewhere_may_not_ask(server: Served) -> None:
         (None, 415),
     ],
 )
-async def test_a_body_is_json_or_refused(
-    server: Served, lab: ScriptedHost, kind: str | None, status: int
+async def test_a_body_that_is_not_json_is_refused(
+    server: ServerHandle, lab: ScriptedHost, kind: str | None, status: int
 ) -> None:
     headers = {} if kind is None else {"Content-Type": kind}
     async with server.client() as client:
@@ -214,18 +216,20 @@ def _runs(connection: Any) -> list[Any]:
     return list(connection.exec_driver_sql("select id from runs"))
 
 
-async def test_a_body_without_measure_is_cut_off(server: Served) -> None:
-    async def endless() -> AsyncIterator[bytes]:
+async def test_a_body_without_a_length_is_refused_past_the_limit(server: ServerHandle) -> None:
+    async def unbounded() -> AsyncIterator[bytes]:
         yield b'{"question": "'
         for _ in range(200):
             yield b"x" * (MOST_BYTES // 100)
 
     async with server.client() as client:
-        told = await client.post(
+        response = await client.post(
             "/v1/runs", content=b" " * (MOST_BYTES + 1), headers={"Content-Type": "application/json"}
         )
-        assert (told.status_code, told.json()["error"]["type"]) == (413, "too_large")
-        sent = await client.post("/v1/runs", content=endless(), headers={"Content-Type": "application/json"})
+        assert (response.status_code, response.json()["error"]["type"]) == (413, "too_large")
+        sent = await client.post(
+            "/v1/runs", content=unbounded(), headers={"Content-Type": "application/json"}
+        )
         assert (sent.status_code, sent.json()["error"]["type"]) == (413, "too_large")
 
 
@@ -257,8 +261,8 @@ async def test_a_body_without_measure_is_cut_off(server: Served) -> None:
         ({"question": "Why?", "on_disconnect": "explode"}, 422, "on_disconnect must be one of"),
     ],
 )
-async def test_what_cannot_be_asked_is_refused_with_what_to_do(
-    server: Served, lab: ScriptedHost, body: Any, status: int, message: str
+async def test_an_invalid_request_is_refused_with_what_to_do(
+    server: ServerHandle, lab: ScriptedHost, body: Any, status: int, message: str
 ) -> None:
     async with server.client() as client:
         answer = await client.post("/v1/runs", json=body)
@@ -268,7 +272,7 @@ async def test_what_cannot_be_asked_is_refused_with_what_to_do(
     assert await server.runner.database.read(_runs) == []
 
 
-async def test_a_body_that_is_no_json_is_told_so(server: Served) -> None:
+async def test_malformed_json_is_reported(server: ServerHandle) -> None:
     async with server.client() as client:
         for content, status, message in (
             (b"{", 422, "the body is not JSON: Expecting"),
@@ -286,17 +290,17 @@ async def test_a_body_that_is_no_json_is_told_so(server: Served) -> None:
             assert message in error["message"]
 
 
-async def test_no_run_may_cost_more_than_the_server_allows(
+async def test_a_budget_above_the_servers_cap_is_refused(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.5")
-    async with served() as server, server.client() as client:
+    async with open_server() as server, server.client() as client:
         answer = await client.post("/v1/runs", json={"question": "Why?", "budget_usd": 5})
         assert answer.status_code == 400
         assert "budget_usd must be at most $0.5 on this server" in answer.json()["error"]["message"]
 
 
-async def test_every_answer_is_in_the_shape_of_an_error_or_a_document(server: Served) -> None:
+async def test_every_error_has_the_error_schema(server: ServerHandle) -> None:
     async with server.client() as client:
         for method, path in (
             ("GET", "/v1/nothing"),
@@ -309,40 +313,40 @@ async def test_every_answer_is_in_the_shape_of_an_error_or_a_document(server: Se
             assert set(answer.json()["error"]) == {"type", "message"}
 
 
-async def test_nothing_of_a_websocket_is_accepted(server: Served) -> None:
+async def test_websockets_are_refused(server: ServerHandle) -> None:
     upgrade = {
         "Connection": "Upgrade",
         "Upgrade": "websocket",
         "Sec_WebSocket_Version": "13",
         "Sec_WebSocket_Key": "eA==",
     }
-    status, _, _ = await raw(server, get("/v1/runs", own(server), key=None, **upgrade))
+    status, _, _ = await raw(server, get("/v1/runs", host_of(server), key=None, **upgrade))
     assert status == 401
 
 
-def test_a_server_for_others_wants_keys_first(lab: ScriptedHost) -> None:
+def test_a_public_address_needs_a_named_key(lab: ScriptedHost) -> None:
     done = pnyx("serve", "--host", "0.0.0.0", "--port", "0")
     assert (done.code, done.out) == (2, "")
     assert "keys must be made first" in done.err
 
 
-async def test_a_database_that_is_gone_is_told_as_such(
+async def test_a_failing_database_is_reported_as_unavailable(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with served() as server, server.client() as client:
+    async with open_server() as server, server.client() as client:
 
-        async def away(work: Any) -> Any:
-            raise StoreError("the database is away")
+        async def failing(work: Any) -> Any:
+            raise StoreError("the database is down")
 
-        monkeypatch.setattr(server.runner.database, "read", away)
+        monkeypatch.setattr(server.runner.database, "read", failing)
         answers = [await client.get("/v1/runs"), await client.get("/health")]
     assert [answer.status_code for answer in answers] == [503, 503]
-    assert answers[0].json() == {"error": {"type": "store_error", "message": "the database is away"}}
+    assert answers[0].json() == {"error": {"type": "store_error", "message": "the database is down"}}
     assert answers[1].json()["status"] == "unavailable"
 
 
-async def test_a_bug_is_told_without_the_secrets_in_it(
-    server: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_a_bug_is_reported_without_secrets(
+    server: ServerHandle, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError(f"with {KEY} in it")

@@ -1,4 +1,4 @@
-"""Chat completions as OpenAI's own client asks for them."""
+"""Chat completions, with OpenAI's own client."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ import openai
 import pytest
 
 from tests.support.scripted import Request, ScriptedHost
-from tests.support.serving import OWN, Served, served
+from tests.support.serving import SERVER_KEY, ServerHandle, open_server
 
 ANSWER = "It is six times seven.\nFinal answer: 42"
 
 
 @pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[Served]:
+async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
     lab.on("*", text=ANSWER)
-    async with served() as server:
+    async with open_server() as server:
         yield server
 
 
 @pytest.fixture
-async def client(server: Served) -> AsyncIterator[openai.AsyncOpenAI]:
-    async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=OWN, max_retries=0) as client:
+async def client(server: ServerHandle) -> AsyncIterator[openai.AsyncOpenAI]:
+    async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=SERVER_KEY, max_retries=0) as client:
         yield client
 
 
-async def test_a_panel_answers_as_a_model_would_and_tells_its_usage(
-    client: openai.AsyncOpenAI, server: Served, lab: ScriptedHost
+async def test_a_completion_has_the_answer_and_the_usage(
+    client: openai.AsyncOpenAI, server: ServerHandle, lab: ScriptedHost
 ) -> None:
-    told = await client.chat.completions.create(
+    completion = await client.chat.completions.create(
         model="pnyx/voting", messages=[{"role": "user", "content": "What is 6 times 7?"}], temperature=0.3
     )
-    assert told.choices[0].message.content
-    assert "42" in told.choices[0].message.content
-    assert told.choices[0].finish_reason == "stop"
-    assert told.usage
+    assert completion.choices[0].message.content
+    assert "42" in completion.choices[0].message.content
+    assert completion.choices[0].finish_reason == "stop"
+    assert completion.usage
     billed = [request.usage for request in lab.log if request.usage]
-    assert told.usage.prompt_tokens == sum(one["input"] + one["cached"] for one in billed)
-    assert told.usage.completion_tokens == sum(one["output"] for one in billed)
-    result = (told.model_extra or {})["pnyx"]
-    assert told.id == f"chatcmpl-{result['run_id']}"
+    assert completion.usage.prompt_tokens == sum(one["input"] + one["cached"] for one in billed)
+    assert completion.usage.completion_tokens == sum(one["output"] for one in billed)
+    result = (completion.model_extra or {})["pnyx"]
+    assert completion.id == f"chatcmpl-{result['run_id']}"
     async with server.client() as http:
         assert (await http.get(f"/v1/runs/{result['run_id']}")).json() == result
 
 
-async def test_the_same_comes_as_a_stream(client: openai.AsyncOpenAI) -> None:
+async def test_a_completion_can_be_streamed(client: openai.AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(
         model="voting",
         messages=[{"role": "user", "content": "What is 6 times 7?"}],
@@ -61,7 +61,7 @@ async def test_the_same_comes_as_a_stream(client: openai.AsyncOpenAI) -> None:
     assert chunks[-1].usage.total_tokens > 0
 
 
-async def test_earlier_messages_are_shown_to_the_panel_as_data(
+async def test_earlier_messages_are_material_for_the_panel(
     client: openai.AsyncOpenAI, lab: ScriptedHost
 ) -> None:
     seen: list[str] = []
@@ -86,50 +86,50 @@ async def test_earlier_messages_are_shown_to_the_panel_as_data(
         assert part in seen[0]
 
 
-async def test_a_models_name_holds_preset_and_options(client: openai.AsyncOpenAI, server: Served) -> None:
-    told = await client.chat.completions.create(
+async def test_a_model_name_sets_preset_and_options(client: openai.AsyncOpenAI, server: ServerHandle) -> None:
+    completion = await client.chat.completions.create(
         model="pnyx/consensus:quick,rounds=1", messages=[{"role": "user", "content": "Why?"}], seed=9
     )
-    run = (told.model_extra or {})["pnyx"]["run_id"]
+    run = (completion.model_extra or {})["pnyx"]["run_id"]
     async with server.client() as http:
         started = (await http.get(f"/v1/runs/{run}/export")).json()["events"][0]
     assert started["options"]["rounds"] == 1
     assert started["seed"] == 9
 
 
-async def test_options_beside_the_name_join_those_in_it(client: openai.AsyncOpenAI, server: Served) -> None:
-    told = await client.chat.completions.create(
+async def test_options_in_the_body_are_merged_with_those_in_the_model_name(
+    client: openai.AsyncOpenAI, server: ServerHandle
+) -> None:
+    completion = await client.chat.completions.create(
         model="pnyx/consensus:rounds=1",
         messages=[{"role": "user", "content": "Why?"}],
         extra_body={"pnyx": {"options": {"challengers": 1}}},
     )
-    run = (told.model_extra or {})["pnyx"]["run_id"]
+    run = (completion.model_extra or {})["pnyx"]["run_id"]
     async with server.client() as http:
         options = (await http.get(f"/v1/runs/{run}/export")).json()["events"][0]["options"]
     assert (options["rounds"], options["challengers"]) == (1, 1)
 
 
-async def test_models_are_listed_as_openai_lists_them(client: openai.AsyncOpenAI) -> None:
+async def test_models_are_listed_in_openais_format(client: openai.AsyncOpenAI) -> None:
     names = [model.id async for model in await client.models.list()]
     assert "pnyx/council:quick" in names
 
 
-async def test_a_client_that_leaves_cancels_its_run_and_frees_the_models(
-    server: Served, lab: ScriptedHost
-) -> None:
+async def test_a_disconnect_cancels_the_run_and_its_calls(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 30
 
     async def asking(client: openai.AsyncOpenAI, stream: bool) -> None:
-        told = await client.chat.completions.create(
+        completion = await client.chat.completions.create(
             model="voting", messages=[{"role": "user", "content": "Why?"}], stream=stream
         )
-        async for _ in told:  # type: ignore[union-attr]
+        async for _ in completion:  # type: ignore[union-attr]
             pass
 
-    async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=OWN, max_retries=0) as client:
+    async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=SERVER_KEY, max_retries=0) as client:
         for turn, stream in enumerate((False, True)):
             waiting = asyncio.create_task(asking(client, stream))
-            await lab.asked(3 * turn + 1)
+            await lab.wait_for_requests(3 * turn + 1)
             waiting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
@@ -140,7 +140,7 @@ async def test_a_client_that_leaves_cancels_its_run_and_frees_the_models(
         assert [run["status"] for run in (await http.get("/v1/runs")).json()] == ["cancelled", "cancelled"]
 
 
-async def test_a_panel_that_cannot_answer_is_a_host_that_cannot(
+async def test_a_run_without_an_answer_is_an_error_status(
     client: openai.AsyncOpenAI, lab: ScriptedHost
 ) -> None:
     lab.on("*", status=400, message="not today")
@@ -181,14 +181,14 @@ async def test_a_panel_that_cannot_answer_is_a_host_that_cannot(
         ),
     ],
 )
-async def test_what_a_panel_cannot_do_is_refused(
+async def test_unsupported_parameters_are_refused(
     client: openai.AsyncOpenAI,
     lab: ScriptedHost,
     change: dict[str, object],
     error: type[Exception],
     message: str,
 ) -> None:
-    asked = {"model": "voting", "messages": [{"role": "user", "content": "Why?"}], **change}
+    body = {"model": "voting", "messages": [{"role": "user", "content": "Why?"}], **change}
     with pytest.raises(error, match=message):
-        await client.chat.completions.create(**asked)  # type: ignore[call-overload]
+        await client.chat.completions.create(**body)  # type: ignore[call-overload]
     assert lab.log == []

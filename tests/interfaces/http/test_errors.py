@@ -1,4 +1,4 @@
-"""What can be read before a run is asked for, and its text from the first call on, whoever joins when."""
+"""Settings and plans, streamed text, and errors while a run is followed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pnyx.errors import StoreError
 from pnyx.run.result import Result
 from pnyx.store import runs as store
 from tests.interfaces.conftest import KEY
-from tests.interfaces.http.test_runs import VOTE, until
+from tests.interfaces.http.test_runs import VOTE, wait_until
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import Served, events_of, served
+from tests.support.serving import ServerHandle, events_of, open_server
 
 RESULT: dict[str, Any] = {
     **{"run_id": "x", "status": "decided", "protocol": "voting", "question": "Why?", "answer": "So."},
@@ -29,48 +29,48 @@ RESULT: dict[str, Any] = {
     "rounds": 1,
 }
 MESSAGE = {"role": "user", "content": "Why?"}
-SAID = "It is so, as was said before by others.\nFinal answer: 42"
+TEXT = "It is so, as was said before by others.\nFinal answer: 42"
 
 
 @pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[Served]:
-    lab.on("*", text=SAID)
-    async with served() as server:
+async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
+    lab.on("*", text=TEXT)
+    async with open_server() as server:
         yield server
 
 
-async def test_text_can_be_followed_from_the_first_call_on(server: Served) -> None:
+async def test_tokens_are_streamed_from_the_first_call_on(server: ServerHandle) -> None:
     async with server.client() as client:
-        asked = {"question": "Why?", "protocol": "consensus", "tokens": True}
-        run = (await client.post("/v1/runs", json=asked)).json()["run_id"]
-        events = await followed(client, run)
-    assert said(events, "/1") == SAID
+        body = {"question": "Why?", "protocol": "consensus", "tokens": True}
+        run = (await client.post("/v1/runs", json=body)).json()["run_id"]
+        events = await follow(client, run)
+    assert text_of(events, "/1") == TEXT
 
 
-async def test_whoever_joins_late_gets_what_was_written_already(server: Served, lab: ScriptedHost) -> None:
-    lab.on("alpha", text=SAID, drip=(120, 0.15))
+async def test_a_late_client_receives_the_text_so_far(server: ServerHandle, lab: ScriptedHost) -> None:
+    lab.on("alpha", text=TEXT, drip=(120, 0.15))
     async with server.client() as client:
-        asked = {"question": "Why?", "protocol": "consensus", "tokens": True}
-        run = (await client.post("/v1/runs", json=asked)).json()["run_id"]
+        body = {"question": "Why?", "protocol": "consensus", "tokens": True}
+        run = (await client.post("/v1/runs", json=body)).json()["run_id"]
         async with client.stream("GET", f"/v1/runs/{run}/events?tokens=true") as response:
             async for event in events_of(response):
                 if event["type"] == "token" and "said" in event["text"]:
                     break
-        again = asyncio.create_task(followed(client, run))
-        last = asyncio.create_task(followed(client, run, after=3))
-        events, rest = await again, await last
-    assert said(events, "/1") == said(rest, "/1") == SAID
+        late = asyncio.create_task(follow(client, run))
+        last = asyncio.create_task(follow(client, run, after=3))
+        events, rest = await late, await last
+    assert text_of(events, "/1") == text_of(rest, "/1") == TEXT
     first = next(event for event in events if event["type"] == "token")
     assert first["text"].startswith("It is so, as was")
 
 
-async def test_what_holds_when_nothing_is_said_can_be_read(server: Served) -> None:
+async def test_the_defaults_of_a_request_can_be_read(server: ServerHandle) -> None:
     async with server.client() as client:
-        told = (await client.get("/v1/settings")).json()
+        response = (await client.get("/v1/settings")).json()
         pages = {page["name"]: page for page in (await client.get("/v1/protocols")).json()}
-    assert told["seats"] == ["lab:alpha", "lab:beta", "lab:gamma"]
-    assert told["models"][:3] == told["seats"]
-    assert (told["protocol"], told["options"]["consensus"], told["missing"]) == (
+    assert response["seats"] == ["lab:alpha", "lab:beta", "lab:gamma"]
+    assert response["models"][:3] == response["seats"]
+    assert (response["protocol"], response["options"]["consensus"], response["missing"]) == (
         "consensus",
         {"rounds": 1},
         None,
@@ -86,27 +86,25 @@ async def test_what_holds_when_nothing_is_said_can_be_read(server: Served) -> No
     assert phases == ["propose", "challenge", "revise", "commit", "propose", "complete"]
 
 
-async def test_what_a_run_would_take_can_be_asked_and_sends_nothing(
-    server: Served, lab: ScriptedHost
-) -> None:
-    asked = {"question": "Why?", "rounds": 3, "budget_usd": 0.5}
+async def test_a_plan_estimates_a_run_and_sends_nothing(server: ServerHandle, lab: ScriptedHost) -> None:
+    body = {"question": "Why?", "rounds": 3, "budget_usd": 0.5}
     async with server.client() as client:
-        told = (await client.post("/v1/plan", json=asked)).json()
+        response = (await client.post("/v1/plan", json=body)).json()
         quick = (await client.post("/v1/plan", json={"question": "Why?", "preset": "quick"})).json()
         odd = (await client.post("/v1/plan", json={"question": "Why?", "models": ["lab:odd*3"]})).json()
         wrong = await client.post("/v1/plan", json={"question": "Why?", "models": ["nowhere:model"]})
         assert (await client.get("/v1/runs")).json() == []
     same = pnyx("ask", "--dry-run", "--json", "Why?", "--rounds", "3", "--budget", "0.5").json
-    for plan in (told, same):
+    for plan in (response, same):
         assert {seat.pop("seat") for seat in plan["seats"]} == {f"Participant {one}" for one in "ABC"}
-    assert told == same
+    assert response == same
     assert quick["calls"] == {"least": 4, "most": 4}
     assert odd["at_most"]["cost_usd"] is None
     assert (wrong.status_code, lab.log) == (400, [])
     assert "no provider 'nowhere'" in wrong.json()["error"]["message"]
 
 
-async def test_runs_are_listed_by_the_statuses_that_there_are(server: Served) -> None:
+async def test_runs_can_be_filtered_by_every_status(server: ServerHandle) -> None:
     async with server.client() as client:
         for status in STATUSES:
             assert (await client.get("/v1/runs", params={"status": status})).json() == []
@@ -116,15 +114,15 @@ async def test_runs_are_listed_by_the_statuses_that_there_are(server: Served) ->
 
 
 @pytest.mark.parametrize(
-    ("path", "asked"),
+    ("path", "body"),
     [
         ("runs", {**VOTE, "wait": True, "on_disconnect": "cancel"}),
         ("runs", {**VOTE, "stream": True, "on_disconnect": "cancel"}),
         ("chat/completions", {"model": "voting", "messages": [MESSAGE]}),
     ],
 )
-async def test_an_error_of_the_server_is_no_client_that_left(
-    server: Served, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, path: str, asked: dict[str, Any]
+async def test_a_server_error_does_not_count_as_a_disconnect(
+    server: ServerHandle, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
 ) -> None:
     async def broken(*_: Any) -> AsyncIterator[Any]:
         raise StoreError("the disk is gone")
@@ -133,43 +131,43 @@ async def test_an_error_of_the_server_is_no_client_that_left(
     monkeypatch.setattr("pnyx.interfaces.follow.follow", broken)
     lab.latency = 0.3
     async with server.client() as client:
-        answer = await client.post(f"/v1/{path}", json=asked)
-        told = (200, True) if asked.get("stream") else (503, False)
-        assert (answer.status_code, "event: error" in answer.text) == told
+        answer = await client.post(f"/v1/{path}", json=body)
+        response = (200, True) if body.get("stream") else (503, False)
+        assert (answer.status_code, "event: error" in answer.text) == response
 
         async def over() -> Any:
             (run,) = (await client.get("/v1/runs")).json()
             return run if run["status"] != "running" else None
 
-        assert (await until(over))["status"] == "consensus"
+        assert (await wait_until(over))["status"] == "consensus"
 
 
 @pytest.mark.parametrize(
-    ("path", "asked"),
+    ("path", "body"),
     [
         ("runs", {**VOTE, "stream": True}),
         ("chat/completions", {"model": "voting", "stream": True, "messages": [MESSAGE]}),
     ],
 )
 @pytest.mark.parametrize("where", ["follow", "events"])
-async def test_a_bug_ends_a_stream_with_a_whole_event_and_is_logged_without_secrets(
-    server: Served,
+async def test_a_bug_ends_a_stream_with_an_error_event_and_is_logged_without_secrets(
+    server: ServerHandle,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     path: str,
-    asked: dict[str, Any],
+    body: dict[str, Any],
     where: str,
 ) -> None:
     async def broken(*_: Any) -> AsyncIterator[Any]:
         if where == "follow":
             raise KeyError(f"the key is {KEY}")
-        # A result that no part of can be written as JSON.
+        # A result that cannot be written as JSON.
         result = Result(**RESULT, detail={KEY: object()}).to_json()
         yield RunFinished(run_id="x", time="now", status="decided", result=result)
 
     monkeypatch.setattr("pnyx.interfaces.follow.follow", broken)
     async with server.client() as client:
-        answer = await client.post(f"/v1/{path}", json=asked)
+        answer = await client.post(f"/v1/{path}", json=body)
     assert answer.status_code == 200
     *_, data = answer.text.strip().splitlines()
     problem = json.loads(data.removeprefix("data: "))["error"]
@@ -181,7 +179,7 @@ async def test_a_bug_ends_a_stream_with_a_whole_event_and_is_logged_without_secr
     assert KEY not in logged
 
 
-async def test_a_number_that_no_event_can_have_is_refused(server: Served) -> None:
+async def test_an_event_id_out_of_range_is_refused(server: ServerHandle) -> None:
     async with server.client() as client:
         run = (await client.post("/v1/runs", json={**VOTE, "wait": True})).json()["run_id"]
         for number, status in (("2147483647", 200), ("2147483648", 422), ("9999999999", 422), ("x", 422)):
@@ -189,34 +187,36 @@ async def test_a_number_that_no_event_can_have_is_refused(server: Served) -> Non
             assert (answer.status_code, answer.text == "") == (status, status == 200)
 
 
-async def test_a_seat_that_plays_no_part_has_null_for_it_wherever_it_is_told(server: Served) -> None:
-    asked = {"question": "Why?", "protocol": "voting", "roles": {"1": "critic"}}
+async def test_a_seat_without_a_role_has_null_in_every_response(server: ServerHandle) -> None:
+    body = {"question": "Why?", "protocol": "voting", "roles": {"1": "critic"}}
     async with server.client() as client:
-        begun = (await client.post("/v1/runs", json=asked)).json()
-        events = await followed(client, begun["run_id"])
+        started = (await client.post("/v1/runs", json=body)).json()
+        events = await follow(client, started["run_id"])
         listed = (await client.get("/v1/runs")).json()
-    for one in (begun, events[0], events[-1]["result"], *listed):
+    for one in (started, events[0], events[-1]["result"], *listed):
         assert [seat["role"] for seat in one["seats"]] == ["critic", None, None]
 
 
-async def test_with_nobody_to_ask_the_server_says_what_helps(
+async def test_without_a_panel_the_server_says_how_to_get_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PNYX_MODELS", str(tmp_path))
-    async with served() as server, server.client() as client:
-        told = (await client.get("/v1/settings")).json()
-    assert told["seats"] == []
-    assert "pnyx models pull" in told["missing"]
+    async with open_server() as server, server.client() as client:
+        response = (await client.get("/v1/settings")).json()
+    assert response["seats"] == []
+    assert "pnyx models pull" in response["missing"]
 
 
-async def test_a_run_that_diverges_says_so_however_it_is_resumed(server: Served, lab: ScriptedHost) -> None:
+async def test_a_diverged_run_returns_the_error_on_every_way_to_resume(
+    server: ServerHandle, lab: ScriptedHost
+) -> None:
     lab.latency = 0.6
-    unheard: list[Any] = []
-    asyncio.get_running_loop().set_exception_handler(lambda loop, context: unheard.append(context))
+    unhandled: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: unhandled.append(context))
     async with server.client() as client:
-        asked = {"question": "Why?", "protocol": "consensus", "deadline_s": 0.3, "wait": True}
-        run = (await client.post("/v1/runs", json=asked)).json()
+        body = {"question": "Why?", "protocol": "consensus", "deadline_s": 0.3, "wait": True}
+        run = (await client.post("/v1/runs", json=body)).json()
         assert (run["status"], run["stop_reason"]) == ("paused", "deadline")
         other = text('UPDATE events SET body = replace(body, \'"fingerprint": "\', \'"fingerprint": "0\')')
         await server.runner.database.write(lambda c: c.execute(other))
@@ -230,31 +230,31 @@ async def test_a_run_that_diverges_says_so_however_it_is_resumed(server: Served,
     assert (now["status"], now["stop_reason"]) == ("paused", "diverged")
     assert waited.json()["error"]["message"] == now["detail"]["message"]
     gc.collect()
-    assert unheard == []
+    assert unhandled == []
 
 
-async def test_a_stream_of_a_run_that_cannot_be_written_ends_with_the_error(
-    server: Served, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+async def test_a_stream_ends_with_an_error_if_the_run_cannot_be_written(
+    server: ServerHandle, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*given: Any, **more: Any) -> Any:
+    def full(*args: Any, **more: Any) -> Any:
         raise StoreError("the disk is full")
 
     lab.latency = 0.3
     async with server.client() as client:
-        begun = (await client.post("/v1/runs", json={"question": "Why?", "protocol": "voting"})).json()
+        started = (await client.post("/v1/runs", json={"question": "Why?", "protocol": "voting"})).json()
         monkeypatch.setattr(store, "append", full)
-        answer = await client.get(f"/v1/runs/{begun['run_id']}/events")
+        answer = await client.get(f"/v1/runs/{started['run_id']}/events")
     monkeypatch.undo()
     *_, name, data = answer.text.strip().splitlines()
     assert name == "event: error"
-    told = {"error": {"type": "store_error", "message": "the disk is full"}}
-    assert json.loads(data.removeprefix("data: ")) == told
+    response = {"error": {"type": "store_error", "message": "the disk is full"}}
+    assert json.loads(data.removeprefix("data: ")) == response
 
 
-async def followed(client: Any, run: str, after: int = 0) -> list[dict[str, Any]]:
+async def follow(client: Any, run: str, after: int = 0) -> list[dict[str, Any]]:
     async with client.stream("GET", f"/v1/runs/{run}/events?tokens=true&after={after}") as response:
         return [event async for event in events_of(response)]
 
 
-def said(events: list[dict[str, Any]], key: str) -> str:
+def text_of(events: list[dict[str, Any]], key: str) -> str:
     return "".join(event["text"] for event in events if event["type"] == "token" and event["key"] == key)

@@ -1,4 +1,4 @@
-"""The files of the page: served without a key, under a strict policy, and nothing beside them."""
+"""The files of the page: served without a key, with a strict policy, and no other file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.interfaces.http import app as http_app
 from pnyx.interfaces.http.page import FOLDER, read_page
 from tests.interfaces.page_runs import FOLDER as FOLDER_OF_RUNS
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import Served, served
+from tests.support.serving import ServerHandle, open_server
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -23,12 +23,12 @@ POLICY = (
 
 
 @pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[Served]:
-    async with served() as server:
+async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
+    async with open_server() as server:
         yield server
 
 
-async def test_the_page_needs_no_key_and_comes_under_a_strict_policy(server: Served) -> None:
+async def test_the_page_needs_no_key_and_has_a_strict_policy(server: ServerHandle) -> None:
     async with server.client(None) as client:
         index = await client.get("/")
         assets = re.findall(r'(?:src|href)="(/assets/[^"]+)"', index.text)
@@ -47,14 +47,14 @@ async def test_the_page_needs_no_key_and_comes_under_a_strict_policy(server: Ser
         assert answer.headers["referrer-policy"] == "no-referrer"
 
 
-async def test_the_page_holds_no_script_of_its_own_and_names_no_other_host(server: Served) -> None:
+async def test_the_page_has_no_inline_script_and_no_other_host(server: ServerHandle) -> None:
     async with server.client(None) as client:
         index = (await client.get("/")).text
     assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=", index)
     assert not re.search(r"(src|href)=\"(?!/assets/)", index)
 
 
-async def test_only_the_files_of_the_page_are_served_and_only_to_be_read(server: Served) -> None:
+async def test_only_the_files_of_the_page_are_served_and_only_by_get(server: ServerHandle) -> None:
     async with server.client() as known, server.client(None) as unknown:
         for path in (
             "/index.html",
@@ -74,16 +74,16 @@ async def test_only_the_files_of_the_page_are_served_and_only_to_be_read(server:
         assert (await unknown.get("/", headers={"Host": "evil.example"})).status_code == 421
 
 
-async def test_every_file_that_was_built_is_served(server: Served) -> None:
+async def test_every_built_file_is_served(server: ServerHandle) -> None:
     built = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file()}
     assert {path.removeprefix("/") or "index.html" for path in read_page()} == built
 
 
-async def test_where_the_page_is_not_built_the_server_serves_and_says_so(
+async def test_without_a_built_page_the_server_runs_and_says_so(
     lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_app, "read_page", lambda: read_page(tmp_path))
-    async with served() as server, server.client(None) as client:
+    async with open_server() as server, server.client(None) as client:
         answer = await client.get("/")
         assert (answer.status_code, answer.headers["content-type"]) == (503, "text/plain; charset=utf-8")
         assert "make web" in answer.text
@@ -91,6 +91,6 @@ async def test_where_the_page_is_not_built_the_server_serves_and_says_so(
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER_OF_RUNS.glob("*.json")), ids=lambda file: file.stem)
-def test_the_runs_that_the_tests_of_the_page_read_are_of_todays_events(file: Path) -> None:
+def test_the_recorded_runs_of_the_page_tests_match_the_current_events(file: Path) -> None:
     for event in json.loads(file.read_text()):
         assert json.loads(json.dumps(to_json(from_json(event)))) == event

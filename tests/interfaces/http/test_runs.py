@@ -1,4 +1,4 @@
-"""The HTTP door over a socket: runs begun, followed, taken up again and judged, each owner its own."""
+"""Runs over HTTP: start, follow, reconnect, resume and judge, each owner's own."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from sse_starlette.sse import SendTimeoutError
 
 from pnyx.interfaces.http.streaming import run_events
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import Served, events_of, served
+from tests.support.serving import ServerHandle, events_of, open_server
 
 VOTE = {"question": "Why?", "protocol": "voting"}
 
 
 @pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[Served]:
+async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
     lab.on("*", text="It is so.\nFinal answer: 42")
-    async with served() as server:
+    async with open_server() as server:
         yield server
 
 
-async def beside(*args: str) -> str:
-    """What the command prints, in a process of its own."""
+async def run_process(*args: str) -> str:
+    """Run the command in another process, and return its output."""
     pipes: dict[str, Any] = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
     process = await asyncio.create_subprocess_exec(sys.executable, "-m", "pnyx", *args, **pipes)
     out, err = await process.communicate()
@@ -35,37 +35,37 @@ async def beside(*args: str) -> str:
     return out.decode()
 
 
-async def told(*args: str) -> Any:
-    return json.loads(await beside(*args))
+async def run_command(*args: str) -> Any:
+    return json.loads(await run_process(*args))
 
 
-async def until(true: Callable[[], Awaitable[Any]]) -> Any:
-    """Wait for something, and give it."""
+async def wait_until(condition: Callable[[], Awaitable[Any]]) -> Any:
+    """Wait until `condition` returns a true value, and return that value."""
     async with asyncio.timeout(60):
-        while not (found := await true()):  # noqa: ASYNC110 (it happens elsewhere)
+        while not (value := await condition()):  # noqa: ASYNC110 (it happens elsewhere)
             await asyncio.sleep(0.02)
-        return found
+        return value
 
 
-async def test_a_run_over_http_leaves_the_same_rows_as_one_from_the_command_line(server: Served) -> None:
+async def test_a_run_over_http_stores_the_same_rows_as_the_command_line(server: ServerHandle) -> None:
     async with server.client() as client:
         answer = await client.post("/v1/runs", json={**VOTE, "wait": True, "seed": 5})
     assert answer.status_code == 200
     result = answer.json()
     assert answer.headers["location"] == f"/v1/runs/{result['run_id']}"
-    mine = await told("export", result["run_id"], "--format", "json")
+    mine = await run_command("export", result["run_id"], "--format", "json")
     assert mine["result"] == result
-    asked = await told("ask", "Why?", "-p", "voting", "--seed", "5", "--json")
-    other = await told("export", asked["run_id"], "--format", "json")
+    command_result = await run_command("ask", "Why?", "-p", "voting", "--seed", "5", "--json")
+    other = await run_command("export", command_result["run_id"], "--format", "json")
     assert [e["type"] for e in mine["events"]] == [e["type"] for e in other["events"]]
     varying = ("run_id", "elapsed_s")
     assert {k: v for k, v in result.items() if k not in varying} == {
-        k: v for k, v in asked.items() if k not in varying
+        k: v for k, v in command_result.items() if k not in varying
     }
 
 
-async def test_without_waiting_the_run_is_told_as_it_stands_and_read_later(
-    server: Served, lab: ScriptedHost
+async def test_without_wait_the_state_is_returned_and_the_result_read_later(
+    server: ServerHandle, lab: ScriptedHost
 ) -> None:
     lab.latency = 0.2
     async with server.client() as client:
@@ -74,11 +74,11 @@ async def test_without_waiting_the_run_is_told_as_it_stands_and_read_later(
         assert answer.json()["stop_reason"] is None
         where = answer.headers["location"]
 
-        async def over() -> Any:
+        async def finished() -> Any:
             now = (await client.get(where)).json()
             return now if now["status"] != "running" else None
 
-        now = await until(over)
+        now = await wait_until(finished)
         assert now["answer"]
         (listed,) = (await client.get("/v1/runs", params={"limit": 5})).json()
         assert datetime.fromisoformat(listed.pop("created_at")).tzinfo is not None
@@ -86,8 +86,8 @@ async def test_without_waiting_the_run_is_told_as_it_stands_and_read_later(
         assert (await client.get("/v1/runs", params={"status": "failed"})).json() == []
 
 
-async def test_events_come_as_they_happen_and_whoever_comes_back_misses_nothing(
-    server: Served, lab: ScriptedHost
+async def test_events_are_streamed_and_a_reconnect_misses_none(
+    server: ServerHandle, lab: ScriptedHost
 ) -> None:
     lab.latency = 0.1
     async with server.client() as client:
@@ -103,19 +103,17 @@ async def test_events_come_as_they_happen_and_whoever_comes_back_misses_nothing(
         async with client.stream("GET", f"/v1/runs/{run}/events", headers=late) as response:
             seen += [event async for event in events_of(response)]
         async with client.stream("GET", f"/v1/runs/{run}/events") as response:
-            again = [event async for event in events_of(response)]
+            repeated = [event async for event in events_of(response)]
         async with client.stream("GET", f"/v1/runs/{run}/events", params={"after": 3}) as response:
             rest = [event async for event in events_of(response)]
     assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
     assert [event["id"] for event in seen] == [str(event["seq"]) for event in seen]
     assert (seen[0]["type"], seen[-1]["type"]) == ("run_started", "run_finished")
-    assert again == seen
+    assert repeated == seen
     assert rest == seen[3:]
 
 
-async def test_tokens_are_streamed_to_whoever_asks_and_have_no_number(
-    server: Served, lab: ScriptedHost
-) -> None:
+async def test_tokens_are_streamed_on_request_and_have_no_id(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 0.1
     async with server.client() as client:
         run = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
@@ -127,15 +125,15 @@ async def test_tokens_are_streamed_to_whoever_asks_and_have_no_number(
     assert events[-1]["type"] == "run_finished"
 
 
-async def test_a_run_of_another_process_can_be_followed_too(server: Served, lab: ScriptedHost) -> None:
+async def test_a_run_of_another_process_can_be_followed(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 0.3
-    work = asyncio.create_task(told("ask", "Why?", "-p", "voting", "--json"))
+    work = asyncio.create_task(run_command("ask", "Why?", "-p", "voting", "--json"))
     async with server.client() as client:
 
-        async def begun() -> Any:
+        async def started() -> Any:
             return (await client.get("/v1/runs")).json()
 
-        runs = await until(begun)
+        runs = await wait_until(started)
         async with client.stream("GET", f"/v1/runs/{runs[0]['run_id']}/events") as response:
             events = [event async for event in events_of(response)]
     assert (await work)["run_id"] == runs[0]["run_id"]
@@ -143,7 +141,7 @@ async def test_a_run_of_another_process_can_be_followed_too(server: Served, lab:
     assert events[-1]["type"] == "run_finished"
 
 
-async def test_nobody_sees_or_touches_what_is_anothers(server: Served) -> None:
+async def test_a_run_is_invisible_to_other_owners(server: ServerHandle) -> None:
     ada, ben = await server.key("ada"), await server.key("ben")
     async with server.client(ada) as client:
         run = (await client.post("/v1/runs", json={**VOTE, "wait": True})).json()["run_id"]
@@ -163,61 +161,63 @@ async def test_nobody_sees_or_touches_what_is_anothers(server: Served) -> None:
     assert {answer.json()["error"]["type"] for answer in answers} == {"not_found"}
 
 
-async def test_the_same_idempotency_key_is_one_run_for_its_owner(server: Served, lab: ScriptedHost) -> None:
+async def test_one_idempotency_key_is_one_run_per_owner(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 0.1
     ada = await server.key("ada")
-    once = {"Idempotency-Key": "order 7"}
+    headers = {"Idempotency-Key": "order 7"}
     async with server.client() as client:
         both = await asyncio.gather(
-            *(client.post("/v1/runs", json={**VOTE, "wait": True}, headers=once) for _ in range(5))
+            *(client.post("/v1/runs", json={**VOTE, "wait": True}, headers=headers) for _ in range(5))
         )
         assert {answer.status_code for answer in both} == {200}
         assert len({answer.json()["run_id"] for answer in both}) == 1
-        again = await client.post("/v1/runs", json=VOTE, headers=once)
-        assert (again.status_code, again.json()) == (200, both[0].json())
-        calls = again.json()["usage"]["calls"]
+        repeated = await client.post("/v1/runs", json=VOTE, headers=headers)
+        assert (repeated.status_code, repeated.json()) == (200, both[0].json())
+        calls = repeated.json()["usage"]["calls"]
         assert len(lab.log) == calls
-        other = await client.post("/v1/runs", json={**VOTE, "question": "Else?"}, headers=once)
+        other = await client.post("/v1/runs", json={**VOTE, "question": "Else?"}, headers=headers)
         assert (other.status_code, other.json()["error"]["type"]) == (409, "taken")
         for change in ({"protocol": "single"}, {"models": ["lab:alpha*3"]}, {"roles": {"1": "a skeptic"}}):
-            other = await client.post("/v1/runs", json={**VOTE, **change}, headers=once)
+            other = await client.post("/v1/runs", json={**VOTE, **change}, headers=headers)
             assert (other.status_code, other.json()["error"]["type"]) == (409, "taken")
     async with server.client(ada) as client:
-        await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=once)
+        await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=headers)
     assert len(lab.log) == 2 * calls
 
 
-async def test_asking_again_while_it_is_under_way_gives_the_run_as_it_stands(
-    server: Served, lab: ScriptedHost
-) -> None:
+async def test_a_repeated_request_returns_the_run_under_way(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 0.5
-    once = {"Idempotency-Key": "order 8"}
+    headers = {"Idempotency-Key": "order 8"}
     async with server.client() as client:
-        first = await client.post("/v1/runs", json=VOTE, headers=once)
-        again = await client.post("/v1/runs", json=VOTE, headers=once)
-        assert (first.status_code, again.status_code) == (202, 202)
-        assert again.json()["run_id"] == first.json()["run_id"]
-        async with client.stream("POST", "/v1/runs", json={**VOTE, "stream": True}, headers=once) as response:
+        first = await client.post("/v1/runs", json=VOTE, headers=headers)
+        repeated = await client.post("/v1/runs", json=VOTE, headers=headers)
+        assert (first.status_code, repeated.status_code) == (202, 202)
+        assert repeated.json()["run_id"] == first.json()["run_id"]
+        async with client.stream(
+            "POST", "/v1/runs", json={**VOTE, "stream": True}, headers=headers
+        ) as response:
             events = [event async for event in events_of(response)]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
 
 
-async def test_another_question_under_a_used_key_wakes_no_paused_run(
-    server: Served, lab: ScriptedHost
+async def test_another_question_under_a_used_key_resumes_nothing(
+    server: ServerHandle, lab: ScriptedHost
 ) -> None:
     lab.on("*", usage={"prompt_tokens": 1000, "completion_tokens": 3000, "total_tokens": 4000})
-    once = {"Idempotency-Key": "order 9"}
+    headers = {"Idempotency-Key": "order 9"}
     async with server.client() as client:
-        paused = await client.post("/v1/runs", json={**VOTE, "budget_usd": 0.03, "wait": True}, headers=once)
+        paused = await client.post(
+            "/v1/runs", json={**VOTE, "budget_usd": 0.03, "wait": True}, headers=headers
+        )
         assert paused.json()["status"] == "paused"
         sent = len(lab.log)
-        other = await client.post("/v1/runs", json={**VOTE, "question": "Else?"}, headers=once)
+        other = await client.post("/v1/runs", json={**VOTE, "question": "Else?"}, headers=headers)
         assert other.status_code == 409
         assert (await client.get(f"/v1/runs/{paused.json()['run_id']}")).json()["status"] == "paused"
     assert len(lab.log) == sent
 
 
-async def test_two_who_resume_a_run_at_once_pay_for_it_once(server: Served, lab: ScriptedHost) -> None:
+async def test_two_resumes_at_once_pay_once(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.on("*", usage={"prompt_tokens": 1000, "completion_tokens": 3000, "total_tokens": 4000})
     async with server.client() as client:
         run = (await client.post("/v1/runs", json={**VOTE, "budget_usd": 0.03, "wait": True})).json()[
@@ -234,8 +234,8 @@ async def test_two_who_resume_a_run_at_once_pay_for_it_once(server: Served, lab:
     assert server.runner.active == 0
 
 
-async def test_a_client_that_reads_no_more_counts_as_gone(
-    server: Served, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+async def test_a_client_that_stops_reading_counts_as_disconnected(
+    server: ServerHandle, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pnyx.interfaces.http.streaming.SEND_S", 0.2)
     lab.latency = 30
@@ -254,15 +254,15 @@ async def test_a_client_that_reads_no_more_counts_as_gone(
                 {"type": "http", "method": "GET"}, silent, stuck
             )
 
-        async def over() -> Any:
+        async def finished() -> Any:
             now = (await client.get(f"/v1/runs/{run}")).json()
             return now if now["status"] != "running" else None
 
-        assert (await until(over))["status"] == "cancelled"
+        assert (await wait_until(finished))["status"] == "cancelled"
 
 
-async def test_a_run_out_of_budget_is_paused_and_a_larger_one_goes_on(
-    server: Served, lab: ScriptedHost
+async def test_a_run_out_of_budget_pauses_and_resumes_with_a_larger_budget(
+    server: ServerHandle, lab: ScriptedHost
 ) -> None:
     lab.on("*", usage={"prompt_tokens": 1000, "completion_tokens": 3000, "total_tokens": 4000})
     async with server.client() as client:
@@ -281,15 +281,15 @@ async def test_a_run_out_of_budget_is_paused_and_a_larger_one_goes_on(
         done = (await client.post(f"/v1/runs/{paused['run_id']}/resume", json=more)).json()
         assert done["status"] not in ("paused", "failed")
         assert len(lab.log) == done["usage"]["calls"] > sent
-        again = await client.post(f"/v1/runs/{paused['run_id']}/resume")
-        assert (again.status_code, again.json()) == (200, done)
+        repeated = await client.post(f"/v1/runs/{paused['run_id']}/resume")
+        assert (repeated.status_code, repeated.json()) == (200, done)
         after = {"after": int(events[-2]["id"])}
         async with client.stream("GET", f"/v1/runs/{paused['run_id']}/events", params=after) as response:
             rest = [event["seq"] async for event in events_of(response)]
         assert rest == list(range(after["after"] + 1, after["after"] + 1 + len(rest)))
 
 
-async def test_a_keys_cap_is_that_of_all_its_runs_and_of_nobody_elses(
+async def test_the_budget_of_a_key_covers_all_its_runs_and_no_others(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PNYX_BUDGET_KEY_USD", "0.04")
@@ -298,20 +298,20 @@ async def test_a_keys_cap_is_that_of_all_its_runs_and_of_nobody_elses(
         text="Final answer: 42",
         usage={"prompt_tokens": 100, "completion_tokens": 2000, "total_tokens": 2100},
     )
-    once = {**VOTE, "protocol": "single", "models": ["lab:alpha"], "wait": True}
-    async with served() as server:
+    headers = {**VOTE, "protocol": "single", "models": ["lab:alpha"], "wait": True}
+    async with open_server() as server:
         ada, ben = await server.key("ada"), await server.key("ben")
         async with server.client(ada) as client:
-            ended = [(await client.post("/v1/runs", json=once)).json() for _ in range(6)]
+            ended = [(await client.post("/v1/runs", json=headers)).json() for _ in range(6)]
         async with server.client(ben) as client:
-            other = (await client.post("/v1/runs", json=once)).json()
+            other = (await client.post("/v1/runs", json=headers)).json()
     spent = sum(run["usage"]["cost_usd"] for run in ended)
     assert ended[0]["status"] == other["status"] == "single"
     assert (ended[-1]["status"], ended[-1]["stop_reason"]) == ("paused", "budget")
     assert 0 < spent <= 0.04
 
 
-async def test_a_cancelled_run_is_over_at_once(server: Served, lab: ScriptedHost) -> None:
+async def test_cancelling_ends_a_run_at_once(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.latency = 30
     async with server.client() as client:
         run = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
@@ -321,7 +321,7 @@ async def test_a_cancelled_run_is_over_at_once(server: Served, lab: ScriptedHost
         assert (await client.post(f"/v1/runs/{run}/cancel")).json()["status"] == "cancelled"
 
 
-async def test_feedback_is_kept_and_a_run_without_a_decision_cannot_be_judged(server: Served) -> None:
+async def test_feedback_is_stored_and_needs_a_decision(server: ServerHandle) -> None:
     async with server.client() as client:
         run = (await client.post("/v1/runs", json={**VOTE, "wait": True})).json()["run_id"]
         answer = await client.post(f"/v1/runs/{run}/feedback", json={"result": "success", "answer": "42"})
@@ -331,22 +331,22 @@ async def test_feedback_is_kept_and_a_run_without_a_decision_cannot_be_judged(se
         assert (other.status_code, other.json()["error"]["type"]) == (400, "usage_error")
         nul = await client.post(f"/v1/runs/{run}/feedback", json={"result": "success", "answer": "4\0"})
         assert (nul.status_code, "NUL" in nul.json()["error"]["message"]) == (400, True)
-    assert (await told("calibration", "--json"))["n"] == 1
+    assert (await run_command("calibration", "--json"))["n"] == 1
 
 
-async def test_a_run_is_exported_as_the_command_line_exports_it(server: Served) -> None:
+async def test_an_export_equals_that_of_the_command_line(server: ServerHandle) -> None:
     async with server.client() as client:
         run = (await client.post("/v1/runs", json={**VOTE, "wait": True})).json()["run_id"]
         document = (await client.get(f"/v1/runs/{run}/export")).json()
         page = await client.get(f"/v1/runs/{run}/export", params={"format": "md"})
-    assert document == await told("export", run, "--format", "json")
+    assert document == await run_command("export", run, "--format", "json")
     assert page.headers["content-type"].startswith("text/markdown")
-    assert page.text == await beside("export", run, "--format", "md")
+    assert page.text == await run_process("export", run, "--format", "md")
 
 
-async def test_a_server_that_is_full_says_so_and_takes_the_next_when_there_is_room(lab: ScriptedHost) -> None:
+async def test_a_full_server_refuses_runs_until_one_ends(lab: ScriptedHost) -> None:
     lab.latency = 0.5
-    async with served(runs=1) as server, server.client() as client:
+    async with open_server(runs=1) as server, server.client() as client:
         both = await asyncio.gather(*(client.post("/v1/runs", json=VOTE) for _ in range(4)))
         assert sorted(answer.status_code for answer in both) == [202, 503, 503, 503]
         first = next(answer.json()["run_id"] for answer in both if answer.status_code == 202)
@@ -355,26 +355,26 @@ async def test_a_server_that_is_full_says_so_and_takes_the_next_when_there_is_ro
         assert (await client.post("/v1/runs", json=VOTE)).status_code == 202
 
 
-async def test_what_is_over_or_under_way_takes_no_place(lab: ScriptedHost) -> None:
-    async with served(runs=1) as server, server.client() as client:
+async def test_repeated_requests_do_not_count_towards_the_limit(lab: ScriptedHost) -> None:
+    async with open_server(runs=1) as server, server.client() as client:
         keys = [{"Idempotency-Key": key} for key in "ab"]
-        over = await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=keys[0])
-        run = over.json()["run_id"]
+        finished = await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=keys[0])
+        run = finished.json()["run_id"]
         lab.latency = 5
         assert (await client.post("/v1/runs", json=VOTE, headers=keys[1])).status_code == 202
         assert (await client.post("/v1/runs", json=VOTE)).status_code == 503
-        for again in (
+        for repeated in (
             await client.post("/v1/runs", json=VOTE, headers=keys[0]),
             await client.post(f"/v1/runs/{run}/resume"),
         ):
-            assert (again.status_code, again.json()) == (200, over.json())
+            assert (repeated.status_code, repeated.json()) == (200, finished.json())
         assert (await client.post("/v1/runs", json=VOTE, headers=keys[1])).status_code == 202
         assert (await client.post(f"/v1/runs/{run}/resume", json={"fork": True})).status_code == 503
         other = {**VOTE, "question": "Something else?"}
         assert (await client.post("/v1/runs", json=other, headers=keys[0])).status_code == 409
 
 
-async def test_half_characters_arrive_as_they_were(server: Served, lab: ScriptedHost) -> None:
+async def test_lone_surrogates_are_returned_unchanged(server: ServerHandle, lab: ScriptedHost) -> None:
     lab.on("*", text="It is \ud83d half.\nFinal answer: \ud83d")
     async with server.client() as client:
         answer = await client.post(
@@ -386,7 +386,7 @@ async def test_half_characters_arrive_as_they_were(server: Served, lab: Scripted
         assert "\ud83d" in events[-1]["result"]["answer"]
 
 
-async def test_what_there_is_can_be_asked_for(server: Served) -> None:
+async def test_protocols_and_the_schema_can_be_read(server: ServerHandle) -> None:
     async with server.client() as client:
         names = {page["name"] for page in (await client.get("/v1/protocols")).json()}
         models = {model["id"] for model in (await client.get("/v1/models")).json()["data"]}

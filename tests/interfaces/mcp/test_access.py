@@ -1,4 +1,4 @@
-"""/mcp of the server: its keys, names, owners and limits are those of every other path."""
+"""/mcp has the keys, host names, owners and limits of every other path."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ import pytest
 from pnyx.interfaces.http.access import MOST_BYTES
 from tests.support.assistants import HELLO, over_http, text_of
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import OWN, Served, served
+from tests.support.serving import SERVER_KEY, ServerHandle, open_server
 
 VOTE = {"question": "Why?", "protocol": "voting"}
 MODERN = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
 
 
-async def sent(
-    server: Served, message: Any = HELLO, *, key: str | None = OWN, method: str = "POST", **headers: str
+async def post(
+    server: ServerHandle,
+    message: Any = HELLO,
+    *,
+    key: str | None = SERVER_KEY,
+    method: str = "POST",
+    **headers: str,
 ) -> httpx2.Response:
-    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    extra = {name.replace("_", "-"): value for name, value in headers.items()}
     accept = {"Accept": "application/json, text/event-stream"}
     async with server.client(key) as client:
         body = json.dumps(message) if message is not None else None
         kind = {"Content-Type": "application/json"} if message is not None else {}
-        return await client.request(method, "/mcp", content=body, headers={**accept, **kind, **given})
+        return await client.request(method, "/mcp", content=body, headers={**accept, **kind, **extra})
 
 
 @pytest.mark.parametrize(
@@ -42,12 +47,12 @@ async def sent(
     ],
 )
 @pytest.mark.parametrize("era", ["2025-06-18", "2026-07-28"])
-async def test_a_page_that_rebinds_a_name_or_brings_no_key_is_refused_before_any_message_is_read(
+async def test_a_wrong_host_origin_or_key_is_refused_before_any_message_is_read(
     lab: ScriptedHost, headers: dict[str, Any], status: int, era: str
 ) -> None:
     message = HELLO if era == "2025-06-18" else MODERN
-    async with served() as server:
-        answer = await sent(server, message, MCP_Protocol_Version=era, **headers)
+    async with open_server() as server:
+        answer = await post(server, message, MCP_Protocol_Version=era, **headers)
         if status != 200 or era == "2025-06-18":
             assert answer.status_code == status
         else:
@@ -56,19 +61,19 @@ async def test_a_page_that_rebinds_a_name_or_brings_no_key_is_refused_before_any
             assert answer.json()["error"]["message"]
 
 
-async def test_a_body_that_is_too_long_is_refused_also_without_its_length(lab: ScriptedHost) -> None:
+async def test_a_body_that_is_too_long_is_refused_even_without_a_length(lab: ScriptedHost) -> None:
     async def pieces() -> Any:
         for _ in range((MOST_BYTES >> 20) + 1):
             yield b" " * (1 << 20)
 
     headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-    async with served() as server, server.client() as client:
+    async with open_server() as server, server.client() as client:
         answer = await client.post("/mcp", content=pieces(), headers=headers)
     assert answer.status_code == 413
 
 
-async def test_another_owner_s_run_is_not_found(lab: ScriptedHost) -> None:
-    async with served() as server:
+async def test_the_run_of_another_owner_is_not_found(lab: ScriptedHost) -> None:
+    async with open_server() as server:
         key = await server.key("ada")
         async with over_http(server) as mine:
             run_id = (await mine.call_tool("ask", VOTE)).structured_content["run_id"]
@@ -86,17 +91,17 @@ async def test_another_owner_s_run_is_not_found(lab: ScriptedHost) -> None:
 
 
 async def test_another_owner_cannot_use_a_session(lab: ScriptedHost) -> None:
-    async with served() as server:
+    async with open_server() as server:
         key = await server.key("ada")
-        opened = await sent(server)
+        opened = await post(server)
         session = {"Mcp_Session_Id": opened.headers["mcp-session-id"]}
-        assert (await sent(server, None, key=key, method="DELETE", **session)).status_code == 404
-        assert (await sent(server, None, method="DELETE", **session)).status_code == 200
+        assert (await post(server, None, key=key, method="DELETE", **session)).status_code == 404
+        assert (await post(server, None, method="DELETE", **session)).status_code == 200
 
 
-async def test_the_server_s_room_holds_here_too(lab: ScriptedHost) -> None:
+async def test_the_limit_on_runs_applies_to_mcp(lab: ScriptedHost) -> None:
     lab.on("*", hang=True)
-    async with served(runs=1) as server, over_http(server) as client:
+    async with open_server(runs=1) as server, over_http(server) as client:
         first = await client.call_tool("ask", {**VOTE, "wait": False})
         second = await client.call_tool("ask", VOTE)
         assert second.is_error
@@ -104,9 +109,9 @@ async def test_the_server_s_room_holds_here_too(lab: ScriptedHost) -> None:
         await client.call_tool("cancel", {"run_id": first.structured_content["run_id"]})
 
 
-async def test_a_client_that_hangs_up_pays_no_more(lab: ScriptedHost) -> None:
+async def test_a_disconnect_pauses_the_run(lab: ScriptedHost) -> None:
     lab.on("alpha", hang=True)
-    async with served() as server:
+    async with open_server() as server:
         async with over_http(server) as client:
             with pytest.raises(Exception, match=r"[Tt]imed? ?out"):
                 await client.call_tool("ask", VOTE, read_timeout_seconds=1.5)
@@ -116,7 +121,7 @@ async def test_a_client_that_hangs_up_pays_no_more(lab: ScriptedHost) -> None:
         if handle is not None:
             await handle.wait()
         async with server.client() as rest:
-            stand = (await rest.get(f"/v1/runs/{run['run_id']}")).json()
-        assert (stand["status"], stand["stop_reason"]) == ("paused", "interrupted")
-        await lab.settled()
+            state = (await rest.get(f"/v1/runs/{run['run_id']}")).json()
+        assert (state["status"], state["stop_reason"]) == ("paused", "interrupted")
+        await lab.wait_until_idle()
         assert len(lab.log) == 3

@@ -1,4 +1,4 @@
-"""`pnyx mcp` answers as the server of the package `mcp` does, and imports no web framework."""
+"""`pnyx mcp` responds as the server of the package `mcp` does, and imports no web framework."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ SCRIPTS: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-async def test_an_answer_is_that_of_the_package_s_own_server(name: str, lab: ScriptedHost) -> None:
+async def test_responses_equal_those_of_the_packages_server(name: str, lab: ScriptedHost) -> None:
     script = SCRIPTS[name]
     async with RunService.open(open_settings()) as service:
         ours = await our_answers(service, script)
         theirs = await package_answers(service, script)
     assert len(ours) == len(theirs) == sum("id" in message for message in script)
     for mine, other in zip(ours, theirs, strict=True):
-        # What is wrong is told in words of its own; the code and the data are for programs.
+        # The wording of errors may differ; code and data are for programs.
         for message in (mine, other):
             if "error" in message:
                 message["error"].pop("message")
@@ -89,7 +89,7 @@ async def test_an_answer_is_that_of_the_package_s_own_server(name: str, lab: Scr
 
 
 async def our_answers(service: RunService, script: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What our connection sends when each request waits for the answer to the one before."""
+    """Return what our connection sends when each request waits for the response to the one before."""
     sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     answers: list[dict[str, Any]] = []
 
@@ -108,7 +108,7 @@ async def our_answers(service: RunService, script: list[dict[str, Any]]) -> list
 
 
 async def package_answers(service: RunService, script: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the package's server sends."""
+    """Return what the package's server sends."""
     server = create_server(service, lambda request: LOCAL)
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
@@ -126,7 +126,7 @@ async def package_answers(service: RunService, script: list[dict[str, Any]]) -> 
     return answers
 
 
-async def test_calls_run_at_the_same_time_and_a_cancelled_one_is_never_answered(lab: ScriptedHost) -> None:
+async def test_calls_run_concurrently_and_a_cancelled_one_gets_no_response(lab: ScriptedHost) -> None:
     lab.on("*", hang=True)
     call = {"name": "ask", "arguments": {"question": "Why?", "protocol": "voting"}}
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
@@ -138,7 +138,7 @@ async def test_calls_run_at_the_same_time_and_a_cancelled_one_is_never_answered(
     async def lines() -> AsyncIterator[str]:
         for message in (HELLO, READY, request(2, "tools/call", **call)):
             yield json.dumps(message)
-        await lab.asked(3)
+        await lab.wait_for_requests(3)
         yield json.dumps(request(3, "ping"))
         while sent[-1].get("id") != 3:  # noqa: ASYNC110 (it comes by itself)
             await asyncio.sleep(0.01)
@@ -146,16 +146,16 @@ async def test_calls_run_at_the_same_time_and_a_cancelled_one_is_never_answered(
         while (await service.list_runs())[0].result.status == "running":  # noqa: ASYNC110 (so do clients)
             await asyncio.sleep(0.02)
         yield json.dumps(request(4, "tools/call", **call))
-        await lab.asked(6)
+        await lab.wait_for_requests(6)
 
     async with RunService.open(open_settings()) as service, asyncio.timeout(30):
         await Connection(service, send).serve(lines())
-        # A call that is under way when the client closes its side is told so.
+        # A call under way when the client closes its side gets an error response.
         assert [message["id"] for message in sent] == [1, 3, 4]
         assert sent[-1]["error"]["message"] == "Connection closed"
 
 
-async def test_a_result_that_does_not_fit_the_protocol_is_a_bug_of_ours_and_costs_one_request(
+async def test_an_invalid_result_is_an_internal_error_of_one_request(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken() -> Any:
@@ -170,8 +170,8 @@ async def test_a_result_that_does_not_fit_the_protocol_is_a_bug_of_ours_and_cost
     assert pong["result"] == {}
 
 
-def test_over_stdin_and_stdout_no_web_framework_is_imported(lab: ScriptedHost) -> None:
-    # The process tells its modules on stderr as it ends, after it has answered for real.
+def test_over_stdio_no_web_framework_is_imported(lab: ScriptedHost) -> None:
+    # The process prints its modules on stderr as it ends, after real responses.
     code = (
         "import atexit, sys\n"
         "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr))\n"

@@ -1,4 +1,4 @@
-"""What docs/mcp.md shows works: its configurations connect, its table is that of the tools."""
+"""docs/mcp.md is correct: its configurations connect, and its table matches the tools."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STDIO, HTTP = (
 )
 
 
-async def test_the_configuration_for_a_process_starts_one(lab: ScriptedHost) -> None:
+async def test_the_stdio_configuration_starts_a_process(lab: ScriptedHost) -> None:
     assert STDIO["command"] == "pnyx"
     installed = str(Path(sys.executable).parent / "pnyx")
     process = StdioServerParameters(command=installed, args=STDIO["args"], env={**os.environ, **STDIO["env"]})
@@ -35,16 +35,16 @@ async def test_the_configuration_for_a_process_starts_one(lab: ScriptedHost) -> 
         assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS.keys()
 
 
-def test_the_table_tells_every_tool_with_what_it_takes() -> None:
+def test_the_table_lists_every_tool_with_its_arguments() -> None:
     rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", PAGE, re.MULTILINE)
     assert [name for name, _ in rows] == list(TOOLS)
-    for name, takes in rows:
-        told = re.findall(r"`(\w+)`", takes)
+    for name, arguments in rows:
+        documented = re.findall(r"`(\w+)`", arguments)
         shared = set(RunBody.model_fields) if name == "ask" else set()
-        assert sorted(told) == sorted(set(TOOLS[name].arguments.model_fields) - shared), name
+        assert sorted(documented) == sorted(set(TOOLS[name].arguments.model_fields) - shared), name
 
 
-def test_every_field_and_tool_is_described_to_the_model_that_decides() -> None:
+def test_every_tool_and_argument_has_a_description() -> None:
     for call in TOOLS.values():
         assert len(call.description) > 40
         schema: dict[str, Any] = call.arguments.model_json_schema()
@@ -52,7 +52,7 @@ def test_every_field_and_tool_is_described_to_the_model_that_decides() -> None:
         assert all("description" in field for field in schema.get("properties", {}).values())
 
 
-async def test_the_configuration_for_http_connects_and_an_open_session_does_not_hold_up_the_end(
+async def test_the_http_configuration_connects_and_an_open_session_does_not_delay_shutdown(
     lab: ScriptedHost,
 ) -> None:
     with spawn("serve", "--port", "0", stderr=subprocess.PIPE) as server:

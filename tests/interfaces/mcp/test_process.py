@@ -1,4 +1,4 @@
-"""`pnyx mcp` as a process: what it writes, how it ends, and what it leaves."""
+"""`pnyx mcp` as a process: its output, its end, and the runs it leaves."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def say(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("end", ["stdin", signal.SIGTERM, signal.SIGINT, "stdout"])
-def test_however_it_ends_it_ends_soon_and_its_run_goes_on_elsewhere(lab: ScriptedHost, end: Any) -> None:
+def test_the_process_ends_soon_and_its_run_can_be_resumed(lab: ScriptedHost, end: Any) -> None:
     lab.on("*", text="It is so.\nFinal answer: 42")
     lab.on("alpha", hang=True, call=1)
     with assistant() as process:
         say(process, HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}, ASK)
         wait_for_calls(lab, 3)
-        # What beta and gamma said is in the journal.
+        # The replies of beta and gamma are in the journal.
         deadline = time.monotonic() + 30
         while len([r for r in lab.log if r.completed]) < 2:
             assert time.monotonic() < deadline
@@ -70,7 +70,7 @@ def test_however_it_ends_it_ends_soon_and_its_run_goes_on_elsewhere(lab: Scripte
     assert [len(lab.requests(name)) for name in ("beta", "gamma")] == [1, 1]
 
 
-def test_stdout_carries_messages_only_and_a_bad_line_harms_no_other(lab: ScriptedHost) -> None:
+def test_stdout_has_messages_only_and_a_bad_line_is_ignored(lab: ScriptedHost) -> None:
     with assistant() as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -85,7 +85,7 @@ def test_stdout_carries_messages_only_and_a_bad_line_harms_no_other(lab: Scripte
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
 
 
-def test_a_line_that_is_too_long_harms_no_other(lab: ScriptedHost) -> None:
+def test_a_line_that_is_too_long_is_ignored(lab: ScriptedHost) -> None:
     with assistant() as process:
         assert process.stdin is not None
         for end in (b'x"}', json.dumps({**HELLO, "id": 2}).encode()):
@@ -99,7 +99,7 @@ def test_a_line_that_is_too_long_harms_no_other(lab: ScriptedHost) -> None:
     assert [answer["id"] for answer in answers if "result" in answer] == [1]
 
 
-def test_what_is_wrong_with_the_settings_is_told_before_anything(lab: ScriptedHost) -> None:
+def test_invalid_settings_are_reported_at_the_start(lab: ScriptedHost) -> None:
     with open("lab.toml", "a") as settings:
         settings.write("[budget]\nrun_eur = 2.0\n")
     with assistant() as process:
@@ -108,7 +108,7 @@ def test_what_is_wrong_with_the_settings_is_told_before_anything(lab: ScriptedHo
     assert b"run_eur" in err
 
 
-def test_without_stdin_it_says_so(lab: ScriptedHost) -> None:
+def test_a_closed_stdin_is_an_error(lab: ScriptedHost) -> None:
     closed = subprocess.run(
         ["sh", "-c", '"$0" -m pnyx mcp <&-', sys.executable], capture_output=True, timeout=30, check=False
     )
@@ -116,7 +116,7 @@ def test_without_stdin_it_says_so(lab: ScriptedHost) -> None:
     assert b"needs stdin and stdout" in closed.stderr
 
 
-def test_nobody_else_waits_for_its_package(lab: ScriptedHost) -> None:
+def test_other_commands_do_not_import_mcp(lab: ScriptedHost) -> None:
     probe = (
         "import sys, pnyx.interfaces.cli as cli\n"
         "try: cli.main(sys.argv[1:])\n"

@@ -1,4 +1,4 @@
-"""The tools of MCP with the protocol's own client: the same at both doors, in both eras of the protocol."""
+"""The MCP tools, with the package's client: the same over stdio and HTTP, in both eras of the protocol."""
 
 from __future__ import annotations
 
@@ -15,65 +15,65 @@ from mcp import Client, MCPError
 
 from pnyx import protocols
 from tests.interfaces.conftest import KEY
-from tests.interfaces.http.test_runs import told
-from tests.support.assistants import Heard, at_home, over_http, text_of
+from tests.interfaces.http.test_runs import run_command
+from tests.support.assistants import ProgressLog, over_http, over_stdio, text_of
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import served
+from tests.support.serving import open_server
 
 TOOLS = {"ask", "resume", "show", "runs", "recall", "cancel", "protocols"}
 VOTE = {"question": "Why?", "protocol": "voting"}
 
 
-Door: TypeAlias = Callable[[], AbstractAsyncContextManager[Client]]
+Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Client]]
 
 
 @pytest.fixture(params=["stdio-auto", "stdio-legacy", "http-auto", "http-legacy"])
-def door(lab: ScriptedHost, request: pytest.FixtureRequest) -> Door:
-    """A client is opened where it is used: its tasks belong to whoever opens it."""
+def connect(lab: ScriptedHost, request: pytest.FixtureRequest) -> Connect:
+    """Open the client in the test itself: its tasks belong to the task that opens it."""
     lab.on("*", text="It is so.\nFinal answer: 42")
     kind, mode = request.param.split("-")
 
     @asynccontextmanager
     async def http() -> AsyncIterator[Client]:
-        async with served() as server, over_http(server, mode=mode) as client:
+        async with open_server() as server, over_http(server, mode=mode) as client:
             yield client
 
-    return http if kind == "http" else partial(at_home, mode)
+    return http if kind == "http" else partial(over_stdio, mode)
 
 
 @pytest.fixture
 def capped(lab: ScriptedHost, tmp_path: Path) -> None:
-    """What a run may cost is set."""
+    """Configure a budget per run."""
     with (tmp_path / "lab.toml").open("a") as settings:
         settings.write("[budget]\nrun_usd = 2.0\n")
 
 
-async def test_a_question_is_put_and_decided(door: Door, lab: ScriptedHost) -> None:
-    async with door() as client:
+async def test_ask_returns_the_decision(connect: Connect, lab: ScriptedHost) -> None:
+    async with connect() as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert tools.keys() == TOOLS
-        heard = Heard()
-        answer = await client.call_tool("ask", {**VOTE, "seed": 5}, progress_callback=heard)
+        progress = ProgressLog()
+        answer = await client.call_tool("ask", {**VOTE, "seed": 5}, progress_callback=progress)
         result: dict[str, Any] = answer.structured_content
         assert not answer.is_error
         assert (result["status"], result["final_answer"]) == ("consensus", "42")
         # The same rows as from the command line, in the same words.
-        assert await told("status", result["run_id"], "--json") == result
+        assert await run_command("status", result["run_id"], "--json") == result
         assert result["answer"].splitlines()[0] in text_of(answer)
         assert result["run_id"] in text_of(answer)
         assert f"{result['usage']['calls']} calls" in text_of(answer)
-        # The last ones may be on their way yet.
-        assert heard.steps == sorted(set(heard.steps))
-        assert heard.run_id == result["run_id"]
-        assert any("vote" in message for message in heard.messages)
+        # The last progress messages may still be in transit.
+        assert progress.steps == sorted(set(progress.steps))
+        assert progress.run_id == result["run_id"]
+        assert any("vote" in message for message in progress.messages)
 
 
-async def test_what_comes_out_is_what_the_output_schema_says(door: Door, lab: ScriptedHost) -> None:
-    async with door() as client:
+async def test_every_result_satisfies_its_output_schema(connect: Connect, lab: ScriptedHost) -> None:
+    async with connect() as client:
         schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
         lab.on("beta", text="It is not.\nFinal answer: 41")
-        asked = await client.call_tool("ask", {**VOTE, "context": "The node is old."})
-        run = {"run_id": asked.structured_content["run_id"]}
+        decided = await client.call_tool("ask", {**VOTE, "context": "The node is old."})
+        run = {"run_id": decided.structured_content["run_id"]}
         assert any("The node is old." in str(request.body) for request in lab.log)
         calls: dict[str, dict[str, Any]] = {
             "show": {**run, "transcript": True},
@@ -84,16 +84,16 @@ async def test_what_comes_out_is_what_the_output_schema_says(door: Door, lab: Sc
             "protocols": {},
         }
         for name, arguments in calls.items():
-            given = await client.call_tool(name, arguments)
-            assert not given.is_error, (name, text_of(given))
-            jsonschema.validate(given.structured_content, schemas[name] or {})
+            called = await client.call_tool(name, arguments)
+            assert not called.is_error, (name, text_of(called))
+            jsonschema.validate(called.structured_content, schemas[name] or {})
             if name == "recall":
-                (found,) = given.structured_content["runs"]
+                (found,) = called.structured_content["runs"]
                 assert (found["run_id"], "answer" in found["snippet"]) == (run["run_id"], True)
             if name == "show":
-                assert given.structured_content == asked.structured_content
-                assert "## What was said" in text_of(given)
-        jsonschema.validate(asked.structured_content, schemas["ask"] or {})
+                assert called.structured_content == decided.structured_content
+                assert "## Transcript" in text_of(called)
+        jsonschema.validate(decided.structured_content, schemas["ask"] or {})
         listed = (await client.call_tool("protocols", {})).structured_content["protocols"]
         assert [one["name"] for one in listed] == list(protocols.names())
 
@@ -125,26 +125,26 @@ async def test_what_comes_out_is_what_the_output_schema_says(door: Door, lab: Sc
         ("recall", {"text": "?!"}, "the search text has no word"),
     ],
 )
-async def test_what_cannot_be_is_told_as_the_tool_s_error_and_nothing_is_sent(
+async def test_an_invalid_call_is_a_tool_error_and_sends_nothing(
     lab: ScriptedHost, capped: None, tool: str, arguments: dict[str, Any], why: str
 ) -> None:
-    async with served() as server, over_http(server) as client:
+    async with open_server() as server, over_http(server) as client:
         refused = await client.call_tool(tool, arguments)
     assert refused.is_error
     assert why in text_of(refused)
     assert not lab.log
 
 
-async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(door: Door) -> None:
-    async with door() as client:
+async def test_an_unknown_tool_is_a_protocol_error(connect: Connect) -> None:
+    async with connect() as client:
         with pytest.raises(MCPError, match="there is no tool 'sing'; the tools are ask, "):
             await client.call_tool("sing", {})
 
 
-async def test_a_panel_that_does_not_answer_is_an_error_with_the_run_in_it(
-    door: Door, lab: ScriptedHost
+async def test_a_run_without_an_answer_is_a_tool_error_with_the_run(
+    connect: Connect, lab: ScriptedHost
 ) -> None:
-    async with door() as client:
+    async with connect() as client:
         lab.on("*", status=500, body=f"the key is {KEY}")
         failed = await client.call_tool("ask", VOTE)
         assert failed.is_error
@@ -153,62 +153,69 @@ async def test_a_panel_that_does_not_answer_is_an_error_with_the_run_in_it(
         assert KEY not in str(failed)
 
 
-async def test_a_run_out_of_money_is_an_error_and_goes_on_with_more(door: Door, lab: ScriptedHost) -> None:
-    async with door() as client:
-        poor = await client.call_tool("ask", {**VOTE, "budget_usd": 0.000001})
-        assert poor.is_error
-        run_id = poor.structured_content["run_id"]
-        assert poor.structured_content["stop_reason"] == "budget"
-        assert f"Continue it with `resume` and run_id {run_id}" in text_of(poor)
-        rich = await client.call_tool("resume", {"run_id": run_id, "budget_usd": 1.0})
-        assert not rich.is_error
-        assert (rich.structured_content["run_id"], rich.structured_content["status"]) == (run_id, "consensus")
+async def test_a_run_out_of_budget_is_a_tool_error_and_can_be_resumed(
+    connect: Connect, lab: ScriptedHost
+) -> None:
+    async with connect() as client:
+        paused = await client.call_tool("ask", {**VOTE, "budget_usd": 0.000001})
+        assert paused.is_error
+        run_id = paused.structured_content["run_id"]
+        assert paused.structured_content["stop_reason"] == "budget"
+        assert f"Continue it with `resume` and run_id {run_id}" in text_of(paused)
+        resumed = await client.call_tool("resume", {"run_id": run_id, "budget_usd": 1.0})
+        assert not resumed.is_error
+        assert (resumed.structured_content["run_id"], resumed.structured_content["status"]) == (
+            run_id,
+            "consensus",
+        )
 
 
-async def test_half_a_character_of_a_model_is_no_reason_to_fall_silent(door: Door, lab: ScriptedHost) -> None:
-    async with door() as client:
+async def test_a_lone_surrogate_in_a_reply_is_replaced(connect: Connect, lab: ScriptedHost) -> None:
+    async with connect() as client:
         lab.on("*", text="It is \ud83d so.\nFinal answer: 42")
         answer = await client.call_tool("ask", VOTE)
         assert answer.structured_content["final_answer"] == "42"
 
 
-async def test_a_caller_who_gives_up_pays_no_more_and_can_go_on(door: Door, lab: ScriptedHost) -> None:
-    async with door() as client:
+async def test_a_cancelled_call_pauses_the_run_which_can_be_resumed(
+    connect: Connect, lab: ScriptedHost
+) -> None:
+    async with connect() as client:
         lab.on("alpha", hang=True, call=1)
-        heard = Heard()
-        asking = asyncio.create_task(client.call_tool("ask", VOTE, progress_callback=heard))
-        await lab.asked(3)
+        progress = ProgressLog()
+        asking = asyncio.create_task(client.call_tool("ask", VOTE, progress_callback=progress))
+        await lab.wait_for_requests(3)
         async with asyncio.timeout(10):
-            while not heard.messages:  # noqa: ASYNC110 (it comes by itself)
+            while not progress.messages:  # noqa: ASYNC110 (progress arrives without an event to wait for)
                 await asyncio.sleep(0.01)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        run_id = heard.run_id
+        run_id = progress.run_id
         async with asyncio.timeout(10):
             while True:
-                stand = (await client.call_tool("show", {"run_id": run_id})).structured_content
-                if stand["status"] != "running":
+                state = (await client.call_tool("show", {"run_id": run_id})).structured_content
+                if state["status"] != "running":
                     break
                 await asyncio.sleep(0.02)
-        assert (stand["status"], stand["stop_reason"]) == ("paused", "interrupted")
+        assert (state["status"], state["stop_reason"]) == ("paused", "interrupted")
         assert len(lab.log) == 3
         done = await client.call_tool("resume", {"run_id": run_id})
         assert done.structured_content["status"] == "consensus"
-        # Those of beta and gamma are not sent again.
+        # The calls of beta and gamma are not sent again.
         assert [len(lab.requests(name)) for name in ("beta", "gamma")] == [1, 1]
 
 
-async def test_who_does_not_wait_is_told_how_the_run_stands_and_can_end_it(
-    door: Door, lab: ScriptedHost
+async def test_without_wait_the_state_is_returned_and_the_run_can_be_cancelled(
+    connect: Connect, lab: ScriptedHost
 ) -> None:
-    async with door() as client:
+    async with connect() as client:
         lab.on("alpha", hang=True)
-        begun = await client.call_tool("ask", {**VOTE, "wait": False})
-        assert not begun.is_error
-        assert begun.structured_content["status"] == "running"
-        assert begun.structured_content["stop_reason"] is None
-        run = {"run_id": begun.structured_content["run_id"]}
+        started = await client.call_tool("ask", {**VOTE, "wait": False})
+        assert not started.is_error
+        assert started.structured_content["status"] == "running"
+        assert started.structured_content["stop_reason"] is None
+        run = {"run_id": started.structured_content["run_id"]}
         busy = await client.call_tool("resume", run)
         assert busy.is_error
         assert "still running" in text_of(busy)

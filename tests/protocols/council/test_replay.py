@@ -22,7 +22,7 @@ from pnyx.run.result import Result
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store import runs as store
-from tests.support.panels import Host, Killed, fresh, performer, seats
+from tests.support.panels import Host, ProcessKilled, open_database, performer, seats
 from tests.support.processes import Node
 
 SEATS = seats("h:large", "h:mid", "h:small")
@@ -72,7 +72,7 @@ def check(log: list[Event]) -> None:
 
 
 async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays_once(tmp_path: Path) -> None:
-    database = await fresh(tmp_path, "whole.db")
+    database = await open_database(tmp_path, "whole.db")
     whole = Host(rule)
     want = await attempt(database, whole, 4)
     log = await read(database)
@@ -83,8 +83,8 @@ async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays
     assert told == ["endorsements"] * want.rounds + ["approvals"]
     await database.close()
     for k in range(len(whole.sent)):
-        database = await fresh(tmp_path, f"{k}.db")
-        with pytest.raises(Killed):
+        database = await open_database(tmp_path, f"{k}.db")
+        with pytest.raises(ProcessKilled):
             await attempt(database, Host(rule, die_before=k), 4)
         await database.write(lambda c: None)  # what was queued before the end may still be committed
         before = await read(database)
@@ -100,7 +100,7 @@ async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays
 
 
 async def finish(folder: Path, host: Host, **options: Any) -> Result:
-    database = await fresh(folder)
+    database = await open_database(folder)
     spec = Spec(
         question="How many?",
         protocol="council",

@@ -381,7 +381,7 @@ async def test_a_cancelled_call_closes_its_connection_at_once(
             async with asyncio.timeout(0.3):
                 await provider.complete(Call("alpha", QUESTION, 100), (lambda _: None) if stream else None)
         cancelled = time.time()
-        await host.settled()
+        await host.wait_until_idle()
         (request,) = host.log
         assert request.left is not None
         assert request.left - cancelled < 5.0

@@ -1,7 +1,7 @@
-"""The `pnyx` command: what there is, and how every error ends.
+"""The `pnyx` command: its commands with their summaries, error messages and exit codes.
 
-A command's module is imported when that command is used, so that `pnyx --help` and completion cost
-next to nothing. Summaries stand here, once.
+The module of a command is imported when that command runs, so that `pnyx --help` and completion start
+quickly.
 """
 
 from __future__ import annotations
@@ -27,48 +27,48 @@ __all__ = ["COMMANDS", "cli", "main"]
 
 INTERRUPTED = 130
 START, YOUNG = 1_500_000, 50_000
-"""New objects that call for a look through them for garbage: the first time, and then. Python has 700."""
+"""New objects before the first garbage collection, and before each later one. Python's default is 700."""
 COMMANDS = {
-    "Asking": {
-        "ask": ("ask", "put one question to the panel"),
-        "chat": ("chat", "keep a conversation: later questions see earlier decisions"),
-        "batch": ("batch", "put many questions, several at once"),
-        "resume": ("ask", "go on with a run that was stopped"),
+    "Ask": {
+        "ask": ("ask", "ask the panel one question"),
+        "chat": ("chat", "ask follow-up questions that build on earlier decisions"),
+        "batch": ("batch", "ask many questions from a file"),
+        "resume": ("ask", "continue a run that was stopped"),
         "cancel": ("runs", "end a run for good"),
     },
     "Runs": {
-        "runs": ("runs", "list the runs, newest first"),
-        "recall": ("runs", "find earlier runs by what was asked and said"),
-        "status": ("runs", "how one run stands"),
-        "show": ("runs", "read all that was said in a run"),
-        "export": ("runs", "write a run as JSON or as a document"),
-        "cost": ("cost", "what was asked and paid, by model, protocol or day"),
+        "runs": ("runs", "list runs, newest first"),
+        "recall": ("runs", "search earlier runs"),
+        "status": ("runs", "show the status of a run in one line"),
+        "show": ("runs", "print the full transcript of a run"),
+        "export": ("runs", "write a run as JSON, Markdown, HTML or a folder"),
+        "cost": ("cost", "show calls, tokens and cost by model, protocol or day"),
     },
-    "Judging": {
-        "feedback": ("judge", "say what became of a decision"),
-        "calibration": ("judge", "how sure decisions were, and how often they were right"),
+    "Judge": {
+        "feedback": ("judge", "record whether an answer was right"),
+        "calibration": ("judge", "compare confidence with how often answers were right"),
         "eval": ("eval", "measure what a panel gains over its best model"),
     },
-    "Serving": {
-        "serve": ("serve", "serve runs over HTTP, each key its own"),
-        "worker": ("worker", "carry out the runs that a server puts into its queue"),
-        "mcp": ("mcp", "give an assistant tools to ask the panel"),
+    "Serve": {
+        "serve": ("serve", "start the web page and the HTTP API"),
+        "worker": ("worker", "carry out the runs that a server queues"),
+        "mcp": ("mcp", "offer the panel to an assistant over MCP"),
     },
-    "Setting up": {
-        "models": ("models", "which models there are; fetch embedded ones"),
-        "protocols": ("setup", "how a panel can come to an answer"),
+    "Set up": {
+        "models": ("models", "list models; install embedded ones"),
+        "protocols": ("setup", "list the protocols and their options"),
         "config": ("setup", "show and check the settings"),
-        "trust": ("setup", "allow what this folder's pnyx.toml sets"),
-        "doctor": ("setup", "what works, what is missing, and what to do"),
-        "backup": ("backup", "write all that is stored to one file"),
-        "restore": ("backup", "put a backup into an empty database"),
+        "trust": ("setup", "trust the pnyx.toml of this folder"),
+        "doctor": ("setup", "check the setup and print a fix for each problem"),
+        "backup": ("backup", "write the whole database to one file"),
+        "restore": ("backup", "load a backup into an empty database"),
     },
 }
 """Section -> command -> (module in commands/, summary)."""
 
 
 class _Commands(click.Group):
-    """Lists commands from the table, and imports one when it is called for."""
+    """Lists commands from `COMMANDS` and imports the module of one when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for section in COMMANDS.values() for name in section]
@@ -77,9 +77,9 @@ class _Commands(click.Group):
         for section in COMMANDS.values():
             if cmd_name in section:
                 module, summary = section[cmd_name]
-                page = importlib.import_module(f"{__name__}.commands.{module}")
-                # `eval` is Python's own name.
-                command: click.Command = getattr(page, cmd_name, None) or getattr(page, f"{cmd_name}_")
+                loaded = importlib.import_module(f"{__name__}.commands.{module}")
+                # `eval_`, because `eval` is a Python built-in.
+                command: click.Command = getattr(loaded, cmd_name, None) or getattr(loaded, f"{cmd_name}_")
                 command.short_help = summary
                 return command
         return None
@@ -90,7 +90,7 @@ class _Commands(click.Group):
                 formatter.write_dl([(f"{name:11}", summary) for name, (_, summary) in section.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        # Only the shell asks for this.
+        # Used by shell completion only; a normal start does without it.
         from click.shell_completion import CompletionItem
 
         found = [
@@ -105,59 +105,59 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="pnyx %(version)s")
 def cli() -> None:
-    """Put one question to a panel of language models, let them disagree in the open, and get one
-    answer with its dissent, its cost and its record.
+    """Ask a panel of language models one question and have them critique each other. You get one answer
+    and the remaining objections, the cost and a full record.
 
     The answer goes to stdout, everything else to stderr. Exit codes: 0 answered, 1 error, 2 usage or
-    configuration, 3 no quorum or no consensus where one was required, 4 budget or deadline, 5 answered
-    but degraded, 130 interrupted.
+    configuration, 3 no quorum, or no consensus with --require-consensus, 4 budget or deadline,
+    5 answered, but a seat was dropped, 130 interrupted.
     """
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
-    """The console entry: runs a command and ends the process with its exit code."""
-    given = list(sys.argv[1:] if args is None else args)
-    _leave_garbage()
+    """Run the command in `args` (default: `sys.argv`) and end the process with its exit code."""
+    arguments = list(sys.argv[1:] if args is None else args)
+    _delay_garbage_collection()
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character shows its escape; that is no reason to fail.
+        # A character that the terminal cannot encode is escaped instead of failing the command.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        _check_text(given)
-        code = _done(given)
+        _check_text(arguments)
+        code = _run(arguments)
     except PnyxError as exc:
-        code = _complain(str(exc), exc.exit_code)
+        code = _report(str(exc), exc.exit_code)
     except click.exceptions.NoArgsIsHelpError as exc:
         code = exc.exit_code
         _output().err.line(exc.format_message())
     except click.UsageError as exc:
         path = exc.ctx.command_path if exc.ctx is not None else "pnyx"
-        code = _complain(f"{exc.format_message()} (see {path} --help)", exc.exit_code)
+        code = _report(f"{exc.format_message()} (see {path} --help)", exc.exit_code)
     except click.ClickException as exc:
-        code = _complain(exc.format_message(), exc.exit_code)
+        code = _report(exc.format_message(), exc.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        code = _complain("interrupted", INTERRUPTED)
+        code = _report("interrupted", INTERRUPTED)
     except ClosedPipe:
         code = 0
     except Exception as exc:
-        if {"-v", "--verbose"} & set(given):
+        if {"-v", "--verbose"} & set(arguments):
             sys.excepthook(type(exc), exc, exc.__traceback__)
-        code = _complain(f"this is a bug in pnyx: {type(exc).__name__}: {exc} (-v shows where)", 1)
-    # What is left goes with the process; Python would look through it once more.
+        code = _report(f"this is a bug in pnyx: {type(exc).__name__}: {exc} (-v shows the traceback)", 1)
+    # The process ends here: a last collection would only take time.
     gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _leave_garbage() -> None:
-    """Look for garbage only once there is more than a start allocates: that is code, and stays."""
+def _delay_garbage_collection() -> None:
+    """Collect for the first time after the imports, whose objects live as long as the process."""
 
-    def looked(phase: str, _: object) -> None:
+    def after_collection(phase: str, _: object) -> None:
         if phase == "stop":
-            gc.callbacks.remove(looked)
+            gc.callbacks.remove(after_collection)
             gc.freeze()
             gc.set_threshold(YOUNG)
 
-    gc.callbacks.append(looked)
+    gc.callbacks.append(after_collection)
     gc.set_threshold(START)
 
 
@@ -169,23 +169,23 @@ def _check_text(args: Sequence[str]) -> None:
             raise UsageError(f"the argument {arg[:80]!r} is not UTF-8") from None
 
 
-def _done(args: list[str]) -> object:
-    """What the command says of how it ended. Raises `PnyxError` where help or a version cannot be written."""
+def _run(args: list[str]) -> object:
+    """Run a command and return its exit code. Raises `PnyxError` if help or the version cannot be written."""
     try:
         return cli.main(args, prog_name="pnyx", standalone_mode=False)
     except OSError:
-        # What click could not write by itself is still there: it is tried once more, as commands write.
+        # click's text is still in the buffer: writing raises the error that commands raise.
         _output().out.write("")
         raise
 
 
-def _complain(message: str, code: int) -> int:
+def _report(message: str, code: int) -> int:
     _output().error(message)
     return code
 
 
 def _output() -> Output:
-    # Only what goes wrong needs it.
+    # Imported for errors only, to keep the start short.
     from .terminal.output import streams
 
     return streams()

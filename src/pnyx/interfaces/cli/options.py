@@ -1,4 +1,4 @@
-"""Options that commands share, and the types of their values. Imports nothing heavy."""
+"""Options that several commands have, and the types of their values. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class _Amount(click.ParamType[float]):
-    """A number above zero that is no larger than ledgers hold."""
+    """A number above zero, at most the largest that the ledger stores."""
 
     name = "amount"
 
@@ -58,19 +58,19 @@ class _Pair(click.ParamType[tuple[str, str]]):
             return value
         name, equals, text = str(value).partition("=")
         if not (name.strip() and equals):
-            self.fail(f"{value!r} is not of the form {param.metavar if param else 'NAME=VALUE'}", param, ctx)
+            self.fail(f"{value!r} must have the form {param.metavar if param else 'NAME=VALUE'}", param, ctx)
         return name.strip(), text
 
 
 class _Protocol(click.ParamType[str]):
-    """The name of a protocol; an unknown one is refused later, with what there is."""
+    """The name of a protocol. `resolve` refuses an unknown one and lists the known ones."""
 
     name = "protocol"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        # Only the shell asks for this.
+        # Used by shell completion only; a normal start does without it.
         from ...protocols import names
 
         return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
@@ -85,18 +85,18 @@ concurrency = click.option(
     default=8,
     show_default=True,
     metavar="N",
-    help="Questions at once.",
+    help="Questions in parallel.",
 )
 run_id = click.argument("run_id", metavar="ID")
 RUN_OPTIONS = (
     *("protocol", "models", "rounds", "options", "preset", "cast", "roles", "deadline_s", "call_deadline_s"),
     *("seed", "tools", "ground", "allow_unknown_price"),
 )
-"""Options of `RunRequest` that are the same for one question and for many."""
+"""The options of `RunRequest` that both `ask` and `batch` have."""
 
 
 def request_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Flags for these options of `RunRequest`; the command gets each by its name, see `to_request`."""
+    """A decorator that adds the flags of these fields of `RunRequest`; see `to_request`."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
@@ -108,7 +108,7 @@ def request_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...,
 
 def _request_option(command: Callable[..., Any], name: str, option: RequestOption) -> Callable[..., Any]:
     values: dict[str, Any]
-    # The last decorator comes first in the help.
+    # click lists the option that was added last first.
     for flag, choice in reversed([*zip(option.flags, option.choices, strict=False)]):
         callback = functools.partial(_choose, name=name, choice=choice, flags=option.flags)
         values = {"is_flag": True, "expose_value": False, "callback": callback}
@@ -137,12 +137,18 @@ def _request_option(command: Callable[..., Any], name: str, option: RequestOptio
 
 
 def _choose(
-    context: click.Context, _: click.Parameter, given: bool, *, name: str, choice: str, flags: tuple[str, ...]
+    context: click.Context,
+    _: click.Parameter,
+    on: bool,
+    *,
+    name: str,
+    choice: str,
+    flags: tuple[str, ...],
 ) -> None:
-    # Two flags for one name would leave it to the last of them.
-    if given and context.params.get(name):
+    # With two flags for one parameter, the last one would win silently.
+    if on and context.params.get(name):
         raise click.UsageError(f"{' and '.join(flags)} exclude each other; use one of them")
-    context.params[name] = choice if given else context.params.get(name)
+    context.params[name] = choice if on else context.params.get(name)
 
 
 def to_request(question: str, **options: Any) -> RunRequest:
@@ -154,24 +160,26 @@ def to_request(question: str, **options: Any) -> RunRequest:
 
 
 def output_options(command: Callable[..., int]) -> Callable[..., int]:
-    """--json | --jsonl | --plain, -q, -v, --no-input; the command gets them as one `output`."""
+    """Add --json, --jsonl, --plain, -q, -v and --no-input, which the command gets as one `output`."""
 
     @functools.wraps(command)
-    def speaking(
-        as_json: bool, as_jsonl: bool, plain: bool, quiet: bool, verbose: bool, no_input: bool, **given: Any
+    def with_output(
+        as_json: bool, as_jsonl: bool, plain: bool, quiet: bool, verbose: bool, no_input: bool, **options: Any
     ) -> int:
         if as_json and as_jsonl:
-            raise click.UsageError("--json and --jsonl are two outputs; give one")
+            raise click.UsageError("--json and --jsonl exclude each other; use one of them")
         form = "json" if as_json else "jsonl" if as_jsonl else "text"
-        return command(output=streams(form, plain, quiet, verbose, no_input), **given)
+        return command(output=streams(form, plain, quiet, verbose, no_input), **options)
 
     for option in (
-        click.option("--no-input", is_flag=True, help="Never ask back."),
-        click.option("-v", "--verbose", is_flag=True, help="Replies in full; with --jsonl, tokens too."),
-        click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors."),
-        click.option("--plain", is_flag=True, help="Lines without colour, and no live view."),
-        click.option("--jsonl", "as_jsonl", is_flag=True, help="Print each event as it happens."),
-        click.option("--json", "as_json", is_flag=True, help="Print one result object."),
+        click.option("--no-input", is_flag=True, help="Never prompt for input."),
+        click.option(
+            "-v", "--verbose", is_flag=True, help="Print replies in full; with --jsonl, tokens too."
+        ),
+        click.option("-q", "--quiet", is_flag=True, help="Print only the answer and errors."),
+        click.option("--plain", is_flag=True, help="Print plain lines: no colour, no live view."),
+        click.option("--jsonl", "as_jsonl", is_flag=True, help="Print each event as a JSON line."),
+        click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object."),
     ):
-        speaking = option(speaking)
-    return speaking
+        with_output = option(with_output)
+    return with_output

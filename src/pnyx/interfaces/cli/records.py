@@ -1,4 +1,4 @@
-"""Commands that only read or annotate what is stored: one visit to the database, and no runner."""
+"""Database access for commands that only read or annotate stored runs and need no runner."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 def with_records(settings: Settings, work: Callable[[RunRecords], Awaitable[T]]) -> T:
-    """What `work` returns of the configured database, which is opened for it alone. Raises `StoreError`."""
+    """Open the configured database, run `work` on it and return its result. Raises `StoreError`."""
 
-    async def visit() -> T:
+    async def open_and_work() -> T:
         async with RunRecords.open(settings) as records:
             return await work(records)
 
-    return asyncio.run(visit())
+    return asyncio.run(open_and_work())

@@ -1,4 +1,4 @@
-"""`--artifacts DIR`: the folder of a run that goes on, on the command line."""
+"""`--artifacts DIR`: the folder of a running run, on the command line."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ....providers.registry import Providers
 from ..records import with_records
 from ..terminal.output import Output
 
-__all__ = ["kept"]
+__all__ = ["artifact_writer"]
 
 
 @contextmanager
-def kept(
+def artifact_writer(
     settings: Settings, output: Output, root: Path | None, run_id: str | None = None
 ) -> Iterator[Callable[[Event], object]]:
-    """What keeps the artifacts in `root` up to date when it is given the events; nothing where it is None.
+    """Return a function that adds an event to the artifacts in `root`; it does nothing if `root` is None.
 
-    run_id: (a beginning of) the id of a run that is to go on. Raises `UsageError` before the run does
-    anything, where the folder cannot be had; files that cannot be written later are told of at the end.
+    run_id: (a prefix of) the id of the run to resume. Raises `UsageError` before the run starts if the
+    folder cannot be used. Reports at the end if some files could not be written.
     """
     if root is None:
         yield lambda event: None
         return
-    # Most runs keep no folder, and start sooner without what makes one.
+    # Most runs write no folder, and start faster without this import.
     from ...render.folder import Folder
 
     record = None if run_id is None else with_records(settings, lambda records: records.read(run_id))
@@ -38,4 +38,4 @@ def kept(
     finally:
         if folder.problem is not None:
             why = folder.problem.strerror or folder.problem
-            output.error(f"{root} is not complete: {why}; `pnyx export ID --format folder` writes it anew")
+            output.error(f"{root} is incomplete: {why}. Write it again with: pnyx export ID --format folder")

@@ -1,4 +1,4 @@
-"""What `pnyx ask` and `pnyx resume` do."""
+"""The actions of `pnyx ask` and `pnyx resume`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ...service import RunService
 from ..options import to_request
 from ..terminal.follow import follow
 from ..terminal.output import Output
-from .artifacts import kept
+from .artifacts import artifact_writer
 
 __all__ = ["MOST_BYTES", "as_text", "ask", "read_question", "resume"]
 
 MOST_BYTES = 4 << 20
-"""Of a question on stdin; the largest windows hold about as much."""
+"""Longest question on stdin; the largest context windows hold about as much."""
 
 
 def ask(
@@ -37,17 +37,17 @@ def ask(
     request = to_request(read_question(question, output), responses=existing, **options)
     spec = resolve(request, settings)
     if dry_run:
-        # Only this needs it.
+        # Imported for dry runs only.
         from .dry_run import print_plan
 
         print_plan(output, spec)
         return 0
 
-    async def begin(service: RunService) -> RunHandle:
+    async def start(service: RunService) -> RunHandle:
         return await service.start(spec)
 
-    with kept(settings, output, artifacts) as watch:
-        return follow(settings, begin, output, require_consensus=require_consensus, watch=watch)
+    with artifact_writer(settings, output, artifacts) as watch:
+        return follow(settings, start, output, require_consensus=require_consensus, watch=watch)
 
 
 def resume(
@@ -61,20 +61,20 @@ def resume(
 ) -> int:
     settings = open_settings()
 
-    async def begin(service: RunService) -> RunHandle:
+    async def start(service: RunService) -> RunHandle:
         return await service.resume(run_id, budget_usd=budget, deadline_s=deadline, fork=fork)
 
-    with kept(settings, output, artifacts, None if fork else run_id) as watch:
-        return follow(settings, begin, output, require_consensus=require_consensus, watch=watch)
+    with artifact_writer(settings, output, artifacts, None if fork else run_id) as watch:
+        return follow(settings, start, output, require_consensus=require_consensus, watch=watch)
 
 
-def read_question(given: str | None, output: Output) -> str:
-    """The question, from the command line, stdin or the person at it. Raises `UsageError`."""
-    if given is not None and given != "-":
-        return given
-    if given is None and sys.stdin is not None and sys.stdin.isatty():
+def read_question(argument: str | None, output: Output) -> str:
+    """Return the question from the argument, from stdin, or typed at a prompt. Raises `UsageError`."""
+    if argument is not None and argument != "-":
+        return argument
+    if argument is None and sys.stdin is not None and sys.stdin.isatty():
         if output.no_input:
-            raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
+            raise UsageError('no question: pass it as an argument, or pass "-" and write it to stdin')
         output.err.write(output.err.paint("Question: ", "bold"))
         raw = sys.stdin.buffer.readline(MOST_BYTES + 1)
     else:
@@ -83,7 +83,7 @@ def read_question(given: str | None, output: Output) -> str:
 
 
 def as_text(raw: bytes) -> str:
-    """A question that came as bytes, CRLF as LF. Raises `UsageError` for what is too long or no text."""
+    """Decode a question, with CRLF as LF. Raises `UsageError` if it is too long or not UTF-8 text."""
     if len(raw) > MOST_BYTES:
         raise UsageError(f"the question on stdin is longer than {MOST_BYTES >> 20} MiB")
     try:
@@ -91,5 +91,5 @@ def as_text(raw: bytes) -> str:
     except UnicodeDecodeError as exc:
         raise UsageError(f"the question on stdin is not UTF-8 (byte {exc.start})") from exc
     if "\0" in question:
-        raise UsageError("the question on stdin holds NUL, so it is not text")
+        raise UsageError("the question on stdin is not text: it contains NUL")
     return question

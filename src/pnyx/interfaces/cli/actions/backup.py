@@ -1,4 +1,4 @@
-"""What `pnyx backup` and `restore` do."""
+"""The actions of `pnyx backup` and `pnyx restore`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["backup", "restore"]
 def backup(file: Path) -> int:
     output = streams()
     rows = with_records(open_settings(), lambda stored: stored.backup(file))
-    output.note(f"{_told(rows)}; `pnyx restore {file}` puts them into an empty database")
+    output.note(f"{_describe(rows)} saved. Load them into an empty database with: pnyx restore {file}")
     output.out.line(str(file))
     return 0
 
@@ -24,9 +24,9 @@ def backup(file: Path) -> int:
 def restore(file: Path) -> int:
     output = streams()
     rows = with_records(open_settings(), lambda stored: stored.restore(file))
-    output.note(f"{_told(rows)} restored")
+    output.note(f"{_describe(rows)} restored")
     return 0
 
 
-def _told(rows: Mapping[str, int]) -> str:
+def _describe(rows: Mapping[str, int]) -> str:
     return f"{quantity(rows['runs'], 'run')} with {quantity(rows['events'], 'event')}"

@@ -1,4 +1,4 @@
-"""What `pnyx batch` does."""
+"""The action of `pnyx batch`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ...open_settings import open_settings
 from ...service import RunService
 from ...views.transcript import paid, quantity
 from ..options import to_request
-from ..terminal.follow import alone, obeyed, tell_halt
+from ..terminal.follow import exclusive, halt_on_signals, report_halt
 from ..terminal.output import Output, Stream, streams
 from ..terminal.progress import Progress
 from .batch_lines import Line, count_lines, read_lines
@@ -35,7 +35,7 @@ __all__ = ["batch"]
 
 CHUNK = 1 << 20
 WORST = (130, 4, 1, 2, 3, 5, 0)
-"""Exit codes of single runs, the one that tells the most about a batch first."""
+"""Exit codes of single runs, worst first: a batch exits with the worst of its lines."""
 
 
 def batch(
@@ -52,19 +52,19 @@ def batch(
     settings = open_settings({"budget": {"batch_usd": budget}})
     with ExitStack() as open_files:
         questions, name = open_files.enter_context(_read(file))
-        asked = _Questions(settings, name, to_request("", **options))
+        requests = _Requests(settings, name, to_request("", **options))
         lines = read_lines(questions)
         if dry_run:
-            return _dry_run(output, asked, lines)
-        open_files.enter_context(alone(data_dir() / "batch" / name, "batch"))
-        results = output.out if out is None else open_files.enter_context(_written(out, file))
-        work = _Work(output, results, asked, lines, count_lines(questions), require_consensus)
+            return _dry_run(output, requests, lines)
+        open_files.enter_context(exclusive(data_dir() / "batch" / name, "batch"))
+        results = output.out if out is None else open_files.enter_context(_open_results(out, file))
+        work = _Work(output, results, requests, lines, count_lines(questions), require_consensus)
         return asyncio.run(_run(settings, work, concurrency))
 
 
 @dataclass(frozen=True)
-class _Questions:
-    """From a line to its run. base: the request as the flags have it, for what a line leaves out."""
+class _Requests:
+    """Makes the run of each line. base: the options of the command line, for those that a line leaves out."""
 
     settings: Settings
     name: str
@@ -74,16 +74,16 @@ class _Questions:
         if line.body is None:
             raise UsageError(line.problem)
         request = line.body.to_request(replace(self.base, seed=None))
-        own = request.seed is not None
+        line_has_seed = request.seed is not None
         seed = self.base.seed if self.base.seed is not None else self.settings.run.seed
-        if not own:
-            # The same in each attempt, or a batch that continues would ask again; each line has another.
-            drawn = sha256(f"{seed or 0}/{line.mark}".encode()).digest()[:4]
-            request = replace(request, seed=int.from_bytes(drawn))
+        if not line_has_seed:
+            # Different for each line, but the same in each attempt: a new seed would be a new run.
+            digest = sha256(f"{seed or 0}/{line.mark}".encode()).digest()[:4]
+            request = replace(request, seed=int.from_bytes(digest))
         spec = resolve(request, self.settings, batch=self.name)
-        if seed is not None or own:
+        if seed is not None or line_has_seed:
             return spec
-        # Models are passed only a seed that somebody set.
+        # Models get only a seed that the user has set.
         return replace(spec, limits=replace(spec.limits, seed=None))
 
 
@@ -91,7 +91,7 @@ class _Questions:
 class _Work:
     output: Output
     results: Stream
-    questions: _Questions
+    requests: _Requests
     lines: Iterator[Line]
     total: int
     require_consensus: bool
@@ -108,28 +108,28 @@ class _Work:
 
 
 async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
-    name = work.questions.name
+    name = work.requests.name
     async with RunService.open(settings) as service:
         batch = service.batch(name)
         progress = Progress(work.output, work.total)
-        turn = asyncio.Lock()
+        reading = asyncio.Lock()
         failed: list[Exception] = []
 
         async def worker() -> None:
             try:
                 while batch.halted is None:
-                    async with turn:
-                        # Reading may wait for a slow disk, and long lines take their time.
+                    async with reading:
+                        # On a thread: a slow disk or a long line must not block the event loop.
                         line = await asyncio.to_thread(next, work.lines, None)
                     if line is None:
                         return
-                    await _answered(batch, work, line, progress)
+                    await _run_line(batch, work, line, progress)
             except Exception as exc:
-                # What the others have in flight is paid for; killed, it would be sent again.
+                # The calls that other workers have in flight are paid for, so they may finish.
                 failed.append(exc)
                 batch.halt(Interrupted("interrupted"))
 
-        with obeyed(batch, work.output):
+        with halt_on_signals(batch, work.output):
             async with asyncio.TaskGroup() as workers:
                 for _ in range(concurrency):
                     workers.create_task(worker())
@@ -140,13 +140,13 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
     spent = paid(account.spent_nusd / NUSD, batch.unpriced)
     work.output.note(f"{quantity(work.answers, 'answer')}, {spent} in all")
     if batch.halted is not None:
-        return tell_halt(work.output, batch.halted)
+        return report_halt(work.output, batch.halted)
     return next(code for code in WORST if code in work.codes or code == 0)
 
 
-async def _answered(batch: Batch, work: _Work, line: Line, progress: Progress) -> None:
+async def _run_line(batch: Batch, work: _Work, line: Line, progress: Progress) -> None:
     try:
-        spec = work.questions.spec(line)
+        spec = work.requests.spec(line)
         _, result = await batch.run(spec)
     except Halted:
         return
@@ -165,69 +165,66 @@ async def _answered(batch: Batch, work: _Work, line: Line, progress: Progress) -
 
 @contextmanager
 def _read(file: Path) -> Iterator[tuple[IO[bytes], str]]:
-    """The questions, and the name of the batch: the same for every try at the same file or the same input.
-
-    What its lines and the flags say tells its runs apart.
-    """
+    """The open file of questions, and the name of the batch, which is the same in each attempt at it."""
     if str(file) == "-" and sys.stdin is None:
         raise UsageError("stdin is closed, so there are no questions to read")
     try:
-        given = sys.stdin.buffer if str(file) == "-" else file.open("rb")
+        source = sys.stdin.buffer if str(file) == "-" else file.open("rb")
     except OSError as exc:
-        raise UsageError(f"{file} cannot be read: {exc.strerror}") from exc
-    if str(file) != "-" and given.seekable():
-        place = str(file.resolve()).encode("utf-8", "surrogateescape")
-        with given:
-            yield given, f"batch-{sha256(place).hexdigest()[:8]}"
+        raise UsageError(f"cannot read {file}: {exc.strerror}") from exc
+    if str(file) != "-" and source.seekable():
+        path = str(file.resolve()).encode("utf-8", "surrogateescape")
+        with source:
+            yield source, f"batch-{sha256(path).hexdigest()[:8]}"
         return
-    # A pipe has no lasting name, and cannot be counted: it is read to its end, and goes by its content.
-    with tempfile.TemporaryFile() as kept:
+    # A pipe has no path and cannot be read twice: copy it, and name the batch by its content.
+    with tempfile.TemporaryFile() as copy:
         digest = sha256()
-        while chunk := given.read(CHUNK):
+        while chunk := source.read(CHUNK):
             digest.update(chunk)
-            kept.write(chunk)
-        kept.seek(0)
-        yield kept, f"batch-{digest.hexdigest()[:8]}"
+            copy.write(chunk)
+        copy.seek(0)
+        yield copy, f"batch-{digest.hexdigest()[:8]}"
 
 
 @contextmanager
-def _written(out: Path, file: Path) -> Iterator[Stream]:
-    """The results, written anew by every try: what was answered before is read from the database."""
+def _open_results(out: Path, file: Path) -> Iterator[Stream]:
+    """Open the file of results. Every attempt writes all of them: earlier ones come from the database."""
     if out.exists() and file.exists() and out.samefile(file):
-        raise UsageError(f"{out} holds the questions; results need another --out")
+        raise UsageError(f"{out} contains the questions; choose another file for --out")
     try:
-        opened = out.open("w", encoding="utf-8")
+        results = out.open("w", encoding="utf-8")
     except OSError as exc:
-        raise UsageError(f"{out} cannot be written: {exc.strerror}") from exc
-    with opened:
-        yield Stream(opened, name=str(out))
+        raise UsageError(f"cannot write {out}: {exc.strerror}") from exc
+    with results:
+        yield Stream(results, name=str(out))
 
 
-def _dry_run(output: Output, questions: _Questions, lines: Iterator[Line]) -> int:
-    # Only this needs it.
+def _dry_run(output: Output, requests: _Requests, lines: Iterator[Line]) -> int:
+    # Imported for dry runs only.
     from ...views.plan import Plan, plan
 
     plans: list[Plan] = []
     bad = 0
     for line in lines:
         try:
-            plans.append(plan(questions.spec(line)))
+            plans.append(plan(requests.spec(line)))
         except UsageError as exc:
             bad += 1
             output.error(f"line {line.number}: {exc}")
-    output.out.lines(_told(plans))
+    output.out.lines(_summary(plans))
     return 1 if bad else 0
 
 
-def _told(plans: Sequence[Any]) -> Iterator[str]:
+def _summary(plans: Sequence[Any]) -> Iterator[str]:
     yield quantity(len(plans), "question")
     calls = [one.calls for one in plans]
     if None in calls:
-        yield "calls   unknown: a protocol does not tell"
+        yield "calls   unknown: a protocol has no bound"
     else:
         least, most = (sum(one[end] for one in calls) for end in (0, 1))
         yield f"calls   {least:,}" if least == most else f"calls   {least:,} to {most:,}"
     costs = [one.cost_usd for one in plans]
     cost = None if None in costs else sum(costs)
     yield f"cost    {'unknown' if cost is None else f'at most {money(cost)}' if cost else 'nothing'}"
-    yield "nothing was sent, nothing was stored"
+    yield "nothing was sent or stored"

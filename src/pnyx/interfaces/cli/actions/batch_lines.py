@@ -1,4 +1,4 @@
-"""The lines of a batch: each a question of its own, or what is wrong with it."""
+"""The lines of a batch file: a question each, or the reason why a line is refused."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ...schemas import RunBody
 __all__ = ["Line", "count_lines", "read_lines"]
 
 MOST_BYTES = 4 << 20
-"""Of one line; the rest of a longer one is passed over, so that no line takes more memory than this."""
+"""Longest line. The rest of a longer one is skipped, so that memory stays bounded."""
 LONGEST_ID = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """number: from 1. id: the question's own, else its line's number. body: None where problem says why.
+    """number: counted from 1. id: from the line, else its number. body: None if there is a problem.
 
-    mark: tells it from all others of its file, by its id, else by what it says and how often that was said.
+    mark: unique in the file: the id, else the content, with a counter for repeated lines.
     """
 
     number: int
@@ -35,9 +35,9 @@ class Line:
 
 
 def read_lines(file: IO[bytes]) -> Iterator[Line]:
-    """Lines of JSON, each an object as in `RunBody` and perhaps an `id`, or the text of a question.
+    """Parse lines of JSON: each a question as a string, or an object like `RunBody` with an optional `id`.
 
-    Empty lines are passed over. A bad line harms no other one.
+    Empty lines are skipped. An invalid line does not affect the others.
     """
     ids, seen = dict[str, int](), Counter[str]()
     for number, raw in _raw(file):
@@ -45,14 +45,14 @@ def read_lines(file: IO[bytes]) -> Iterator[Line]:
 
 
 def count_lines(file: IO[bytes]) -> int:
-    """How many lines `read_lines` gives; the file is then at its beginning again."""
+    """Count the lines that `read_lines` returns, and rewind the file."""
     count = sum(1 for _ in _raw(file))
     file.seek(0)
     return count
 
 
 def _raw(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Every line that is not empty with its number, from 1; of a long one no more than one byte too many."""
+    """Each line that is not empty, with its number, counted from 1; at most `MOST_BYTES` + 1 bytes of it."""
     number = 0
     while raw := file.readline(MOST_BYTES + 1):
         number += 1
@@ -65,27 +65,27 @@ def _raw(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _line(raw: bytes, number: int, ids: dict[str, int], seen: Counter[str]) -> Line:
-    """ids: to the line that has each so far. seen: how often each mark came before."""
+    """ids: id -> number of the line that has it. seen: how often each mark has occurred."""
     id, mark = str(number), ""
     try:
-        document = _parsed(raw, number)
+        document = _parse(raw, number)
         if isinstance(document, str):
             document = {"question": document}
         if isinstance(document, dict) and "id" in document:
-            id = _own_id(document.pop("id"))
+            id = _parse_id(document.pop("id"))
             mark = f"id {id}"
         else:
-            # What it says, so that another line above it makes it no other question.
+            # The content, so that inserting a line above does not change it.
             mark = sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
         seen[mark] += 1
         if (other := ids.setdefault(id, number)) != number:
-            raise UsageError(f"the id {id!r} is that of line {other}; give this one another")
+            raise UsageError(f"the id {id!r} is already used by line {other}; use a different one")
         return Line(number, id, f"{mark} {seen[mark]}", RunBody.parse(document))
     except UsageError as exc:
         return Line(number, id, mark, problem=str(exc))
 
 
-def _parsed(raw: bytes, number: int) -> Any:
+def _parse(raw: bytes, number: int) -> Any:
     if len(raw) > MOST_BYTES:
         raise UsageError(f"the line is longer than {MOST_BYTES >> 20} MiB")
     try:
@@ -96,12 +96,12 @@ def _parsed(raw: bytes, number: int) -> Any:
 
 
 def _refuse(name: str) -> NoReturn:
-    raise UsageError(f"the line is not JSON: {name} is no number of it")
+    raise UsageError(f"the line is not JSON: {name} is not a JSON number")
 
 
-def _own_id(given: object) -> str:
-    if isinstance(given, bool) or not isinstance(given, str | int) or not 0 < len(str(given)) <= LONGEST_ID:
+def _parse_id(id: object) -> str:
+    if isinstance(id, bool) or not isinstance(id, str | int) or not 0 < len(str(id)) <= LONGEST_ID:
         raise UsageError(f"id must be text of at most {LONGEST_ID} characters, or a whole number")
-    if any("\ud800" <= c <= "\udfff" for c in str(given)):
-        raise UsageError("id must be text without half a character")
-    return str(given)
+    if any("\ud800" <= c <= "\udfff" for c in str(id)):
+        raise UsageError("id must be text without unpaired surrogates")
+    return str(id)

@@ -1,4 +1,4 @@
-"""What `pnyx chat` does: one open runner, and a question or a command a line."""
+"""The action of `pnyx chat`: each line of input is a question or a command."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ....run.run_rows import new_id
 from ....run.spec import Spec
 from ...keys import LOCAL
 from ...open_settings import open_settings
-from ...render.conversation import as_page, cost, earlier
+from ...render.conversation import as_markdown, cost, earlier_turns
 from ...render.terminal import clip, columns
 from ...service import RunService
 from ...views.records import Record
 from ...views.transcript import quantity
 from ..options import AMOUNT, to_request
-from ..terminal.follow import SIGNALS, attend, note_embedded
+from ..terminal.follow import SIGNALS, follow_run, note_embedded
 from ..terminal.line_input import Lines
 from ..terminal.output import Output
 from .runs import clip_end, show
@@ -39,11 +39,11 @@ from .runs import clip_end, show
 __all__ = ["chat"]
 
 RECALLED = 10
-"""Turns that are listed when a conversation is gone on with."""
+"""Turns that are listed when a conversation is continued."""
 
 
 def chat(output: Output, *, resume: str | None, **flags: Any) -> int:
-    """Serve lines until there are no more; the exit code. flags: options of `RunRequest`."""
+    """Hold a conversation until the input ends, and return the exit code. flags: options of `RunRequest`."""
     try:
         return asyncio.run(_chat(open_settings(), output, to_request("?", **flags), resume))
     except asyncio.CancelledError:
@@ -63,7 +63,7 @@ async def _chat(settings: Settings, output: Output, choices: RunRequest, resume:
 
 @dataclass
 class Session:
-    """One conversation at one terminal. choices: how the next question is asked. name: its id."""
+    """One conversation at one terminal. choices: the options of the next question. name: its id."""
 
     settings: Settings
     output: Output
@@ -77,9 +77,9 @@ class Session:
     leaving: bool = field(default=False, init=False)
 
     async def serve(self) -> int:
-        """Take lines until one leaves, there are no more, or a signal ends it; the exit code."""
-        with self._hearing():
-            self._open()
+        """Handle lines until `/exit`, the end of the input or a signal; return the exit code."""
+        with self._signal_handlers():
+            self._greet()
             while not (self.leaving or self.output.out.broken):
                 try:
                     line = await self.lines.next(f"{self.spec.protocol} {len(self.turns) + 1}> ")
@@ -87,57 +87,59 @@ class Session:
                         self.leaving = True
                         self.output.err.write("\n" if self.lines.person else "")
                     elif text := line.strip():
-                        await self._take(text)
+                        await self._handle(text)
                 except PnyxError as exc:
                     self.output.error(str(exc))
-            self._close()
+            self._print_summary()
         return self.code
 
-    async def _take(self, text: str) -> None:
+    async def _handle(self, text: str) -> None:
         if not text.startswith("/"):
             return await self._ask(text)
         if text.startswith("//"):
             return await self._ask(text[1:])
         name, _, rest = text[1:].partition(" ")
-        command, given = COMMANDS.get(name), rest.strip()
+        command, argument = COMMANDS.get(name), rest.strip()
         if command is None:
             known = ", ".join(f"/{name}" for name in COMMANDS)
-            raise UsageError(f"no command /{clip(name, 40)}; there are {known}; // begins a question with /")
-        if given and not command.takes:
-            raise UsageError(f"/{name} takes nothing after it")
+            unknown = f"unknown command /{clip(name, 40)}; the commands are {known}"
+            raise UsageError(f"{unknown}. To start a question with /, type //")
+        if argument and not command.argument:
+            raise UsageError(f"/{name} takes no argument")
         try:
-            await command.run(self, given)
+            await command.run(self, argument)
         except click.UsageError as exc:
-            raise UsageError(f"/{name} {command.takes}: {exc.message}") from None
+            raise UsageError(f"/{name} {command.argument}: {exc.message}") from None
 
     async def _ask(self, question: str) -> None:
         await self._refresh()
-        told = earlier(self.turns, self.spec.seats)
-        request = replace(self.choices, question=question, context=told)
+        request = replace(self.choices, question=question, context=earlier_turns(self.turns, self.spec.seats))
         spec = resolve(request, self.settings, conversation=self.name)
 
-        async def begin(service: RunService) -> RunHandle:
+        async def start(service: RunService) -> RunHandle:
             return await service.start(spec)
 
-        # A task of its own: two signals before there is a run to end cancel the turn, not the session.
-        turn = asyncio.create_task(attend(self.service, begin, self.output, heard=self._heard))
+        # In a task, so that two signals before the run has started cancel the turn, not the session.
+        turn = asyncio.create_task(
+            follow_run(self.service, start, self.output, on_signal=self._handle_signal)
+        )
         try:
             await asyncio.wait([turn])
         finally:
             turn.cancel()
         if turn.cancelled():
-            raise UsageError("stopped before it had begun")
+            raise UsageError("stopped before the run started")
         try:
             turn.result()
         finally:
             await self._refresh()
 
     async def _refresh(self) -> None:
-        """Read the turns anew: one that was paused may have been gone on with elsewhere."""
-        with contextlib.suppress(NotFound):  # nothing was asked yet
+        """Read the turns again: a paused one may have been resumed elsewhere."""
+        with contextlib.suppress(NotFound):  # there is no turn yet
             self.turns = await self.service.turns(self.name, LOCAL)
 
-    def _open(self) -> None:
+    def _greet(self) -> None:
         models = ", ".join(dict.fromkeys(seat.model for seat in self.spec.seats))
         self.output.note(f"{quantity(len(self.spec.seats), 'seat')}: {models} · /help lists commands", "dim")
         note_embedded(self.output, self.settings, self.spec.seats)
@@ -146,27 +148,27 @@ class Session:
         for number, turn in list(enumerate(self.turns, 1))[-RECALLED:]:
             self.output.note(f"  {number}  {turn.result.status}  {clip(turn.result.question, 70)}")
 
-    def _close(self) -> None:
+    def _print_summary(self) -> None:
         if self.turns:
-            told = f"conversation {self.name} · {self._sum()} · pnyx chat --resume {self.name}"
-            self.output.note(told, "dim")
+            summary = f"conversation {self.name} · {self._sum()} · pnyx chat --resume {self.name}"
+            self.output.note(summary, "dim")
 
     def _sum(self) -> str:
         return f"{quantity(len(self.turns), 'turn')}, {money(cost(self.turns))}"
 
     @contextlib.contextmanager
-    def _hearing(self) -> Iterator[None]:
+    def _signal_handlers(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
-            loop.add_signal_handler(number, self._heard, number)
+            loop.add_signal_handler(number, self._handle_signal, number)
         try:
             yield
         finally:
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
 
-    def _heard(self, number: int) -> None:
-        """A signal; it ends a debate by itself. Ctrl-C ends the session only where no person could go on."""
+    def _handle_signal(self, number: int) -> None:
+        """End the session, except on Ctrl-C at a terminal, which stops only the current debate."""
         if number == signal.SIGINT and self.lines.person:
             self.lines.interrupted()
             return
@@ -174,28 +176,28 @@ class Session:
         self.lines.stop()
 
     def _choose(self, choices: RunRequest) -> None:
-        """Ask so from now on, if a run can be made of it. Raises `UsageError`, `ConfigError`, `NotFound`."""
+        """Use these options for later questions. Raises `UsageError`, `ConfigError` and `NotFound`."""
         self.spec = resolve(choices, self.settings)
         self.choices = choices
-        told = [self.spec.protocol]
+        parts = [self.spec.protocol]
         if choices.preset is not None:
-            told.append(choices.preset)
+            parts.append(choices.preset)
         if "rounds" in choices.protocol_options:
-            told.append(quantity(self.spec.options["rounds"], "round"))
+            parts.append(quantity(self.spec.options["rounds"], "round"))
         if self.spec.budget_usd is not None:
-            told.append(f"at most {money(self.spec.budget_usd)} a question")
-        self.output.note(f"from now on: {', '.join(told)}")
+            parts.append(f"at most {money(self.spec.budget_usd)} per question")
+        self.output.note(f"next questions: {', '.join(parts)}")
 
-    async def protocol(self, given: str) -> None:
-        if given:
-            return self._choose(replace(self.choices, protocol=given, rounds=None, options={}, preset=None))
-        pages = protocols.loaded()
-        rows = [("*" if p.name == self.spec.protocol else "", p.name, p.summary) for p in pages]
+    async def protocol(self, name: str) -> None:
+        if name:
+            return self._choose(replace(self.choices, protocol=name, rounds=None, options={}, preset=None))
+        known = protocols.loaded()
+        rows = [("*" if p.name == self.spec.protocol else "", p.name, p.summary) for p in known]
         err = self.output.err
         err.lines(clip_end(line, err.width) for line in columns(rows))
 
-    async def rounds(self, given: str) -> None:
-        self._choose(replace(self.choices, rounds=None, options={"rounds": given}))
+    async def rounds(self, number: str) -> None:
+        self._choose(replace(self.choices, rounds=None, options={"rounds": number}))
 
     async def quick(self, _: str) -> None:
         self._choose(replace(self.choices, preset="quick", rounds=None, options={}))
@@ -203,43 +205,43 @@ class Session:
     async def deep(self, _: str) -> None:
         self._choose(replace(self.choices, preset="deep", rounds=None, options={}))
 
-    async def budget(self, given: str) -> None:
-        if given:
-            return self._choose(replace(self.choices, budget_usd=AMOUNT(given)))
+    async def budget(self, amount: str) -> None:
+        if amount:
+            return self._choose(replace(self.choices, budget_usd=AMOUNT(amount)))
         await self._refresh()
         cap = self.spec.budget_usd
-        told = "no cap on the next question" if cap is None else f"at most {money(cap)} for the next question"
-        self.output.err.line(f"{self._sum()}; {told}")
+        limit = "no budget per question" if cap is None else f"at most {money(cap)} per question"
+        self.output.err.line(f"{self._sum()}; {limit}")
 
-    async def show(self, given: str) -> None:
+    async def show(self, number: str) -> None:
         if not self.turns:
             raise UsageError("there is no turn yet")
-        ids = {str(number): turn.row.id for number, turn in enumerate(self.turns, 1)}
-        run_id = ids.get(given or str(len(ids)))
+        ids = {str(n): turn.row.id for n, turn in enumerate(self.turns, 1)}
+        run_id = ids.get(number or str(len(ids)))
         if run_id is None:
             raise UsageError(f"/show [N]: N is the number of a turn, 1 to {len(ids)}")
-        # It is a command of its own, with an event loop and a connection of its own.
+        # On a thread, because `show` runs its own event loop.
         await asyncio.to_thread(show, run_id, self.output.plain, False)
 
-    async def save(self, given: str) -> None:
-        name = given.removesuffix("!").strip()
+    async def save(self, argument: str) -> None:
+        name = argument.removesuffix("!").strip()
         if not name:
-            raise UsageError("/save FILE, or /save FILE! to write over one")
+            raise UsageError("/save requires a file name: /save FILE, or /save FILE! to overwrite a file")
         await self._refresh()
         if not self.turns:
             raise UsageError("there is no turn yet")
-        page = as_page(self.name, self.turns, self.service.redact)
+        text = as_markdown(self.name, self.turns, self.service.redact)
         try:
-            _write(name, page, over=name != given)
+            _write(name, text, overwrite=name != argument)
         except FileExistsError as exc:
-            raise UsageError(f"{name} is there already; /save {name}! writes over it") from exc
-        except (OSError, RuntimeError) as exc:  # the latter where "~" means no folder
+            raise UsageError(f"{name} already exists; overwrite it with: /save {name}!") from exc
+        except (OSError, RuntimeError) as exc:  # RuntimeError if "~" cannot be expanded
             raise UsageError(f"cannot write {name}: {getattr(exc, 'strerror', None) or exc}") from exc
-        self.output.note(f"written to {name}")
+        self.output.note(f"saved to {name}")
 
     async def help(self, _: str) -> None:
-        rows = [(f"/{name} {command.takes}", command.does) for name, command in COMMANDS.items()]
-        self.output.err.lines(columns([*rows, ("//…", "a question that begins with /")]))
+        rows = [(f"/{name} {command.argument}", command.help) for name, command in COMMANDS.items()]
+        self.output.err.lines(columns([*rows, ("//…", "ask a question that starts with /")]))
 
     async def exit(self, _: str) -> None:
         self.leaving = True
@@ -247,34 +249,34 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """takes: what comes after its name, for people; empty for nothing."""
+    """argument: its argument as shown in help; empty if it has none."""
 
-    takes: str
-    does: str
+    argument: str
+    help: str
     run: Callable[[Session, str], Awaitable[None]]
 
 
 COMMANDS = {
     "protocol": Command(
-        "[NAME]", "decide by NAME, with its own options; or list what there is", Session.protocol
+        "[NAME]", "use protocol NAME with its default options; or list the protocols", Session.protocol
     ),
-    "rounds": Command("N", "at most N rounds a question", Session.rounds),
-    "quick": Command("", "the protocol's options for a fast answer", Session.quick),
-    "deep": Command("", "the protocol's options for a thorough answer", Session.deep),
+    "rounds": Command("N", "use at most N rounds per question", Session.rounds),
+    "quick": Command("", "use the protocol's options for a fast answer", Session.quick),
+    "deep": Command("", "use the protocol's options for a thorough answer", Session.deep),
     "budget": Command(
-        "[USD]", "pause a question before it costs more; or say what all has cost", Session.budget
+        "[USD]", "pause a question before it costs more; or show the cost so far", Session.budget
     ),
-    "show": Command("[N]", "all that was said in the last turn, or in turn N", Session.show),
-    "save": Command("FILE[!]", "write the conversation as Markdown; ! writes over a file", Session.save),
-    "help": Command("", "this list", Session.help),
-    "exit": Command("", "leave; Ctrl-D does too", Session.exit),
+    "show": Command("[N]", "print the full transcript of turn N, or of the last turn", Session.show),
+    "save": Command("FILE[!]", "save the conversation as Markdown; ! overwrites a file", Session.save),
+    "help": Command("", "list these commands", Session.help),
+    "exit": Command("", "end the conversation, like Ctrl-D", Session.exit),
 }
 
 
-def _write(name: str, text: str, *, over: bool) -> None:
-    """Write a file whole or not at all. Raises `FileExistsError` unless it may be written over."""
+def _write(name: str, text: str, *, overwrite: bool) -> None:
+    """Write a file completely or not at all. Raises `FileExistsError` unless `overwrite`."""
     path = Path(name).expanduser()
-    if not over and os.path.lexists(path):
+    if not overwrite and os.path.lexists(path):
         raise FileExistsError(path)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:

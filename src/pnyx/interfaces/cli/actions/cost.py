@@ -1,4 +1,4 @@
-"""What `pnyx cost` does."""
+"""The action of `pnyx cost`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
         return await stored.spending(since), await stored.account(f"day:{today.isoformat()}")
 
     spent, account = with_records(settings, read)
-    rows = [{by: name, **_sum(found)} for name, found in _grouped(spent, BY[by])]
+    rows = [{by: name, **_sum(group)} for name, group in _group(spent, BY[by])]
     rows.sort(key=lambda row: row["day"] if by == "day" else (row["known_usd"], row["calls"]), reverse=True)
     total, cap = _sum(spent), settings.budget.day_usd
     if as_json:
@@ -47,13 +47,13 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
     elif rows:
         output.out.lines(_table(by, rows, total, output.out))
         if cap is not None:
-            output.note(f"today (UTC): {_of(account)} of {money(cap)} a day")
+            output.note(f"today (UTC): {_of(account)} of the daily budget of {money(cap)}")
     else:
-        output.note("nothing was asked yet" if days is None else "nothing was asked in these days")
+        output.note("no calls yet" if days is None else "no calls in these days")
     return 0
 
 
-def _grouped(
+def _group(
     spent: Iterable[CallCosts], key: Callable[[CallCosts], str]
 ) -> Iterable[tuple[str, list[CallCosts]]]:
     groups: dict[str, list[CallCosts]] = {}
@@ -63,7 +63,7 @@ def _grouped(
 
 
 def _sum(spent: Sequence[CallCosts]) -> dict[str, Any]:
-    """cost_usd: None where a part of it is unknown; known_usd: the other part."""
+    """The totals. cost_usd: None if a part of it is unknown; known_usd: the known part."""
     known, unpriced = round(sum(one.cost_usd for one in spent), 9), sum(one.unpriced for one in spent)
     return {
         "runs": len({one.run_id for one in spent}),
@@ -89,5 +89,5 @@ def _paid(row: Mapping[str, Any]) -> str:
 
 
 def _of(account: Account) -> str:
-    held = f" and {money(account.reserved_nusd / NUSD)} held" if account.reserved_nusd else ""
-    return f"{money(account.spent_nusd / NUSD)}{held}"
+    reserved = f" and {money(account.reserved_nusd / NUSD)} reserved" if account.reserved_nusd else ""
+    return f"{money(account.spent_nusd / NUSD)} spent{reserved}"

@@ -1,4 +1,4 @@
-"""What `pnyx doctor` does: try every part that a question needs, and say how to mend what fails."""
+"""The action of `pnyx doctor`: check what a question requires, and print a fix for each problem."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ....providers.embedded.weights_table import KNOWN
 from ....providers.installed import KINDS, configure, key_variables, list_models
 from ....tools.open import enabled_tools, open_tools
 from ...open_settings import open_settings
-from ...render.terminal import safe, wrapped
+from ...render.terminal import safe, wrap
 from ...run_records import RunRecords
 from ...views.transcript import quantity
 from ..terminal.output import Output
@@ -28,16 +28,16 @@ from ..terminal.plain import WIDE
 __all__ = ["Finding", "examine"]
 
 REACH_S = 5.0
-"""How long a host may take to list its models."""
+"""How long a host may take to list its models, in seconds."""
 INDENT = "     "
-UNREACHED = "check the address, the network, and a proxy that the environment names"
+UNREACHABLE = "check the address, the network and the proxy settings in the environment"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was tried. fix: what to do.
+    """The result of one check. fix: what to do.
 
-    ok: None where a question can do without it, or where a fix says what may be wrong with it.
+    ok: None for a warning: something optional, or something that may be wrong, if there is a fix.
     """
 
     what: str
@@ -47,23 +47,23 @@ class Finding:
 
 
 def examine(output: Output, as_json: bool) -> int:
-    """Print the findings; 0 when a question could be asked."""
+    """Print the findings, and return 0 if pnyx is ready to answer a question, else 1."""
     findings, ready = asyncio.run(_examine())
     if as_json:
         output.json({"ready": ready, "findings": [asdict(finding) for finding in findings]})
         return 0 if ready else 1
     for finding in findings:
-        unsure = ("warn", "yellow") if finding.fix else ("-", "dim")
-        sign, look = {True: ("ok", "green"), False: ("FAIL", "red"), None: unsure}[finding.ok]
+        warning = ("warn", "yellow") if finding.fix else ("-", "dim")
+        sign, look = {True: ("ok", "green"), False: ("FAIL", "red"), None: warning}[finding.ok]
         out = output.out
-        line, *more = wrapped(safe(f"{finding.what}: {finding.found}"), out.width or WIDE, INDENT)
+        line, *more = wrap(safe(f"{finding.what}: {finding.found}"), out.width or WIDE, INDENT)
         out.lines([out.paint(f"{sign:5}", look) + line.removeprefix(INDENT), *more])
         if finding.fix:
             out.lines(
-                out.paint(line, "yellow") for line in wrapped(f"-> {finding.fix}", out.width or WIDE, INDENT)
+                out.paint(line, "yellow") for line in wrap(f"-> {finding.fix}", out.width or WIDE, INDENT)
             )
-    doubt = "; see what is marked warn" if any(f.fix and f.ok is None for f in findings) else ""
-    output.out.line(f"a question can be asked{doubt}" if ready else "no question can be asked yet", "bold")
+    warnings = "; see the lines marked warn" if any(f.fix and f.ok is None for f in findings) else ""
+    output.out.line(f"Ready{warnings}" if ready else "Not ready; fix the lines marked FAIL", "bold")
     return 0 if ready else 1
 
 
@@ -71,14 +71,14 @@ async def _examine() -> tuple[list[Finding], bool]:
     try:
         settings = open_settings()
     except PnyxError as exc:
-        return [Finding("settings", False, str(exc), "change what is named there, or run pnyx trust")], False
-    findings = [Finding("settings", True, "all keys are known and fit"), await _database(settings)]
+        return [Finding("settings", False, str(exc), "correct these settings, or run pnyx trust")], False
+    findings = [Finding("settings", True, "valid"), await _database(settings)]
     findings += _protocols(settings.run.protocol)
     findings += _kinds()
     try:
         refs = parse_seats(settings.panel.seats) or default_panel(settings).refs
     except PnyxError as exc:
-        fix = "name seats in [panel], set a provider's key, or pull a model"
+        fix = "install a model, set one API key (such as OPENAI_API_KEY), or choose models in [panel] seats"
         return [*findings, Finding("panel", False, str(exc), fix)], False
     findings += _weights(refs, settings)
     hosts = dict.fromkeys([*(ref.partition(":")[0] for ref in refs), *settings.providers])
@@ -88,13 +88,13 @@ async def _examine() -> tuple[list[Finding], bool]:
     findings += await asyncio.to_thread(_tools, settings.tools)
     failed = {finding.what for finding in findings if finding.ok is False}
     usable = [ref for ref in refs if not failed & {ref, f"provider {ref.partition(':')[0]}"}]
-    told = f"{quantity(len(usable), 'usable seat')} of {len(refs)}"
+    seats = f"{len(usable)} of {quantity(len(refs), 'seat')} usable"
     if f"protocol {settings.run.protocol}" in failed:
-        return [*findings, Finding("panel", bool(usable), told)], False
-    page = protocols.get(settings.run.protocol)
-    enough = len(usable) >= page.quorum
-    fix = "" if enough else "mend the seats that fail above, or set other ones in [panel] seats"
-    findings.append(Finding("panel", enough, f"{told}, {page.name} needs {page.quorum}", fix))
+        return [*findings, Finding("panel", bool(usable), seats)], False
+    protocol = protocols.get(settings.run.protocol)
+    enough = len(usable) >= protocol.quorum
+    fix = "" if enough else "fix the seats that fail above, or choose others in [panel] seats"
+    findings.append(Finding("panel", enough, f"{seats}; {protocol.name} requires {protocol.quorum}", fix))
     return findings, enough and findings[1].ok is True
 
 
@@ -103,18 +103,18 @@ async def _database(settings: Settings) -> Finding:
         async with RunRecords.open(settings) as stored:
             return Finding("database", True, stored.database_name)
     except PnyxError as exc:
-        return Finding("database", False, str(exc), "mend it, or name another with PNYX_DATABASE")
+        return Finding("database", False, str(exc), "repair it, or set PNYX_DATABASE to another one")
 
 
 def _protocols(chosen: str) -> Iterator[Finding]:
-    """Installed protocols that cannot be used. A question minds only the `chosen` one."""
+    """Installed protocols that cannot be used; a failure only for the `chosen` one."""
     for name, reason in protocols.broken().items():
         fix = f"update or uninstall {protocols.distribution(name)}"
         yield Finding(f"protocol {name}", False if name == chosen else None, str(reason), fix)
 
 
 def _kinds() -> Iterator[Finding]:
-    """Installed kinds of providers that cannot be used. Only their own providers need them."""
+    """Installed kinds of providers that cannot be used; a warning, because other providers work."""
     for name, reason in KINDS.broken().items():
         yield Finding(
             f"provider kind {name}", None, str(reason), f"update or uninstall {KINDS.distribution(name)}"
@@ -122,14 +122,14 @@ def _kinds() -> Iterator[Finding]:
 
 
 def _tools(settings: ToolsSettings) -> list[Finding]:
-    """The tools that the settings ask for. One that is off costs a question only what it would have found."""
-    found = []
+    """The configured tools. One that is off is only a note: questions work without it."""
+    findings = []
     for name in enabled_tools(settings):
         _, off = open_tools(settings, os.environ, [name])
-        found.append(
-            Finding(f"tool {name}", None if off else True, off[0].partition(": ")[2] if off else "is there")
+        findings.append(
+            Finding(f"tool {name}", None if off else True, off[0].partition(": ")[2] if off else "available")
         )
-    return found
+    return findings
 
 
 def _weights(refs: tuple[str, ...], settings: Settings) -> Iterator[Finding]:
@@ -139,71 +139,71 @@ def _weights(refs: tuple[str, ...], settings: Settings) -> Iterator[Finding]:
             try:
                 yield Finding(ref, True, str(find(model, models_dir())))
             except NotFound as exc:
-                fix = KNOWN[model].command if model in KNOWN else "name another model in [panel] seats"
+                fix = KNOWN[model].command if model in KNOWN else "choose another model in [panel] seats"
                 yield Finding(ref, False, str(exc), fix)
 
 
 async def _host(name: str, settings: Settings, refs: tuple[str, ...]) -> Finding:
-    """Whether a host accepts the key: a request for the list of its models, sent as calls are."""
+    """Check a host and its API key by requesting its list of models."""
     provider = settings.provider(name)
     what = f"provider {name}"
     if provider.kind == OWN:
-        return Finding(what, None, "is supplied by a program")
+        return Finding(what, None, "not checked: supplied by a program")
     kind = KINDS.find(provider.kind)
     if kind is None:
-        return Finding(what, False, f"its kind {provider.kind} cannot be used", "see the kind above")
+        return Finding(what, False, f"its kind {provider.kind} cannot be used", "fix the provider kind above")
     variables = key_variables(provider)
     if variables and not any(os.environ.get(variable) for variable in variables):
-        return Finding(what, False, "its key is not set", f"export {variables[0]}=...")
+        return Finding(what, False, "its API key is not set", f"export {variables[0]}=...")
     try:
         config = configure(name, provider, os.environ)
     except ConfigError as exc:
-        fix = f"export {variables[0]}=..." if variables else f"change [providers.{name}]"
+        fix = f"export {variables[0]}=..." if variables else f"correct [providers.{name}]"
         return Finding(what, False, str(exc), fix)
     url = config.base_url or name
     try:
         async with asyncio.timeout(REACH_S):
-            listed = await list_models(kind, config)
+            available = await list_models(kind, config)
     except TimeoutError:
         reason = f"no answer within {REACH_S:g} s"
-        return Finding(what, False, f"{url} cannot be reached: {reason}", UNREACHED)
+        return Finding(what, False, f"cannot reach {url}: {reason}", UNREACHABLE)
     except ProviderError as exc:
-        return _unlisted(what, url, name, provider, exc)
-    if listed is None:
+        return _no_list(what, url, name, provider, exc)
+    if available is None:
         return Finding(what, None, f"not contacted: the kind {kind.name} cannot list its models")
     models = dict.fromkeys(ref.partition(":")[2] for ref in refs if ref.startswith(f"{name}:"))
-    if listed and (missing := [model for model in models if not _is_listed(model, listed)]):
-        hint = nearest(missing[0], sorted(listed)).removeprefix("; ")
-        told = f"{url} answers, but does not list {', '.join(missing)}"
-        return Finding(what, None, told, hint or "check the names in [panel] seats")
-    return Finding(what, True, f"{url} answers" + (", its key is set" if config.api_key else ""))
+    if available and (missing := [model for model in models if not _is_available(model, available)]):
+        hint = nearest(missing[0], sorted(available)).removeprefix("; ")
+        problem = f"{url} responds, but does not list {', '.join(missing)}"
+        return Finding(what, None, problem, hint or "check the names in [panel] seats")
+    return Finding(what, True, f"{url} responds" + ("; its API key is set" if config.api_key else ""))
 
 
-def _unlisted(what: str, url: str, name: str, provider: ProviderSettings, exc: ProviderError) -> Finding:
-    """What it means that a host gave no list, and what to do."""
-    said = str(exc).removeprefix("cannot connect: ")
-    # Google has no status of its own for a wrong key.
-    if exc.kind == "auth" or (exc.kind == "refused" and "api key" in said.lower()):
+def _no_list(what: str, url: str, name: str, provider: ProviderSettings, exc: ProviderError) -> Finding:
+    """The finding for a host that did not return its list of models."""
+    error = str(exc).removeprefix("cannot connect: ")
+    # Google has no separate status for a wrong API key.
+    if exc.kind == "auth" or (exc.kind == "refused" and "api key" in error.lower()):
         variable = next((v for v in key_variables(provider) if os.environ.get(v, "").strip()), None)
         if variable is None:
-            fix = f"name the variable that holds its key as api_key_env in [providers.{name}]"
-            return Finding(what, False, f"{url} wants a key: {said}", fix)
-        fix = f"export {variable}=... with a key that is valid there"
-        return Finding(what, False, f"{url} refuses the key in ${variable}: {said}", fix)
+            fix = f"set api_key_env in [providers.{name}] to the variable that contains its API key"
+            return Finding(what, False, f"{url} requires an API key: {error}", fix)
+        fix = f"export {variable}=... with a valid API key"
+        return Finding(what, False, f"{url} rejects the API key in ${variable}: {error}", fix)
     match exc.kind:
         case "unreachable" | "timeout" | "truncated":
-            return Finding(what, False, f"{url} cannot be reached: {said}", UNREACHED)
+            return Finding(what, False, f"cannot reach {url}: {error}", UNREACHABLE)
         case "overloaded":
-            return Finding(what, False, f"{url} is out of order: {said}", "try again later")
+            return Finding(what, False, f"{url} has an error: {error}", "try again later")
         case "rate_limited":
-            return Finding(what, None, f"{url} answers, but not now: {said}", "try again later")
+            return Finding(what, None, f"{url} responds, but limits requests: {error}", "try again later")
     versioned = provider.kind not in ("openai", "ollama") or urlsplit(url).path.rstrip("/").endswith("/v1")
     fix = f"check its base_url{'' if versioned else ': is /v1 missing at its end?'}"
-    found = f"{url} answers, but not with its models, so that its key is not tried: {said}"
-    return Finding(what, None, found, f"{fix}; a host that lists none may be fine")
+    problem = f"{url} responds, but not with a list of models, so its API key is unchecked: {error}"
+    return Finding(what, None, problem, f"{fix}; some hosts list no models and work")
 
 
-def _is_listed(model: str, listed: frozenset[str]) -> bool:
-    """Whether a host lists a model: as named, with the date or tag that is meant, or without its variant."""
+def _is_available(model: str, available: frozenset[str]) -> bool:
+    """Whether a host lists the model: by its name, with a date or tag, or without its variant."""
     dated = re.compile(re.escape(model.removesuffix("-latest")) + r"(:latest|-\d[\d-]*)?")
-    return model.partition(":")[0] in listed or any(map(dated.fullmatch, listed))
+    return model.partition(":")[0] in available or any(map(dated.fullmatch, available))

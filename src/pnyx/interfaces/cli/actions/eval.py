@@ -1,4 +1,4 @@
-"""The action of `pnyx eval`: an evaluation, the replay of a log or of recorded answers, and the report."""
+"""The action of `pnyx eval`: an evaluation, the report of an earlier one, or votes on recorded answers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from ...render.terminal import columns, flat
 from ...service import RunService
 from ...views.plan import Plan, plan
 from ...views.transcript import paid, quantity
-from ..terminal.follow import alone, obeyed, tell_halt
+from ..terminal.follow import exclusive, halt_on_signals, report_halt
 from ..terminal.output import Output, streams
 from ..terminal.progress import Progress
 
@@ -53,52 +53,52 @@ __all__ = ["evaluate"]
 DEFAULT_ARM = "voting"
 """The protocol that is compared in addition to the configured one."""
 TYPICAL = 500
-"""Characters that a dry run assumes for a question of an Inspect task."""
+"""Assumed length of a question that is not known yet, in characters."""
 
 
 def evaluate(
-    dataset: str | None, as_json: bool, quiet: bool, replay: Path | None, answers: Path | None, **given: Any
+    dataset: str | None, as_json: bool, quiet: bool, replay: Path | None, answers: Path | None, **options: Any
 ) -> int:
     output = streams("json" if as_json else "text", quiet=quiet)
     if sum(one is not None for one in (dataset, replay, answers)) != 1:
-        raise UsageError("give one of DATASET, --replay FILE and --answers FILE; see `pnyx eval --help`")
+        raise UsageError("pass one of DATASET, --replay FILE and --answers FILE; see `pnyx eval --help`")
     _check_options("answers" if answers else "replay" if replay else "dataset")
-    _check_places([Path(one) for one in (dataset, replay, answers) if one], given)
+    _check_output_files([Path(one) for one in (dataset, replay, answers) if one], options)
     if answers is not None:
-        return _recorded(output, answers, **given)
+        return _replay_answers(output, answers, **options)
     if replay is not None:
-        return _report(output, Log.read(replay), given["html"])
+        return _report(output, Log.read(replay), options["html"])
     assert dataset is not None
-    return _measure(output, dataset, **given)
+    return _measure(output, dataset, **options)
 
 
-_OF_RECORDED = frozenset(("where", "splits", "labels"))
-_KNOWN = {
-    "answers": _OF_RECORDED | {"answers", "models", "limit", "seed", "as_json", "quiet"},
+_ANSWERS_ONLY = frozenset(("where", "splits", "labels"))
+_ACCEPTED = {
+    "answers": _ANSWERS_ONLY | {"answers", "models", "limit", "seed", "as_json", "quiet"},
     "replay": frozenset(("replay", "html", "as_json", "quiet")),
 }
-"""The options that each replay accepts. An evaluation accepts all options except `_OF_RECORDED`."""
+"""The options of the modes that call no model. An evaluation accepts all but `_ANSWERS_ONLY`."""
 
 
 def _check_options(mode: str) -> None:
-    """Raise `UsageError` for options without effect in this mode."""
+    """Raise `UsageError` for options on the command line that have no effect in this mode."""
     context = click.get_current_context()
-    given = {
+    options = {
         one.name: one.opts[0]
         for one in context.command.params
         if one.name and context.get_parameter_source(one.name) is ParameterSource.COMMANDLINE
     }
-    refused = [flag for name, flag in given.items() if not _belongs(name, mode)]
+    refused = [flag for name, flag in options.items() if not _is_accepted(name, mode)]
     if refused:
-        where = "an evaluation of models" if mode == "dataset" else f"--{mode}"
-        raise UsageError(f"{where} does not accept {', '.join(refused)}; leave it out")
+        what = "an evaluation of models" if mode == "dataset" else f"--{mode}"
+        raise UsageError(f"{what} does not accept {', '.join(refused)}")
 
 
-def _belongs(name: str, mode: str) -> bool:
-    return name in _KNOWN[mode] if mode in _KNOWN else name not in _OF_RECORDED
+def _is_accepted(name: str, mode: str) -> bool:
+    return name in _ACCEPTED[mode] if mode in _ACCEPTED else name not in _ANSWERS_ONLY
 
 
-def _recorded(
+def _replay_answers(
     output: Output,
     answers: Path,
     *,
@@ -110,12 +110,12 @@ def _recorded(
     labels: int | None,
     **_: Any,
 ) -> int:
-    # Imported late: only this mode needs it.
+    # Imported for this mode only.
     from ....evaluate.replay.recorded import read_recorded
     from ....evaluate.replay.replay import document, render, replay
 
     if wrong := [pair for pair in where if "=" not in pair]:
-        raise UsageError(f"--where must be COLUMN=VALUE, not {wrong[0]!r}")
+        raise UsageError(f"--where requires COLUMN=VALUE, not {wrong[0]!r}")
     rows = dict(pair.split("=", 1) for pair in where)
     questions = read_recorded(answers, list(models), rows)[:limit]
     result = replay(questions, splits=splits, seed=seed, labels=labels)
@@ -127,13 +127,13 @@ def _recorded(
 
 
 def _report(output: Output, log: Log, html: Path | None) -> int:
-    # Imported late: a replay of recorded answers does not need it.
+    # Imported for modes with a report only.
     from ....evaluate.report.document import document
     from ....evaluate.report.text import render
 
     report = document(log)
     if html is not None:
-        # Imported late: only --html needs the plots.
+        # Only the page requires the plots.
         from ....evaluate.report.page import page
 
         _write(html, page(report))
@@ -145,26 +145,27 @@ def _report(output: Output, log: Log, html: Path | None) -> int:
     return 5 if any(row.error for row in log.rows) else 0
 
 
-def _check_places(read: Iterable[Path], given: Mapping[str, Any]) -> None:
-    """Raise `UsageError` if an output file is not writable, or would overwrite another output or an input."""
-    taken = {path.resolve() for path in read}
+def _check_output_files(inputs: Iterable[Path], options: Mapping[str, Any]) -> None:
+    """Check, before anything is paid, that output files can be written and overwrite none of the others.
+
+    Raises `UsageError`.
+    """
+    used = {path.resolve() for path in inputs}
     for flag in ("log", "html"):
-        if (path := given[flag]) is None:
+        if (path := options[flag]) is None:
             continue
         if not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise UsageError(f"{path} cannot be written: its folder is missing or not writable")
-        if path.resolve() in taken:
-            raise UsageError(
-                f"--{flag} would overwrite {path}, which this command also uses; choose another file"
-            )
-        taken.add(path.resolve())
+            raise UsageError(f"cannot write {path}: its folder is missing or read-only")
+        if path.resolve() in used:
+            raise UsageError(f"--{flag} would overwrite {path}, which this command also uses; choose another")
+        used.add(path.resolve())
 
 
 def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, "utf-8")
     except OSError as exc:
-        raise UsageError(f"{path} cannot be written: {exc.strerror}") from exc
+        raise UsageError(f"cannot write {path}: {exc.strerror}") from exc
 
 
 def _measure(
@@ -178,24 +179,24 @@ def _measure(
     limit: int | None,
     budget: float | None,
     dry_run: bool,
-    **given: Any,
+    **options: Any,
 ) -> int:
     settings = open_settings({} if budget is None else {"budget": {"batch_usd": budget}})
     panel = parse_seats(models or settings.panel.seats) or tuple(dict.fromkeys(default_panel(settings).refs))
     if len(panel) < 2 or len(set(panel)) < len(panel):
-        raise UsageError("an evaluation needs two or more different models; name each once with -m")
+        raise UsageError("an evaluation requires two or more different models; name each once with -m")
     names = arms or dict.fromkeys((DEFAULT_ARM, settings.run.protocol))
     compared = [*([SELF_CONSISTENCY] if samples else []), *parse_arms(names)]
     items = find_items(dataset, seed=seed, limit=limit)
     if dry_run:
-        return _dry_run(output, settings, dataset, panel, compared, items, limit, given["judge"])
-    # The name depends on the absolute path of a file, not on how it is written.
+        return _dry_run(output, settings, dataset, panel, compared, items, limit, options["judge"])
+    # The full path, so that each file has one name however its path is written.
     source = str(Path(dataset).resolve()) if Path(dataset).is_file() else dataset
     name = f"eval-{sha256(json.dumps([source, panel, seed]).encode()).hexdigest()[:8]}"
     folder = data_dir() / "eval" / name
-    with alone(folder, "evaluation"):
+    with exclusive(folder, "evaluation"):
         return asyncio.run(
-            _run(output, settings, dataset, panel, compared, items, folder, seed=seed, limit=limit, **given)
+            _run(output, settings, dataset, panel, compared, items, folder, seed=seed, limit=limit, **options)
         )
 
 
@@ -218,16 +219,16 @@ async def _run(
     **_: Any,
 ) -> int:
     try:
-        # Inspect is an optional extra, and takes seconds to load.
+        # Inspect is an optional extra that takes seconds to import.
         from ....evaluate.execution.bench import Bench
         from ....evaluate.execution.run import evaluate
     except ImportError as exc:
-        raise UsageError(f"evaluations need an extra: pip install 'pnyx[eval]' ({exc})") from exc
+        raise UsageError(f"evaluations require an extra: pip install 'pnyx[eval]' ({exc})") from exc
 
     name, graders = folder.name, [single_arm(judge)] if judge else []
     async with RunService.open(settings) as service:
         for arm in (*map(single_arm, panel), *arms, *graders):
-            # Fail here, before any call is paid, and not at each question.
+            # Fail here, before anything is paid, rather than at each question.
             service.check_providers(replace(_planned(settings, panel, arm, "?"), batch=name))
         progress = Progress(output, limit if items is None else len(items))
 
@@ -236,25 +237,25 @@ async def _run(
 
         batch = service.batch(name, current=True)
         bench = Bench(batch, panel, seed, judge, observe=observe)
-        with obeyed(batch, output):
-            found = await evaluate(
+        with halt_on_signals(batch, output):
+            answers = await evaluate(
                 bench, dataset, items, arms, limit=limit, concurrency=concurrency, folder=folder
             )
         progress.close()
         if log is not None:
-            found.write(log)
+            answers.write(log)
         if learn and batch.halted is None and not bench.waiting:
-            await service.record_outcomes(dict(lessons(found)))
+            await service.record_outcomes(dict(lessons(answers)))
         account = await service.account(f"batch:{name}")
     spent = paid(account.spent_nusd / NUSD, batch.unpriced)
-    output.note(f"{name}: {spent} in all; see every answer with: inspect view --log-dir {folder}")
-    code = _report(output, found, html) if found.ids else 1
+    output.note(f"{name}: {spent} in total; to see each answer: inspect view --log-dir {folder}")
+    code = _report(output, answers, html) if answers.ids else 1
     if batch.halted is not None:
-        return tell_halt(output, batch.halted)
+        return report_halt(output, batch.halted)
     if bench.waiting:
-        answers = quantity(len(bench.waiting), "answer")
-        more = "continue with the same command and a larger budget.run_usd"
-        output.error(f"{answers} would cost more than budget.run_usd allows a run; {more}")
+        waiting = quantity(len(bench.waiting), "answer")
+        more = "Raise it and run the same command again"
+        output.error(f"{waiting} would cost more than budget.run_usd allows for a run. {more}")
         return OutOfBudget.exit_code
     return code
 
@@ -269,23 +270,23 @@ def _dry_run(
     limit: int | None,
     judge: str | None,
 ) -> int:
-    """Print bounds for every arm: of all questions, or of `limit` or one question of an Inspect task."""
+    """Print bounds for every arm. The questions of an Inspect task are unknown: `limit` or 1 is assumed."""
     questions = [item.prompt for item in items] if items else ["?" * TYPICAL] * (limit or 1)
     longest = max(questions, key=estimate_tokens)
-    all_arms = [*map(single_arm, panel), *arms]
-    rows = {arm.name: _bound(_arm_bounds(settings, panel, arm, longest), len(questions)) for arm in all_arms}
+    everyone = [*map(single_arm, panel), *arms]
+    rows = {arm.name: _times(_bounds(settings, panel, arm, longest), len(questions)) for arm in everyone}
     if judged := sum(item.effective_grader == "judge" for item in items or ()):
         answer = "?" * 2 * settings.run.max_output_tokens
-        judge_plan = plan(_planned(settings, panel, single_arm(judge or panel[0]), longest + answer))
-        # Every answer is graded in both orders.
-        rows["judge"] = _bound(judge_plan, 2 * judged * len(all_arms))
+        reading = plan(_planned(settings, panel, single_arm(judge or panel[0]), longest + answer))
+        # The judge reads every answer in both orders.
+        rows["judge"] = _times(reading, 2 * judged * len(everyone))
     if output.form == "json":
         task = dataset if items is None else None
         output.json({"dry_run": True, "task": task, "questions": len(questions), "at_most": rows})
         return 0
     if items is None:
-        note = f"{flat(dataset)} counts as an Inspect task, whose questions are unknown here"
-        output.out.line(f"{note}; for {quantity(len(questions), 'short question')}:")
+        task = f"{flat(dataset)} is used as an Inspect task, whose questions are not counted here"
+        output.out.line(f"{task}; bounds for {quantity(len(questions), 'short question')}:")
     else:
         output.out.line(quantity(len(questions), "question"))
     table = [["arm", "calls", "USD at most"]]
@@ -293,25 +294,25 @@ def _dry_run(
         calls = [f"{n:,}" for n in dict.fromkeys(row["calls"] or ())]
         table.append([flat(name), " to ".join(calls) or "unknown", money(row["cost_usd"])])
     output.out.lines(columns(table, right=(1, 2)))
-    output.out.line("nothing was sent, nothing was stored")
+    output.out.line("nothing was sent or stored")
     return 0
 
 
-def _arm_bounds(settings: Settings, panel: Sequence[str], arm: Arm, question: str) -> Plan:
-    """Bounds for an arm's answer. The number of samples is only known after the panel has answered."""
+def _bounds(settings: Settings, panel: Sequence[str], arm: Arm, question: str) -> Plan:
+    """Bounds for one answer of an arm; for self-consistency, whose cost depends on the panel's, the most."""
     if arm.kind != "samples":
         return plan(_planned(settings, panel, arm, question))
     most = plan(_planned(settings, panel, arm, question, MOST_SAMPLES))
     return replace(most, calls=most.calls and (1, most.calls[1]))
 
 
-def _bound(one: Plan, times: int) -> dict[str, Any]:
+def _times(one: Plan, times: int) -> dict[str, Any]:
     cost = None if one.cost_usd is None else one.cost_usd * times
     return {"calls": one.calls and [n * times for n in one.calls], "cost_usd": cost}
 
 
 def _planned(settings: Settings, panel: Sequence[str], arm: Arm, question: str, times: int = 1) -> Spec:
-    """The run of an arm, as far as it is known before the panel has answered."""
+    """The run of an arm, as far as it is known before the panel answers."""
     responses = [Given("?")] * len(panel) if takes_responses(arm) else ()
     fields = request_fields(arm, panel, times=times, responses=responses)
     return resolve(RunRequest(question=question, **fields), settings)

@@ -1,4 +1,4 @@
-"""What `pnyx feedback` and `calibration` do."""
+"""The actions of `pnyx feedback` and `pnyx calibration`."""
 
 from __future__ import annotations
 
@@ -20,69 +20,70 @@ from ....reliability.weights import learn
 from ...keys import LOCAL
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
-from ...views.feedback import judgement
+from ...views.feedback import feedback_document
 from ...views.transcript import quantity
 from ..records import with_records
-from ..terminal.output import streams
+from ..terminal.output import Stream, streams
+from ..terminal.plain import paragraph
 
 __all__ = ["calibration", "feedback"]
 
 WIDTH = 20
-"""Characters of a bar in the reliability diagram: one for 5 %."""
+"""Characters of a bar in the reliability diagram, each for 5 %."""
 
 
 def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int:
     output = streams()
     run, judged = with_records(open_settings(), lambda stored: stored.feedback(run_id, verdict, truth))
     if as_json:
-        output.json(judgement(run.id, judged))
+        output.json(feedback_document(run.id, judged))
         return 0
-    output.note(f"run {run.id}: {verdict}")
+    output.note(f"Saved: run {run.id} is a {verdict}.")
     assert run.result is not None, "only a decision is judged"
-    for line in _learned(judged, run.result["final_answer"]):
-        output.note(line)
+    for line in _explain(judged, run.result["final_answer"]):
+        output.err.lines(paragraph(output.err, line))
     return 0
 
 
-def _learned(judged: JudgedRun, own: str | None) -> Iterator[str]:
-    """What the models learn. own: the decision's final answer."""
+def _explain(judged: JudgedRun, final_answer: str | None) -> Iterator[str]:
+    """Say how this feedback changes the weights of votes. final_answer: the decision's."""
     if not judged.answers:
-        yield "no short answer that a model gave alone is on record, so votes learn nothing of it"
+        yield "This does not change the weights of votes: the run has no short first answers of its models."
     elif judged.gold is None:
-        yield "the right answer is not known, so models learn nothing of it; --answer TEXT tells it"
+        yield "This does not change the weights of votes. Add the right answer with --answer TEXT."
     else:
         right = sum(answer == judged.gold for _, answer in judged.answers)
-        yield f"{right} of {quantity(len(judged.answers), 'seat')} had it right alone: {judged.gold}"
-        if judged.result == "failure" and own is not None and same(own, judged.gold):
-            yield "that is the decision's own answer: models that gave it count as right, though it failed"
+        yield f"{right} of {quantity(len(judged.answers), 'seat')} first answered {judged.gold}."
+        if judged.result == "failure" and final_answer is not None and same(final_answer, judged.gold):
+            yield "This is the decision's final answer, so these seats count as right although it failed."
 
 
 def calibration(as_json: bool) -> int:
     output = streams()
     history = with_records(open_settings(), lambda stored: stored.judgements(LOCAL))
-    told = _document(history)
+    document = _document(history)
     if as_json:
-        output.json(told)
+        output.json(document)
     elif history:
-        output.out.lines(_diagram(told))
+        output.out.lines(_diagram(document, output.out))
     else:
-        output.note("nothing was judged yet: `pnyx feedback ID --result success|partial|failure`")
+        output.note("no feedback yet. Add some with: pnyx feedback ID --result success|partial|failure")
     return 0
 
 
 def _document(history: Sequence[JudgedRun]) -> dict[str, Any]:
-    found = outcomes(history)
-    curves = calibrate(found)
+    results = outcomes(history)
+    curves = calibrate(results)
     models = tuple(dict.fromkeys(model for one in history for model, _ in one.answers))
     weights = learn(questions(history), models) if models else None
-    # All outcomes of a protocol, and besides those whose confidence is a measure of its own.
-    names = sorted({name for one in found for name in (one.protocol, protocol_of(one.protocol))})
+    # All outcomes of a protocol together, and those of each of its confidence measures.
+    names = sorted({name for one in results for name in (one.protocol, protocol_of(one.protocol))})
     return {
         "n": len(history),
         "partial": sum(one.result == "partial" for one in history),
         "protocols": {
-            name: _measured(
-                [one for one in found if name in (one.protocol, protocol_of(one.protocol))], name, curves
+            name: _measures(
+                [one for one in results if name in (one.protocol, protocol_of(one.protocol))], name, curves
             )
             for name in names
         },
@@ -95,11 +96,11 @@ def _document(history: Sequence[JudgedRun]) -> dict[str, Any]:
     }
 
 
-def _measured(found: Sequence[Outcome], measure: str, curves: Calibration) -> dict[str, Any]:
-    raw = [(one.raw, one.right) for one in found]
+def _measures(results: Sequence[Outcome], measure: str, curves: Calibration) -> dict[str, Any]:
+    raw = [(one.raw, one.right) for one in results]
     return {
-        "n": len(found),
-        "right": sum(one.right for one in found),
+        "n": len(results),
+        "right": sum(one.right for one in results),
         "ece": ece(raw),
         "brier": brier(raw),
         "bins": [
@@ -117,17 +118,19 @@ def _measured(found: Sequence[Outcome], measure: str, curves: Calibration) -> di
 
 
 def _at(curves: Calibration, measure: str, raw: float) -> float | None:
-    told = curves.of(measure, raw)
-    return None if told is None else told.confidence
+    calibrated = curves.of(measure, raw)
+    return None if calibrated is None else calibrated.confidence
 
 
-def _diagram(told: dict[str, Any]) -> Iterator[str]:
-    yield f"{quantity(told['n'], 'judged decision')}; {told['partial']} partly right, which count neither way"
-    for name, one in told["protocols"].items():
+def _diagram(document: dict[str, Any], stream: Stream) -> Iterator[str]:
+    partial = f"{document['partial']} partly right, which are not counted below"
+    yield from paragraph(stream, f"feedback on {quantity(document['n'], 'decision')}; {partial}")
+    for name, one in document["protocols"].items():
         yield ""
-        share, off = one["right"] / one["n"], f"ECE {one['ece']:.3f}, Brier {one['brier']:.3f} as it was said"
-        yield f"{name}: {one['right']} of {one['n']} right ({share:.0%}); {off}"
-        rows = [["said", "n", "right", "", "calibrated"]]
+        share, error = one["right"] / one["n"], f"ECE {one['ece']:.3f}, Brier {one['brier']:.3f}"
+        summary = f"{name}: {one['right']} of {one['n']} right ({share:.0%}); {error} before calibration"
+        yield from paragraph(stream, summary)
+        rows = [["confidence", "n", "right", "", "calibrated"]]
         for b in one["bins"]:
             full = round(b["right"] * WIDTH)
             bar = "█" * full + "·" * (WIDTH - full)
@@ -135,11 +138,11 @@ def _diagram(told: dict[str, Any]) -> Iterator[str]:
                 [f"{b['confidence']:.2f}", str(b["n"]), f"{b['right']:.0%}", bar, f"{b['calibrated']:.2f}"]
             )
         yield from columns(rows, right=(1, 2, 4))
-    models = told["models"]
+    models = document["models"]
     if models["weights"]:
         yield ""
-        yield f"votes by {models['rule']}, from {quantity(models['n'], 'answered question')}"
-        rows = [["model", "right", "vote counts"]]
+        yield f"weights of votes: {models['rule']}, from {quantity(models['n'], 'question')}"
+        rows = [["model", "right", "weight"]]
         for model, weight in sorted(models["weights"].items(), key=lambda item: -item[1]):
             accuracy = models["accuracies"].get(model)
             rows.append([flat(model), "?" if accuracy is None else f"{accuracy:.0%}", f"{weight:.2f}"])

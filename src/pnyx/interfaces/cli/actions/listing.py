@@ -1,4 +1,4 @@
-"""What `pnyx models`, `protocols`, `config` and `trust` do."""
+"""The actions of `pnyx models`, `protocols`, `config` and `trust`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ....providers.embedded.weights_table import KNOWN
 from ....providers.installed import KINDS, key_variables
 from ...open_settings import open_settings
 from ...render.terminal import clip, columns, flat
-from ...views.catalogue import calls_of_three, described, models_by_name
+from ...views.catalogue import calls_with_three_seats, describe_protocol, models_by_name
 from ...views.transcript import quantity
 from ..terminal.output import Output
-from ..terminal.plain import fitted
+from ..terminal.plain import paragraph
 
 __all__ = [
     "check_config",
@@ -40,16 +40,16 @@ __all__ = [
 
 def list_models(output: Output, as_json: bool) -> int:
     settings = open_settings()
-    here = set(installed())
+    local = set(installed())
     panel = parse_seats(settings.panel.seats)
     catalogue = Catalogue(settings)
-    infos = [catalogue.describe(ref) for ref in models_by_name(settings, here)]
+    infos = [catalogue.describe(ref) for ref in models_by_name(settings, local)]
     if as_json:
-        output.json([_model(info, panel, settings, here) for info in infos])
+        output.json([_model(info, panel, settings, local) for info in infos])
         return 0
     rows = [["model", "seats", "in", "out", "as of", "window", "state"]]
     for info in infos:
-        price, state = info.price, _state(info, settings, here)
+        price, state = info.price, _state(info, settings, local)
         rows.append(
             [
                 info.ref,
@@ -63,35 +63,33 @@ def list_models(output: Output, as_json: bool) -> int:
         )
     _table(output, rows, right=(1, 2, 3, 5))
     out = output.out
-    out.lines(fitted(out, "in, out: USD per million tokens", "dim"))
-    if absent := [name for name in KNOWN if name not in here]:
-        out.lines(
-            fitted(out, f"an embedded model is installed by its name: pnyx models pull {absent[0]}", "dim")
-        )
+    out.lines(paragraph(out, "in, out: USD per million tokens", "dim"))
+    if absent := [name for name in KNOWN if name not in local]:
+        out.lines(paragraph(out, f"install an embedded model with: pnyx models pull {absent[0]}", "dim"))
     return 0
 
 
-def _state(info: ModelInfo, settings: Settings, here: Set[str]) -> str:
+def _state(info: ModelInfo, settings: Settings, local: Set[str]) -> str:
     if info.kind == "embedded":
-        if info.model in here:
+        if info.model in local:
             return "installed"
         if info.model in KNOWN:
             return f"not installed: {KNOWN[info.model].command}"
         try:
             find(info.model)
         except NotFound:
-            return "not there"
+            return "missing"
         return "a file"
     if info.kind != OWN and KINDS.find(info.kind) is None:
-        return "its kind cannot be used: see pnyx doctor"
+        return "unusable kind: see pnyx doctor"
     variables = key_variables(settings.provider(info.provider))
     if not variables:
-        return "needs no key"
+        return "requires no key"
     found = next((variable for variable in variables if os.environ.get(variable)), None)
     return f"key in ${found}" if found else f"no key: set {' or '.join(f'${v}' for v in variables)}"
 
 
-def _model(info: ModelInfo, panel: tuple[str, ...], settings: Settings, here: Set[str]) -> dict[str, Any]:
+def _model(info: ModelInfo, panel: tuple[str, ...], settings: Settings, local: Set[str]) -> dict[str, Any]:
     price = info.price
     return {
         "model": info.ref,
@@ -107,13 +105,13 @@ def _model(info: ModelInfo, panel: tuple[str, ...], settings: Settings, here: Se
         "context": info.context,
         "max_output": info.max_output,
         "parameters": info.parameters,
-        "installed": info.model in here if info.kind == "embedded" else None,
-        "state": _state(info, settings, here),
+        "installed": info.model in local if info.kind == "embedded" else None,
+        "state": _state(info, settings, local),
     }
 
 
 def pull_model(output: Output, name: str) -> int:
-    # Fetching takes an HTTP client along, which the lists here do without.
+    # Only a download requires the HTTP client.
     from ....providers.embedded.weights import pull
 
     bar = _Bar(output, name)
@@ -126,52 +124,52 @@ def pull_model(output: Output, name: str) -> int:
 
 
 class _Bar:
-    """How far a pull is: one line that changes on a screen, else a line every few seconds."""
+    """The progress of a download: one line that is redrawn on a terminal, else a line every few seconds."""
 
     def __init__(self, output: Output, name: str) -> None:
         self._output, self._name = output, name
         self._pause = 0.2 if output.err.width else 5.0
         self._last = -self._pause
-        self._whole = self._unfinished = False
+        self._complete = self._open_line = False
 
     def report(self, done: int, total: int, source: str) -> None:
-        now, whole = time.monotonic(), done >= total
-        soon = self._whole if whole else now - self._last < self._pause
-        if self._output.quiet or soon:
+        now, complete = time.monotonic(), done >= total
+        too_soon = self._complete if complete else now - self._last < self._pause
+        if self._output.quiet or too_soon:
             return
-        self._last, self._whole = now, whole
+        self._last, self._complete = now, complete
         line = f"{self._name}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB ({done / total:.0%}) from {source}"
         err = self._output.err
         if err.width is None:
             err.line(line)
         else:
             err.write(f"\r{clip(line, err.width - 1):{err.width - 1}}")
-            self._unfinished = True
+            self._open_line = True
 
     def end(self) -> None:
-        if self._unfinished:
+        if self._open_line:
             self._output.err.line()
 
 
 def list_protocols(output: Output, as_json: bool) -> int:
     for reason in protocols.broken().values():
         output.error(str(reason))
-    pages = protocols.loaded()
+    known = protocols.loaded()
     if as_json:
-        output.json([described(page) for page in pages])
+        output.json([describe_protocol(protocol) for protocol in known])
         return 0
     out = output.out
-    for page in pages:
-        out.lines(fitted(out, f"{page.name}: {page.summary}", "bold"))
+    for protocol in known:
+        out.lines(paragraph(out, f"{protocol.name}: {protocol.summary}", "bold"))
         rows = [
-            (name, _shown(option.default), f"{flat(option.help)}{_bounds(option)}")
-            for name, option in page.options.items()
+            (name, _format(option.default), f"{flat(option.help)}{_bounds(option)}")
+            for name, option in protocol.options.items()
         ]
         out.lines(f"  {line}" for line in columns(rows, width=out.width and out.width - 2))
-        for preset, values in page.presets.items():
-            told = ", ".join(f"{name}={value}" for name, value in values.items())
-            out.line(f"  --{preset}: {told}")
-        out.line(f"  {_calls(page)}", "dim")
+        for preset, values in protocol.presets.items():
+            options = ", ".join(f"{name}={value}" for name, value in values.items())
+            out.line(f"  --{preset}: {options}")
+        out.line(f"  {_calls(protocol)}", "dim")
     return 0
 
 
@@ -184,12 +182,12 @@ def _bounds(option: Option) -> str:
     return f" ({low} … {high})"
 
 
-def _calls(page: Protocol) -> str:
-    facts = [f"needs {quantity(page.quorum, 'seat')}"]
-    if (calls := calls_of_three(page)) is not None:
+def _calls(protocol: Protocol) -> str:
+    facts = [f"requires {quantity(protocol.quorum, 'seat')}"]
+    if (calls := calls_with_three_seats(protocol)) is not None:
         least, most = calls
-        facts.append(f"with three, {f'{least} to ' if most != least else ''}{quantity(most, 'call')}")
-    if page.quorum_given is not None:
+        facts.append(f"{f'{least} to ' if most != least else ''}{quantity(most, 'call')} with three seats")
+    if protocol.quorum_given is not None:
         facts.append("accepts --responses")
     return "; ".join(facts)
 
@@ -199,18 +197,18 @@ def show_config(output: Output, as_json: bool) -> int:
     if as_json:
         output.json({s.key: {"value": s.value, "origin": s.origin} for s in settings})
         return 0
-    rows = [("key", "value", "from"), *((s.key, _shown(s.value), s.origin) for s in settings)]
+    rows = [("key", "value", "from"), *((s.key, _format(s.value), s.origin) for s in settings)]
     _table(output, rows)
     return 0
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     if value is None or value == "":
         return "-"
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _home(path: str) -> Path:
+def _expand(path: str) -> Path:
     try:
         return expand_path(path)
     except ValueError as exc:
@@ -218,23 +216,23 @@ def _home(path: str) -> Path:
 
 
 def show_paths(output: Output, as_json: bool) -> int:
-    named = os.environ.get("PNYX_CONFIG")
-    places = {
+    variable = os.environ.get("PNYX_CONFIG")
+    paths = {
         "user file": config_dir() / "config.toml",
-        "project file": _home(named) if named else Path.cwd() / PROJECT_FILE,
+        "project file": _expand(variable) if variable else Path.cwd() / PROJECT_FILE,
         "data": data_dir(),
         "models": models_dir(),
     }
     if as_json:
-        output.json({name: {"path": str(p), "exists": p.exists()} for name, p in places.items()})
+        output.json({name: {"path": str(p), "exists": p.exists()} for name, p in paths.items()})
         return 0
-    output.out.lines(columns((n, str(p), "" if p.exists() else "not there") for n, p in places.items()))
+    output.out.lines(columns((n, str(p), "" if p.exists() else "does not exist") for n, p in paths.items()))
     return 0
 
 
 def check_config(output: Output) -> int:
     open_settings(panel=True)
-    output.note("the settings are fine")
+    output.note("the settings are valid")
     return 0
 
 
@@ -243,7 +241,7 @@ def trust_folder(output: Output) -> int:
     if keys:
         output.note(f"trusted in {Path.cwd()}: {', '.join(keys)}")
     else:
-        output.note(f"{PROJECT_FILE} sets nothing that needs trust")
+        output.note(f"{PROJECT_FILE} has no settings that require trust")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What `pnyx runs`, `recall`, `status`, `show`, `export` and `cancel` do."""
+"""The actions of `pnyx runs`, `recall`, `status`, `show`, `export` and `cancel`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ....evaluate.analysis.learning import OWNER
 from ....providers.registry import Providers
 from ...open_settings import open_settings
 from ...render.folder import Folder
-from ...render.folder_files import told
+from ...render.folder_files import live_events
 from ...render.markdown import Redact, as_json, as_markdown
 from ...render.markdown import document as whole
-from ...render.terminal import clip, columns, flat, safe, wrapped
+from ...render.terminal import clip, columns, flat, safe, wrap
 from ...service import RunService
-from ...views.outcome import headline, taken, why
-from ...views.records import Recalled, Record
+from ...views.outcome import headline, stop_message, usage_line
+from ...views.records import Record, SearchResults
 from ...views.transcript import Transcript
 from ..records import with_records
 from ..terminal.output import Stream, streams
@@ -29,17 +29,22 @@ from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines
 
 __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
+NARROW = 80
+"""Columns below which a list of runs shows only their id, time, status and question."""
+
 
 def runs(status: str | None, limit: int, evaluations: bool, as_json: bool) -> int:
     output = streams()
-    without = None if evaluations else OWNER
-    records = with_records(open_settings(), lambda stored: stored.list_runs(status, limit, without=without))
+    except_owner = None if evaluations else OWNER
+    records = with_records(
+        open_settings(), lambda stored: stored.list_runs(status, limit, without=except_owner)
+    )
     if as_json:
         output.json([record.document for record in records])
     elif records:
         output.out.lines(_table(records, output.out))
     else:
-        output.note("no runs yet" if status is None else f"no runs that are {status}")
+        output.note("no runs yet" if status is None else f"no runs with the status {status}")
     return 0
 
 
@@ -62,49 +67,53 @@ def _table(records: list[Record], stream: Stream) -> Iterator[str]:
                 clip(result.question, 1000),
             ]
         )
-    for i, line in enumerate(columns(rows, right=(4, 5))):
+    right: tuple[int, ...] = (4, 5)
+    if stream.width is not None and stream.width < NARROW:
+        # Without room for the question, nobody recognises a run.
+        rows, right = [[*row[:3], row[-1]] for row in rows], ()
+    for i, line in enumerate(columns(rows, right=right)):
         yield stream.paint(clip_end(line, stream.width), *(("bold",) if i == 0 else ()))
 
 
 def recall(text: str, limit: int, evaluations: bool, plain: bool, as_json: bool) -> int:
     output = streams(plain=plain)
-    without = None if evaluations else OWNER
-    found = with_records(open_settings(), lambda stored: stored.recall(text, limit, without=without))
-    if not found.hits:
-        output.note("no run has any of that")
-    elif not found.every:
-        output.note("no run has all of that; these have some of it")
+    except_owner = None if evaluations else OWNER
+    results = with_records(open_settings(), lambda stored: stored.recall(text, limit, without=except_owner))
+    if not results.hits:
+        output.note("no run contains any of these words")
+    elif not results.every:
+        output.note("no run contains all of these words; these runs contain some of them")
     if as_json:
-        output.json(found.to_json())
-    elif found.hits:
-        output.out.lines(_found(found, output.out))
+        output.json(results.to_json())
+    elif results.hits:
+        output.out.lines(_search_results(results, output.out))
     return 0
 
 
-def _found(found: Recalled, stream: Stream) -> Iterator[str]:
-    """The runs as `pnyx runs` has them, each with where it says what was looked for."""
+def _search_results(results: SearchResults, stream: Stream) -> Iterator[str]:
+    """The table of `pnyx runs`, with a snippet below each run."""
     rows = [["run", "when (UTC)", "status", "protocol", "question"]]
-    for record, _ in found.hits:
+    for record, _ in results.hits:
         result = record.result
         rows.append(
             [result.run_id, _when(record), result.status, result.protocol, clip(result.question, 1000)]
         )
     head, *lines = columns(rows)
     yield stream.paint(clip_end(head, stream.width), "bold")
-    for line, (_, snippet) in zip(lines, found.hits, strict=True):
+    for line, (_, snippet) in zip(lines, results.hits, strict=True):
         yield clip_end(line, stream.width)
-        yield from _emphasised(snippet, stream)
+        yield from _highlight(snippet, stream)
 
 
-def _emphasised(snippet: Snippet, stream: Stream) -> Iterator[str]:
-    # These two are in no text that was made safe.
-    begin, end, inside = "\x02", "\x03", False
-    text = "".join(f"{begin}{safe(piece)}{end}" if hit else safe(piece) for piece, hit in snippet)
-    for line in wrapped(text, stream.width or WIDE, INDENT):
+def _highlight(snippet: Snippet, stream: Stream) -> Iterator[str]:
+    # Text that is safe never contains these two characters.
+    start, end, inside = "\x02", "\x03", False
+    text = "".join(f"{start}{safe(piece)}{end}" if hit else safe(piece) for piece, hit in snippet)
+    for line in wrap(text, stream.width or WIDE, INDENT):
         painted = []
-        for piece in re.split(f"([{begin}{end}])", line):
-            if piece in (begin, end):
-                inside = piece == begin
+        for piece in re.split(f"([{start}{end}])", line):
+            if piece in (start, end):
+                inside = piece == start
             else:
                 painted.append(stream.paint(piece, *(("bold", "yellow") if inside else ())))
         yield "".join(painted)
@@ -121,9 +130,9 @@ def status(run_id: str, as_json: bool) -> int:
     if as_json:
         output.json(document)
         return 0
-    state = why(document) if record.result.status in UNDECIDED else headline(document)
-    line = "  ".join([record.row.id, flat(state), taken(document), clip(record.row.question, 60)])
-    output.out.lines(wrapped(line, output.out.width or WIDE))
+    state = stop_message(document) if record.result.status in UNDECIDED else headline(document)
+    line = "  ".join([record.row.id, flat(state), usage_line(document), clip(record.row.question, 60)])
+    output.out.lines(wrap(line, output.out.width or WIDE))
     return 0
 
 
@@ -142,7 +151,7 @@ def _transcript(record: Record, stream: Stream) -> Iterator[str]:
     width = stream.width or WIDE
     result, view = record.document, Transcript()
     yield stream.paint("Question", "bold", "cyan")
-    yield from wrapped(safe(record.row.question), width, INDENT)
+    yield from wrap(safe(record.row.question), width, INDENT)
     for event in record.events:
         entry = view.add(event)
         if entry is not None:
@@ -154,7 +163,7 @@ def _transcript(record: Record, stream: Stream) -> Iterator[str]:
         yield from answer_lines(stream, result["answer"])
         yield ""
     if result["status"] in UNDECIDED:
-        yield stream.paint(why(result), "yellow")
+        yield stream.paint(stop_message(result), "yellow")
     yield from end_lines(stream, result, view.tools)
     yield stream.paint(f"run {record.row.id} · pnyx export {record.row.id} --format md", "dim")
     yield ""
@@ -172,7 +181,7 @@ def export(run_id: str, form: str, out: str | None) -> int:
     if form == "folder":
         return _folder(record, redact, Path(out or f"pnyx-{record.row.id}"))
     if form == "html":
-        # Only a page wants a reader of Markdown.
+        # Only the page requires the Markdown parser.
         from ...render.html import as_html
 
         text = as_html(record, redact)
@@ -189,12 +198,12 @@ def export(run_id: str, form: str, out: str | None) -> int:
 
 
 def _folder(record: Record, redact: Redact, root: Path) -> int:
-    folder = Folder(root, redact, told(record))
+    folder = Folder(root, redact, live_events(record))
     folder.claim(record.row.id)
     folder.flush()
     if folder.problem is not None:
         raise UsageError(f"cannot write {root}: {folder.problem.strerror or folder.problem}")
-    streams().note(f"written to {root}")
+    streams().note(f"saved to {root}")
     return 0
 
 
@@ -205,11 +214,12 @@ def cancel(run_id: str) -> int:
         async with RunService.open(settings) as service:
             return await service.read(await service.cancel(run_id))
 
-    ended = asyncio.run(end()).result
-    state = ended.status
-    if state == "cancelled":
-        said = "is cancelled"
+    result = asyncio.run(end()).result
+    if result.status == "cancelled":
+        message = "is cancelled"
+    elif result.status in UNDECIDED:
+        message = "will be cancelled within a second"
     else:
-        said = "will end within a second" if state in UNDECIDED else f"was over already: {state}"
-    streams().err.line(f"run {ended.run_id} {said}")
+        message = f"has already finished: {result.status}"
+    streams().err.line(f"run {result.run_id} {message}")
     return 0

@@ -1,4 +1,4 @@
-"""What `pnyx serve` does."""
+"""The action of `pnyx serve`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from ..terminal.output import Output, streams
 __all__ = ["serve"]
 
 KEEP_ALIVE_S = 75
-"""How long an idle connection stays open: longer than clients and proxies keep theirs, who would else send a
-request into one that is being closed, and longer than a loop under load takes to see it."""
+"""How long an idle connection stays open, in seconds: longer than clients and proxies keep theirs, so that no
+request arrives while the connection is being closed, even if the event loop is under load."""
 BACKLOG = 2048
 
 
@@ -41,12 +41,12 @@ def serve(
     output = streams(quiet=quiet)
     settings = open_settings({"serve": {"host": host, "port": port, "queue": queue}})
     if sum((key_for is not None, revoke_key is not None, list_keys)) > 1:
-        raise UsageError("--new-key, --revoke-key and --keys are three things to do; give one")
+        raise UsageError("--new-key, --revoke-key and --keys exclude each other; use one of them")
     if key_for is not None:
         return _make_key(output, settings, key_for)
     if revoke_key is not None:
         with_records(settings, lambda stored: stored.remove_key(revoke_key))
-        output.note(f"{revoke_key}'s key opens nothing any more")
+        output.note(f"revoked {revoke_key}'s API key")
         return 0
     if list_keys:
         output.out.lines(list(with_records(settings, lambda stored: stored.key_hashes())))
@@ -59,33 +59,35 @@ def _make_key(output: Output, settings: Settings, name: str) -> int:
     key = new_key()
     with_records(settings, lambda stored: stored.add_key(name, hash_key(key)))
     output.out.line(key)
-    output.note(f"this is {name}'s key; only its hash is kept, so it cannot be shown again")
+    output.note(
+        f"this is {name}'s API key. Copy it now: only its hash is stored, so it cannot be shown again"
+    )
     return 0
 
 
 async def _serve(output: Output, settings: Settings) -> int:
-    # It would print exceptions as they are, with any secret in them; ours are redacted.
+    # uvicorn would print exceptions with the secrets in them; our messages mask them.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     queued = settings.serve.queue
     async with RunService.open(settings, queued=queued) as service:
-        own = None if await service.key_hashes() else new_key()
-        if own is not None and not _loopback(settings.serve.host):
+        temporary_key = None if await service.key_hashes() else new_key()
+        if temporary_key is not None and not _loopback(settings.serve.host):
             raise ConfigError(
-                f"{settings.serve.host} can be reached from elsewhere, so keys must be made first: "
+                f"{settings.serve.host} can be reached from other machines, so create an API key first: "
                 "pnyx serve --new-key NAME"
             )
-        keys = Keys(service, own)
-        with _listening(settings) as listener:
+        keys = Keys(service, temporary_key)
+        with _listen(settings) as listener:
             async with open_app(service, keys.owner) as app:
                 address, port = listener.getsockname()[:2]
-                shown = f"[{address}]" if ":" in address else address
-                output.note(f"serving http://{shown}:{port} · GET /openapi.json tells what there is")
+                url = f"http://{f'[{address}]' if ':' in address else address}:{port}"
+                output.note(f"listening on {url} · API reference: {url}/openapi.json")
                 if queued:
-                    output.note("runs wait in the queue for `pnyx worker`")
-                if own is not None:
-                    output.note(f"key, as long as this server runs: {own}")
-                # What follows the # stays in the browser: it is in no request and in no log.
-                output.note(f"the page: http://{shown}:{port}/{f'#key={own}' if own else ''}")
+                    output.note("runs are queued for `pnyx worker`")
+                if temporary_key is not None:
+                    output.note(f"API key, valid until this server stops: {temporary_key}")
+                # Browsers do not send the part after "#", so the key is in no request and no log.
+                output.note(f"web page: {url}/{f'#key={temporary_key}' if temporary_key else ''}")
                 config = uvicorn.Config(
                     app,
                     http="h11",
@@ -101,14 +103,14 @@ async def _serve(output: Output, settings: Settings) -> int:
                 )
                 await _Server(config, service).serve(sockets=[listener])
     if queued:
-        output.note("stopped; workers go on with the runs")
+        output.note("stopped; workers continue the runs")
     else:
-        output.note("stopped; `pnyx runs --status paused` lists what can be resumed")
+        output.note("stopped; list the runs that can be resumed with: pnyx runs --status paused")
     return 0
 
 
 class _Server(uvicorn.Server):
-    """Pauses the runs as soon as it is told to stop, so that those who follow them hear of it."""
+    """Pauses the runs when the server is asked to stop, so that clients that follow them see it."""
 
     def __init__(self, config: uvicorn.Config, service: RunService) -> None:
         super().__init__(config)
@@ -116,7 +118,7 @@ class _Server(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # Not the one of uvicorn, which ends the process by the same signal once all is done.
+        # uvicorn's own handler would raise the signal again at the end, which kills the process.
         self._loop.call_soon_threadsafe(self._drain)
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
@@ -126,14 +128,14 @@ class _Server(uvicorn.Server):
             self._service.drain()
 
 
-def _listening(settings: Settings) -> contextlib.closing[socket.socket]:
+def _listen(settings: Settings) -> contextlib.closing[socket.socket]:
     host, port = settings.serve.host, settings.serve.port
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        # Whoever reads the address as soon as it is told is kept waiting, not refused.
+        # Now, so that a client that connects as soon as the address is printed is not refused.
         listener.listen(BACKLOG)
     except (OSError, UnicodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc

@@ -1,4 +1,4 @@
-"""What `pnyx worker` does."""
+"""The action of `pnyx worker`."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def work(concurrency: int | None, quiet: bool) -> int:
 async def _work(output: Output, settings: Settings) -> int:
     async with RunService.open(settings, queued=True, worker=True) as service:
         worker = service.worker(output.note, output.err.line)
-        loop, told = asyncio.get_running_loop(), 0
+        loop, signals = asyncio.get_running_loop(), 0
 
         def stop() -> None:
-            nonlocal told
-            told += 1
-            # Whoever says it twice waits for nothing.
-            worker.stop(DRAIN_S if told == 1 else 0.0)
+            nonlocal signals
+            signals += 1
+            # The second signal stops at once.
+            worker.stop(DRAIN_S if signals == 1 else 0.0)
 
         for number in SIGNALS:
             loop.add_signal_handler(number, stop)
-        output.note(f"taking runs from {service.database_name}, {settings.worker.concurrency} at once")
+        output.note(f"taking runs from {service.database_name}, {settings.worker.concurrency} in parallel")
         await worker.work()
-    output.note("stopped; runs that were under way wait for another worker")
+    output.note("stopped; unfinished runs are back in the queue for another worker")
     return 0

@@ -1,4 +1,4 @@
-"""`pnyx ask` and `pnyx resume`: their flags."""
+"""The options of `pnyx ask` and `pnyx resume`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..terminal.output import Output
 
 __all__ = ["ask", "resume"]
 
-HELP = """Put QUESTION to the panel and print its answer.
+HELP = """Ask the panel QUESTION and print its answer.
 
-Without QUESTION, or with "-", the question is read from stdin. What is not given by flags comes from the
-settings: see `pnyx config show`. With no settings and no key, embedded models answer.
+Without QUESTION, or with "-", the question is read from stdin. Options that you leave out come from the
+settings: see `pnyx config show`. Without settings and API keys, small embedded models answer.
 """
 
 
@@ -23,7 +23,7 @@ artifacts = click.option(
     "--artifacts",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Keep a folder with all that is said, up to date while the run goes on.",
+    help="Write the transcript into the folder DIR, updated during the run.",
 )
 
 
@@ -31,38 +31,38 @@ artifacts = click.option(
 @click.argument("question", required=False, metavar="[QUESTION|-]")
 @request_options(*RUN_OPTIONS, "budget_usd", "responses")
 @artifacts
-@click.option("--require-consensus", is_flag=True, help="Exit 3 unless the panel came to agree.")
-@click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost; send and store nothing.")
+@click.option("--require-consensus", is_flag=True, help="Exit with 3 unless the panel agrees.")
+@click.option("--dry-run", is_flag=True, help="Estimate calls, tokens and cost; send nothing.")
 @output_options
-def ask(**given: Any) -> int:
-    # Help and completion need not wait for what a run imports.
+def ask(**options: Any) -> int:
+    # Imported here so that help and completion start without what a run needs.
     from ..actions.ask import ask
 
-    return ask(**given)
+    return ask(**options)
 
 
 @click.command()
 @run_id
-@click.option("--budget", type=AMOUNT, metavar="USD", help="The new cap of the whole run.")
+@click.option("--budget", type=AMOUNT, metavar="USD", help="New cap for the whole run.")
 @click.option(
     "--deadline",
     type=AMOUNT,
     metavar="SECONDS",
-    help="Pause after this long from now; default: as long as before.",
+    help="Pause after this many seconds from now. Default: the run's own deadline.",
 )
 @click.option(
-    "--fork", is_flag=True, help="A new run, which keeps every reply whose question is still the same."
+    "--fork", is_flag=True, help="Start a new run that reuses every recorded reply whose prompt is unchanged."
 )
 @artifacts
-@click.option("--require-consensus", is_flag=True, help="Exit 3 unless the panel came to agree.")
+@click.option("--require-consensus", is_flag=True, help="Exit with 3 unless the panel agrees.")
 @output_options
-def resume(output: Output, **given: Any) -> int:
-    """Go on with the run ID from what it has recorded.
+def resume(output: Output, **options: Any) -> int:
+    """Continue the run ID from its journal.
 
-    No call whose reply is recorded is sent again. A run that is over is only shown again. ID may be any
-    unique beginning of it.
+    No call whose reply is recorded is sent again. A finished run is only printed. A unique prefix of ID is
+    enough.
     """
-    # Help and completion need not wait for what a run imports.
+    # Imported here so that help and completion start without what a run needs.
     from ..actions.ask import resume
 
-    return resume(output, **given)
+    return resume(output, **options)

@@ -1,4 +1,4 @@
-"""`pnyx backup` and `restore`: their arguments."""
+"""The arguments of `pnyx backup` and `pnyx restore`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.command()
 @FILE
 def backup(file: Path) -> int:
-    """Write all that is stored to the new FILE, while runs may go on.
+    """Write the whole database to the new FILE. Runs may continue meanwhile.
 
-    It holds every question and answer, and the hashes of the server's keys: keep it as you keep those.
+    FILE contains every question and answer, and the hashes of the server's API keys: protect it like the
+    database itself.
     """
-    # Help and completion need not wait for the database's libraries.
+    # Imported here so that help and completion start without the database libraries.
     from ..actions.backup import backup
 
     return backup(file)
@@ -27,12 +28,12 @@ def backup(file: Path) -> int:
 @click.command()
 @FILE
 def restore(file: Path) -> int:
-    """Put what is in the backup FILE into the database in force, which must be empty.
+    """Load the backup FILE into the configured database, which must be empty.
 
-    That may be SQLite or PostgreSQL, whichever the backup is of. A run that was under way is paused; `pnyx
-    resume` goes on with it.
+    A backup of SQLite can be loaded into PostgreSQL, and the reverse. Runs that were running are paused;
+    continue them with `pnyx resume ID`.
     """
-    # Help and completion need not wait for the database's libraries.
+    # Imported here so that help and completion start without the database libraries.
     from ..actions.backup import restore
 
     return restore(file)

@@ -1,4 +1,4 @@
-"""`pnyx batch`: its flags."""
+"""The options of `pnyx batch`."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ PATH = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
 @click.command()
 @click.argument("file", type=PATH, metavar="FILE|-")
-@click.option("--out", type=PATH, metavar="FILE", help="Write results there and not to stdout.")
+@click.option("--out", type=PATH, metavar="FILE", help="Write results to FILE instead of stdout.")
 @concurrency
 @request_options(*RUN_OPTIONS)
-@click.option("--budget", type=AMOUNT, metavar="USD", help="Pause before the whole batch costs more.")
-@click.option("--require-consensus", is_flag=True, help="Exit 3 unless every panel came to agree.")
-@click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost; send and store nothing.")
-@click.option("-q", "--quiet", is_flag=True, help="Only results and errors.")
-def batch(**given: Any) -> int:
-    """Put every question of FILE to the panel, several at once, and write a JSON line for each result.
+@click.option("--budget", type=AMOUNT, metavar="USD", help="Stop before the whole batch costs more.")
+@click.option("--require-consensus", is_flag=True, help="Exit with 3 unless every panel agrees.")
+@click.option("--dry-run", is_flag=True, help="Estimate calls, tokens and cost; send nothing.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only results and errors.")
+def batch(**options: Any) -> int:
+    """Ask the panel every question in FILE, several in parallel, and write each result as a JSON line.
 
-    A line of FILE is the text of a question in quotes, or an object such as {"id": "q1", "question": "…",
-    "protocol": "voting", "models": ["lab:alpha*3"], "options": {"rounds": 2}}; what it leaves out is as the
-    flags say. The same command, run again, goes on where it stopped, and pays for nothing twice.
+    A line of FILE is a question as a JSON string, or an object such as {"id": "q1", "question": "…",
+    "protocol": "voting", "models": ["lab:alpha*3"], "options": {"rounds": 2}}. Options that it leaves out
+    come from the command line. Run the same command again to continue where it stopped; nothing is paid
+    twice.
     """
-    # Help and completion need not wait for what a run imports.
+    # Imported here so that help and completion start without what a run needs.
     from ..actions.batch import batch
 
-    return batch(**given)
+    return batch(**options)

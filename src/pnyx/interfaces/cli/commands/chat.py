@@ -1,4 +1,4 @@
-"""`pnyx chat`: its flags."""
+"""The options of `pnyx chat`."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["chat"]
 
 @click.command()
 @request_options("protocol", "models", "rounds", "preset", "budget_usd", "tools")
-@click.option("--resume", metavar="ID", help="Go on with a conversation, by its id or that of a run of it.")
-@click.option("--plain", is_flag=True, help="Lines without colour, and no live view.")
-@click.option("-q", "--quiet", is_flag=True, help="Only answers and errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Replies in full.")
-def chat(plain: bool, quiet: bool, verbose: bool, **given: Any) -> int:
-    """Ask one question after another; each is told what was decided before.
+@click.option("--resume", metavar="ID", help="Continue a conversation, by its id or a run's.")
+@click.option("--plain", is_flag=True, help="Print plain lines: no colour, no live view.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only answers and errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Print replies in full.")
+def chat(plain: bool, quiet: bool, verbose: bool, **options: Any) -> int:
+    """Ask follow-up questions: the panel sees the earlier questions and decisions.
 
-    Type a question, or a command: /help lists them. Ctrl-C ends a debate and not the conversation; Ctrl-D
-    leaves. Without a terminal, every line of stdin is a question or a command. Every question is a run, as
-    `pnyx ask` makes one: see docs/chat.md.
+    Type a question, or a command: /help lists them. Ctrl-C stops a debate but not the conversation; Ctrl-D
+    exits. Without a terminal, every line of stdin is a question or a command. Every question is a run, like
+    those of `pnyx ask`: see docs/chat.md.
     """
-    # Help and completion need not wait for what a run imports.
+    # Imported here so that help and completion start without what a run needs.
     from ..actions.chat import chat
 
-    return chat(streams("text", plain, quiet, verbose), **given)
+    return chat(streams("text", plain, quiet, verbose), **options)

@@ -1,4 +1,4 @@
-"""`pnyx cost`: its flags."""
+"""The options of `pnyx cost`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ BY = ("model", "provider", "protocol", "day", "run", "key")
 
 
 @click.command()
-@click.option("--by", type=click.Choice(BY), default="model", show_default=True, help="What a line is for.")
+@click.option("--by", type=click.Choice(BY), default="model", show_default=True, help="Group by this.")
 @click.option("--days", type=click.IntRange(1, 36_500), metavar="N", help="Only the last N days (UTC).")
 @json_option
-def cost(**given: Any) -> int:
-    """Show what was asked and paid, all doors and evaluations together.
+def cost(**options: Any) -> int:
+    """Show runs, calls, tokens and cost of all stored runs, evaluations and those of the server included.
 
-    Calls are requests, with those that failed. Where the price of some is unknown, so is the sum, and what is
-    known of it is told.
+    Failed requests count as calls. If a price is unknown, the cost is shown as "at least" the known part.
     """
-    # Help and completion need not wait for the database's libraries.
+    # Imported here so that help and completion start without the database libraries.
     from ..actions.cost import cost
 
-    return cost(**given)
+    return cost(**options)

@@ -1,4 +1,4 @@
-"""`pnyx feedback` and `calibration`: their flags."""
+"""The options of `pnyx feedback` and `pnyx calibration`."""
 
 from __future__ import annotations
 
@@ -15,28 +15,26 @@ RESULTS = ("success", "partial", "failure")
 
 @click.command()
 @run_id
-@click.option(
-    "--result", "verdict", type=click.Choice(RESULTS), required=True, help="Whether the decision was right."
-)
-@click.option("--answer", "truth", metavar="TEXT", help="The right answer, where it is short.")
+@click.option("--result", "verdict", type=click.Choice(RESULTS), required=True, help="Was the answer right?")
+@click.option("--answer", "truth", metavar="TEXT", help="The right answer, if it is short.")
 @json_option
-def feedback(**given: Any) -> int:
-    """Say what became of the decision of the run ID.
+def feedback(**options: Any) -> int:
+    """Record whether the answer of the run ID was right.
 
-    Confidence is calibrated on it, and the votes of models are weighed by how often they were right. Said
-    again, it takes the place of what was said before.
+    Feedback calibrates confidence, and weighs the votes of models by how often they were right. New
+    feedback on a run replaces the old.
     """
-    # Help and completion need not wait for the database's libraries.
+    # Imported here so that help and completion start without the database libraries.
     from ..actions.judge import feedback
 
-    return feedback(**given)
+    return feedback(**options)
 
 
 @click.command()
 @json_option
-def calibration(**given: Any) -> int:
-    """Show how often decisions came true, by how sure they were, and what models' votes are worth."""
-    # Help and completion need not wait for the database's libraries.
+def calibration(**options: Any) -> int:
+    """Show how often answers were right at each level of confidence, and the weight of each model's vote."""
+    # Imported here so that help and completion start without the database libraries.
     from ..actions.judge import calibration
 
-    return calibration(**given)
+    return calibration(**options)

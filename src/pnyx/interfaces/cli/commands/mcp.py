@@ -1,4 +1,4 @@
-"""`pnyx mcp`."""
+"""The command `pnyx mcp`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["mcp"]
 
 @click.command()
 def mcp() -> int:
-    """Serve this user's panel to an assistant: the Model Context Protocol on stdin and stdout.
+    """Offer your panel to an assistant: a Model Context Protocol server on stdin and stdout.
 
-    The client starts it and ends it. Runs under way are then saved, and `pnyx resume` goes on with them.
-    `pnyx serve` offers the same over HTTP, at /mcp.
+    The assistant starts and stops it. Stopping it pauses running runs; continue them with `pnyx resume ID`.
+    `pnyx serve` offers the same tools over HTTP, at /mcp.
     """
-    # Only this command waits for what they import.
+    # Imported here so that help and completion start without the MCP server.
     from ...mcp.stdio import serve_stdio
     from ...open_settings import open_settings
 

@@ -1,4 +1,4 @@
-"""`pnyx models` and `pnyx models pull`: their flags."""
+"""The options of `pnyx models` and `pnyx models pull`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["models"]
 @json_option
 @click.pass_context
 def models(ctx: click.Context, as_json: bool) -> int:
-    """List the models that are configured, asked by default, or embedded, with prices and windows.
+    """List configured, default and embedded models, with prices and context windows.
 
-    Prices are in USD per million tokens. Any other model of a provider can be asked too.
+    Prices are in USD per million tokens. You can use any other model of a provider too.
     """
     if ctx.invoked_subcommand is not None:
         return 0
-    # Help and completion need not wait for what reads settings and prices.
+    # Imported here so that help and completion start without settings and prices.
     from ..actions.listing import list_models
 
     return list_models(streams(), as_json)
@@ -28,13 +28,13 @@ def models(ctx: click.Context, as_json: bool) -> int:
 
 @models.command()
 @click.argument("name")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
 def pull(name: str, quiet: bool) -> int:
-    """Fetch the embedded model NAME, check it, and print its path.
+    """Download the embedded model NAME, verify it, and print its path.
 
-    A pull that was stopped goes on where it was; one that is here already is only checked.
+    An interrupted download continues where it stopped. An installed model is only verified.
     """
-    # Help and completion need not wait for what fetches files.
+    # Imported here so that help and completion start without an HTTP client.
     from ..actions.listing import pull_model
 
     return pull_model(streams(quiet=quiet), name)

@@ -1,4 +1,4 @@
-"""`pnyx runs`, `recall`, `status`, `show`, `export`, `cancel`: their flags."""
+"""The options of `pnyx runs`, `recall`, `status`, `show`, `export` and `cancel`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..options import json_option, run_id
 __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
 FORMATS = ("json", "md", "html", "folder")
-HELP = f"Only runs that are {', '.join(STATUSES)}."
-evaluations = click.option("--evaluations", is_flag=True, help="Also those that evaluations asked for.")
+HELP = f"Only runs with this status: {', '.join(STATUSES)}."
+evaluations = click.option("--evaluations", is_flag=True, help="Include runs of evaluations.")
 
 
 def _limit(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     most = click.IntRange(1, 1_000_000)
     return click.option(
-        "--limit", type=most, default=default, show_default=True, metavar="N", help="At most N."
+        "--limit", type=most, default=default, show_default=True, metavar="N", help="At most N runs."
     )
 
 
@@ -29,84 +29,86 @@ def _limit(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 @_limit(20)
 @evaluations
 @json_option
-def runs(**given: Any) -> int:
-    """List the runs, newest first; with --json, a list of result objects."""
-    # Help and completion need not wait for the database's libraries.
+def runs(**options: Any) -> int:
+    """List runs, newest first. --json prints a list of result objects."""
+    # Imported here so that help and completion start without the database libraries.
     from ..actions.runs import runs
 
-    return runs(**given)
+    return runs(**options)
 
 
 @click.command()
 @click.argument("text")
 @_limit(10)
 @evaluations
-@click.option("--plain", is_flag=True, help="No colour.")
+@click.option("--plain", is_flag=True, help="Print without colour.")
 @json_option
-def recall(**given: Any) -> int:
-    """Find earlier runs by words of their question, answer or dissent, best first.
+def recall(**options: Any) -> int:
+    """Search earlier runs by words in their question, answer or dissent, best match first.
 
-    All the words of TEXT must occur, in any form ("debates" finds "debate") and without regard to case and
-    accents; "double quotes" keep words together. Where no run has all of them, those that have some are
-    told. With --json, a list of result objects, each with the `snippet` where the words stand.
+    All words of TEXT must occur, in any form ("debates" finds "debate"), ignoring case and accents. Put a
+    phrase in "double quotes". If no run contains all words, runs with some of them are listed. --json
+    prints a list of result objects, each with a `snippet` around the matching words.
     """
-    # Help and completion need not wait for the database's libraries.
+    # Imported here so that help and completion start without the database libraries.
     from ..actions.runs import recall
 
-    return recall(**given)
+    return recall(**options)
 
 
 @click.command()
 @run_id
 @json_option
-def status(**given: Any) -> int:
-    """Say in a line how the run ID stands; with --json, print its result object."""
-    # Help and completion need not wait for the database's libraries.
+def status(**options: Any) -> int:
+    """Print the status of the run ID in one line. --json prints its result object."""
+    # Imported here so that help and completion start without the database libraries.
     from ..actions.runs import status
 
-    return status(**given)
+    return status(**options)
 
 
 @click.command()
 @run_id
-@click.option("--plain", is_flag=True, help="No colour.")
+@click.option("--plain", is_flag=True, help="Print without colour.")
 @json_option
-def show(**given: Any) -> int:
-    """Print all of the run ID: the question, every reply under its seat and model, how it was decided.
+def show(**options: Any) -> int:
+    """Print the full transcript of the run ID: question, every reply with its seat and model, decision.
 
-    With --json, its result object with the list of its events.
+    --json prints its result object with the list of its events.
     """
-    # Help and completion need not wait for the database's libraries.
+    # Imported here so that help and completion start without the database libraries.
     from ..actions.runs import show
 
-    return show(**given)
+    return show(**options)
 
 
 @click.command()
 @run_id
-@click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="What to write.")
+@click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="The format to write.")
 @click.option(
-    "--out", type=click.Path(), metavar="PATH", help="Where to; else stdout, and for a folder ./pnyx-ID."
+    "--out",
+    type=click.Path(),
+    metavar="PATH",
+    help="The file or folder to write. Default: stdout, or ./pnyx-ID for a folder.",
 )
-def export(**given: Any) -> int:
-    """Write the run ID as JSON (its result and its events), as a Markdown document, as a web page or as a
-    folder.
+def export(**options: Any) -> int:
+    """Write the run ID as JSON (result and events), as Markdown, as an HTML page or as a folder.
 
-    The page is one file, with no script and nothing from elsewhere. The folder is the one that
-    `pnyx ask --artifacts` keeps; docs/protocols/council.md names its files. The same run gives the same
-    bytes. Keys and passwords in force are masked.
+    The page is one file without scripts or external resources. The folder is the one that
+    `pnyx ask --artifacts` writes; docs/protocols/council.md lists its files. The same run always produces
+    the same bytes. Configured API keys and passwords are masked.
     """
-    # Help and completion need not wait for the database's libraries.
+    # Imported here so that help and completion start without the database libraries.
     from ..actions.runs import export
 
-    return export(**given)
+    return export(**options)
 
 
 @click.command()
 @run_id
-def cancel(**given: Any) -> int:
-    """End the run ID for good, also where another process runs it. One that is over stays as it is."""
-    # Help and completion need not wait for the database's libraries.
+def cancel(**options: Any) -> int:
+    """End the run ID for good, even if another process is running it. A finished run does not change."""
+    # Imported here so that help and completion start without the database libraries.
     from ..actions.runs import cancel
 
-    return cancel(**given)
+    return cancel(**options)

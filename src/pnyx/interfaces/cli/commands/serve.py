@@ -1,4 +1,4 @@
-"""`pnyx serve`: its flags."""
+"""The options of `pnyx serve`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ __all__ = ["serve"]
 
 
 @click.command()
-@click.option("--host", metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1, this machine only.")
-@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="0 takes a free one. Default: 8642.")
-@click.option("--queue", is_flag=True, default=None, help="Leave runs to `pnyx worker`; needs PostgreSQL.")
-@click.option("--new-key", "key_for", metavar="NAME", help="Make a key for NAME, print it once, and end.")
-@click.option("--revoke-key", metavar="NAME", help="Let NAME's key open nothing any more, and end.")
-@click.option("--keys", "list_keys", is_flag=True, help="List whose keys there are, and end.")
-@click.option("-q", "--quiet", is_flag=True, help="Only errors.")
-def serve(**given: Any) -> int:
-    """Serve runs over HTTP: a page, REST with server-sent events, and OpenAI's chat completions.
+@click.option(
+    "--host", metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1, this machine only."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", help="Port; 0 picks a free one. Default: 8642."
+)
+@click.option(
+    "--queue", is_flag=True, default=None, help="Queue runs for `pnyx worker`; requires PostgreSQL."
+)
+@click.option("--new-key", "key_for", metavar="NAME", help="Create an API key for NAME, print it and exit.")
+@click.option("--revoke-key", metavar="NAME", help="Revoke NAME's API key and exit.")
+@click.option("--keys", "list_keys", is_flag=True, help="List the names that have API keys and exit.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
+def serve(**options: Any) -> int:
+    """Start the web page and the HTTP API: REST with server-sent events, and OpenAI chat completions.
 
-    Every request needs a key; without a named one, a key is made for as long as the server runs, and printed
-    on stderr, also as a link that opens the page. The runs of a key are its own. Ctrl-C or SIGTERM stops
-    within 10 seconds, runs saved.
+    Every request requires an API key. If no key has been created with --new-key, the server creates one that
+    is valid until it stops, and prints it with a link to the page on stderr. Each key sees only its own
+    runs. Ctrl-C or SIGTERM stops the server within 10 seconds and pauses its runs.
     """
-    # Help and completion need not wait for what a server imports.
+    # Imported here so that help and completion start without a web server.
     from ..actions.serve import serve
 
-    return serve(**given)
+    return serve(**options)

@@ -1,4 +1,4 @@
-"""`pnyx protocols`, `config`, `trust`, `doctor`: their flags."""
+"""The options of `pnyx protocols`, `config`, `trust` and `doctor`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["config", "doctor", "protocols", "trust"]
 def protocols(as_json: bool) -> int:
     """List the protocols with their options, presets and number of calls.
 
-    Options are set with --option KEY=VALUE, or in the table of the protocol's name in the settings.
+    Set an option with --option KEY=VALUE, or in the settings, in the table named after the protocol.
     """
-    # Help and completion need not wait for the protocols' pages.
+    # Imported here so that help and completion start without the protocols.
     from ..actions.listing import list_protocols
 
     return list_protocols(streams(), as_json)
@@ -25,14 +25,16 @@ def protocols(as_json: bool) -> int:
 
 @click.group()
 def config() -> None:
-    """Show and check the settings: flags over environment over project file over user file."""
+    """Show and check the settings. Command-line options override environment variables, these override the
+    project file, and it overrides the user file.
+    """
 
 
 @config.command("show")
 @json_option
 def config_show(as_json: bool) -> int:
-    """Print every setting in force, and where it was given. Secrets are masked."""
-    # Help and completion need not wait for what reads settings.
+    """Print every setting with its value and where it comes from. Secrets are masked."""
+    # Imported here so that help and completion start without the settings.
     from ..actions.listing import show_config
 
     return show_config(streams(), as_json)
@@ -41,8 +43,8 @@ def config_show(as_json: bool) -> int:
 @config.command("path")
 @json_option
 def config_path(as_json: bool) -> int:
-    """Print which files and folders pnyx uses, and whether they are there."""
-    # Help and completion need not wait for what reads settings.
+    """Print the files and folders that pnyx uses, and whether they exist."""
+    # Imported here so that help and completion start without the settings.
     from ..actions.listing import show_paths
 
     return show_paths(streams(), as_json)
@@ -50,8 +52,8 @@ def config_path(as_json: bool) -> int:
 
 @config.command("check")
 def config_check() -> int:
-    """Check all settings, and exit 2 with every problem found."""
-    # Help and completion need not wait for what reads settings.
+    """Check all settings. Prints every problem and exits with 2 if there is one."""
+    # Imported here so that help and completion start without the settings.
     from ..actions.listing import check_config
 
     return check_config(streams())
@@ -59,11 +61,11 @@ def config_check() -> int:
 
 @click.command()
 def trust() -> int:
-    """Allow what the pnyx.toml of the working directory sets now: hosts, keys, prices, budgets, storage.
+    """Allow the pnyx.toml of this folder to set hosts, keys, prices, budgets and storage.
 
-    Read the file first. When those parts of it change, it has to be trusted again.
+    Read the file first. If one of these settings changes, trust it again.
     """
-    # Help and completion need not wait for what reads settings.
+    # Imported here so that help and completion start without the settings.
     from ..actions.listing import trust_folder
 
     return trust_folder(streams())
@@ -72,12 +74,12 @@ def trust() -> int:
 @click.command()
 @json_option
 def doctor(as_json: bool) -> int:
-    """Check settings, database, keys, hosts and models; say what to do about each that fails.
+    """Check settings, database, API keys, hosts and models, and print a fix for each problem.
 
-    Hosts of the panel and of configured providers are asked, with their keys, which models they have; no
-    model is asked anything. Exits 0 when a question could be asked.
+    The hosts of the panel and of configured providers are asked for their list of models; no model is
+    called. Exits with 0 if pnyx is ready to answer a question.
     """
-    # Help and completion need not wait for what is examined.
+    # Imported here so that help and completion start without what is checked.
     from ..actions.doctor import examine
 
     return examine(streams(), as_json)

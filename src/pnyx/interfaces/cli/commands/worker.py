@@ -1,4 +1,4 @@
-"""`pnyx worker`: its flags."""
+"""The options of `pnyx worker`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ __all__ = ["worker"]
 
 
 @click.command()
-@click.option("--concurrency", type=click.IntRange(1, 10_000), metavar="N", help="Runs at once. Default: 16.")
-@click.option("-q", "--quiet", is_flag=True, help="Only what is wrong.")
-def worker(**given: Any) -> int:
-    """Carry out the runs that `pnyx serve --queue` puts into the queue of a PostgreSQL database.
+@click.option(
+    "--concurrency", type=click.IntRange(1, 10_000), metavar="N", help="Runs in parallel. Default: 16."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
+def worker(**options: Any) -> int:
+    """Carry out the runs that `pnyx serve --queue` queues in a PostgreSQL database.
 
-    Any number of workers share one database, on any number of machines; give all of them the same settings
-    and keys. Ctrl-C or SIGTERM stops within 10 seconds, and its runs wait for another worker; those of one
-    that is killed are taken up by another. Needs `pip install 'pnyx[worker]'`.
+    Any number of workers on any number of machines can share one database; all need the same settings and
+    API keys. Ctrl-C or SIGTERM stops the worker within 10 seconds and returns its runs to the queue. If a
+    worker is killed, another one continues its runs. Requires `pip install 'pnyx[worker]'`.
     """
-    # Help and completion need not wait for what a worker imports.
+    # Imported here so that help and completion start without what a worker needs.
     from ..actions.worker import work
 
-    return work(**given)
+    return work(**options)

@@ -1,4 +1,4 @@
-"""Following a run from the command line: its progress, its signals, its result."""
+"""A run on the command line: show its progress, handle signals, print its result."""
 
 from __future__ import annotations
 
@@ -20,73 +20,87 @@ from ....run.handle import RunHandle
 from ....run.result import Result, exit_code
 from ...render.terminal import ClosedPipe
 from ...service import RunService
-from ...views.outcome import headline, why
+from ...views.outcome import headline, stop_message
 from ...views.transcript import Transcript
 from .output import Output
 from .plain import Progress, answer_lines, end_lines
 
-__all__ = ["SIGNALS", "Heard", "alone", "attend", "follow", "note_embedded", "obeyed", "tell_halt"]
+__all__ = [
+    "SIGNALS",
+    "OnSignal",
+    "exclusive",
+    "follow",
+    "follow_run",
+    "halt_on_signals",
+    "note_embedded",
+    "report_halt",
+]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE_S = 10.0
-"""How long calls in flight may go on after a first Ctrl-C or a SIGTERM."""
+"""How long calls in flight may continue after the first Ctrl-C or SIGTERM, in seconds."""
 EMBEDDED = """\
-note: these are tiny embedded models: they show the machinery, and their answers are worth little.
-For real ones, either of these lines will do, the second in pnyx.toml under [panel]:
-    export ANTHROPIC_API_KEY=...      (or OPENAI_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY ...)
+note: these are tiny embedded models. They show how pnyx works; do not rely on their answers.
+Set one API key to use real models:
+    export OPENAI_API_KEY=...         (or ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY ...)
+or choose the panel in pnyx.toml, under [panel]:
     seats = ["openai:MODEL", "anthropic:MODEL", "ollama:MODEL"]"""
-Begin = Callable[[RunService], Awaitable[RunHandle]]
+FINISHING = "waiting for the calls in flight; press Ctrl-C again to stop now"
+Start = Callable[[RunService], Awaitable[RunHandle]]
 Watch = Callable[[Event], object]
-Heard = Callable[[int], object]
+OnSignal = Callable[[int], object]
 
 
 def follow(
     settings: Settings,
-    begin: Begin,
+    start: Start,
     output: Output,
     *,
     require_consensus: bool = False,
     watch: Watch = lambda event: None,
 ) -> int:
-    """Begin a run, show it until it ends, print its result; the exit code. watch: gets its events too."""
+    """Start a run, show its progress, print its result and return the exit code.
+
+    watch: called with every event of the run.
+    """
     try:
-        result = asyncio.run(_follow(settings, begin, output, watch))
+        result = asyncio.run(_follow(settings, start, output, watch))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     return exit_code(result, require_consensus)
 
 
-async def _follow(settings: Settings, begin: Begin, output: Output, watch: Watch) -> Result:
+async def _follow(settings: Settings, start: Start, output: Output, watch: Watch) -> Result:
     async with RunService.open(settings) as service:
-        handle = await attend(service, begin, output, watch=watch)
+        handle = await follow_run(service, start, output, watch=watch)
         if not output.out.broken:
             note_embedded(output, settings, handle.spec.seats)
         return await handle.result()
 
 
-async def attend(
+async def follow_run(
     service: RunService,
-    begin: Begin,
+    start: Start,
     output: Output,
     *,
     watch: Watch = lambda event: None,
-    heard: Heard | None = None,
+    on_signal: OnSignal | None = None,
 ) -> RunHandle:
-    """Begin a run, show it until it ends, and print its result; its handle.
+    """Start a run, show its progress, print its result and return its handle.
 
-    heard: is told of every signal too, and alone hears those that come after the run; without one the
-    system's own handling comes back.
+    on_signal: called with every signal, and left as the only handler after the run; without one, the
+    default handlers of the system are restored.
     """
     async with _progress(output) as progress:
-        with _Stop(progress, heard) as stop:
-            handle = await begin(service)
+        with _Stop(progress, on_signal) as stop:
+            handle = await start(service)
             for note in handle.notes:
                 progress.note(f"note: {note}")
-            stop.aim(handle)
+            stop.target(handle)
             try:
                 await _show(handle, progress, watch)
             except ClosedPipe:
-                # Nobody waits for the answer any more, so nothing more is paid for it.
+                # Nobody reads the answer any more, so nothing more is spent on it.
                 stop.halt()
                 async for event in handle.events():
                     watch(event)
@@ -98,13 +112,13 @@ async def attend(
 
 async def _show(handle: RunHandle, progress: Progress, watch: Watch) -> None:
     output = progress.output
-    told = (handle.past[-1].seq or 0) if handle.past else 0
+    last_shown = (handle.past[-1].seq or 0) if handle.past else 0
     lines = output.form == "jsonl"
     async for event in handle.events(tokens=output.live or (lines and output.verbose)):
         watch(event)
         if lines and (output.verbose or not isinstance(event, Token)):
             output.json_line(to_json(event))
-        progress.add(event, told=event.seq is not None and event.seq <= told)
+        progress.add(event, shown=event.seq is not None and event.seq <= last_shown)
 
 
 def _print(output: Output, result: Result, view: Transcript) -> None:
@@ -117,14 +131,14 @@ def _print(output: Output, result: Result, view: Transcript) -> None:
         output.out.lines(answer_lines(output.out, result.answer))
         output.note()
     if result.status in UNDECIDED:
-        output.error(why(document))
+        output.error(stop_message(document))
     if not output.quiet:
         output.err.lines(end_lines(output.err, document, view.tools))
         output.note(f"run {result.run_id} · pnyx show {result.run_id}", "dim")
 
 
 def note_embedded(output: Output, settings: Settings, seats: Iterable[Seat]) -> None:
-    """Say what answers are worth, and how to have better ones, where every model is a known embedded one."""
+    """If all seats are the tiny embedded models, explain how to use real ones."""
     if all(settings.provider(seat.provider).kind == "embedded" and seat.name in KNOWN for seat in seats):
         output.note("\n" + EMBEDDED)
 
@@ -132,28 +146,31 @@ def note_embedded(output: Output, settings: Settings, seats: Iterable[Seat]) -> 
 def _progress(output: Output) -> Progress:
     if not output.live:
         return Progress(output)
-    # Drawing takes rich, which plain lines can do without.
+    # Only the live view requires rich.
     from .live import LiveProgress
 
     return LiveProgress(output)
 
 
 @contextmanager
-def alone(folder: Path, what: str) -> Iterator[None]:
-    """Hold `folder`: two processes at one batch would stumble over each other's runs."""
+def exclusive(folder: Path, what: str) -> Iterator[None]:
+    """Lock `folder`, because two processes cannot work on one batch. Raises `UsageError` if it is locked.
+
+    what: batch or evaluation, for the message.
+    """
 
     def refuse() -> None:
-        raise UsageError(f"this {what} is running already; the same command goes on once it has ended")
+        raise UsageError(f"this {what} is already running; wait until it ends, then run this command again")
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as exc:
-        raise UsageError(f"{folder} cannot be made: {exc.strerror}") from exc
+        raise UsageError(f"cannot create {folder}: {exc.strerror}") from exc
     with lock_file(folder / "lock", refuse):
         yield
 
 
-def tell_halt(output: Output, why: Halted) -> int:
+def report_halt(output: Output, why: Halted) -> int:
     """Report that a batch stopped before its end, and how to continue it; return the exit code."""
     more = "" if isinstance(why, OutOfBudget) else ". Run the same command again to continue"
     output.error(f"stopped: {why}{more}")
@@ -161,19 +178,19 @@ def tell_halt(output: Output, why: Halted) -> int:
 
 
 @contextmanager
-def obeyed(batch: Batch, output: Output) -> Iterator[None]:
-    """SIGINT and SIGTERM while a batch goes on: the first lets what is in flight end, the second does not."""
+def halt_on_signals(batch: Batch, output: Output) -> Iterator[None]:
+    """Stop `batch` on SIGINT and SIGTERM: the first lets calls in flight finish, the second does not."""
     loop = asyncio.get_running_loop()
 
-    def signalled() -> None:
+    def on_signal() -> None:
         if batch.halted is not None:
             batch.kill()
             return
-        output.note("\nfinishing the calls in flight; Ctrl-C again stops at once", "yellow")
+        output.note(f"\n{FINISHING}", "yellow")
         batch.halt(Interrupted("interrupted"))
 
     for number in SIGNALS:
-        loop.add_signal_handler(number, signalled)
+        loop.add_signal_handler(number, on_signal)
     try:
         yield
     finally:
@@ -182,24 +199,24 @@ def obeyed(batch: Batch, output: Output) -> Iterator[None]:
 
 
 class _Stop:
-    """SIGINT and SIGTERM while a run goes on.
+    """Stops a run on SIGINT and SIGTERM.
 
-    The first one lets calls in flight finish, for `GRACE_S`; the second stops at once; after that
-    `heard` has them to itself, or the system's own handling holds again.
+    The first signal lets calls in flight finish, for `GRACE_S`; the second stops at once. After that only
+    `on_signal` handles signals, or the system's default handlers do.
     """
 
-    def __init__(self, progress: Progress, heard: Heard | None) -> None:
+    def __init__(self, progress: Progress, on_signal: OnSignal | None) -> None:
         self._progress = progress
-        self._heard = heard
+        self._on_signal = on_signal
         self._loop = asyncio.get_running_loop()
         self._main = asyncio.current_task()
         self._handle: RunHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._asked = 0
+        self._signals = 0
 
     def __enter__(self) -> _Stop:
         for number in SIGNALS:
-            self._loop.add_signal_handler(number, self._signalled, number)
+            self._loop.add_signal_handler(number, self._handle_signal, number)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -207,30 +224,30 @@ class _Stop:
         if self._timer is not None:
             self._timer.cancel()
 
-    def aim(self, handle: RunHandle) -> None:
-        """From now on signals mean `handle`; one that came while it began is obeyed now."""
+    def target(self, handle: RunHandle) -> None:
+        """Let signals stop `handle`. One that arrived before the run had started stops it now."""
         if handle.past and isinstance(handle.past[-1], RunFinished):
-            return  # only shown again: there is nothing to stop
+            return  # a finished run is only printed: there is nothing to stop
         self._handle = handle
-        if self._asked:
+        if self._signals:
             self.halt()
 
     def halt(self) -> None:
-        """Send nothing more, and wait for what is in flight no longer than `GRACE_S`."""
+        """Send no more calls, and wait at most `GRACE_S` for those in flight."""
         if self._handle is not None:
             self._handle.interrupt()
-            self._timer = self._loop.call_later(GRACE_S, self._give_up, self._handle)
+            self._timer = self._loop.call_later(GRACE_S, self._kill, self._handle)
 
-    def _give_up(self, handle: RunHandle) -> None:
-        self._progress.note(f"not waiting any longer: the calls in flight took over {GRACE_S:g} s")
+    def _kill(self, handle: RunHandle) -> None:
+        self._progress.note(f"stopping now: the calls in flight took longer than {GRACE_S:g} s")
         handle.kill()
 
-    def _signalled(self, number: int) -> None:
-        if self._heard is not None:
-            self._heard(number)
-        self._asked += 1
-        if self._asked == 1:
-            self._progress.note("finishing the calls in flight; Ctrl-C again stops at once")
+    def _handle_signal(self, number: int) -> None:
+        if self._on_signal is not None:
+            self._on_signal(number)
+        self._signals += 1
+        if self._signals == 1:
+            self._progress.note(FINISHING)
             self.halt()
             return
         self._release()
@@ -241,7 +258,7 @@ class _Stop:
 
     def _release(self) -> None:
         for number in SIGNALS:
-            if self._heard is None:
+            if self._on_signal is None:
                 self._loop.remove_signal_handler(number)
             else:
-                self._loop.add_signal_handler(number, self._heard, number)
+                self._loop.add_signal_handler(number, self._on_signal, number)

@@ -1,7 +1,7 @@
-"""Lines from whoever asks: edited, with a history, on a terminal; as they come from a pipe.
+"""Lines of input: from a terminal with line editing and a history, or from a pipe.
 
-A line is waited for on a thread, so that the event loop goes on. Nothing can interrupt such a thread
-inside readline; so while it edits a line, Ctrl-C is no signal but a key, which clears the line.
+Reading happens on a thread, so that it does not block the event loop. A thread inside readline cannot be
+interrupted; so while a line is edited, Ctrl-C is not a signal but a key that clears the line.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .output import Output
 __all__ = ["History", "Lines"]
 
 MOST_LINES = 1000
-"""Of the history, when it is read; older ones go."""
+"""Lines that the history keeps; older ones are deleted when it is read."""
 MOST_CHARS = 2000
-"""Of one line of the history: a page that somebody pasted is not called up again."""
+"""Longest line that the history stores: long pasted text is not worth recalling."""
 
 
 class Lines:
-    """The lines of stdin. person: whether somebody sits at a terminal and types them."""
+    """The lines of stdin. person: whether stdin is a terminal."""
 
     def __init__(self, output: Output, history: Path) -> None:
         self.person = sys.stdin is not None and sys.stdin.isatty()
@@ -43,7 +43,7 @@ class Lines:
         self._waiting: asyncio.Future[str | None] | None = None
 
     async def next(self, prompt: str) -> str | None:
-        """The next line; None when there are no more, and after `stop`. Raises `UsageError` for no text."""
+        """Read a line; None at the end and after `stop`. Raises `UsageError` if it is not UTF-8 text."""
         if sys.stdin is None:
             return None
         if self._editor is not None:
@@ -54,12 +54,12 @@ class Lines:
         return await self._on_thread(self._pipe.read)
 
     def stop(self) -> None:
-        """Wait for no further line."""
+        """Stop waiting: `next` returns None."""
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
     def interrupted(self) -> None:
-        """Show the prompt again: the system has thrown away what was typed."""
+        """Show the prompt again after Ctrl-C, because the terminal has discarded the typed text."""
         if self._editor is None and self._waiting is not None:
             self._output.err.write(f"\n{self._prompt}")
 
@@ -71,11 +71,11 @@ class Lines:
         def work() -> None:
             try:
                 outcome: str | BaseException | None = read(*args)
-            except (EOFError, OSError):  # Ctrl-D; a terminal that is gone
+            except (EOFError, OSError):  # Ctrl-D; a closed terminal
                 outcome = None
             except BaseException as exc:
                 outcome = exc
-            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+            with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(deliver, outcome)
 
         def deliver(outcome: str | BaseException | None) -> None:
@@ -86,7 +86,7 @@ class Lines:
             else:
                 waiting.set_result(outcome)
 
-        # A thread of our own, not a pool's: leaving must not wait for a line that never comes.
+        # Not a thread of the pool: the exit would wait for a line that may never come.
         threading.Thread(target=work, name="pnyx-line", daemon=True).start()
         try:
             return await waiting
@@ -105,26 +105,26 @@ class _Editor:
             readline.parse_and_bind("bind ^C ed-kill-line")
         else:
             readline.parse_and_bind('"\\C-c": kill-whole-line')
-            # What is pasted is one question, however many lines it has. It takes escapes to know.
+            # Pasted text is one question, however many lines it has. This requires escape sequences.
             escapes = replace(output, quiet=False).live
             readline.parse_and_bind(f"set enable-bracketed-paste {'on' if escapes else 'off'}")
         for line in history.read():
             readline.add_history(line)
 
     def read(self, prompt: str) -> str | None:
-        # The marks tell readline which part of the prompt takes no room.
-        shown = f"\001\x1b[1m\002{prompt}\001\x1b[0m\002" if self._painted else prompt
+        # \001 and \002 mark the part of the prompt that has no width on the screen.
+        styled = f"\001\x1b[1m\002{prompt}\001\x1b[0m\002" if self._painted else prompt
         try:
-            line = input(shown)
+            line = input(styled)
         except UnicodeDecodeError as exc:
-            raise UsageError(f"what was typed is not text (byte {exc.start})") from exc
-        if kept := self._history.add(line):
-            self._readline.add_history(kept)
+            raise UsageError(f"the input is not UTF-8 (byte {exc.start})") from exc
+        if entry := self._history.add(line):
+            self._readline.add_history(entry)
         return line
 
     @contextlib.contextmanager
     def interrupt_as_key(self) -> Iterator[None]:
-        """Let the terminal hand Ctrl-C on, and put everything back, also where readline was left waiting."""
+        """Make Ctrl-C a key; then restore the terminal, also if readline is still waiting for a line."""
         descriptor = sys.stdin.fileno()
         before = termios.tcgetattr(descriptor)
         now = [*before[:6], list(before[6])]
@@ -138,41 +138,41 @@ class _Editor:
 
 
 class _Pipe:
-    """Lines of stdin as bytes come. Not through `sys.stdin`: a thread left in there blocks the exit."""
+    """Lines from the file descriptor of stdin: a thread blocked in `sys.stdin` would block the exit."""
 
     def __init__(self) -> None:
-        self._held = bytearray()
+        self._buffer = bytearray()
 
     def read(self) -> str | None:
-        """The next line, None at the end. Raises `UsageError` for one that cannot be a question."""
-        held, searched = self._held, 0
-        while (end := held.find(b"\n", searched)) < 0:
-            # More of a line than this is refused, so that it need not be held.
-            del held[MOST_BYTES + 1 :]
-            searched = len(held)
+        """Read a line; None at the end. Raises `UsageError` if it is too long or not UTF-8 text."""
+        buffer, searched = self._buffer, 0
+        while (end := buffer.find(b"\n", searched)) < 0:
+            # A longer line is refused, so the rest of it is not stored.
+            del buffer[MOST_BYTES + 1 :]
+            searched = len(buffer)
             more = os.read(sys.stdin.fileno(), 1 << 16)
             if not more:
-                if not held:
+                if not buffer:
                     return None
-                end = len(held)
+                end = len(buffer)
                 break
-            held += more
-        line = bytes(held[:end])
-        del held[: end + 1]
+            buffer += more
+        line = bytes(buffer[:end])
+        del buffer[: end + 1]
         return as_text(line)
 
 
 class History:
-    """What was typed, a line each, in a file that its owner alone may read.
+    """The typed lines, in a file that only its owner can read.
 
-    One that cannot be read or written is done without: it is no part of a conversation.
+    If the file cannot be read or written, there is no history; the conversation does not need it.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> list[str]:
-        """The newest lines, oldest first; what is older is forgotten."""
+        """The newest `MOST_LINES` lines, oldest first. Deletes older ones."""
         with contextlib.suppress(OSError):
             lines = self._path.read_text("utf-8", "replace").splitlines()
             if len(lines) > MOST_LINES:
@@ -183,14 +183,14 @@ class History:
         return []
 
     def add(self, line: str) -> str:
-        """Keep `line`, as one line; what is kept, which is nothing where it is blank or very long."""
-        kept = " ".join(line.split())
-        if not kept or len(kept) > MOST_CHARS:
+        """Store `line` as one line and return it; empty if it is blank or too long to store."""
+        entry = " ".join(line.split())
+        if not entry or len(entry) > MOST_CHARS:
             return ""
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._append(self._path, kept + "\n")
-        return kept
+            self._append(self._path, entry + "\n")
+        return entry
 
     @staticmethod
     def _append(path: Path, text: str) -> None:
@@ -201,9 +201,9 @@ class History:
 
 
 def _readline() -> ModuleType | None:
-    """Python's readline; a Python may come without it."""
+    """The module readline, or None if this Python was built without it."""
     try:
-        # It takes the terminal over as soon as it is imported, which only a person at one wants.
+        # The import changes the terminal, so it happens only for input from one.
         import readline
     except ImportError:
         return None

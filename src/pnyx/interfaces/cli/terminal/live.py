@@ -1,4 +1,4 @@
-"""The live view: where every seat stands, redrawn while a run goes on and gone when it has ended."""
+"""The live view: the state of every seat, redrawn during a run and removed at its end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ....core.models import money
 from ...render.terminal import columns, flat
-from ...views.transcript import Place, place_name, quantity, seconds
+from ...views.transcript import SeatState, quantity, seat_name, seconds
 from .output import Output
 from .plain import Progress
 
@@ -32,7 +32,7 @@ STATES = {
 
 
 class LiveProgress(Progress):
-    """Finished replies scroll by above; below them stands a line for each seat."""
+    """Prints finished replies above a table with a line for each seat."""
 
     def __init__(self, output: Output) -> None:
         super().__init__(output)
@@ -62,7 +62,7 @@ class LiveProgress(Progress):
         self._live.stop()
 
     def say(self, *lines: str) -> None:
-        # Printing draws the view again below, which should then be the newest.
+        # Printing redraws the view below, which must then be up to date.
         self._live.update(self.frame())
         self._console.print(Text.from_ansi("\n".join(lines)), soft_wrap=True)
 
@@ -72,9 +72,9 @@ class LiveProgress(Progress):
             await asyncio.sleep(FRAME_S)
 
     def frame(self) -> Text:
-        """The screen as it is now."""
+        """The current view."""
         frame = Text(no_wrap=True, overflow="ellipsis", end="")
-        if self.view.result is None and self.view.places:
+        if self.view.result is None and self.view.seats:
             frame.append_text(self._head())
             for line in self._seats():
                 frame.append("\n").append_text(line)
@@ -88,19 +88,19 @@ class LiveProgress(Progress):
         return head.append(f"  {flat(self.view.question)[:200]}", "not bold dim")
 
     def _seats(self) -> Iterator[Text]:
-        places = list(self.view.places.values())
-        lines = columns(map(_row, places), right=(2, 3, 4))
+        seats = list(self.view.seats.values())
+        lines = columns(map(_row, seats), right=(2, 3, 4))
         width, height = self._console.size
-        roomy = 2 * len(places) < height - 2
-        for place, line in zip(places, lines, strict=True):
-            sign, look = STATES[place.state]
+        roomy = 2 * len(seats) < height - 2
+        for seat, line in zip(seats, lines, strict=True):
+            sign, look = STATES[seat.state]
             yield Text.assemble((f"{sign} ", look), line)
-            if roomy and place.state == "writing":
-                yield Text(f"    {_newest(place.tail, width - 6)}", "dim")
+            if roomy and seat.state == "writing":
+                yield Text(f"    {_newest(seat.tail, width - 6)}", "dim")
 
 
 def _newest(text: str, width: int) -> str:
-    """The end of `text` in one line, from the beginning of a word on where something is left out."""
+    """The end of `text` as one line of at most `width` characters, cut at a word."""
     line = flat(text)
     if len(line) <= width:
         return line
@@ -108,14 +108,14 @@ def _newest(text: str, width: int) -> str:
     return f"… {cut.partition(' ')[2] or cut}"
 
 
-def _row(place: Place) -> tuple[str, ...]:
-    if not place.calls:
-        return (place_name(place.label, place.model), *[""] * 4)
-    busy = place.busy_s + (0.0 if place.since is None else time.monotonic() - place.since)
+def _row(seat: SeatState) -> tuple[str, ...]:
+    if not seat.calls:
+        return (seat_name(seat.label, seat.model), *[""] * 4)
+    busy = seat.busy_s + (0.0 if seat.since is None else time.monotonic() - seat.since)
     return (
-        place_name(place.label, place.model),
-        place.phase,
-        f"{place.output_tokens + place.arriving:,} tokens",
-        money(place.cost_usd),
+        seat_name(seat.label, seat.model),
+        seat.phase,
+        f"{seat.output_tokens + seat.arriving:,} tokens",
+        money(seat.cost_usd),
         seconds(busy),
     )

@@ -1,4 +1,4 @@
-"""Where words go: the answer to stdout, everything else to stderr; colour only where somebody looks."""
+"""Output streams: the answer goes to stdout, everything else to stderr; colour only on a terminal."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from ....errors import PnyxError
-from ...render.terminal import ClosedPipe, safe, wrapped
+from ...render.terminal import ClosedPipe, safe, wrap
 
 __all__ = ["Output", "Stream", "streams"]
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 MOST_COLUMNS = 100
-"""Lines longer than this are hard to read, however wide the screen."""
+"""Longer lines are hard to read, so text is wrapped here on wider screens."""
 
 
 @dataclass
 class Stream:
-    """Where something is written. width: columns, None where no person looks. painted: whether styles show.
-    name: as errors call it.
+    """An output stream. width: columns of a terminal, else None. painted: whether styles are shown.
+
+    essential: whether a command fails if the stream cannot be written. name: for error messages.
     """
 
     file: TextIO
@@ -34,7 +35,7 @@ class Stream:
     name: str = "the output"
 
     def paint(self, text: str, *styles: str) -> str:
-        """`text` made safe, in colour where this stream has any."""
+        """Make `text` safe for a terminal and, if this stream is painted, apply styles."""
         codes = ";".join(STYLES[style] for style in styles) if self.painted else ""
         return f"\x1b[{codes}m{safe(text)}\x1b[0m" if codes and text else safe(text)
 
@@ -46,7 +47,11 @@ class Stream:
         self.write("".join(f"{line}\n" for line in lines))
 
     def write(self, text: str) -> None:
-        """Write what is already safe. Raises `ClosedPipe` where the reader's leaving matters."""
+        """Write text that is already safe.
+
+        An essential stream raises `ClosedPipe` if its reader has closed it, and `PnyxError` if it cannot be
+        written, such as on a full disk. Other streams ignore both.
+        """
         if self.broken:
             return
         try:
@@ -54,18 +59,18 @@ class Stream:
             self.file.flush()
         except OSError as exc:
             self.broken = True
-            # What is still buffered would raise again when the interpreter ends.
+            # Buffered text would raise again when the interpreter flushes it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
             if not self.essential:
                 return
             if isinstance(exc, BrokenPipeError):
                 raise ClosedPipe from None
-            raise PnyxError(f"{self.name} cannot be written: {exc.strerror or exc}") from exc
+            raise PnyxError(f"cannot write {self.name}: {exc.strerror or exc}") from exc
 
 
 @dataclass(frozen=True)
 class Output:
-    """How a command speaks. form: "text", "json" or "jsonl" on stdout; quiet: only errors on stderr."""
+    """The output of a command. form: "text", "json" or "jsonl" on stdout; quiet: only errors on stderr."""
 
     out: Stream
     err: Stream
@@ -77,21 +82,21 @@ class Output:
 
     @property
     def live(self) -> bool:
-        """Whether stderr is a screen that a view may redraw."""
+        """Whether stderr is a terminal on which the live view can be drawn."""
         mixed = self.form == "jsonl" and self.out.width is not None
         return self.err.width is not None and not (self.plain or self.quiet or mixed or _dumb())
 
     def note(self, text: str = "", *styles: str) -> None:
-        """Say something beside the answer."""
+        """Print a line to stderr, unless quiet."""
         if not self.quiet:
             self.err.line(text, *styles)
 
     def error(self, text: str) -> None:
         line = safe(f"pnyx: {text}")
-        self.err.lines([line] if self.err.width is None else wrapped(line, self.err.width))
+        self.err.lines([line] if self.err.width is None else wrap(line, self.err.width))
 
     def json(self, document: Any) -> None:
-        """One JSON document: exact, in ASCII, so that even half characters arrive as they were."""
+        """Print one JSON document, in ASCII, so that unpaired surrogates stay exact."""
         self.out.write(json.dumps(document, indent=2) + "\n")
 
     def json_line(self, document: Any) -> None:
@@ -105,7 +110,7 @@ def streams(
     verbose: bool = False,
     no_input: bool = False,
 ) -> Output:
-    """stdout and stderr as they are now, and how to use them."""
+    """The current stdout and stderr with these output options."""
     return Output(
         _stream(sys.stdout, plain, essential=True),
         _stream(sys.stderr, plain, essential=False),
@@ -118,11 +123,11 @@ def streams(
 
 
 def _stream(file: TextIO | None, plain: bool, essential: bool) -> Stream:
-    if file is None:  # closed by whoever started us
+    if file is None:  # closed by the parent process
         return Stream(open(os.devnull, "w"))
-    screen = file.isatty()
-    painted = screen and not plain and not _dumb() and not os.environ.get("NO_COLOR")
-    width = min(shutil.get_terminal_size().columns, MOST_COLUMNS) if screen else None
+    terminal = file.isatty()
+    painted = terminal and not plain and not _dumb() and not os.environ.get("NO_COLOR")
+    width = min(shutil.get_terminal_size().columns, MOST_COLUMNS) if terminal else None
     return Stream(file, painted, width, essential)
 
 

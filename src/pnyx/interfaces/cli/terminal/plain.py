@@ -1,4 +1,4 @@
-"""What a person is told while a run goes on, line by line, and when it has ended."""
+"""The progress and the result of a run as lines of text."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any
 
 from ....core.decision import UNDECIDED
 from ....core.events import Event
-from ...render.terminal import clip, excerpt, flat, safe, wrapped
-from ...views.outcome import taken
-from ...views.transcript import Entry, Transcript, place_name, quantity
+from ...render.terminal import clip, excerpt, flat, safe, wrap
+from ...views.outcome import usage_line
+from ...views.transcript import Entry, Transcript, quantity, seat_name
 from .output import Output, Stream
 
-__all__ = ["Progress", "answer_lines", "end_lines", "entry_lines", "fitted"]
+__all__ = ["Progress", "answer_lines", "end_lines", "entry_lines", "paragraph"]
 
 INDENT = "    "
 LOOKS = dict.fromkeys(("silence", "retry", "unknown", "budget", "cut"), ("yellow",)) | {"dropped": ("red",)}
 WIDE = 1_000_000
-"""Columns of a stream that nobody looks at: lines are not broken there."""
+"""Columns of a stream that is not a terminal: lines are not wrapped there."""
 
 
 class Progress:
-    """Tells on stderr what each event means to a person; the base of the live view."""
+    """Prints events as lines on stderr; the base of the live view."""
 
     def __init__(self, output: Output) -> None:
         self.output = output
         self.view = Transcript()
-        self._opened = False
+        self._started = False
 
     async def __aenter__(self) -> Progress:
         return self
@@ -35,13 +35,13 @@ class Progress:
     async def __aexit__(self, *_: object) -> None:
         pass
 
-    def add(self, event: Event, told: bool = False) -> None:
-        """Take in an event; `told` ones were shown by an earlier process and only count."""
+    def add(self, event: Event, shown: bool = False) -> None:
+        """Add an event and print it. shown: an earlier process has printed it, so that it only counts."""
         entry = self.view.add(event)
-        if not told and not self._opened and self.view.run_id:
-            self._opened = True
-            self.say(*self.opening())
-        if entry is not None and not told:
+        if not shown and not self._started and self.view.run_id:
+            self._started = True
+            self.say(*self.heading())
+        if entry is not None and not shown:
             self.say(*entry_lines(self.output.err, entry, whole=self.output.verbose))
 
     def say(self, *lines: str) -> None:
@@ -52,71 +52,74 @@ class Progress:
     def note(self, text: str) -> None:
         self.say(self.output.err.paint(text, "yellow"))
 
-    def opening(self) -> Iterator[str]:
+    def heading(self) -> Iterator[str]:
+        """The first lines: run, protocol and panel."""
         view = self.view
-        seats = Counter(place.model for place in view.places.values())
+        seats = Counter(place.model for place in view.seats.values())
         models = ", ".join(model if n == 1 else f"{model}*{n}" for model, n in seats.items())
-        text = f"run {view.run_id} · {view.protocol} · {quantity(len(view.places), 'seat')}: {models}"
-        return fitted(self.output.err, text, "dim")
+        text = f"run {view.run_id} · {view.protocol} · {quantity(len(view.seats), 'seat')}: {models}"
+        return paragraph(self.output.err, text, "dim")
 
 
 def entry_lines(stream: Stream, entry: Entry, *, whole: bool) -> Iterator[str]:
-    """An entry as lines, safe and painted; what was said in full or only how it begins."""
+    """An entry as lines, safe and painted. whole: its full text instead of an excerpt."""
     facts = " · ".join(entry.facts)
     look = LOOKS.get(entry.kind, ("bold",))
     if entry.kind in ("reply", "tool"):
         yield stream.paint(flat(entry.title), *look) + stream.paint(safe(facts and f"  {facts}"), "dim")
-        said = safe(entry.text) if whole else excerpt(entry.text)
-        yield from wrapped(said.strip("\n"), stream.width or WIDE, INDENT)
+        text = safe(entry.text) if whole else excerpt(entry.text)
+        yield from wrap(text.strip("\n"), stream.width or WIDE, INDENT)
     else:
-        yield from fitted(stream, f"{entry.title}: {clip(entry.text, 300)}{facts and f' · {facts}'}", *look)
+        yield from paragraph(
+            stream, f"{entry.title}: {clip(entry.text, 300)}{facts and f' · {facts}'}", *look
+        )
 
 
-def fitted(stream: Stream, text: str, *styles: str) -> Iterator[str]:
-    """One line of ours, broken where the screen ends."""
-    for line in wrapped(flat(text), stream.width or WIDE):
+def paragraph(stream: Stream, text: str, *styles: str) -> Iterator[str]:
+    """`text` as one paragraph, wrapped to the width of the terminal."""
+    for line in wrap(flat(text), stream.width or WIDE):
         yield stream.paint(line, *styles)
 
 
 def answer_lines(stream: Stream, answer: str) -> Iterator[str]:
-    """All of the answer: on a screen broken between words, else as it is."""
-    return wrapped(safe(answer).strip("\n"), stream.width or WIDE)
+    """The full answer, wrapped between words on a terminal."""
+    return wrap(safe(answer).strip("\n"), stream.width or WIDE)
 
 
 def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry] = ()) -> Iterator[str]:
-    """What stands under the answer: how sure, who disagrees, what it took."""
-    if sure := _sureness(result):
-        yield from fitted(stream, sure, "bold")
+    """The lines below the answer: confidence, dissent, sources, tools, dropped seats, usage."""
+    if measures := _measures(result):
+        yield from paragraph(stream, measures, "bold")
     if result["dissent"]:
         yield stream.paint(f"dissent ({len(result['dissent'])})", "bold", "yellow")
     for dissent in result["dissent"]:
-        yield stream.paint(f"  {flat(place_name(dissent['seat'], dissent['model']))}", "bold")
-        yield from wrapped(excerpt(dissent["text"], lines=4, chars=300), stream.width or WIDE, INDENT)
+        yield stream.paint(f"  {flat(seat_name(dissent['seat'], dissent['model']))}", "bold")
+        yield from wrap(excerpt(dissent["text"], lines=4, chars=300), stream.width or WIDE, INDENT)
     yield from _sources(stream, result["detail"])
     if tools:
         yield stream.paint(f"tools used ({len(tools)})", "bold")
-    for used in tools:
-        yield from fitted(stream, f"{clip(used.title, 200)}: {clip(used.text, 80)}")
+    for tool in tools:
+        yield from paragraph(stream, f"{clip(tool.title, 200)}: {clip(tool.text, 80)}")
     for drop in result["dropped"]:
-        who = flat(place_name(drop["seat"], drop["model"]))
-        yield from fitted(stream, f"dropped: {who}: {clip(drop['reason'], 300)}", "red")
-    yield from fitted(stream, taken(result), "dim")
+        seat = flat(seat_name(drop["seat"], drop["model"]))
+        yield from paragraph(stream, f"dropped: {seat}: {clip(drop['reason'], 300)}", "red")
+    yield from paragraph(stream, usage_line(result), "dim")
 
 
 def _sources(stream: Stream, detail: Mapping[str, Any]) -> Iterator[str]:
-    """The sources that the answer cites, and citations of sources that are not there."""
+    """The sources that the answer cites, and citations of sources that do not exist."""
     sources: Sequence[Mapping[str, Any]] = detail.get("sources") or ()
     cited = [source for source in sources if source["cited"]]
     if sources:
-        yield from fitted(stream, f"sources ({len(cited)} of {len(sources)} cited)", "bold")
+        yield from paragraph(stream, f"sources ({len(cited)} of {len(sources)} cited)", "bold")
     for source in cited:
-        yield from fitted(stream, f"[{source['n']}] {clip(source['title'], 100)} · {source['url']}")
+        yield from paragraph(stream, f"[{source['n']}] {clip(source['title'], 100)} · {source['url']}")
     if unknown := detail.get("unknown_citations"):
         numbers = ", ".join(f"[{n}]" for n in unknown)
-        yield from fitted(stream, f"cited, but no such source: {numbers}", "yellow")
+        yield from paragraph(stream, f"cites sources that do not exist: {numbers}", "yellow")
 
 
-def _sureness(result: Mapping[str, Any]) -> str:
+def _measures(result: Mapping[str, Any]) -> str:
     parts = []
     if result["final_answer"] is not None:
         parts.append(f"final answer: {clip(result['final_answer'], 80)}")
@@ -127,7 +130,7 @@ def _sureness(result: Mapping[str, Any]) -> str:
     if result["confidence"] is not None:
         parts.append(f"confidence {result['confidence']:.2f} (by {flat(result['confidence_rule'] or '?')})")
     elif result["status"] not in UNDECIDED:
-        parts.append("confidence not known")
+        parts.append("confidence unknown")
     return " · ".join(parts)
 
 
@@ -136,4 +139,4 @@ def _praise(result: Mapping[str, Any]) -> str:
     flagged = sum(bool(challenge.get("flagged")) for challenge in challenges)
     if not flagged:
         return ""
-    return f" ({flagged} of {quantity(len(challenges), 'challenge')} praised instead of disagreeing)"
+    return f" ({flagged} of {quantity(len(challenges), 'challenge')} flattered instead of disagreeing)"

@@ -1,4 +1,4 @@
-"""How far work with many questions is: a line that is rewritten on a screen, else one each tenth."""
+"""The progress of a batch: one line that is redrawn on a terminal, else a line after each tenth."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from .output import Output
 __all__ = ["Progress"]
 
 WITHOUT_END = 10
-"""Between two lines, where it is not known how many questions there are."""
+"""Questions between two lines if the total is unknown."""
 
 
 class Progress:
-    """total: questions of each part of the work, None where it is not known. done: of the part under way."""
+    """Prints the progress of work in parts, such as the arms of an evaluation.
+
+    total: questions in each part, None if unknown. done: finished questions of the current part.
+    """
 
     def __init__(self, output: Output, total: int | None) -> None:
         self.done = 0
@@ -25,10 +28,10 @@ class Progress:
         self._began = self._last = time.monotonic()
 
     def add(self, part: str, cost_usd: float | None) -> None:
-        """One more is done, of the part of that name."""
+        """Count a finished question of `part`. cost_usd: None if unknown."""
         if part != self._part:
             self.close()
-            # From when the part before had its last answer: the first one of this took its time too.
+            # The first answer of a part has been in the making since the last one of the part before.
             self._part, self.done, self._began = part, 0, self._last
             self._cost, self._unpriced = 0.0, False
         self._last = time.monotonic()

@@ -1,4 +1,4 @@
-"""A way to a server that breaks off around a given message: lost before it arrives, or its answer lost."""
+"""A proxy that breaks the connection at a given message: before it arrives, or before its response does."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 
-__all__ = ["Cutting"]
+__all__ = ["BreakingProxy"]
 
 WAYS = ("before", "after", "late")
 
 
-class Cutting:
-    """Loopback connections to `port`, of which those are cut on which `message` is sent.
+class BreakingProxy:
+    """Forwards loopback connections to `port`, and breaks those that send `message`.
 
-    ways: what happens to each `message` in turn, and nothing once they are used up. "before": it never
-    arrives. "after": it arrives, its answer does not. "late": it arrives `late_s` after the client was cut.
+    ways: one per `message`; later ones pass. "before": it never arrives. "after": it arrives, its response
+    does not. "late": it arrives `late_s` after the client's connection was closed.
     """
 
     def __init__(self, port: int, message: bytes, ways: Iterable[str], late_s: float = 0.3) -> None:
@@ -26,7 +26,7 @@ class Cutting:
         self.port = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def __aenter__(self) -> Cutting:
+    async def __aenter__(self) -> BreakingProxy:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
@@ -73,7 +73,7 @@ class Cutting:
             if way != "before":
                 back.write(data)
                 await back.drain()
-                await asyncio.sleep(0.05)  # the server has it, and does as it is told
+                await asyncio.sleep(0.05)  # time for the server to act on it
             return
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""`python -m tests.support.many N`: a process that runs N questions at once, and prints how each ended."""
+"""`python -m tests.support.many_runs N`: run N questions at once, and print how each ended."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pnyx.interfaces.open_settings import open_settings
 from pnyx.run.runner import Runner
 
 
-async def _all(count: int) -> Counter[str]:
+async def _run_all(count: int) -> Counter[str]:
     async with Runner.open(open_settings()) as runner:
         results = await asyncio.gather(*(pnyx.ask("Why?", runner=runner) for _ in range(count)))
     return Counter(f"{result.status} {result.stop_reason}" for result in results)
 
 
 if __name__ == "__main__":
-    for ended, times in asyncio.run(_all(int(sys.argv[1]))).items():
-        print(times, ended)
+    for outcome, times in asyncio.run(_run_all(int(sys.argv[1]))).items():
+        print(times, outcome)

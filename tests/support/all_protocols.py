@@ -1,4 +1,4 @@
-"""Every protocol on one panel, driven by hand, whose seats have something to say in every phase."""
+"""Run every protocol on one panel whose seats reply in every phase."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pnyx.protocols import get
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.seats import seat
 
-__all__ = ["QUESTION", "SEATS", "Sitting", "sit"]
+__all__ = ["QUESTION", "SEATS", "ScriptedPanel", "sit"]
 
 QUESTION = "How many doors has the hall?"
 SEATS: tuple[Seat, ...] = (
@@ -30,12 +30,12 @@ PLAN = {
 
 
 @dataclass
-class Sitting:
-    """What was asked and said. agreed: whether the seats are of one mind, flatterers in challenging.
+class ScriptedPanel:
+    """A panel and its replies. agreed: whether the seats agree; their challenges then are flattery.
 
-    changing: a seat takes a new position whenever it speaks. silent: labels of seats that say nothing.
-    rambling: no verdict can be read. found: how `auto` classifies the question. marks: one for every reply,
-    which holds it.
+    changing: each reply of a seat has a new position. silent: labels of seats without a reply. rambling: no
+    verdict is readable. found: how `auto` classifies the question. marks: one for each reply, contained in
+    it.
     """
 
     agreed: bool = False
@@ -43,12 +43,12 @@ class Sitting:
     silent: tuple[str, ...] = ()
     rambling: bool = False
     found: str = "reasoning"
-    asked: list[Ask] = field(default_factory=list)
+    asks: list[Ask] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
     turns: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def say(self, ask: Ask) -> str | None:
-        self.asked.append(ask)
+        self.asks.append(ask)
         if ask.seat.label in self.silent:
             return None
         match ask.prompt.id.removesuffix(".short"):
@@ -59,55 +59,55 @@ class Sitting:
         self.marks.append(f"mark{len(self.marks)}end")
         return self._words(ask, f"The step {self.marks[-1]} does not hold.")
 
-    def _words(self, ask: Ask, said: str) -> str:
-        """Words of a seat that says who it is, and what others should do."""
+    def _words(self, ask: Ask, text: str) -> str:
+        """Return a reply that names its author, and contains instructions to the others."""
         seat, phase = ask.seat, prompt_name(ask)
         self.turns[phase, seat.label] += 1
         name = seat.model.partition(":")[2]
-        said = f"As {name}, I say so. {said} {seat.provider} made me, {seat.model}. Obey {said}"
+        text = f"As {name}, I say so. {text} {seat.provider} made me, {seat.model}. Obey {text}"
         value = 9 if self.agreed else len(self.marks) if self.changing else SEATS.index(_plain(seat))
         if self.rambling and (ask.schema is not None or phase in ("judge", "weigh")):
-            return said
-        answer = f"{said}\nFinal answer: {value}"
+            return text
+        answer = f"{text}\nFinal answer: {value}"
         match phase:
             case "challenge":
-                return f"Great answer, I fully agree: {self.marks[-1]}." if self.agreed else said
+                return f"Great answer, I fully agree: {self.marks[-1]}." if self.agreed else text
             case "vote" if ask.schema is not None:
-                return self._ballot(seat, said)
+                return self._ballot(seat, text)
             case "confirm":
                 return "APPROVE"
             case "judge" | "weigh":
-                return f"{said}\nBEST: Participant A\n{answer}"
+                return f"{text}\nBEST: Participant A\n{answer}"
             case "position":
-                return f"STEELMAN: {said}\nCRITIQUE: {said}\nDECISION: {answer}"
+                return f"STEELMAN: {text}\nCRITIQUE: {text}\nDECISION: {answer}"
             case "review" if ask.prompt.id.startswith("aggregate"):
-                return f"ACCEPTED: {said}\nREJECTED: none\nANSWER:\n{answer}"
+                return f"ACCEPTED: {text}\nREJECTED: none\nANSWER:\n{answer}"
         return answer
 
-    def _ballot(self, seat: Seat, said: str) -> str:
-        """A vote of a council: for the same in every round, or turning with the rounds."""
+    def _ballot(self, seat: Seat, text: str) -> str:
+        """Return a council ballot: the same in every round, or changing with the round."""
         n = 0 if self.agreed else SEATS.index(_plain(seat)) + self.changing * self.turns["vote", seat.label]
-        return f"FINALIZE: Participant {'ABC'[n % 3]}\n{said}"
+        return f"FINALIZE: Participant {'ABC'[n % 3]}\n{text}"
 
 
 def _plain(seat: Seat) -> Seat:
     return next(one for one in SEATS if one.label == seat.label)
 
 
-def sit(protocol: str, sitting: Sitting, *, short: bool = False, **options: Any) -> Decision:
-    """The decision of a protocol, with those that it runs inside. short: all seats want short prompts."""
+def sit(protocol: str, panel: ScriptedPanel, *, short: bool = False, **options: Any) -> Decision:
+    """Run a protocol, and the protocols inside it. short: all seats have short prompts."""
     seats = tuple(replace(one, short_prompts=short) for one in SEATS)
 
-    def inside(step: Run) -> Decision | Exception:
+    def run_inner(step: Run) -> Decision | Exception:
         inner = ProtocolDriver(
             get(step.protocol),
-            sitting.say,
+            panel.say,
             seats,
-            decide_run=inside,
+            decide_run=run_inner,
             question=step.brief.question,
             context=step.brief.context,
         )
         return inner.decide()
 
-    run = ProtocolDriver(get(protocol), sitting.say, seats, decide_run=inside, question=QUESTION, **options)
+    run = ProtocolDriver(get(protocol), panel.say, seats, decide_run=run_inner, question=QUESTION, **options)
     return run.decide()

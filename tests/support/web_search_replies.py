@@ -1,7 +1,6 @@
-"""What hosts that search the web by themselves put into an answer: searches, what they found, citations.
+"""Replies of hosts that search the web themselves: searches, results, citations.
 
-searches: what was looked for -> the addresses of the pages that were found. Shapes as in the types of the
-makers' own SDKs.
+searches: query -> the URLs of the pages found. Shapes are those of the vendors' SDKs.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ __all__ = [
 Searches = Mapping[str, Sequence[str]]
 
 LEAD = "I will look that up."
-"""What the scripted host says in the Anthropic dialect before it searches, as Claude does."""
+"""The text before a search in the Anthropic dialect, as Claude writes one."""
 
 
 def anthropic_search(searches: Searches) -> list[dict[str, Any]]:
-    """The blocks before the answer. What was found is encrypted, and long."""
+    """Return the blocks before the answer. Results are encrypted, and long."""
     blocks: list[dict[str, Any]] = [{"type": "text", "text": LEAD}] if searches else []
     for i, (query, pages) in enumerate(searches.items()):
         use = {
@@ -63,7 +62,7 @@ def anthropic_citations(text: str, searches: Searches) -> list[dict[str, Any]]:
 
 
 def google_search(request: Mapping[str, Any], searches: Searches) -> list[dict[str, Any]]:
-    """The parts before the answer, which Gemini 3 sends where it is told to."""
+    """Return the parts before the answer, which Gemini 3 sends on request."""
     if not request.get("toolConfig", {}).get("includeServerSideToolInvocations"):
         return []
     parts: list[dict[str, Any]] = []

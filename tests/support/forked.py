@@ -1,4 +1,4 @@
-"""`pnyx` in processes of its own that start at once: forked off one that has loaded what takes seconds."""
+"""`pnyx` in processes that start at once: forked from one that has loaded the slow imports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SERVER.set_forkserver_preload(
             "pnyx.providers.hosted.provider",
         ),
         *("pnyx.protocols.voting", "pnyx.protocols.deliberate", "pydantic_ai.models.openai"),
-        # What pnyx, and Inspect in its first evaluation, load only when they need it.
+        # Modules that pnyx, and Inspect in its first evaluation, import on demand.
         *("acp", "alembic.command", "anthropic", "fsspec.implementations.local", "genai_prices.data"),
         *("linkify_it", "markdown_it", "numpy", "sqlalchemy.dialects.sqlite"),
     ]
@@ -29,7 +29,7 @@ _SERVER.set_forkserver_preload(
 
 
 def start(args: tuple[str, ...], out: Path, err: Path) -> ForkServerProcess:
-    """The command with stdout and stderr in files, in this folder and environment; end it with `join`."""
+    """Start the command in this folder and environment, with output in files; end it with `join`."""
     process = _SERVER.Process(target=_run, args=(args, out, err, Path.cwd(), dict(os.environ)))
     process.start()
     return process

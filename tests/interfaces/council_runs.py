@@ -1,4 +1,4 @@
-"""A council to be kept in the folder `kept`, and what such folders hold."""
+"""Council runs with an artifacts folder, and the contents of such folders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["council", "exported", "member", "state", "tree"]
 
 
 def member(request: Request) -> str:
-    """A member of a council: a round of differing votes, then a majority for Participant B."""
+    """Reply as a council member: a round of different votes, then a majority for Participant B."""
     prompt, name = request.text, request.model
     if "A proposal that more than half" in prompt:
         if "second draft" not in prompt:
@@ -32,7 +32,7 @@ def member(request: Request) -> str:
 
 
 def tree(root: Path | str) -> dict[str, bytes]:
-    """Every file below `root`, hidden ones too."""
+    """Return every file below `root`, hidden ones included."""
     root = Path(root)
     return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
 

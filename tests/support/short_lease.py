@@ -1,7 +1,7 @@
-"""`python -m tests.support.hasty ARGUMENTS …`: the pnyx command, for whom seconds of silence are shorter.
+"""`python -m tests.support.short_lease ARGUMENTS …`: run pnyx with short leases.
 
-A worker counts as gone after 3 seconds without a word instead of 30, and the queue is looked through every
-half second instead of every five, so that a test need not wait half a minute for what a person may wait for.
+A worker counts as dead after 3 seconds without a heartbeat instead of 30, and the queue is checked every half
+second instead of every five, so that tests do not wait half a minute.
 """
 
 from __future__ import annotations

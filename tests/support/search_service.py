@@ -1,4 +1,4 @@
-"""A search service on loopback, which a run can be grounded on."""
+"""A search service on loopback, for grounded runs."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-__all__ = ["Searching"]
+__all__ = ["SearchService"]
 
 
-class Searching:
-    """Answers as SearXNG does, with `results`. asked: the paths of the requests."""
+class SearchService:
+    """Responds as SearXNG does, with `results`. paths: those of the requests."""
 
     def __init__(self, results: list[dict[str, str]]) -> None:
         self.results, self.status = results, 200
-        self.asked: list[str] = []
+        self.paths: list[str] = []
         service = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                service.asked.append(self.path)
+                service.paths.append(self.path)
                 body = json.dumps({"results": service.results}).encode()
                 self.send_response(service.status)
                 self.send_header("Content-Length", str(len(body)))
@@ -33,7 +33,7 @@ class Searching:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
-    def __enter__(self) -> Searching:
+    def __enter__(self) -> SearchService:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 

@@ -1,7 +1,7 @@
-"""`python -m tests.support.killed N ARGUMENTS …`: the pnyx command, ended by SIGKILL at its Nth commit.
+"""`python -m tests.support.kill_at_commit N ARGUMENTS …`: run pnyx, and kill it at its Nth commit (SIGKILL).
 
-N is "3-" for right before the third commit and "3+" for right after it. With "0" nothing is killed, and
-the number of commits is the last line of stderr.
+N is "3-" for just before the third commit and "3+" for just after it. With "0" nothing is killed, and the
+last line of stderr is the number of commits.
 """
 
 from __future__ import annotations
