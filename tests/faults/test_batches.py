@@ -29,7 +29,7 @@ HOSTILE = [
     (b'{"id": "key", "question": "Why?", "api_key": "sk-theirs"}', "unknown key 'api_key'"),
     (b'{"id": "providers", "question": "Why?", "providers": {}}', "unknown key 'providers'"),
     (b'{"id": "twice", "question": "Why?"}', None),
-    (b'{"id": "twice", "question": "Why not?"}', "that of line 9"),
+    (b'{"id": "twice", "question": "Why not?"}', "already used by line 9"),
     (b'{"id": 7.5, "question": "Why?"}', "id must be text"),
     (b'{"id": true, "question": "Why?"}', "id must be text"),
     (b'{"id": "' + b"x" * 500 + b'", "question": "Why?"}', "id must be text"),
