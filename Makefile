@@ -63,7 +63,7 @@ test: lint types web ## all checks: lint, types, the page, tests
 	@$(BIN)/python -m pytest $(SHARED)
 
 test-faults: setup ## inject every fault of docs/reliability.md and print a table; PNYX_KILLS=200 for more
-	@$(BIN)/python -m pytest -q --no-header $(SHARED) -p tests.faults.table tests/faults
+	@PNYX_RUNS=$${PNYX_RUNS:-1000} $(BIN)/python -m pytest -q --no-header $(SHARED) -p tests.faults.table tests/faults
 
 lint: setup ## ruff: rules and format
 	@$(BIN)/ruff check .

@@ -18,7 +18,7 @@ from pathlib import Path
 from pnyx import protocols
 from pnyx.errors import PnyxError
 from pnyx.interfaces.open_settings import open_settings
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve
 from pnyx.run.result import Result
@@ -52,7 +52,7 @@ async def one(runner: Runner, name: str, question: str, panel: tuple[str, ...]) 
         RunRequest(question=question, protocol=name, models=panel, preset=preset, deadline_s=900),
         runner.settings,
     )
-    least, most = reckon(spec.protocol_def, spec.seats, spec.options, spec.tables)
+    least, most = call_bounds(spec.protocol_def, spec.seats, spec.options, spec.tables)
     start = time.monotonic()
     result = await (await runner.start(spec)).result()
     took = time.monotonic() - start

@@ -168,7 +168,7 @@ def test_the_doctor_lists_the_models_of_the_host(shell: Shell, host: Host) -> No
     shell.settings(lab(host, '[panel]\nseats = ["lab:small", "lab:lrge"]\n'))
     done = shell("doctor", "--json", LAB_KEY=KEY)
     findings = {finding["what"]: finding for finding in json.loads(done.stdout)["findings"]}
-    assert findings["provider lab"]["found"] == f"{host.url} answers, but does not list lrge"
+    assert findings["provider lab"]["found"] == f"{host.url} responds, but does not list lrge"
     assert findings["provider lab"]["fix"] == "did you mean large?"
     assert host.log == [("/v1/models", f"Bearer {KEY}", None)]
 

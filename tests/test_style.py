@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from tests.support.sources import PACKAGE, ROOT, Module, modules, tracked
+from tests.support.sources import PACKAGE, ROOT, modules, tracked
 
 # Each is written so that it does not match itself.
 FOREIGN = re.compile(
@@ -51,15 +51,18 @@ def test_every_prompt_is_used() -> None:
         for p in PACKAGE.rglob("prompts/**/*.md")
     }
     # A short variant is loaded with the prompt it belongs to.
-    unused = {id for id in ids if not any(_names(module, id.removesuffix(".short")) for module in modules())}
+    texts = [
+        {n.value for n in ast.walk(module.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+        for module in modules()
+    ]
+    unused = {id for id in ids if not any(_names(one, id.removesuffix(".short")) for one in texts)}
     assert ids
     assert not unused
 
 
-def _names(module: Module, id: str) -> bool:
-    """Whether the module names the prompt: whole, or as a folder in an f-string and a name beside it."""
+def _names(texts: set[str], id: str) -> bool:
+    """Whether a module with these strings names the prompt: whole, or as a folder and a name beside it."""
     folder, _, name = id.rpartition("/")
-    texts = {n.value for n in ast.walk(module.tree) if isinstance(n, ast.Constant)}
     return id in texts or {f"{folder}/", name} <= texts
 
 

@@ -19,7 +19,8 @@ import pytest
 from tests.faults.trial import Trial, most_memory
 from tests.support.serving import events_of
 
-RUNS, CALLS = int(os.environ.get("PNYX_RUNS", "1000")), 12
+RUNS, CALLS = int(os.environ.get("PNYX_RUNS", "200")), 12
+"""`make test-faults` starts 1,000 runs."""
 MOST_MEMORY = 1.5 * 2**30
 VOTE = {"question": "Why?", "protocol": "voting"}
 
@@ -227,7 +228,7 @@ async def _insistent(ask: Any, server: Server) -> list[httpx2.Response]:
 
 
 @pytest.mark.timeout(900)
-async def test_a_thousand_runs_at_once_are_all_answered_and_health_responds_meanwhile(trial: Trial) -> None:
+async def test_many_runs_at_once_are_all_answered_and_health_responds_meanwhile(trial: Trial) -> None:
     options = {"samples": CALLS, "adaptive": False}
     ask = {"question": "Why?", "protocol": "sample", "models": ["lab:alpha"], "options": options}
     slowest = 0.0

@@ -56,7 +56,7 @@ async def test_a_waiting_run_is_shown_as_waiting_and_is_streamed_once_a_worker_t
         assert (running, trial.host.log) == ([], [])
         await asyncio.to_thread(site.worker)
         seen += [event async for event in events]
-    assert status.out.startswith(f"{run}  waiting: a `pnyx worker` takes it up")
+    assert status.out.startswith(f"{run}  waiting: in the queue for a `pnyx worker`")
     assert "waiting" in shown.out
     assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
     assert (seen[0]["type"], seen[-1]["type"], seen[-1]["status"]) == (
@@ -235,13 +235,13 @@ async def test_postgresql_restarted_under_workers_loses_and_repeats_nothing(
     site: Site, postgres: PostgresServer
 ) -> None:
     trial = site.trial
-    trial.host.latency = 0.3
+    trial.host.latency = 0.2
     workers = await asyncio.gather(*(asyncio.to_thread(site.worker, "--concurrency", "3") for _ in range(2)))
     runs = await asyncio.gather(*(site.begin(seed=n) for n in range(12)))
     for _ in range(2):
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.3)
         postgres.stop(at_once=True)
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(0.3)
         await asyncio.to_thread(postgres.start)
     results = await site.over(*runs)
     assert {one["status"] for one in results} == {"decided"}

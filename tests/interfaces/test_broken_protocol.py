@@ -60,7 +60,7 @@ def test_no_question_can_be_asked_if_it_is_the_default(tmp_path: Path) -> None:
     done = pnyx("doctor")
     assert done.code == 1
     assert f"FAIL protocol ailing: {WHY}" in done.out
-    assert "3 usable seats of 3" in done.out
+    assert "3 of 3 seats usable" in done.out
 
 
 @pytest.mark.usefixtures("ailing")

@@ -210,7 +210,7 @@ async def test_a_single_value_is_a_list_of_one(empty_folder: Path) -> None:
     assert [seat["model"] for seat in done.seats] == ["m:a"] * 3
     assert all("It rains." in call.prompt for call in host.calls)
     reviewed = await pnyx.aggregate("Why?", responses="No.", providers={"m": host}, panel="m:a")
-    assert reviewed.detail["message"].startswith("1 of 1 given answers")
+    assert reviewed.detail["message"].startswith("1 of 1 responses")
 
 
 async def test_context_is_stored_with_the_run_and_used_on_resume(empty_folder: Path) -> None:

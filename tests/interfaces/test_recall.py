@@ -26,7 +26,10 @@ def test_a_run_is_found_and_shown_as_runs_shows_it(run: Any, lab: ScriptedHost) 
     lab.on("*", text="Nothing of that.\nFinal answer: no")
     pnyx(*SINGLE, "And now?")
     done = pnyx("recall", "cheap rents")
-    assert (done.code, done.err) == (0, "no run has all of that; these have some of it\n")
+    assert (done.code, done.err) == (
+        0,
+        "no run contains all of these words; these runs contain some of them\n",
+    )
     done = pnyx("recall", "rented server")
     assert (done.code, done.err) == (0, "")
     head, line, snippet = done.out.splitlines()
@@ -76,7 +79,7 @@ def test_the_documentation_of_recall_shows_the_real_output(lab: ScriptedHost) ->
 
 def test_nothing_found_says_so(run: Any) -> None:
     done = pnyx("recall", "weather")
-    assert (done.code, done.out, done.err) == (0, "", "no run has any of that\n")
+    assert (done.code, done.out, done.err) == (0, "", "no run contains any of these words\n")
     assert pnyx("recall", "weather", "--json").json == []
 
 

@@ -13,7 +13,7 @@ from pnyx.core.steps import Ask, Panel, Reply
 from pnyx.core.text import Draft, Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.aggregate import PHASES, PROTOCOL
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.shared.review import Review
 from pnyx.testing import ProtocolDriver, Script, prompt_name
 from tests.support.seats import lab_seat as seat
@@ -192,8 +192,8 @@ def test_given_answers_are_reviewed_by_each() -> None:
     run = reviewed(words("- - -", "12 12 13"), responses=GIVEN[:2], aggregators="each")
     decision = run.decide()
     assert len(run.asks) == 3
-    natives = {s["seat"][-1]: s["native"] for s in decision.detail["seats"]}
-    assert natives == {"A": "12", "B": "13", "C": None}
+    first_answers = {s["seat"][-1]: s["native"] for s in decision.detail["seats"]}
+    assert first_answers == {"A": "12", "B": "13", "C": None}
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({})) == (4, 4)
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({"aggregators": "each"})) == (6, 8)
+    assert call_bounds(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({})) == (4, 4)
+    assert call_bounds(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({"aggregators": "each"})) == (6, 8)
     with pytest.raises(UsageError, match="one of one, each"):
         PROTOCOL.resolve_options({"aggregators": "two"})

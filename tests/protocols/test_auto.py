@@ -12,7 +12,7 @@ from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum
 from pnyx.protocols import get
 from pnyx.protocols.auto import PHASES, PROTOCOL
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.testing import ProtocolDriver, Script, prompt_name
 from tests.support.seats import lab_seat as seat
 
@@ -119,8 +119,8 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 def test_the_number_of_calls_is_that_of_the_routes_and_of_the_class() -> None:
     seats = (A, B, C)
     pages = [get(name) for name in ("consensus", "voting")]
-    bounds = [reckon(page, seats, page.resolve_options({})) for page in pages if page.calls]
+    bounds = [call_bounds(page, seats, page.resolve_options({})) for page in pages if page.calls]
     assert PROTOCOL.calls is not None
-    least, most = reckon(PROTOCOL, seats, PROTOCOL.resolve_options({"decompose": False}))
+    least, most = call_bounds(PROTOCOL, seats, PROTOCOL.resolve_options({"decompose": False}))
     assert least == 1 + min(low for low, _ in bounds)
     assert most == 2 + max(high for _, high in bounds)

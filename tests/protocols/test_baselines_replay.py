@@ -15,7 +15,7 @@ from pnyx.core.protocol import Protocol
 from pnyx.core.steps import Brief, Decision, Panel
 from pnyx.errors import ProviderError
 from pnyx.protocols import get
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.providers.base import Call
 from pnyx.run.drive import drive
 from pnyx.run.limits import Limits
@@ -125,7 +125,7 @@ async def test_a_run_costs_the_calls_that_were_foretold(
     page, host = get(name), Host(rule)
     result = await finish(name, options, tmp_path, host)
     assert page.calls is not None
-    least, most = reckon(page, SEATS, page.resolve_options(options))
+    least, most = call_bounds(page, SEATS, page.resolve_options(options))
     assert least <= result.usage["calls"] == len(host.sent) <= most
     assert result.final_answer in ("0", "1")
     assert json.loads(json.dumps(result.to_json()))["detail"] == result.detail

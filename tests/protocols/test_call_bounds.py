@@ -10,7 +10,7 @@ import pytest
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask
 from pnyx.protocols import get
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.seats import seat
 
@@ -48,4 +48,4 @@ def test_the_most_is_what_a_run_takes_whose_every_verdict_is_asked_for_twice(
     run = ProtocolDriver(page, mumbling, seats=SEATS, **options)
     run.decide()
     assert run.asks_for("repair")
-    assert len(run.asks) == reckon(page, SEATS, page.resolve_options(options))[1]
+    assert len(run.asks) == call_bounds(page, SEATS, page.resolve_options(options))[1]

@@ -213,5 +213,5 @@ async def test_a_seat_whose_verdict_cannot_be_read_abstains_and_the_transcript_s
     async for event in pnyx.stream("Which letter?", providers={"mine": Rambling()}, **request):
         if (entry := view.add(event)) is not None and entry.kind == "tally":
             told.append(entry.text)
-    (label,) = (label for label, place in view.places.items() if place.model == "mine:c")
+    (label,) = (label for label, seat in view.seats.items() if seat.model == "mine:c")
     assert any(text.startswith(f"{label} abstains: its verdict could not be read") for text in told)

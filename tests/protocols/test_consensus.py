@@ -11,7 +11,7 @@ from pnyx.core.models import Price, Seat
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.consensus import CAPS, PHASES, PROTOCOL
 from pnyx.protocols.shared.challenge import challengers
 from pnyx.testing import ProtocolDriver, Script
@@ -323,5 +323,5 @@ def test_options_out_of_bounds_are_refused_with_their_bounds() -> None:
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({})) == (8, 12)
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({"rounds": 1})) == (4, 4)
+    assert call_bounds(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({})) == (8, 12)
+    assert call_bounds(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({"rounds": 1})) == (4, 4)

@@ -16,7 +16,7 @@ from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event, Phase
 from pnyx.core.steps import Decision
 from pnyx.errors import ProviderError
 from pnyx.protocols import get
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.providers.base import Call, Completion
 from pnyx.run.drive import drive
 from pnyx.run.limits import Limits
@@ -158,7 +158,7 @@ async def test_a_run_costs_the_calls_that_were_foretold_and_counts_each_once(
     run, host = spec(name, options, given), Host(answers(bool(options.get("free"))))
     result, log = await finish(run, tmp_path, host)
     assert run.protocol_def.calls is not None
-    least, most = reckon(run.protocol_def, SEATS, run.options)
+    least, most = call_bounds(run.protocol_def, SEATS, run.options)
     saved = len(SEATS) if given else 0
     assert least - saved <= result.usage["calls"] == len(host.sent) <= most
     costs = [e.cost_usd for e in log if isinstance(e, CallFinished)]

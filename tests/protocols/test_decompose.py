@@ -12,7 +12,7 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Dissent, Panel, Reply, Run
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.decompose import PHASES, PROTOCOL
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.seats import lab_seat as seat
@@ -303,7 +303,9 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({"inner": "single", "max_subtasks": 3})) == (
+    assert call_bounds(
+        PROTOCOL, (A, B, C), PROTOCOL.resolve_options({"inner": "single", "max_subtasks": 3})
+    ) == (
         2,
         6,
     )

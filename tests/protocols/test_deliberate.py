@@ -14,7 +14,7 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Reply
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.deliberate import PHASES, PROTOCOL
 from pnyx.testing import ProtocolDriver, Script, prompt_name
 from tests.support.seats import lab_seat as seat
@@ -332,7 +332,7 @@ def test_a_given_answer_beyond_the_seats_is_heard_and_never_asked() -> None:
 
 
 def test_one_given_answer_is_no_quorum() -> None:
-    with pytest.raises(NoQuorum, match="1 of 2 given answers"):
+    with pytest.raises(NoQuorum, match="1 of 2 responses have"):
         debate(words(), responses=(Given("12"), Given(" "))).decide()
 
 
@@ -375,7 +375,7 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: s
 
 def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({})) == (3, 50)
+    assert call_bounds(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({})) == (3, 50)
     with pytest.raises(UsageError, match="between 1 and 20"):
         PROTOCOL.resolve_options({"rounds": 0})
 

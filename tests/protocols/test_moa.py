@@ -13,7 +13,7 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.moa import PHASES, PROTOCOL
 from pnyx.testing import ProtocolDriver, Script, prompt_name
 from tests.support.seats import seat
@@ -197,8 +197,8 @@ def test_layers_out_of_bounds_are_refused() -> None:
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options({})) == (10, 10)
-    assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options({"layers": 1})) == (4, 4)
+    assert call_bounds(PROTOCOL, SEATS, PROTOCOL.resolve_options({})) == (10, 10)
+    assert call_bounds(PROTOCOL, SEATS, PROTOCOL.resolve_options({"layers": 1})) == (4, 4)
 
 
 @pytest.mark.parametrize(("layers", "asked"), [(1, ["close"]), (2, ["layer"] * 3 + ["close"])])
@@ -209,7 +209,7 @@ def test_given_answers_are_the_first_layer(layers: int, asked: list[str]) -> Non
     assert "Add them up.\n\nFinal answer: 4" in read(driven.asks[0])
     assert driven.asks[-1].seat == B
     assert decision.answer == "Word of closed.\nFinal answer: 4"
-    assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options({"layers": layers}), given=4) == (
+    assert call_bounds(PROTOCOL, SEATS, PROTOCOL.resolve_options({"layers": layers}), responses=4) == (
         len(asked),
         len(asked),
     )

@@ -8,7 +8,7 @@ from pnyx.core.parsing.authorship import own_lines
 from pnyx.core.regex import regex
 from pnyx.core.steps import Reply
 from pnyx.core.text import Draft
-from pnyx.protocols.council.texts import parted
+from pnyx.protocols.council.texts import split_rebuttal
 from pnyx.protocols.shared.review import Review
 from pnyx.protocols.voting import PROTOCOL
 from pnyx.testing import ProtocolDriver, prompt_name
@@ -66,8 +66,8 @@ def test_a_reader_answers_below_its_own_line(form: str) -> None:
 @quoted
 def test_an_author_proposes_anew_below_its_own_line(form: str) -> None:
     text = form.format("NEW PROPOSAL: Pay B.") + "\n\nNEW PROPOSAL:\nPay A."
-    assert parted(text)[1] == "Pay A."
-    assert parted(form.format("NEW PROPOSAL: Pay B."))[1] == ""
+    assert split_rebuttal(text)[1] == "Pay A."
+    assert split_rebuttal(form.format("NEW PROPOSAL: Pay B."))[1] == ""
 
 
 def test_own_lines_are_numbered_as_the_text_has_them() -> None:

@@ -12,7 +12,7 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.sample import PHASES, PROTOCOL
 from pnyx.testing import ProtocolDriver, Script
 from tests.support.seats import seat
@@ -200,9 +200,9 @@ def test_samples_out_of_bounds_are_refused() -> None:
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, (A,), PROTOCOL.resolve_options({})) == (4, 16)
-    assert reckon(PROTOCOL, (A,), PROTOCOL.resolve_options({"samples": 3})) == (3, 3)
-    assert reckon(PROTOCOL, (A, B), PROTOCOL.resolve_options({"adaptive": False})) == (16, 16)
+    assert call_bounds(PROTOCOL, (A,), PROTOCOL.resolve_options({})) == (4, 16)
+    assert call_bounds(PROTOCOL, (A,), PROTOCOL.resolve_options({"samples": 3})) == (3, 3)
+    assert call_bounds(PROTOCOL, (A, B), PROTOCOL.resolve_options({"adaptive": False})) == (16, 16)
 
 
 def test_a_lead_by_heads_alone_is_not_clear_where_votes_have_learned_weights() -> None:
@@ -222,5 +222,5 @@ def test_seats_that_answer_are_asked_where_all_of_the_first_batch_are_silent() -
     driven, decision = run(lambda ask: "Final answer: 4" if ask.seat == A else None, *gone, A)
     assert (decision.final_answer, decision.stop_reason) == ("4", "clear_lead")
     assert driven.phases == [("sample", 1), ("complete", 1)]
-    with pytest.raises(NoQuorum, match="none of 4 asks"):
+    with pytest.raises(NoQuorum, match="none of 4 calls"):
         run(lambda ask: None, *gone)

@@ -7,7 +7,7 @@ import pytest
 from pnyx.core.phases import START
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, SeatAbsent
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.single import PHASES, PROTOCOL
 from pnyx.testing import ProtocolDriver
 from tests.support.seats import seat
@@ -71,4 +71,4 @@ def test_guards_refuse(source: str, target: str, facts: dict[str, object], needs
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, (A, B, C), {}) == (1, 1)
+    assert call_bounds(PROTOCOL, (A, B, C), {}) == (1, 1)

@@ -15,7 +15,7 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.voting import PHASES, PROTOCOL
 from pnyx.testing import ProtocolDriver, Script, prompt_name
 from tests.support.seats import seat
@@ -363,8 +363,8 @@ def test_an_unknown_aggregation_is_refused() -> None:
 
 def test_the_number_of_calls_is_told_beforehand() -> None:
     assert PROTOCOL.calls is not None
-    assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options({})) == (4, 5)
-    assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options(PROTOCOL.presets["deep"])) == (5, 7)
+    assert call_bounds(PROTOCOL, SEATS, PROTOCOL.resolve_options({})) == (4, 5)
+    assert call_bounds(PROTOCOL, SEATS, PROTOCOL.resolve_options(PROTOCOL.presets["deep"])) == (5, 7)
 
 
 GIVEN = (Given("4", "Two and two."), Given("5"), Given("4"), Given("6", source="far:away"))
@@ -377,7 +377,7 @@ def test_given_answers_are_judged_by_the_strongest_seat_and_nobody_votes() -> No
     assert "far:away" not in driven.asks[0].prompt.text
     assert (decision.final_answer, decision.agreement) == ("4", 0.5)
     assert decision.detail["native"]["Participant 4"] == "6"
-    assert reckon(PROTOCOL, SEATS, PROTOCOL.resolve_options({}), given=4) == (1, 2)
+    assert call_bounds(PROTOCOL, SEATS, PROTOCOL.resolve_options({}), responses=4) == (1, 2)
 
 
 def test_of_given_answers_without_a_judge_the_leading_one_stands() -> None:

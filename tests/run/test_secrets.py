@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,6 +30,7 @@ class Babbling(Host):
         self.pieces, self.ends = pieces, list(ends)
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        await asyncio.sleep(0.05)  # the watcher asks for text after the run has started
         for piece in self.pieces:
             if on_text is not None:
                 on_text(piece)

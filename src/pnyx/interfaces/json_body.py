@@ -43,7 +43,7 @@ class Body(BaseModel):
 
 
 _JSON = dict.fromkeys(("model_type", "dict_type", "mapping_type"), "an object") | {
-    "string_unicode": "text without half a character",
+    "string_unicode": "text without unpaired surrogates",
     "string_pattern_mismatch": "of the form {pattern}",
     "int_parsing": "a whole number",
     "bool_parsing": "true or false",

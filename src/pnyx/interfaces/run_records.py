@@ -19,8 +19,8 @@ from ..run.limits import now
 from ..store import Database, copying, keys, ledger, outcomes
 from ..store import runs as store
 from ..store.costs import CallCosts, call_costs
-from .views.feedback import keep_feedback
-from .views.records import Recalled, Record, read_recalled, read_run, read_runs, read_turns
+from .views.feedback import record_feedback
+from .views.records import Record, SearchResults, read_run, read_runs, read_turns, search_runs
 
 __all__ = ["RunRecords"]
 
@@ -70,14 +70,14 @@ class RunRecords:
         without: str | None = None,
     ) -> list[Record]:
         """Runs, newest first, without their events. without: an owner whose runs are left out."""
-        work = partial(read_runs, status=status, limit=limit, owner=owner, but=without)
+        work = partial(read_runs, status=status, limit=limit, owner=owner, except_owner=without)
         return await self._database.read(work)
 
     async def recall(
         self, text: str, limit: int, *, owner: str | None = None, without: str | None = None
-    ) -> Recalled:
+    ) -> SearchResults:
         """Runs that contain the words of `text`, best first. Raises `UsageError` if it has no word."""
-        work = partial(read_recalled, text=text, limit=limit, owner=owner, but=without)
+        work = partial(search_runs, text=text, limit=limit, owner=owner, except_owner=without)
         return await self._database.read(work)
 
     async def turns(self, prefix: str, owner: str | None = None) -> list[Record]:
@@ -105,7 +105,7 @@ class RunRecords:
         verdict: success, partial or failure. truth: the right answer, if it is short and known. Raises
         `NotFound`, and `UsageError` for a run without a decision and for the reasons that `judge` has.
         """
-        work = partial(keep_feedback, prefix=prefix, verdict=verdict, truth=truth, owner=owner)
+        work = partial(record_feedback, prefix=prefix, verdict=verdict, truth=truth, owner=owner)
         return await self._database.write(work)
 
     async def judgements(self, owner: str) -> list[JudgedRun]:

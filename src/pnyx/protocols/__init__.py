@@ -20,5 +20,5 @@ loaded, broken, distribution = _PLUGINS.loaded, _PLUGINS.broken, _PLUGINS.distri
 
 
 def composable() -> tuple[str, ...]:
-    """The names of the usable protocols that may run inside another one, in alphabetical order."""
+    """Return the names of the usable protocols that may run inside another one, in alphabetical order."""
     return tuple(protocol.name for protocol in loaded() if protocol.composable)

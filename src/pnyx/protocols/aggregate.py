@@ -1,11 +1,11 @@
-"""aggregate: blind peer review. Answers without names, and a reader who accepts or rejects their steps.
+"""aggregate: blind peer review. A reader accepts or rejects the steps of answers without names.
 
-Source of the shape: "Consistently Not Stupid". Where PROTOCOLS.md is silent:
-- `one`: an aggregator that is silent or cut off is replaced by the next strongest seat; without any, the
+Source: "Consistently Not Stupid". Rules that it leaves open:
+- `one`: the next strongest seat replaces an aggregator that is silent or cut off; without an aggregator, the
   leading first answer is the decision, verbatim. Agreement is the share of first answers with its answer.
-- `each`: the plurality of the aggregated answers decides, ties by first plurality, then by strength. Where
-  answers are not short, the cheapest model sorts all of them in one call. As reading each other makes seats
-  agree, confidence is the share of first answers and, at a quarter weight, of aggregated ones.
+- `each`: the plurality of the aggregated answers decides; ties go by the first answers, then by strength. If
+  answers are not short, the cheapest model groups all of them in one call. Seats that read each other tend to
+  agree, so confidence is the share of first answers and, at a quarter weight, of aggregated ones.
 - Aggregators do not see their own label. A reply without the line `ANSWER:` is all answer.
 """
 
@@ -22,12 +22,12 @@ from ..core.steps import Brief, Decision, Panel, Reply
 from ..core.tally import plurality
 from ..core.text import Draft, Material
 from ..prompts import load
-from .shared.debate import RULE, Debate, standing
-from .shared.first_answers import native_answers
+from .shared.debate import RULE, Debate, decision_fields
+from .shared.first_answers import get_first_answers
 from .shared.poll import Poll
-from .shared.positions import Camps, Stated, leader, voice
+from .shared.positions import AnswerGroups, StatedAnswer, leader, representative
 from .shared.review import Review, ask_review, first_review
-from .shared.verdict import question
+from .shared.verdict import question_draft
 
 ANSWER, REVIEW = load("aggregate/answer"), load("aggregate/review")
 
@@ -41,22 +41,22 @@ PHASES = Phases(
 
 
 async def aggregate(brief: Brief, panel: Panel) -> Decision:
-    asked = question(brief)
+    question = question_draft(brief)
     await panel.enter("answer", question=brief.question)
-    natives = await native_answers(brief, panel, ANSWER(question=asked, today=brief.today))
-    poll = Poll.of(natives)
-    await poll.tell()
-    await panel.enter("aggregate", 1, poll.voice(poll.leader).text, answers=natives)
+    first_answers = await get_first_answers(brief, panel, ANSWER(question=question, today=brief.today))
+    poll = Poll.of(first_answers)
+    await poll.tally_step()
+    await panel.enter("aggregate", 1, poll.representative(poll.leader).text, answers=first_answers)
 
     def ask(seat: Seat) -> Draft:
-        shown = panel.shuffle(natives, "aggregate", seat.label)
-        answers = [Material(native.seat.label, native.text) for native in shown]
-        return REVIEW(question=asked, today=brief.today, answers=answers)
+        shuffled = panel.shuffle(first_answers, "aggregate", seat.label)
+        answers = [Material(one.seat.label, one.text) for one in shuffled]
+        return REVIEW(question=question, today=brief.today, answers=answers)
 
     if brief.options["aggregators"] == "each":
         asks = [ask_review(panel, seat, ask(seat)) for seat in panel.seats]
         reviews = await panel.all(asks, quorum=0)
-        decision = await _majority(panel, asked, natives, reviews)
+        decision = await _majority(panel, question, first_answers, reviews)
     else:
         decision = _single(poll, await first_review(panel, ask))
     await panel.enter("complete", 1, decision.answer, text=decision.answer)
@@ -64,7 +64,7 @@ async def aggregate(brief: Brief, panel: Panel) -> Decision:
 
 
 def _single(poll: Poll, review: Review | None) -> Decision:
-    answer = review.answer if review else poll.voice(poll.leader).text
+    answer = review.answer if review else poll.representative(poll.leader).text
     short = final_answer(answer)
     return Decision(
         answer=answer,
@@ -72,68 +72,68 @@ def _single(poll: Poll, review: Review | None) -> Decision:
         stop_reason="aggregated" if review else "no_aggregator",
         detail={
             **poll.detail(),
-            "vote_only": poll.alone,
-            "reviews": [review.told] if review else [],
+            "vote_only": poll.vote_only,
+            "reviews": [review.to_dict()] if review else [],
         },
-        **poll.standing(short),
+        **poll.decision_fields(short),
     )
 
 
 async def _majority(
-    panel: Panel, asked: str | Draft, natives: Sequence[Reply], reviews: Sequence[Review]
+    panel: Panel, question: str | Draft, first_answers: Sequence[Reply], reviews: Sequence[Review]
 ) -> Decision:
-    said = [Stated.of(reply) for reply in natives]
-    said += [Stated(one.seat, one.answer, final_answer(one.answer)) for one in reviews]
-    camps = Camps(panel, asked)
-    placed = await camps.place(said)
-    debate = Debate([placed[: len(natives)]])
+    answers = [StatedAnswer.of(reply) for reply in first_answers]
+    answers += [StatedAnswer(one.seat, one.answer, final_answer(one.answer)) for one in reviews]
+    groups = AnswerGroups(panel, question)
+    grouped = await groups.assign(answers)
+    debate = Debate([grouped[: len(first_answers)]])
     if reviews:
-        debate.hear(placed[len(natives) :])
+        debate.add_round(grouped[len(first_answers) :])
     ballots = debate.rounds[-1]
-    winner = leader(ballots, [debate.native.counts])
-    decided, counts = voice(ballots, winner), plurality([one.camp for one in ballots]).counts
+    winner = leader(ballots, [debate.first_count.counts])
+    decided, counts = representative(ballots, winner), plurality([one.group for one in ballots]).counts
     await panel.tally("plurality", counts, winner, ties=["native plurality", "strength"])
     return Decision(
         answer=decided.text,
         final_answer=decided.short,
         stop_reason="aggregated" if reviews else "no_aggregator",
         dissent=debate.dissent(ballots, winner),
-        confidence=debate.backing(winner),
+        confidence=debate.support(winner),
         confidence_rule=RULE,
         detail={
             **debate.detail(ballots),
             "seats": _before_and_after(debate, bool(reviews)),
-            "reviews": [one.told for one in reviews],
-            "judged": camps.judged,
+            "reviews": [one.to_dict() for one in reviews],
+            "judged": groups.judged,
         },
-        **standing(counts, winner),
+        **decision_fields(counts, winner),
     )
 
 
 def _before_and_after(debate: Debate, aggregated: bool) -> list[dict[str, Any]]:
-    """For each seat its native and its aggregated answer, None where it gave none."""
-    native = {one.seat.label: one for one in debate.natives}
+    """Return the first and the aggregated answer of each seat, None for one without."""
+    first = {one.seat.label: one for one in debate.first_answers}
     after = {one.seat.label: one for one in debate.rounds[-1]} if aggregated else {}
     return [
         {
             "seat": label,
             "model": one.seat.model,
-            "native": native[label].camp if label in native else None,
-            "aggregated": after[label].camp if label in after else None,
+            "native": first[label].group if label in first else None,
+            "aggregated": after[label].group if label in after else None,
         }
-        for label, one in (after | native).items()
+        for label, one in (after | first).items()
     ]
 
 
 def _calls(scope: Scope) -> tuple[int, int]:
     each = scope.options["aggregators"] == "each"
     calls = (0 if scope.responses else len(scope.seats)) + (len(scope.seats) if each else 1)
-    return calls, calls + 2 * each  # to sort answers that are not short
+    return calls, calls + 2 * each  # to group answers that are not short, and one repair
 
 
 PROTOCOL = Protocol(
     name="aggregate",
-    summary="blind peer review: answers without names, and a reader who accepts or rejects their steps",
+    summary="blind peer review: a reader accepts or rejects the steps of answers without names",
     phases=PHASES,
     script=aggregate,
     options={

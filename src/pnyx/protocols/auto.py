@@ -1,10 +1,9 @@
-"""auto: the cheapest model classes the question, and the protocol for its class answers it.
+"""auto: the cheapest model classifies the question, and the protocol for its class answers it.
 
-Source of the shape: the protocol selector of the `duh` consensus engine. Where PROTOCOLS.md is silent:
-- A classifier that is silent falls back as one that cannot be read does: routing must stay cheap.
-- A compound question goes to consensus where decomposing is not allowed; that is a route and no fallback.
-- The decision is the inner protocol's, whole, with the route in its detail; its options are those that are
-  configured for it.
+Source: the protocol selector of the `duh` consensus engine. Rules that it leaves open:
+- A silent classifier falls back to consensus, as an unreadable one does: routing must stay cheap.
+- Without `decompose`, a compound question goes to consensus; that is a route, not a fallback.
+- The decision is the inner protocol's, with the route in its detail. It has its own configured options.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
 from ..errors import SeatAbsent
 from ..prompts import load
-from .shared.verdict import ask_verdict, question
+from .shared.verdict import ask_verdict, question_draft
 
 CLASSIFY = load("auto/classify")
 
@@ -32,18 +31,18 @@ PHASES = Phases(
 
 async def auto(brief: Brief, panel: Panel) -> Decision:
     await panel.enter("classify", question=brief.question)
-    found = await _class(brief, panel)
-    protocol = route(found, brief.options["decompose"])
+    question_class = await _classify(brief, panel)
+    protocol = route(question_class, brief.options["decompose"])
     await panel.enter("answer", protocol=protocol)
     decision = await panel.run(protocol, replace(brief, options={}))
     await panel.enter("complete", answer=decision.answer, text=decision.answer)
-    routed = {"route": protocol, "class": found, "fell_back": found is None}
-    return replace(decision, detail={**decision.detail, **routed})
+    routing = {"route": protocol, "class": question_class, "fell_back": question_class is None}
+    return replace(decision, detail={**decision.detail, **routing})
 
 
-def route(found: QuestionClass | None, decompose: bool) -> str:
-    """The protocol for a class of questions; None is a class that could not be read."""
-    match found:
+def route(question_class: QuestionClass | None, decompose: bool) -> str:
+    """Return the protocol for a class of questions; None is a class that could not be read."""
+    match question_class:
         case "judgment":
             return "voting"
         case "compound" if decompose:
@@ -52,8 +51,8 @@ def route(found: QuestionClass | None, decompose: bool) -> str:
             return "consensus"
 
 
-async def _class(brief: Brief, panel: Panel) -> QuestionClass | None:
-    draft = CLASSIFY(question=question(brief))
+async def _classify(brief: Brief, panel: Panel) -> QuestionClass | None:
+    draft = CLASSIFY(question=question_draft(brief))
     try:
         return (await ask_verdict(panel, panel.cheapest, draft, QUESTION_CLASS_FORM)).value
     except SeatAbsent:
@@ -68,7 +67,7 @@ def _calls(scope: Scope) -> tuple[int, int]:
 
 PROTOCOL = Protocol(
     name="auto",
-    summary="the cheapest model classes the question; consensus, voting or decompose answers it",
+    summary="the cheapest model classifies the question; consensus, voting or decompose answers it",
     phases=PHASES,
     script=auto,
     options={"decompose": Option(True, "let questions of several dependent parts be decomposed")},

@@ -1,4 +1,4 @@
-"""How many calls a run takes, reckoned before it starts."""
+"""The number of calls that a run takes, known before it starts."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from ..core.protocol import Protocol, Scope
 from ..errors import ConfigError
 from . import get
 
-__all__ = ["reckon"]
+__all__ = ["call_bounds"]
 
 
-def reckon(
-    page: Protocol,
+def call_bounds(
+    protocol: Protocol,
     seats: tuple[Seat, ...],
     options: Mapping[str, Any],
     tables: Mapping[str, Mapping[str, Any]] = {},
-    given: int = 0,
+    responses: int = 0,
 ) -> tuple[int, int]:
-    """The least and the most calls of `page` when no seat fails; the most with every repair of a verdict.
+    """Return the least and the most calls of `protocol` if no seat fails; the most includes every repair.
 
-    options: settled. tables: options configured for protocols that it may run inside. given: answers
-    that exist already. Raises `ConfigError` for a protocol that does not tell.
+    options: resolved. tables: the options configured for protocols that it may run inside. responses: the
+    number of existing answers. Raises `ConfigError` for a protocol without `calls`.
     """
 
     def inner(name: str) -> tuple[int, int]:
         other = get(name)
-        return reckon(other, seats, other.resolve_options(other.select_options(tables.get(name, {}))), tables)
+        inner_options = other.resolve_options(other.select_options(tables.get(name, {})))
+        return call_bounds(other, seats, inner_options, tables)
 
-    if page.calls is None:
-        raise ConfigError(f"{page.name} does not tell how many calls it takes")
-    return page.calls(Scope(seats, options, given, inner))
+    if protocol.calls is None:
+        raise ConfigError(f"{protocol.name} does not state how many calls it takes")
+    return protocol.calls(Scope(seats, options, responses, inner))

@@ -1,9 +1,9 @@
 """consensus: propose, challenge from fixed angles, revise, commit, until the challenges repeat.
 
-Source of the shape: the `duh` consensus engine (phases, framings, rigor, convergence). Where its
-documentation is silent: a proposer that falls silent is replaced by the next strongest seat, a challenger by
-the next in rank that did not propose; a panel too small for `challengers` lets the proposer's own seat
-challenge last; the decision's rigor and dissent are those of the last round.
+Source: the `duh` consensus engine (phases, framings, rigor, convergence). Rules that it leaves open: the next
+strongest seat replaces a silent proposer, the next in rank that did not propose a silent challenger; on a
+panel smaller than `challengers` the proposer's own seat challenges last; the decision's rigor and dissent are
+those of the last round.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..core.steps import Brief, Decision, Dissent, Panel, Reply
 from ..core.sycophancy.detect import find_praise, has_objection
 from ..core.text import Material
 from ..prompts import load
-from .shared.challenge import challenged
-from .shared.verdict import question
+from .shared.challenge import ask_challenges
+from .shared.verdict import question_draft
 
 PROPOSE, PROPOSE_AGAIN = load("consensus/propose"), load("consensus/propose-again")
 CHALLENGE, REVISE = load("consensus/challenge"), load("consensus/revise")
@@ -46,75 +46,76 @@ def _over(facts: Mapping[str, Any]) -> bool:
 
 
 async def consensus(brief: Brief, panel: Panel) -> Decision:
-    asked, rounds = question(brief), brief.options["rounds"]
-    # Whoever may not propose stands in where all others are silent.
+    question, rounds = question_draft(brief), brief.options["rounds"]
+    # A seat that may not propose does so only if all others are silent.
     seats = tuple(sorted(strongest(panel.seats), key=lambda seat: not seat.proposer_eligible))
     answer, converged, challenges, overlaps = "", False, list[Reply](), list[float]()
     for n in range(1, rounds + 1):
-        over = {"converged": converged, "committed": n - 1, "rounds": rounds}
-        await panel.enter("propose", n, answer or None, question=brief.question, **over)
-        draft = PROPOSE(question=asked, today=brief.today)
+        facts = {"converged": converged, "committed": n - 1, "rounds": rounds}
+        await panel.enter("propose", n, answer or None, question=brief.question, **facts)
+        draft = PROPOSE(question=question, today=brief.today)
         if answer:
-            standing = Material("Answer", answer)
+            previous = Material("Answer", answer)
             draft = PROPOSE_AGAIN(
-                question=asked, today=brief.today, previous=standing, challenges=_shown(challenges)
+                question=question, today=brief.today, previous=previous, challenges=_materials(challenges)
             )
         proposal = await panel.first(seats, draft, tools=True)
         proposed = Material("Proposal", proposal.text)
 
         await panel.enter("challenge", n, answer or proposal.text, proposal=proposal.text)
-        before = challenges
-        framed = [
-            CHALLENGE(question=asked, proposal=proposed, framing=framing())
+        last = challenges
+        drafts = [
+            CHALLENGE(question=question, proposal=proposed, framing=framing())
             for framing in islice(cycle(FRAMINGS), brief.options["challengers"])
         ]
-        challenges = await challenged(panel, proposal.seat, framed)
+        challenges = await ask_challenges(panel, proposal.seat, drafts)
 
         await panel.enter("revise", n, answer or proposal.text, challenges=challenges)
-        authors = tuple(dict.fromkeys((proposal.seat, *seats)))
+        revisers = tuple(dict.fromkeys((proposal.seat, *seats)))
         revision = await panel.first(
-            authors, REVISE(question=asked, proposal=proposed, challenges=_shown(challenges))
+            revisers, REVISE(question=question, proposal=proposed, challenges=_materials(challenges))
         )
 
         answer = revision.text
         await panel.enter("commit", n, answer, revision=answer)
-        overlaps.append(overlap([c.text for c in challenges], [c.text for c in before]) if before else 0.0)
-        converged = bool(before) and overlaps[-1] >= brief.options["threshold"]
+        overlaps.append(overlap([c.text for c in challenges], [c.text for c in last]) if last else 0.0)
+        converged = bool(last) and overlaps[-1] >= brief.options["threshold"]
         if converged:
             break
     await panel.enter("complete", n, answer, converged=converged, committed=n, rounds=rounds)
 
     flagged = [find_praise(c.text) for c in challenges]
     rigor = 0.5 + 0.5 * flagged.count(None) / len(challenges)
-    kind, spoke = brief.options["kind"], {r.seat for r in (proposal, revision, *challenges)}
+    kind, authors = brief.options["kind"], {r.seat for r in (proposal, revision, *challenges)}
+    rule = f"rigor capped for {kind} questions" if kind else "rigor"
     return Decision(
         answer=answer,
         status="consensus" if converged else "decided",
         final_answer=final_answer(answer),
-        confidence=min(rigor, CAPS.get(kind, 1.0)) if len(spoke) > 1 else None,
-        confidence_rule=None if len(spoke) < 2 else f"rigor capped for {kind} questions" if kind else "rigor",
+        confidence=min(rigor, CAPS.get(kind, 1.0)) if len(authors) > 1 else None,
+        confidence_rule=rule if len(authors) > 1 else None,
         rigor=rigor,
         dissent=_dissent(challenges, flagged),
         rounds=n,
         consensus_reached=converged,
         converged=converged,
         stop_reason="converged" if converged else "max_rounds",
-        detail={"overlap": overlaps, "challenges": list(map(_told, challenges, flagged))},
+        detail={"overlap": overlaps, "challenges": list(map(_challenge_fields, challenges, flagged))},
     )
 
 
-def _shown(challenges: Sequence[Reply]) -> list[Material]:
+def _materials(challenges: Sequence[Reply]) -> list[Material]:
     return [Material(c.seat.label, c.text) for c in challenges]
 
 
 def _dissent(challenges: Sequence[Reply], flagged: Sequence[str | None]) -> tuple[Dissent, ...]:
-    """The challenges that object. Praise costs one its weight in rigor, but not the objection behind it."""
+    """Return the challenges that object. Praise lowers rigor, but the objection after it is still dissent."""
     pairs = zip(challenges, flagged, strict=True)
     objecting = [challenge for challenge, praise in pairs if not praise or has_objection(challenge.text)]
     return tuple(Dissent(one.seat.label, one.seat.model, one.text) for one in objecting)
 
 
-def _told(challenge: Reply, flagged: str | None) -> dict[str, Any]:
+def _challenge_fields(challenge: Reply, flagged: str | None) -> dict[str, Any]:
     framing = challenge.ask.prompt.id.rpartition("/")[2].removesuffix(".short")
     return {"seat": challenge.seat.label, "framing": framing, "flagged": flagged}
 

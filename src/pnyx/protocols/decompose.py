@@ -1,14 +1,13 @@
-"""decompose: a plan of subtasks, each answered by an inner protocol as soon as it can be, and a synthesis.
+"""decompose: a plan of subtasks, an inner run for each as soon as its needs are answered, and a synthesis.
 
-Source of the shape: the decomposition of the `duh` consensus engine. Where PROTOCOLS.md is silent:
-- Nobody else plans when the cheapest seat is silent: the question is answered undecomposed, and the result
-  says why. So it is after a plan of one subtask, and when no subtask could be answered.
-- The planner's questions become the questions of inner runs, on one line each; in every other prompt what it
-  wrote is fenced. Subtasks are numbered as the plan lists them.
-- A subtask that fails takes those that need it with it; the synthesis is told which are missing.
-- A synthesiser that is silent or cut off is replaced by the next strongest; without any, the answers stand
-  side by side, verbatim. The confidence of a synthesis is that of the least sure subtask, null where one
-  has none; its dissent is that of all subtasks.
+Source: the decomposition of the `duh` consensus engine. Rules that it leaves open:
+- If the cheapest seat is silent, no other seat plans: the inner protocol answers the whole question, and the
+  result says why. The same happens with a plan of one subtask, and if no subtask could be answered.
+- The planner's questions become the questions of inner runs, on one line each; every other prompt fences what
+  it wrote. Subtasks are numbered in the order of the plan.
+- If a subtask fails, those that need it are skipped; the prompt of the synthesis lists the missing ones.
+- The next strongest seat replaces a synthesiser that is silent or cut off. Without one, all answers are
+  joined, verbatim. Confidence is the lowest of all subtasks, null if one has none; dissent joins theirs.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
 from . import composable
-from .shared.subtasks import Answered, answer_all, ask_plan
-from .shared.verdict import question
+from .shared.subtasks import SubtaskAnswer, answer_subtasks, ask_plan
+from .shared.verdict import question_draft
 
 MERGE, PRIORITIZE = load("decompose/merge"), load("decompose/prioritize")
 
@@ -53,28 +52,29 @@ async def decompose(brief: Brief, panel: Panel) -> Decision:
     if len(plan) < 2:
         return await _undecomposed(brief, panel, plan, problem or "the question has one part")
     await panel.enter("subtasks", plan=plan)
-    answered = await answer_all(brief, panel, plan, protocol=options["inner"], parallel=options["parallel"])
-    if not answered:
+    inner, parallel = options["inner"], options["parallel"]
+    answers = await answer_subtasks(brief, panel, plan, protocol=inner, parallel=parallel)
+    if not answers:
         return await _undecomposed(brief, panel, plan, "no subtask could be answered")
-    beside = "\n\n".join(one.told for one in answered)
-    await panel.enter("synthesis", 1, beside, answered=answered)
-    reply = await _synthesis(panel, _draft(brief, plan, answered))
-    answer = reply.text if reply else beside
+    joined = "\n\n".join(one.as_text() for one in answers)
+    await panel.enter("synthesis", 1, joined, answered=answers)
+    reply = await _synthesis(panel, _draft(brief, plan, answers))
+    answer = reply.text if reply else joined
     await panel.enter("complete", 1, answer, text=answer)
-    sure = [one.decision.confidence for one in answered]
-    known = [confidence for confidence in sure if confidence is not None]
+    confidences = [one.decision.confidence for one in answers]
+    known = [confidence for confidence in confidences if confidence is not None]
     return Decision(
         answer=answer,
         final_answer=final_answer(answer) if reply else None,
-        confidence=min(known) if len(known) == len(sure) else None,
-        confidence_rule="least sure subtask" if len(known) == len(sure) else None,
-        dissent=tuple(against for one in answered for against in one.decision.dissent),
+        confidence=min(known) if len(known) == len(confidences) else None,
+        confidence_rule="least sure subtask" if len(known) == len(confidences) else None,
+        dissent=tuple(against for one in answers for against in one.decision.dissent),
         stop_reason="synthesised" if reply else "no_synthesis",
         detail={
             "decomposed": True,
-            "plan": [_planned(task) for task in plan],
-            "subtasks": [_told(one) for one in answered],
-            "missing": [plan[n - 1].label for n in _missing(plan, answered)],
+            "plan": [_plan_fields(task) for task in plan],
+            "subtasks": [_answer_fields(one) for one in answers],
+            "missing": [plan[n - 1].label for n in _missing(plan, answers)],
             "synthesis": options["synthesis"],
             "synthesiser": reply and {"seat": reply.seat.label, "model": reply.seat.model},
         },
@@ -82,27 +82,27 @@ async def decompose(brief: Brief, panel: Panel) -> Decision:
 
 
 async def _undecomposed(brief: Brief, panel: Panel, plan: Sequence[Subtask], why: str) -> Decision:
-    """The inner protocol on the original question."""
+    """Return the decision of the inner protocol on the original question."""
     await panel.enter("answer", plan=plan, answered=[])
     decision = await panel.run(brief.options["inner"], replace(brief, options={}))
     await panel.enter("complete", answer=decision.answer, text=decision.answer)
-    told = {"decomposed": False, "why_not": why, "plan": [_planned(task) for task in plan]}
-    return replace(decision, detail={**decision.detail, **told})
+    detail = {"decomposed": False, "why_not": why, "plan": [_plan_fields(task) for task in plan]}
+    return replace(decision, detail={**decision.detail, **detail})
 
 
-def _draft(brief: Brief, plan: Sequence[Subtask], answered: Sequence[Answered]) -> Draft:
-    missing = ", ".join(map(str, _missing(plan, answered)))
+def _draft(brief: Brief, plan: Sequence[Subtask], answers: Sequence[SubtaskAnswer]) -> Draft:
+    missing = ", ".join(map(str, _missing(plan, answers)))
     fill = {
-        "question": question(brief),
+        "question": question_draft(brief),
         "today": brief.today,
-        "results": [Material(f"Subtask {one.number}", one.told) for one in answered],
+        "results": [Material(f"Subtask {one.number}", one.as_text()) for one in answers],
         "missing": f"Nobody could answer subtask {missing}: say what is open." if missing else "",
     }
     if brief.options["synthesis"] == "merge":
         return MERGE(**fill)
-    sure = {one.number: one.decision.confidence for one in answered}
-    rated = [f"Subtask {n}: {'not rated' if c is None else format(c, '.2f')}" for n, c in sure.items()]
-    return PRIORITIZE(**fill, weights="\n".join(rated))
+    rated = {one.number: one.decision.confidence for one in answers}
+    ratings = [f"Subtask {n}: {'not rated' if c is None else format(c, '.2f')}" for n, c in rated.items()]
+    return PRIORITIZE(**fill, weights="\n".join(ratings))
 
 
 async def _synthesis(panel: Panel, draft: Draft) -> Reply | None:
@@ -112,15 +112,15 @@ async def _synthesis(panel: Panel, draft: Draft) -> Reply | None:
     return None
 
 
-def _missing(plan: Sequence[Subtask], answered: Sequence[Answered]) -> list[int]:
-    return [n for n in range(1, len(plan) + 1) if n not in {one.number for one in answered}]
+def _missing(plan: Sequence[Subtask], answers: Sequence[SubtaskAnswer]) -> list[int]:
+    return [n for n in range(1, len(plan) + 1) if n not in {one.number for one in answers}]
 
 
-def _planned(task: Subtask) -> dict[str, Any]:
+def _plan_fields(task: Subtask) -> dict[str, Any]:
     return {"label": task.label, "question": task.question, "needs": list(task.needs)}
 
 
-def _told(one: Answered) -> dict[str, Any]:
+def _answer_fields(one: SubtaskAnswer) -> dict[str, Any]:
     names = ("answer", "final_answer", "status", "confidence", "stop_reason")
     return {"label": one.task.label, **{name: getattr(one.decision, name) for name in names}}
 
@@ -132,7 +132,7 @@ def _calls(scope: Scope) -> tuple[int, int]:
 
 PROTOCOL = Protocol(
     name="decompose",
-    summary="subtasks planned by the cheapest model, answered as soon as their needs are, put together",
+    summary="the cheapest model plans subtasks; each is answered once its needs are, then combined",
     phases=PHASES,
     script=decompose,
     options={

@@ -1,11 +1,11 @@
-"""moa: mixture of agents. Layers of answers, each written with all of the last layer's in view; one closes.
+"""moa: mixture of agents. Layers of answers, each written with the last layer in view; one seat closes.
 
-Source: Wang et al. 2024, "Mixture-of-Agents". Where PROTOCOLS.md is silent: `layers` counts the layers in
-which every seat answers, and closing is one call more; a layer in which nobody answers leaves the one before
-it standing; an aggregator that is silent or cut off is replaced by the next strongest seat of the last layer,
-and when all are silent, that layer's leading answer is the decision, verbatim. The last layer's short answers
-are counted: agreement is the share of them that the aggregator's answer has. The first layer's are what
-`detail.vote_only` counts. It takes existing answers for that layer, as aggregate does.
+Source: Wang et al. 2024, "Mixture-of-Agents". Rules that it leaves open: `layers` counts the layers in which
+every seat answers, and closing is one more call. If nobody answers in a layer, the layer before it stays. The
+next strongest seat of the last layer replaces an aggregator that is silent or cut off; if all are silent,
+that layer's leading answer is the decision, verbatim. Agreement is the share of the last layer's short
+answers with the aggregator's answer. `detail.vote_only` counts the first layer, which existing responses may
+replace.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..core.steps import Brief, Decision, Panel, Reply
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
-from .shared.first_answers import judges, native_answers
+from .shared.first_answers import get_first_answers, judges
 from .shared.poll import Poll
-from .shared.verdict import question
+from .shared.verdict import question_draft
 
 ANSWER, LAYER, CLOSE = load("moa/answer"), load("moa/layer"), load("moa/close")
 
@@ -38,45 +38,45 @@ PHASES = Phases(
 
 
 async def moa(brief: Brief, panel: Panel) -> Decision:
-    asked, layers = question(brief), brief.options["layers"]
+    question, layers = question_draft(brief), brief.options["layers"]
     await panel.enter("layer", 1, question=brief.question)
-    first = ANSWER(question=asked, today=brief.today)
-    natives = answers = await native_answers(brief, panel, first)
+    first = ANSWER(question=question, today=brief.today)
+    first_answers = answers = await get_first_answers(brief, panel, first)
     for n in range(2, layers + 1):
         await panel.enter("layer", n, _best(answers), answers=answers, left=layers - n + 1)
-        shown = {seat: _shown(panel, answers, n, seat.label) for seat in panel.seats}
+        materials = {seat: _materials(panel, answers, n, seat.label) for seat in panel.seats}
         asks = [
-            panel.ask(seat, LAYER(question=asked, today=brief.today, answers=shown[seat]))
+            panel.ask(seat, LAYER(question=question, today=brief.today, answers=materials[seat]))
             for seat in panel.seats
         ]
         answers = await panel.all(asks, quorum=0) or answers
 
-    poll, first_poll = Poll.of(answers), Poll.of(natives)
-    await poll.tell()
+    poll, first_poll = Poll.of(answers), Poll.of(first_answers)
+    await poll.tally_step()
     await panel.enter("close", layers, _best(answers), answers=answers, left=0)
-    last = CLOSE(question=asked, today=brief.today, answers=_shown(panel, answers, "close"))
-    closed = await _close(panel, judges(brief, panel, poll), last)
-    answer = closed.text if closed else _best(answers)
+    last = CLOSE(question=question, today=brief.today, answers=_materials(panel, answers, "close"))
+    closing = await _close(panel, judges(brief, panel, poll), last)
+    answer = closing.text if closing else _best(answers)
     await panel.enter("complete", layers, answer, text=answer)
     short = final_answer(answer)
-    aggregator = closed and {"seat": closed.seat.label, "model": closed.seat.model}
+    aggregator = closing and {"seat": closing.seat.label, "model": closing.seat.model}
     return Decision(
         answer=answer,
         final_answer=short,
         rounds=layers,
-        stop_reason="closed" if closed else "no_aggregator",
+        stop_reason="closed" if closing else "no_aggregator",
         detail={
             **poll.detail(),
-            "native": first_poll.native,
-            "vote_only": first_poll.alone,
+            "native": first_poll.answer_by_seat,
+            "vote_only": first_poll.vote_only,
             "aggregator": aggregator,
         },
-        **poll.standing(short),
+        **poll.decision_fields(short),
     )
 
 
 async def _close(panel: Panel, seats: Sequence[Seat], draft: Draft) -> Reply | None:
-    """The first whole reply, else the first that was cut off; None when all are silent."""
+    """Return the first whole reply, else the first that was cut off; None if all seats are silent."""
     with suppress(SeatAbsent):
         return await panel.first(seats, draft, whole=True)
     return None
@@ -84,11 +84,11 @@ async def _close(panel: Panel, seats: Sequence[Seat], draft: Draft) -> Reply | N
 
 def _best(answers: Sequence[Reply]) -> str:
     poll = Poll.of(answers)
-    return poll.voice(poll.leader).text
+    return poll.representative(poll.leader).text
 
 
-def _shown(panel: Panel, answers: Sequence[Reply], *reader: object) -> list[Material]:
-    """The answers in an order of this reader's own."""
+def _materials(panel: Panel, answers: Sequence[Reply], *reader: object) -> list[Material]:
+    """Return the answers in an order shuffled for one reader."""
     return [Material(a.seat.label, a.text) for a in panel.shuffle(answers, "moa", *reader)]
 
 
@@ -99,7 +99,7 @@ def _calls(scope: Scope) -> tuple[int, int]:
 
 PROTOCOL = Protocol(
     name="moa",
-    summary="mixture of agents: layers of answers, each with the last layer's in view; one closes",
+    summary="mixture of agents: layers of answers, each with the last layer in view; one seat closes",
     phases=PHASES,
     script=moa,
     options={"layers": Option(3, "layers in which every seat answers", 1, 10)},

@@ -1,11 +1,13 @@
-"""sample: self-consistency. Many answers to one question, and the one that comes most often.
+"""sample: self-consistency. Many answers to one question, and the most frequent one.
 
-Sources: Wang et al. 2022 (plurality of sampled answers), Aggarwal et al. 2023 (adaptive stop). Where
-PROTOCOLS.md is silent: seats take turns, the strongest first; asks go out in batches of as many as it takes
-at least until the lead could be clear, so that no decision waits for an answer that cannot change it; a
-seat that was silent in all of a batch is not asked again; when no answer of the first batch is short, more
-of them could not be counted either, so the strongest seat's answer is the decision; the text of the
-decision is the leading answer's, by the strongest seat that gave it; agreement is its share of the answers.
+Sources: Wang et al. 2022 (plurality of sampled answers), Aggarwal et al. 2023 (adaptive stop). Rules that
+they leave open:
+- Seats take turns, the strongest first. A batch has as many calls as the lead needs at least to become clear,
+  so that no decision waits for an answer that cannot change it.
+- A seat that was silent in all of a batch is not called again.
+- If no answer of the first batch is short, more answers could not be counted either: the strongest seat's
+  answer is the decision.
+- The text of the decision is the strongest seat's with the leading answer; agreement is the answer's share.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from ..core.stopping import lead_probability, votes_to_stop
 from ..errors import NoQuorum
 from ..prompts import load
 from .shared.poll import Poll
-from .shared.verdict import question
+from .shared.verdict import question_draft
 
 ANSWER = load("sample/answer")
 
@@ -34,50 +36,50 @@ PHASES = Phases(
 
 
 async def sample(brief: Brief, panel: Panel) -> Decision:
-    draft = ANSWER(question=question(brief), today=brief.today)
+    draft = ANSWER(question=question_draft(brief), today=brief.today)
     samples, adaptive = brief.options["samples"], brief.options["adaptive"]
-    seats, poll, asked, n, stop = strongest(panel.seats), Poll.of(()), 0, 1, ""
+    seats, poll, calls, n, stop = strongest(panel.seats), Poll.of(()), 0, 1, ""
     first: Poll | None = None
     await panel.enter("sample", n, question=brief.question)
     while True:
-        batch = min(votes_to_stop(*poll.lead) if adaptive else samples, samples - asked)
-        turn = list(islice(cycle(seats), asked % len(seats), asked % len(seats) + batch))
-        fresh = await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
-        asked, poll = asked + batch, Poll.of((*poll.votes, *fresh))
+        batch = min(votes_to_stop(*poll.lead) if adaptive else samples, samples - calls)
+        turn = list(islice(cycle(seats), calls % len(seats), calls % len(seats) + batch))
+        replies = await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
+        calls, poll = calls + batch, Poll.of((*poll.votes, *replies))
         first = first or poll
-        silent = set(turn) - {reply.seat for reply in fresh}
+        silent = set(turn) - {reply.seat for reply in replies}
         seats = tuple(seat for seat in seats if seat not in silent)
-        if not poll.votes and seats and asked < samples:
+        if not poll.votes and seats and calls < samples:
             continue
         if not poll.votes:
-            raise NoQuorum(f"sample: none of {asked} asks was answered")
-        best = poll.voice(poll.leader)
-        stop = (adaptive and _settled(poll)) or ("max_samples" if asked == samples else "")
+            raise NoQuorum(f"sample: none of {calls} calls was answered")
+        best = poll.representative(poll.leader)
+        stop = (adaptive and _settled(poll)) or ("max_samples" if calls == samples else "")
         if stop or not seats:
             break
         n += 1
         await panel.enter("sample", n, best.text, stop=stop)
     stop = stop or "no_seat_left"
-    await poll.tell()
+    await poll.tally_step()
     await panel.enter("complete", n, best.text, stop=stop)
     return Decision(
         answer=best.text,
         final_answer=poll.leader,
         rounds=n,
         stop_reason=stop,
-        # Whoever is asked later has a question on which the first differ: that is no fair sample of a model.
+        # Later batches run only on questions where the first answers differ: no fair sample of a model.
         detail={
             **poll.detail(),
-            "native": first.native,
-            "asked": asked,
+            "native": first.answer_by_seat,
+            "asked": calls,
             "lead_probability": lead_probability(*poll.lead),
         },
-        **poll.standing(poll.leader),
+        **poll.decision_fields(poll.leader),
     )
 
 
 def _settled(poll: Poll) -> str:
-    """Why no further answer is worth asking for, or nothing."""
+    """Return why no further sample is needed, "" if one is."""
     if poll.leader is None:
         return "no_short_answer"
     return "" if votes_to_stop(*poll.lead) else "clear_lead"

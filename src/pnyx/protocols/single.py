@@ -1,7 +1,6 @@
-"""single: one model, one call. The honest baseline for everything else.
+"""single: one model, one call. The baseline for every other protocol.
 
-Where PROTOCOLS.md is silent: of a panel with several seats the strongest answers; when it is silent, the
-next strongest does, so that a run ends with an answer or with nobody left.
+On a panel with several seats the strongest answers. If it is silent, the next strongest does.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from ..core.phases import START, Phases, Transition
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Decision, Panel
 from ..prompts import load
-from .shared.verdict import question
+from .shared.verdict import question_draft
 
 ANSWER = load("single/answer")
 
@@ -26,7 +25,7 @@ PHASES = Phases(
 
 async def single(brief: Brief, panel: Panel) -> Decision:
     await panel.enter("answer", question=brief.question)
-    draft = ANSWER(question=question(brief), today=brief.today)
+    draft = ANSWER(question=question_draft(brief), today=brief.today)
     reply = await panel.first(strongest(panel.seats), draft)
     await panel.enter("complete", answer=reply.text, text=reply.text)
     seat, short = reply.seat, final_answer(reply.text)

@@ -1,22 +1,22 @@
-"""voting: every seat answers alone, in parallel; the strongest judges and improves what it picks.
+"""voting: every seat answers alone, in parallel; the strongest seat judges, and improves the answer it picks.
 
-Source of the shape: the voting protocol of the `duh` consensus engine. Where PROTOCOLS.md is silent:
-- The weight of a seat is what its votes were found to be worth, where that is known of all that voted; else
-  ln(1 + x), x being the output price in USD per million tokens where every one of them has one above 0, else
-  the parameters in billions where those of all are known; else all weigh the same. Told as shares of the sum.
-  With `weighted` the count of short answers is weighted too, and decides where it has one leader: a synthesis
-  that ends elsewhere gives way to that answer's strongest vote, verbatim.
-- The judge is the strongest seat that voted; when it is silent, the next strongest judges. One that cannot be
-  read abstains, and the count decides; where nothing could be counted, the next strongest judges.
-  Without any, the leading answer is the decision, verbatim. So is the vote that was picked, when the judge
-  writes nothing below its pick or is cut off there; one that states no short answer gives way to the
-  `Final answer:` that the judge worked out above its pick.
-- A judge that names no vote, but ends on the answer that leads the count, has said it in its own words.
-- With `swap`, two judgements that end on different answers (where those cannot be compared: on different
-  picks) are a flip, and count as a tie: the only leader of the count decides, told by the judgement that
-  agrees with it or else by its strongest vote, verbatim; without such a leader the first order's stands.
-- Answers that cannot be counted dissent when they were not picked.
-- It takes existing answers, as aggregate does; the strongest of all seats judges them.
+Source: the voting protocol of the `duh` consensus engine. Rules that it leaves open:
+- The weight of a seat is its learned weight if all that voted have one; else ln(1 + x), where x is the output
+  price in USD per million tokens if all have one above 0, else the parameters in billions if all have them;
+  else all weigh the same. Prompts show shares of the sum. With `weighted` the count of short answers is
+  weighted too. If it has one leader, that decides: its strongest vote replaces, verbatim, a synthesis that
+  ends on another answer.
+- The judge is the strongest seat that voted; if it is silent, the next strongest judges. If it cannot be
+  read, it abstains and the count decides; without a count, the next strongest judges. Without a judge, the
+  leading answer is the decision, verbatim. The picked vote is the decision, verbatim, if the judge writes
+  nothing below its pick or is cut off there. If that vote has no short answer, the judge's `Final answer:`
+  above the pick is.
+- If the judge names no vote but ends on the answer that leads the count, its text is the answer.
+- With `swap`, judgements that end on different answers (or, if those cannot be compared, on different picks)
+  are a flip, and count as a tie: the only leader of the count decides, with the text of the judgement that
+  agrees or else of its strongest vote, verbatim. Without such a leader the first order's judgement decides.
+- Answers that cannot be counted dissent if they were not picked.
+- The request's responses may replace the votes; the strongest of all seats judges them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ from ..core.steps import Brief, Decision, Dissent, Panel, Reply
 from ..core.stopping import MIN_ANSWERS, STRONGEST_FIRST
 from ..core.text import Draft, Material
 from ..prompts import load
-from .shared.first_answers import judges
-from .shared.first_answers import votes as answers
-from .shared.judge import Ruling, rulings_of, settle
+from .shared.first_answers import get_votes, judges
+from .shared.judge import Ruling, ask_rulings, settle
 from .shared.poll import SHARE, Poll
-from .shared.verdict import question
+from .shared.verdict import question_draft
 
 VOTE, JUDGE, WEIGH = load("voting/vote"), load("voting/judge"), load("voting/weigh")
 
@@ -50,31 +49,31 @@ PHASES = Phases(
 
 
 async def voting(brief: Brief, panel: Panel) -> Decision:
-    asked, options = question(brief), brief.options
+    question, options = question_draft(brief), brief.options
     await panel.enter("vote", question=brief.question)
-    draft = VOTE(question=asked, today=brief.today)
-    votes, unasked = await answers(brief, panel, draft, options["early"])
+    draft = VOTE(question=question, today=brief.today)
+    votes, not_called = await get_votes(brief, panel, draft, options["early"])
     weights = strengths([vote.seat for vote in votes]) if options["aggregation"] == "weighted" else None
-    # Whoever is asked on when the strongest differ is asked a harder question: the share means less then.
-    poll = Poll.of(votes, weights, SHARE if unasked is None else f"{SHARE}, {STRONGEST_FIRST}")
-    told = {**poll.detail(), "not_asked": [seat.label for seat in unasked or ()]}
-    leading = poll.voice(poll.leader)
-    await poll.tell()
+    # Further seats are called only if the strongest differ, on a harder question: the share means less then.
+    poll = Poll.of(votes, weights, SHARE if not_called is None else f"{SHARE}, {STRONGEST_FIRST}")
+    detail = {**poll.detail(), "not_asked": [seat.label for seat in not_called or ()]}
+    leading = poll.representative(poll.leader)
+    await poll.tally_step()
     if len(votes) == 1:
         await panel.enter("complete", 1, leading.text, votes=1)
         return Decision(
             answer=leading.text,
             final_answer=final_answer(leading.text),
             stop_reason="single_vote",
-            detail=told,
-            **poll.standing(None),
+            detail=detail,
+            **poll.decision_fields(None),
         )
 
     await panel.enter("judge", 1, leading.text, votes=len(votes))
     order = panel.shuffle(votes, "judge")
     orders = [order, order[::-1]] if options["swap"] else [order]
-    drafts = [_judgement(asked, shown, weights) for shown in orders]
-    judge, rulings = await rulings_of(panel, poll, judges(brief, panel, poll), drafts)
+    drafts = [_judgement(question, votes, weights) for votes in orders]
+    judge, rulings = await ask_rulings(panel, poll, judges(brief, panel, poll), drafts)
     ruling, settled_by = settle(rulings, poll)
     await panel.enter("complete", 1, ruling.answer, text=ruling.answer)
     return Decision(
@@ -82,7 +81,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
         final_answer=ruling.short,
         stop_reason="judged" if rulings else "no_judge",
         detail={
-            **told,
+            **detail,
             "weights": weights,
             "judge": judge and {"seat": judge.label, "model": judge.model},
             "judgements": [{"pick": r.pick, "answer": r.short} for r in rulings],
@@ -90,21 +89,21 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
             "flipped": not rulings[0].agrees(rulings[1]) if len(rulings) == 2 else None,
             "settled_by": settled_by,
         },
-        **{**poll.standing(ruling.short), "dissent": _dissent(poll, ruling)},
+        **{**poll.decision_fields(ruling.short), "dissent": _dissent(poll, ruling)},
     )
 
 
-def _judgement(asked: str | Draft, votes: Sequence[Reply], weights: Mapping[str, float] | None) -> Draft:
-    shown = [Material(vote.seat.label, vote.text) for vote in votes]
+def _judgement(question: str | Draft, votes: Sequence[Reply], weights: Mapping[str, float] | None) -> Draft:
+    materials = [Material(vote.seat.label, vote.text) for vote in votes]
     if weights is None:
-        return JUDGE(question=asked, votes=shown)
-    told = "\n".join(f"{label}: {weight:.2f}" for label, weight in sorted(weights.items()))
-    return WEIGH(question=asked, votes=shown, weights=told)
+        return JUDGE(question=question, votes=materials)
+    shares = "\n".join(f"{label}: {weight:.2f}" for label, weight in sorted(weights.items()))
+    return WEIGH(question=question, votes=materials, weights=shares)
 
 
 def _dissent(poll: Poll, ruling: Ruling) -> tuple[Dissent, ...]:
-    """The votes for other answers, and those not picked that cannot be counted, or compared with this one."""
-    counted = poll.standing(ruling.short).get("dissent")
+    """Return the votes for other answers, and the votes not picked that cannot be counted or compared."""
+    counted = poll.decision_fields(ruling.short).get("dissent")
     unpicked = [
         vote
         for vote, answer in zip(poll.votes, poll.answers, strict=True)
@@ -123,7 +122,7 @@ def _calls(scope: Scope) -> tuple[int, int]:
 
 PROTOCOL = Protocol(
     name="voting",
-    summary="every seat answers alone; the strongest judges, and improves what it picks",
+    summary="every seat answers alone; the strongest judges, and improves the answer it picks",
     phases=PHASES,
     script=voting,
     options={

@@ -64,7 +64,7 @@ class Broadcast:
     async def events(self, after: int = 0, tokens: bool = False) -> AsyncGenerator[Event, None]:
         """Yield events with a `seq` above `after`: stored ones first, then live, until the terminal one.
 
-        tokens: also the text as it arrives, starting with what has arrived of unfinished replies. Ends
+        tokens: also the text as it arrives, starting with the partial text of unfinished replies. Ends
         without a terminal event if the run cannot be written.
         """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()

@@ -88,14 +88,14 @@ class ModelCall:
         if not self._fit(request_limit(seat)):
             return self._too_long()
         while True:
-            if (refused := self._drop_if_down()) is not None:
-                return refused
+            if (dropped := self._drop_if_down()) is not None:
+                return dropped
             async with gate.call(context.halt.requested, within=context.deadline.left) as inside:
                 context.check()
                 if not inside:
                     continue
-                if (refused := self._drop_if_down()) is not None:  # while it waited for the gate
-                    return refused
+                if (dropped := self._drop_if_down()) is not None:  # while it waited for the gate
+                    return dropped
                 if call_deadline is None:
                     call_deadline = Deadline.after(context.spec.limits.call_deadline_s)
                 started = await self._record_intent()
@@ -135,10 +135,10 @@ class ModelCall:
         """Shorten replies of others and the tools' arguments and results until the request has at most
         `token_limit` tokens. Return whether that succeeded."""
         # Always from the full request: a shortened one no longer marks which parts are replies of others.
-        fitted = fit(self.full_ask, int(min(token_limit, sys.maxsize)), self._tools())
-        if fitted is not None:
-            self.ask, self.cut_chars = fitted
-        return fitted is not None
+        shortened = fit(self.full_ask, int(min(token_limit, sys.maxsize)), self._tools())
+        if shortened is not None:
+            self.ask, self.cut_chars = shortened
+        return shortened is not None
 
     async def _record_intent(self) -> CallStarted:
         context, ask, text = self.context, self.ask, self._request_text()
@@ -201,9 +201,9 @@ class ModelCall:
         overtaken = ProviderError("overtaken", "another request for the call was answered first", billed=True)
         for started, task in sends:
             if task is not winner:
-                lost = task.result() if task.done() else Response(started, overtaken, 0.0)
-                error = overtaken if isinstance(lost.result, Completion) else lost.result
-                self._record_failure(started, error, lost.elapsed_s, final=False, wait=None)
+                other = task.result() if task.done() else Response(started, overtaken, 0.0)
+                error = overtaken if isinstance(other.result, Completion) else other.result
+                self._record_failure(started, error, other.elapsed_s, final=False, wait=None)
         return winner.result()
 
     async def _send(

@@ -121,8 +121,8 @@ class RunContext:
 
         branches: keys of branches of the tree of steps; by default the whole tree.
         """
-        lost = [s for s in self.journal.in_flight() if any(within(s.key, branch) for branch in branches)]
-        for started in lost:
+        unknown = [s for s in self.journal.in_flight() if any(within(s.key, branch) for branch in branches)]
+        for started in unknown:
             failed = CallFailed(
                 key=started.key,
                 phase=started.phase,
@@ -138,4 +138,4 @@ class RunContext:
                 charged_usd=started.reserved_usd,
             )
             self.record(started, nusd(started.reserved_usd), failed)
-        return lost
+        return unknown

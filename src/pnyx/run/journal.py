@@ -114,8 +114,8 @@ class Journal:
         return recorded if isinstance(recorded, ToolCalled) else None
 
     def _recorded(self, key: str, fingerprint: str) -> Recorded | None:
-        known = self._started.get(key) or self._outcomes.get(key)
-        if known is not None and known.fingerprint != fingerprint:
+        previous = self._started.get(key) or self._outcomes.get(key)
+        if previous is not None and previous.fingerprint != fingerprint:
             raise Diverged(
                 f"Step {key} of run {self.run_id} differs from the recorded one: a prompt or a protocol has "
                 f"changed. Keep the replies that still match with: pnyx resume {self.run_id} --fork"

@@ -73,13 +73,13 @@ class LearnedHistory:
         return fit
 
     async def _history(self, owner: str) -> _History:
-        known = self._histories.get(owner)
+        cached = self._histories.get(owner)
         started = time.monotonic()
-        if known is not None and started - known.read_at < FRESH_S:
-            return known
+        if cached is not None and started - cached.read_at < FRESH_S:
+            return cached
         version = await self._database.read(lambda c: store.version(c, owner))
-        if known is not None and known.version == version:
-            judged = known.judged
+        if cached is not None and cached.version == version:
+            judged = cached.judged
         else:
             judged = await self._database.read(lambda c: store.history(c, owner)) if version[0] else []
         history = self._histories[owner] = _History(started, version, judged)
@@ -110,9 +110,9 @@ def calibrate_decision(spec: Spec, decision: Decision) -> dict[str, Any]:
         from ..reliability.feedback import measure
 
         kind = measure(spec.protocol, decision.confidence_rule)
-        found = from_dict(spec.calibration).of(kind, decision.confidence)
+        estimate = from_dict(spec.calibration).of(kind, decision.confidence)
         # Outcomes of other protocols alone are not evidence about this one.
-        if found is not None and found.n:
-            fields = {"confidence": found.confidence, "confidence_rule": found.rule}
+        if estimate is not None and estimate.n:
+            fields = {"confidence": estimate.confidence, "confidence_rule": estimate.rule}
             detail |= {"raw_confidence": decision.confidence, "raw_rule": decision.confidence_rule}
     return {**fields, "detail": {**decision.detail, **detail}} if detail else {}

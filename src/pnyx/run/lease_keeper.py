@@ -129,9 +129,9 @@ class LeaseKeeper:
 
     def _record_failure(self, exc: Exception) -> None:
         """Remember why the renewal failed. Log it unless the database is unavailable: it is a bug then."""
-        known = isinstance(exc, StoreError | TimeoutError)
+        is_outage = isinstance(exc, StoreError | TimeoutError)
         failure = str(exc) if isinstance(exc, StoreError) else type(exc).__name__
-        if not known and failure != self._failure:
+        if not is_outage and failure != self._failure:
             LOG.error("the lease of this process's runs could not be renewed: %s", failure, exc_info=exc)
         self._failure = failure
 

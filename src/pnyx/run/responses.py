@@ -72,8 +72,8 @@ def _parse(place: str, one: object) -> Given:
     answer = values.get("answer", "")
     if isinstance(answer, int | float):
         values["answer"] = answer = json.dumps(answer)
-    if wrong := [key for key, value in values.items() if not isinstance(value, str)]:
-        raise UsageError(f"{place}: {wrong[0]} must be text")
+    if not_text := [key for key, value in values.items() if not isinstance(value, str)]:
+        raise UsageError(f"{place}: {not_text[0]} must be text")
     if not answer.strip():
         raise UsageError(f"{place}: the answer is empty")
     return Given(**values)

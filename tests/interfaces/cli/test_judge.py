@@ -102,7 +102,7 @@ def test_only_a_decision_can_be_judged(lab_of_one: ScriptedHost, status: str) ->
     run = ask(0, "--budget", "0.0001").json["run_id"] if status == "paused" else "zzz"
     done = pnyx("feedback", run, "--result", "success")
     assert (done.code, done.out) == (2, "")
-    assert ("only a decision can be judged" if status == "paused" else "no run 'zzz'") in done.err
+    assert ("feedback requires a decision" if status == "paused" else "no run 'zzz'") in done.err
 
 
 def test_a_history_weighs_votes_and_the_result_records_it(judged: ScriptedHost) -> None:

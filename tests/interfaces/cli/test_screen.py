@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import threading
@@ -10,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from pnyx.interfaces.cli.actions.runs import _table
+from pnyx.interfaces.cli.records import with_records
 from pnyx.interfaces.cli.terminal.live import _newest
 from pnyx.interfaces.cli.terminal.output import Stream
 from pnyx.interfaces.cli.terminal.plain import entry_lines
-from pnyx.interfaces.views.outcome import why
+from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.views.outcome import stop_message
 from pnyx.interfaces.views.transcript import Entry
 from tests.interfaces.shell import pnyx, screen
 from tests.support.scripted import ScriptedHost
@@ -57,10 +61,10 @@ def test_the_text_in_progress_is_cut_at_a_word() -> None:
 def test_the_reason_why_a_run_stopped_is_not_repeated() -> None:
     result = {"run_id": "r1", "status": "paused", "stop_reason": "interrupted", "detail": {}}
     assert (
-        why(result | {"detail": {"message": "interrupted"}})
+        stop_message(result | {"detail": {"message": "interrupted"}})
         == "paused: interrupted. Resume with: pnyx resume r1"
     )
-    assert why(result | {"detail": {"message": "stopped at once"}}) == (
+    assert stop_message(result | {"detail": {"message": "stopped at once"}}) == (
         "paused (interrupted): stopped at once. Resume with: pnyx resume r1"
     )
 
@@ -87,3 +91,12 @@ def test_calls_that_take_too_long_after_ctrl_c_are_reported(
     done = pnyx("ask", "Why?")
     assert done.code == 130
     assert "stopping now: the calls in flight took longer than 0.2 s" in done.err
+
+
+@pytest.mark.parametrize(("width", "shown"), [(60, "decided  Why is it so?"), (120, "$0.00")])
+def test_a_narrow_list_of_runs_has_room_for_the_question(lab: ScriptedHost, width: int, shown: str) -> None:
+    pnyx("ask", "Why is it so?", "-q")
+    (record,) = with_records(open_settings(), lambda stored: stored.list_runs(None, 1))
+    (_, row) = _table([record], Stream(io.StringIO(), width=width))
+    assert shown in row
+    assert "Why is it so?" in row

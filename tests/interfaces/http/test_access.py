@@ -327,7 +327,7 @@ async def test_websockets_are_refused(server: ServerHandle) -> None:
 def test_a_public_address_needs_a_named_key(lab: ScriptedHost) -> None:
     done = pnyx("serve", "--host", "0.0.0.0", "--port", "0")
     assert (done.code, done.out) == (2, "")
-    assert "keys must be made first" in done.err
+    assert "create an API key first" in done.err
 
 
 async def test_a_failing_database_is_reported_as_unavailable(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import SERVER_KEY, open_server
@@ -13,7 +16,21 @@ CHECKS = "positive_data_acceptance"
 """Excluded: no schema can list the protocols, or require the last message to be the user's."""
 
 
-async def test_no_request_breaks_the_server_or_its_schema(lab: ScriptedHost, tmp_path: Path) -> None:
+# Each part starts Schemathesis anew, so that none takes long: a sequence of requests needs all operations.
+PARTS = {
+    "coverage of runs": ("coverage", "/v1/runs"),
+    "coverage of the rest": ("coverage", "^(?!/v1/runs)"),
+    "fuzzing of runs": ("fuzzing", "/v1/runs"),
+    "fuzzing of the rest": ("fuzzing", "^(?!/v1/runs)"),
+    "sequences": ("stateful", ""),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+async def test_no_request_breaks_the_server_or_its_schema(
+    part: str, lab: ScriptedHost, tmp_path: Path
+) -> None:
+    phase, paths = PARTS[part]
     lab.on("*", text="Final answer: 42")
     async with open_server() as server:
         command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json"]
@@ -24,7 +41,8 @@ async def test_no_request_breaks_the_server_or_its_schema(lab: ScriptedHost, tmp
             CHECKS,
             "--generation-deterministic",
         ]
-        command += ["--max-examples", "5", "--phases", "coverage,fuzzing,stateful", "--no-color"]
+        command += ["--max-examples", "5", "--phases", phase, "--no-color"]
+        command += ["--include-path-regex", paths] if paths else []
         process = await asyncio.create_subprocess_exec(
             *command, cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
         )
@@ -32,4 +50,4 @@ async def test_no_request_breaks_the_server_or_its_schema(lab: ScriptedHost, tmp
         async with server.client() as client:
             assert (await client.get("/health")).status_code == 200
     assert process.returncode == 0, out.decode()[-8000:]
-    assert b"15 selected / 15 total" in out
+    assert re.search(rb"[1-9][0-9]* selected / 1[56] total", out), out.decode()[-2000:]

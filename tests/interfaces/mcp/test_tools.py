@@ -92,7 +92,7 @@ async def test_every_result_satisfies_its_output_schema(connect: Connect, lab: S
                 assert (found["run_id"], "answer" in found["snippet"]) == (run["run_id"], True)
             if name == "show":
                 assert called.structured_content == decided.structured_content
-                assert "## What was said" in text_of(called)
+                assert "## Transcript" in text_of(called)
         jsonschema.validate(decided.structured_content, schemas["ask"] or {})
         listed = (await client.call_tool("protocols", {})).structured_content["protocols"]
         assert [one["name"] for one in listed] == list(protocols.names())

@@ -1,4 +1,4 @@
-"""What the files of a run are called and hold, whatever its events say."""
+"""The names and contents of the files of a run, for any events."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tests.interfaces.render.test_markdown import PIECES, RENDERER
 HOSTILE = ["../../x", "CON", "a/b", "Participant \u0410", "Participant A\n", "..", "\ud800", "x" * 300]
 
 
-def test_no_name_of_a_file_is_made_of_what_anybody_else_said() -> None:
+def test_no_file_name_contains_untrusted_text() -> None:
     artifacts, paths = Artifacts(), set[str]()
     seats = tuple({"seat": label, "model": label, "role": label} for label in [*events.MODELS, *HOSTILE])
-    told: list[Event] = [RunStarted(question="Why?", protocol="../p", seats=seats, options={"../o": HOSTILE})]
+    log: list[Event] = [RunStarted(question="Why?", protocol="../p", seats=seats, options={"../o": HOSTILE})]
     for n, label in enumerate([*events.MODELS, *HOSTILE]):
         common: dict[str, Any] = {
             "seat": label,
@@ -30,9 +30,9 @@ def test_no_name_of_a_file_is_made_of_what_anybody_else_said() -> None:
             "attempt": 1,
             "model": label,
         }
-        told.append(CallFinished(**common, key=f"/{n}/{label}/1", text=label))
-        told.append(CallFailed(**common, key=f"/{n}", kind=label, message=label, final=True))
-        told.append(
+        log.append(CallFinished(**common, key=f"/{n}/{label}/1", text=label))
+        log.append(CallFailed(**common, key=f"/{n}", kind=label, message=label, final=True))
+        log.append(
             ToolCalled(
                 seat=None,
                 phase=label,
@@ -43,10 +43,10 @@ def test_no_name_of_a_file_is_made_of_what_anybody_else_said() -> None:
                 outcome=label,
             )
         )
-    for event in told:
+    for event in log:
         paths |= artifacts.add(event)
-    fine = re.compile(r"([a-z0-9][a-z0-9-]{0,50}/){0,2}[a-z][a-z0-9-]{0,50}(\.[a-z0-9-]{1,50}){1,2}")
-    assert not [path for path in paths if not fine.fullmatch(path)]
+    valid = re.compile(r"([a-z0-9][a-z0-9-]{0,50}/){0,2}[a-z][a-z0-9-]{0,50}(\.[a-z0-9-]{1,50}){1,2}")
+    assert not [path for path in paths if not valid.fullmatch(path)]
     assert {path.partition(".")[0].rpartition("/")[2] for path in paths if "seat-" in path} == {
         f"seat-{n}" for n in range(4, 4 + len(HOSTILE))
     }
@@ -61,8 +61,8 @@ KEYS = ["sources", "winner", "settled_by", "shipped", "borda", "votes", "self_en
 KEYS += ["needed", "live", "message"]
 
 
-def ended(detail: dict[str, Any], text: str = "Because.") -> dict[str, str]:
-    """The files that the end of a run changes in which all that anybody says is `text`."""
+def final_files(detail: dict[str, Any], text: str = "Because.") -> dict[str, str]:
+    """The files that the end of a run changes, if all untrusted text in the run is `text`."""
     artifacts = Artifacts()
     count = VoteTallied(rule=text, tally={text: 1.0}, winner=text, detail=detail)
     for event in (events.run_started(text), count, events.tool(text)):
@@ -75,15 +75,15 @@ def ended(detail: dict[str, Any], text: str = "Because.") -> dict[str, str]:
 
 @settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(KEYS), JSON))
-def test_the_last_page_is_written_whatever_a_protocol_puts_into_its_detail(detail: dict[str, Any]) -> None:
-    files = ended(detail)
+def test_final_md_is_written_for_any_detail_of_a_protocol(detail: dict[str, Any]) -> None:
+    files = final_files(detail)
     assert "\n## Tally\n" in files["final.md"]
     assert json.loads(files["state.json"])["result"]["detail"] == detail
 
 
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
-def test_nothing_on_the_last_page_becomes_html_a_link_an_image_or_a_heading_of_ours(text: str) -> None:
+def test_nothing_in_final_md_becomes_html_a_link_an_image_or_a_heading(text: str) -> None:
     detail = {
         "sources": [{"n": 1, "title": text, "url": text, "cited": True}],
         "winner": text,
@@ -92,7 +92,7 @@ def test_nothing_on_the_last_page_becomes_html_a_link_an_image_or_a_heading_of_o
         "borda": {text: 1},
         "self_endorsed": [text],
     }
-    tokens = RENDERER.parse(ended(detail, text)["final.md"])
+    tokens = RENDERER.parse(final_files(detail, text)["final.md"])
     kinds = {token.type for outer in tokens for token in (outer, *(outer.children or ()))}
     assert not {"html_block", "html_inline", "link_open", "image"} & kinds
     ours = [token for token in tokens if token.type == "heading_open" and token.level == 0]

@@ -1,4 +1,4 @@
-"""The page of a run: made for people, and whatever was said in the run does nothing in it."""
+"""The HTML page of a run: complete, and safe for any text from models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pnyx.core.events import Event, RunStarted
 from pnyx.interfaces.cli.commands.runs import FORMATS
 from pnyx.interfaces.render.html import FOLDED, TITLE, as_html
-from pnyx.interfaces.render.untrusted_markdown import LONGEST, rendered
+from pnyx.interfaces.render.untrusted_markdown import LONGEST, to_html
 from tests.interfaces import events
 from tests.interfaces.conftest import KEY
 from tests.interfaces.council_runs import council, member
@@ -73,14 +73,14 @@ ATTRIBUTES = {
 
 
 def story(text: str) -> list[Event]:
-    """A run in which everything that others decide is `text`."""
+    """A run in which all untrusted text is `text`."""
     seats = ({"seat": "Participant A", "model": text, "role": text}, {"seat": text, "model": "m", "role": ""})
-    begun = RunStarted(
+    started = RunStarted(
         question=text, protocol=text, seats=seats, version=text, options={text: text, "rounds": 1}
     )
     return events.with_seq(
         [
-            begun,
+            started,
             *events.answered_call("Participant A", text, "/1", text),
             *events.failed_call("Participant B", "challenge", "/2", message=text, final=False),
             events.seat_dropped("Participant C", text),
@@ -101,11 +101,11 @@ def hostile(text: str) -> str:
         "seats": [seat],
     }
     detail = {"sources": sources, "unknown_citations": [7], "message": text}
-    return as_html(record(told=story(text), **result, **lists, detail=detail, stop_reason=text))
+    return as_html(record(log=story(text), **result, **lists, detail=detail, stop_reason=text))
 
 
 def check(source: str) -> Page:
-    """Nothing in the page runs, loads, hides or turns round, and links lead to the web or to mail."""
+    """Check that nothing in the page runs, loads, hides or reorders text; links are web or mail links."""
     source.encode("utf-8")
     page = Page(source)
     page.check_policy()
@@ -124,28 +124,28 @@ def outline(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_whatever_is_said_stays_text_wherever_it_stands(text: str) -> None:
+def test_hostile_text_stays_text_everywhere(text: str) -> None:
     page = check(hostile(text))
     assert outline(page) == outline(check(hostile("plain")))
 
 
 @pytest.mark.parametrize("text", HOSTILE[:3])
-def test_what_is_no_markdown_is_read_as_it_was_written(text: str) -> None:
+def test_text_without_markdown_is_shown_unchanged(text: str) -> None:
     assert "".join(check(hostile(text)).text).count(text) >= 20
 
 
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from([*PIECES, *HOSTILE]), max_size=8).map("".join))
-def test_no_markdown_breaks_out_of_its_place(text: str) -> None:
+def test_no_markdown_breaks_out_of_its_element(text: str) -> None:
     page = check(as_html(record(f"x{text}", answer=f"x{text}", question=f"x{text}")))
     plain = check(as_html(record("x", answer="x", question="x")))
     assert outline(page) == outline(plain)
     assert len([tag for tag, _ in page.tags if tag == "details"]) == 4
 
 
-def test_a_page_has_all_of_the_run() -> None:
-    page = check(as_html(record("I say so.", told=[*events.consensus_run("I say so.")])))
-    told = " ".join("".join(page.text).split())
+def test_a_page_has_all_parts_of_the_run() -> None:
+    page = check(as_html(record("I say so.", log=[*events.consensus_run("I say so.")])))
+    text = " ".join("".join(page.text).split())
     for part in (
         "Why?",
         "Because.",
@@ -153,7 +153,7 @@ def test_a_page_has_all_of_the_run() -> None:
         "It is not so.",
         "decided after 1 round, not converged",
     ):
-        assert part in told
+        assert part in text
     for fact in (
         "max rounds",
         "75% (by rigor)",
@@ -162,27 +162,27 @@ def test_a_page_has_all_of_the_run() -> None:
         "$0.0012",
         "run run1",
     ):
-        assert fact in told
-    assert told.count("I say so.") == 8  # four replies, and how each begins
+        assert fact in text
+    assert text.count("I say so.") == 8  # four replies, each also as the start in its summary
     titles = [attributes["id"] for tag, attributes in page.tags if tag == "section" and "id" in attributes]
     assert titles == ["answer", "dissent", "decided", "seats", "said"]
     assert {f"#{title}" for title in titles} == {link["href"] for link in page.of("a")}
 
 
-def test_the_same_run_gives_the_same_bytes_and_secrets_are_masked() -> None:
+def test_the_same_run_produces_the_same_page_and_secrets_are_masked() -> None:
     assert as_html(record()) == as_html(record())
     source = as_html(record("The key is s3cret."), lambda text: text.replace("s3cret", "[redacted]"))
     assert "s3cret" not in source
     assert source.count("[redacted]") >= 4
 
 
-def test_what_was_said_is_open_when_it_is_short_and_folded_when_it_is_long() -> None:
+def test_a_short_transcript_is_open_and_a_long_one_folded() -> None:
     short, long = (check(as_html(record("so " * n))) for n in (10, FOLDED))
     assert ["open" in one for one in short.of("details")] == [True] * 4
     assert ["open" in one for one in long.of("details")] == [False] * 4
 
 
-def test_a_long_question_has_its_first_line_as_title_and_follows_whole() -> None:
+def test_the_title_of_a_long_question_is_its_first_line() -> None:
     question = f"Should we?\n\nThe *background*: {'a story ' * 100}the end."
     source = as_html(record(question=question))
     assert '<h1 dir="auto">Should we?</h1>' in source
@@ -196,7 +196,7 @@ def test_markdown_is_rendered_below_the_headings_of_the_page() -> None:
     text = (
         "# Why\n\n## More\n\n1. **one**\n2. ~~two~~\n\n|a|b|\n|--|--:|\n|1|2|\n\n```python\nif a < b:\n```\n"
     )
-    html = rendered(f"{text}line\nbreak", 4)
+    html = to_html(f"{text}line\nbreak", 4)
     for part in (
         "<h4>Why</h4>",
         "<h5>More</h5>",
@@ -207,25 +207,25 @@ def test_markdown_is_rendered_below_the_headings_of_the_page() -> None:
         assert part in html
     assert '<pre><code class="language-python">if a &lt; b:\n</code></pre>' in html
     assert "line<br />\nbreak" in html
-    assert rendered("###### Deep", 4) == "<h6>Deep</h6>\n"
+    assert to_html("###### Deep", 4) == "<h6>Deep</h6>\n"
 
 
-def test_links_say_where_they_lead_and_images_are_links() -> None:
-    assert 'bank.example</a> <small class="host">evil.example</small>' in rendered(
+def test_links_show_their_host_and_images_are_links() -> None:
+    assert 'bank.example</a> <small class="host">evil.example</small>' in to_html(
         "[bank.example](https://bank.example@evil.example/x)", 3
     )
-    assert rendered("<https://a.example>", 3).count("a.example") == 2
-    html = rendered(
+    assert to_html("<https://a.example>", 3).count("a.example") == 2
+    html = to_html(
         "![a *chart*](https://a.example/c.png) [![x](http://b.example/y.png)](http://c.example)", 3
     )
     assert html.count("<a ") == 2
     assert ">a chart</a> <small" in html
     assert "b.example" not in html
-    assert "<a" not in rendered("[x](/etc/passwd) [y](#z) [z](//evil.example) [w](file:///etc/passwd)", 3)
+    assert "<a" not in to_html("[x](/etc/passwd) [y](#z) [z](//evil.example) [w](file:///etc/passwd)", 3)
 
 
-def test_a_text_too_long_to_read_as_markdown_stays_as_it_is() -> None:
-    html = rendered("<b>*x*\n" * (LONGEST // 7 + 1), 3)
+def test_a_text_too_long_to_parse_is_shown_as_it_is() -> None:
+    html = to_html("<b>*x*\n" * (LONGEST // 7 + 1), 3)
     assert html.startswith("<pre>&lt;b&gt;*x*\n")
 
 
@@ -238,7 +238,7 @@ def test_sources_are_links_with_their_numbers() -> None:
     check(source)
     assert '<li>[1] <a href="https://owls.example/"' in source
     assert "<li>[3] Evil <small>not cited</small>" in source
-    assert "cited, but no such source: [7]" in source
+    assert "cites sources that do not exist: [7]" in source
 
 
 def exported(run_id: str) -> str:
@@ -253,31 +253,31 @@ def exported(run_id: str) -> str:
 def test_a_council_shows_its_votes(lab: ScriptedHost) -> None:
     lab.on("*", text=member)
     source = exported(council().json["run_id"])
-    told = " ".join("".join(check(source).text).split())
-    assert "majority after 2 rounds" in told
-    assert "67% (by approvals)" in told
+    text = " ".join("".join(check(source).text).split())
+    assert "majority after 2 rounds" in text
+    assert "67% (by approvals)" in text
     assert '<meter max="3" value="2">2</meter>' in source
     for phase in ("Round 1 · proposing", "Round 1 · voting", "Round 2 · voting"):
-        assert phase in told
-    assert "gamma's first draft." in told
+        assert phase in text
+    assert "gamma's first draft." in text
 
 
 def test_runs_without_a_decision_have_a_page_too(lab: ScriptedHost) -> None:
     lab.on("*", text=f"It is so, and the key is {KEY}.")
     paused = exported(pnyx("ask", "--budget", "0.0175", "--json", "Why?").json["run_id"])
-    told = " ".join("".join(check(paused).text).split())
-    assert "paused: Budget too small: the next call may cost" in told
-    assert "the best answer so far; nothing was decided in 1 round" in told
-    assert "It is so, and the key is " in told
+    text = " ".join("".join(check(paused).text).split())
+    assert "paused: Budget too small: the next call may cost" in text
+    assert "best answer so far; no decision after 1 round" in text
+    assert "It is so, and the key is " in text
     assert KEY not in paused
     lab.on("*", status=401)
     failed = "".join(check(exported(pnyx("ask", "--json", "Why?").json["run_id"])).text)
     assert "failed (no_quorum)" in failed
-    assert "There is none." in failed
+    assert "There is no answer." in failed
     assert "dropped: " in failed
 
 
-async def test_over_http_it_is_the_page_of_the_command_line(lab: ScriptedHost) -> None:
+async def test_http_returns_the_same_page_as_the_command_line(lab: ScriptedHost) -> None:
     lab.on("*", text="It is so.")
     once = {"question": "Why?", "protocol": "single", "models": ["lab:alpha"], "wait": True}
     async with open_server() as server, server.client() as client:
@@ -290,13 +290,13 @@ async def test_over_http_it_is_the_page_of_the_command_line(lab: ScriptedHost) -
     assert "It is so." in page.text
 
 
-async def test_every_format_is_in_the_documents(lab: ScriptedHost) -> None:
+async def test_every_format_is_documented(lab: ScriptedHost) -> None:
     async with open_server() as server, server.client() as client:
         route = (await client.get("/openapi.json")).json()["paths"]["/v1/runs/{run_id}/export"]["get"]
-    (offered,) = [one["schema"]["enum"] for one in route["parameters"] if one["name"] == "format"]
+    (formats,) = [one["schema"]["enum"] for one in route["parameters"] if one["name"] == "format"]
     pages = {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "docs/http.md", "docs/cli.md")}
     (line,) = re.findall(r"\| `GET /v1/runs/ID/export.*", pages["docs/http.md"])
-    assert set(offered) == set(re.findall(r"`(\w+)`", line))
+    assert set(formats) == set(re.findall(r"`(\w+)`", line))
     assert f"--format [{'|'.join(FORMATS)}]" in pages["docs/cli.md"]
     (line,) = re.findall(r".* export ID --format.*", pages["README.md"])
     assert set(re.findall(r"\w+", line)) >= set(FORMATS)

@@ -1,4 +1,4 @@
-"""Exports are made of events and result alone; nothing that was said is live in a Markdown viewer."""
+"""Exports depend on events and result only; no text from models is active in a Markdown viewer."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ PIECES += ["<!-- ", " -->", "<pre>", "</pre>", "![x](http://a/b.png)", "<http://
 PIECES += ["text", "a < b", "[x](javascript:alert)", "\\", "# ", "---", "&lt;", "\u202e", "```js"]
 
 
-def record(text: str = "Because.", told: list[Event] | None = None, **result: Any) -> Record:
-    told = told or events.consensus_run(text, **result)
+def record(text: str = "Because.", log: list[Event] | None = None, **result: Any) -> Record:
+    log = log or events.consensus_run(text, **result)
     values: dict[str, Any] = dict.fromkeys(RunRow.__slots__)
     values |= {"id": "run1", "question": "Why?", "created_at": "2026-01-02T03:04:01.000Z", "spec": {}}
-    return Record(RunRow(**values), Result.from_json(events.RESULT | result), tuple(told))
+    return Record(RunRow(**values), Result.from_json(events.RESULT | result), tuple(log))
 
 
 def test_json_is_the_result_and_every_event() -> None:
-    whole = document(record())
-    told = {"result": events.RESULT, "events": [to_json(event) for event in events.consensus_run()]}
-    assert json.dumps(whole) == json.dumps(told)
+    expected = {"result": events.RESULT, "events": [to_json(event) for event in events.consensus_run()]}
+    assert json.dumps(document(record())) == json.dumps(expected)
 
 
 def test_json_redacts_every_text_before_it_is_written_as_json() -> None:
@@ -44,13 +43,13 @@ def test_json_redacts_every_text_before_it_is_written_as_json() -> None:
 
 def test_markdown_has_question_answer_dissent_cost_and_every_reply() -> None:
     text = as_markdown(record("I say so."))
-    for told in ("> Why?", "> Because.", "> It is not so.", "| lab:alpha | 2 | 200 | 0 | 40 | $0.0006 |"):
-        assert told in text
+    for expected in ("> Why?", "> Because.", "> It is not so.", "| lab:alpha | 2 | 200 | 0 | 40 | $0.0006 |"):
+        assert expected in text
     assert text.count("> I say so.") == 4
     assert "- rigor: 0.75" in text
 
 
-def test_the_same_run_gives_the_same_bytes() -> None:
+def test_the_same_run_produces_the_same_bytes() -> None:
     assert as_markdown(record()) == as_markdown(record())
     assert as_json(record()) == as_json(record())
 
@@ -61,7 +60,7 @@ def test_code_stays_code() -> None:
     assert '<pre><code class="language-python">if a &lt;b: x = List[int] # ![no]\n</code></pre>' in html
 
 
-def test_a_fence_left_open_ends_with_its_reply() -> None:
+def test_an_open_fence_ends_with_its_reply() -> None:
     html = RENDERER.render(as_markdown(record("```\nno end")))
     assert html.count("<pre>") == 4
     assert html.count("<h3>") == 5
@@ -69,13 +68,13 @@ def test_a_fence_left_open_ends_with_its_reply() -> None:
 
 @settings(max_examples=50)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
-def test_nothing_that_is_said_becomes_html_a_link_an_image_or_a_heading_of_ours(text: str) -> None:
-    told = events.with_seq(
+def test_no_reply_becomes_html_a_link_an_image_or_a_heading(text: str) -> None:
+    log = events.with_seq(
         [events.run_started(), *events.answered_call("Participant A", "propose", "/1", text)]
     )
     dissent = [{"seat": "A", "model": text, "text": text}]
-    said = as_markdown(record(told=told, dissent=dissent, answer=f"x{text}"))
-    tokens = RENDERER.parse(said)
+    markdown = as_markdown(record(log=log, dissent=dissent, answer=f"x{text}"))
+    tokens = RENDERER.parse(markdown)
     kinds = {token.type for outer in tokens for token in (outer, *(outer.children or ()))}
     assert not {"html_block", "html_inline", "link_open", "image"} & kinds
     ours = [token for token in tokens if token.type == "heading_open" and token.level == 0]

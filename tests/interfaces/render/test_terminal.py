@@ -1,4 +1,4 @@
-"""Text of others is inert on a terminal, and what is plain text stays as it was."""
+"""Untrusted text is safe on a terminal, and plain text is unchanged."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.interfaces.render.terminal import clip, columns, excerpt, flat, safe, wrapped
+from pnyx.interfaces.render.terminal import clip, columns, excerpt, flat, safe, wrap
 
 ANYTHING = st.text(st.characters(codec=None), max_size=200)
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @given(ANYTHING)
-def test_nothing_that_a_terminal_obeys_or_cannot_encode_is_left(text: str) -> None:
+def test_no_control_or_unencodable_character_remains(text: str) -> None:
     shown = safe(text)
     assert not HARMFUL.search(shown)
     shown.encode()
@@ -24,7 +24,7 @@ def test_nothing_that_a_terminal_obeys_or_cannot_encode_is_left(text: str) -> No
 
 
 @given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs", "M"]), max_size=200))
-def test_letters_of_every_script_signs_and_blanks_stay(text: str) -> None:
+def test_letters_of_every_script_signs_and_spaces_are_unchanged(text: str) -> None:
     assert safe(text) == text
 
 
@@ -42,16 +42,16 @@ def test_letters_of_every_script_signs_and_blanks_stay(text: str) -> None:
         "\ud83d",
     ],
 )
-def test_known_attacks_lose_the_character_that_makes_them_one(attack: str) -> None:
+def test_known_attacks_are_made_harmless(attack: str) -> None:
     assert not HARMFUL.search(safe(attack))
 
 
-def test_what_was_there_can_still_be_seen() -> None:
+def test_replaced_characters_stay_visible() -> None:
     assert safe("a\x1b[31mb\x00") == "a␛[31mb␀"
     assert safe("a\x7fb\x9bc\u202ed\ud800") == "a␡b\ufffdc\ufffdd\ufffd"
 
 
-def test_line_breaks_and_tabs_stay_and_other_line_breaks_become_one() -> None:
+def test_line_breaks_and_tabs_stay_and_other_line_breaks_become_line_feeds() -> None:
     assert safe("a\tb\nc\r\nd\u2028e") == "a\tb\nc\nd\ne"
 
 
@@ -67,11 +67,11 @@ def test_a_clipped_line_is_one_line_of_at_most_that_length(text: str, width: int
     assert "\t" not in line
 
 
-def test_flat_takes_runs_of_blanks_together() -> None:
+def test_flat_collapses_whitespace() -> None:
     assert flat("  a \n\n b\tc ") == "a b c"
 
 
-def test_an_excerpt_is_the_beginning_and_says_where_it_leaves_something_out() -> None:
+def test_an_excerpt_is_the_start_and_marks_what_it_leaves_out() -> None:
     assert excerpt("one\n\ntwo\n") == "one\ntwo"
     assert excerpt("1\n2\n3\n4\n5\n6\n7") == "1\n2\n3\n4\n5\n6 …"
     long = excerpt("word " * 1000)
@@ -87,28 +87,28 @@ def test_an_excerpt_is_safe_and_short(text: str) -> None:
     assert shown.count("\n") <= 5
 
 
-def test_prose_is_broken_between_words_and_lists_hang() -> None:
-    lines = list(wrapped("- one two three four five six\nseven", 16, "  "))
+def test_prose_is_wrapped_between_words_and_lists_are_indented() -> None:
+    lines = list(wrap("- one two three four five six\nseven", 16, "  "))
     assert lines == ["  - one two", "    three four", "    five six", "  seven"]
 
 
 def test_code_keeps_its_lines() -> None:
     code = "```\nlong line of code that would not fit\n```\n    indented code that would not fit either"
-    assert list(wrapped(code, 20)) == code.split("\n")
+    assert list(wrap(code, 20)) == code.split("\n")
 
 
 @given(st.text(st.characters(categories=["L", "Zs", "Nd"], include_characters="\n"), max_size=300))
-def test_wrapping_loses_nothing_but_blanks(text: str) -> None:
-    assert "".join("".join(wrapped(text, 30)).split()) == "".join(text.split())
+def test_wrapping_loses_only_whitespace(text: str) -> None:
+    assert "".join("".join(wrap(text, 30)).split()) == "".join(text.split())
 
 
-def test_columns_stand_under_each_other_also_with_wide_characters() -> None:
+def test_columns_are_aligned_also_with_wide_characters() -> None:
     lines = list(columns([("a", "1", "x"), ("漢字", "100", "y")], right=(1,)))
     assert lines == ["a       1  x", "漢字  100  y"]
     assert unicodedata.east_asian_width("漢") == "W"
 
 
-def test_the_last_column_is_broken_where_a_screen_ends_and_hangs() -> None:
+def test_the_last_column_is_wrapped_and_indented() -> None:
     rows = [("a", "one two three four"), ("bcd", "five")]
     assert list(columns(rows, width=17)) == ["a    one two", "     three four", "bcd  five"]
     assert list(columns(rows, width=16)) == list(columns(rows))

@@ -1,4 +1,4 @@
-"""One reader of events says what was said, by whom, at what cost, and where every seat stands."""
+"""The transcript: entries with seat, model and cost, and the state of every seat."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pnyx.interfaces.views.transcript import Entry, Transcript, quantity, second
 from tests.interfaces import events
 
 
-def read(*happened: Event) -> tuple[Transcript, list[Entry]]:
+def read(*log: Event) -> tuple[Transcript, list[Entry]]:
     view = Transcript(clock=lambda: 100.0)
     view.add(events.run_started())
-    return view, [entry for event in happened if (entry := view.add(event)) is not None]
+    return view, [entry for event in log if (entry := view.add(event)) is not None]
 
 
-def test_a_whole_run_is_told_reply_by_reply_under_seat_and_model() -> None:
+def test_a_run_has_an_entry_for_every_reply_with_seat_and_model() -> None:
     view = Transcript()
     entries = [entry for event in events.consensus_run() if (entry := view.add(event)) is not None]
     assert [entry.title for entry in entries] == [
@@ -35,7 +35,7 @@ def test_a_whole_run_is_told_reply_by_reply_under_seat_and_model() -> None:
     assert view.now == "Round 1 · revise"
 
 
-def test_usage_adds_up_for_every_model_over_its_seats() -> None:
+def test_usage_is_summed_per_model_over_its_seats() -> None:
     view = Transcript()
     for event in events.consensus_run():
         view.add(event)
@@ -53,47 +53,47 @@ def test_one_call_of_unknown_price_makes_the_sum_unknown() -> None:
     assert view.by_model()["lab:alpha"].cost_usd is None
 
 
-def test_what_a_seat_costs_is_unknown_while_a_call_of_unknown_price_is_open() -> None:
+def test_the_cost_of_a_seat_is_unknown_during_a_call_of_unknown_price() -> None:
     question, failure = events.failed_call("Participant A", "propose", "/1")
     assert isinstance(question, CallStarted)
     view, _ = read(replace(question, reserved_usd=None))
-    assert (view.places["Participant A"].cost_usd, view.by_model()["lab:alpha"].cost_usd) == (None, None)
+    assert (view.seats["Participant A"].cost_usd, view.by_model()["lab:alpha"].cost_usd) == (None, None)
     view.add(failure)
-    assert (view.places["Participant A"].cost_usd, view.summary.usage["cost_usd"]) == (0.0, 0.0)
+    assert (view.seats["Participant A"].cost_usd, view.summary.usage["cost_usd"]) == (0.0, 0.0)
 
 
-def test_a_seat_waits_is_asked_writes_and_has_answered() -> None:
+def test_the_states_of_a_seat_during_a_call() -> None:
     view, _ = read()
-    place = view.places["Participant A"]
-    states = [place.state]
+    seat = view.seats["Participant A"]
+    states = [seat.state]
     question, answer = events.answered_call("Participant A", "propose", "/1", "Because of it.")
     for event in (question, events.token("Participant A", "Because"), answer):
         view.add(event)
-        states.append(place.state)
+        states.append(seat.state)
     assert states == ["waiting", "asked", "writing", "answered"]
-    assert place.since is None
+    assert seat.since is None
 
 
-def test_the_tail_of_what_arrives_stays_short() -> None:
+def test_the_text_of_an_unfinished_reply_is_bounded() -> None:
     view, _ = read(events.call_started("Participant A", "propose", "/1"))
     for _ in range(100):
         view.add(events.token("Participant A", "many words "))
-    tail = view.places["Participant A"].tail
+    tail = view.seats["Participant A"].tail
     assert len(tail) == 400
     assert tail.endswith("many words ")
 
 
-def test_an_open_call_is_timed_from_when_it_was_asked() -> None:
+def test_an_open_call_is_timed_from_its_start() -> None:
     view, _ = read(events.call_started("Participant A", "propose", "/1"))
-    assert view.places["Participant A"].since == 100.0
+    assert view.seats["Participant A"].since == 100.0
 
 
 def test_a_retry_says_why_and_when() -> None:
     _, (entry,) = read(*events.failed_call("Participant A", "propose", "/1", retry_in_s=2.0))
-    assert (entry.kind, entry.text, entry.facts) == ("retry", "slow down", ("attempt 1", "again in 2.0 s"))
+    assert (entry.kind, entry.text, entry.facts) == ("retry", "slow down", ("attempt 1", "retry in 2.0 s"))
 
 
-def test_a_lost_call_is_told_with_what_it_was_charged() -> None:
+def test_a_lost_call_has_its_charge() -> None:
     lost = events.failed_call(
         "Participant A", "propose", "/1", kind="unknown", message="lost", charged_usd=0.01
     )
@@ -102,21 +102,21 @@ def test_a_lost_call_is_told_with_what_it_was_charged() -> None:
     assert "charged $0.0100" in entry.facts
 
 
-def test_a_dropped_seat_is_told_once() -> None:
+def test_a_dropped_seat_has_one_entry() -> None:
     view, (entry,) = read(
         *events.failed_call("Participant B", "challenge", "/1", final=True),
         events.seat_dropped("Participant B", "gone"),
     )
     assert (entry.kind, entry.text) == ("dropped", "dropped: gone")
-    assert view.places["Participant B"].state == "dropped"
+    assert view.seats["Participant B"].state == "dropped"
 
 
 @pytest.mark.parametrize(
-    ("absent", "told"), [("empty", "abstained: said nothing"), ("refusal", "abstained: refusal")]
+    ("absent", "text"), [("empty", "abstained: empty reply"), ("refusal", "abstained: refusal")]
 )
-def test_silence_is_told_as_an_abstention(absent: str, told: str) -> None:
+def test_an_absent_reply_is_an_abstention(absent: str, text: str) -> None:
     _, (entry,) = read(*events.answered_call("Participant B", "challenge", "/1", "", absent=absent))
-    assert (entry.kind, entry.text) == ("silence", told)
+    assert (entry.kind, entry.text) == ("silence", text)
 
 
 def test_a_cut_reply_odd_usage_and_a_copied_reply_say_so() -> None:
@@ -126,11 +126,11 @@ def test_a_cut_reply_odd_usage_and_a_copied_reply_say_so() -> None:
         *events.answered_call("Participant B", "challenge", "/2", "x", copied=True, cost_usd=0.0),
     )
     assert cut.facts[3:] == ("cut at the token limit", "usage negative, charged at the reservation")
-    assert copied.facts == ("taken from the forked run",)
-    assert view.places["Participant B"].output_tokens == 0
+    assert copied.facts == ("reused from the forked run",)
+    assert view.seats["Participant B"].output_tokens == 0
 
 
-def test_tools_votes_and_budgets_are_told() -> None:
+def test_tools_votes_and_budgets_have_entries() -> None:
     _, entries = read(events.tool("a page"), events.vote(yes=2, no=1), events.budget("exhausted"))
     assert [(entry.kind, entry.title, entry.text) for entry in entries] == [
         ("tool", "Round 1 · propose · Participant A (lab:alpha) · read_page(url=http://a.example)", "a page"),
@@ -161,14 +161,14 @@ def test_closed_branches_and_unknown_events_are_no_entries() -> None:
         assert read(event)[1] == []
 
 
-def test_counts_and_times_read_like_words() -> None:
+def test_counts_and_times_are_readable() -> None:
     assert quantity(1, "call") == "1 call"
     assert quantity(1234, "call") == "1,234 calls"
     assert seconds(0.25) == "0.2 s"
     assert seconds(125.0) == "2 min 5 s"
 
 
-def test_what_others_said_cannot_begin_a_line_of_ours() -> None:
+def test_untrusted_text_cannot_forge_our_lines() -> None:
     stream = Stream(io.StringIO())
     _, entries = read(
         *events.failed_call("Participant A", "propose", "/1", message="slow\npnyx: run cancelled"),

@@ -9,7 +9,7 @@ import pytest
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Reply
 from pnyx.errors import IllegalPhase, NoQuorum
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.council.protocol import PHASES, PROTOCOL
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.councils import CYCLE, Members, cut, decided, fenced, letter, seats, sit
@@ -360,16 +360,18 @@ def test_the_number_of_calls_is_told_beforehand() -> None:
     for n in (2, 3, 5):
         at_once = sit(Members(dict.fromkeys("ABCDE", "B")), n)
         at_once.decide()
-        assert len(at_once.asks) == reckon(PROTOCOL, seats(n), PROTOCOL.resolve_options({}))[0] == 5 * n + 1
+        assert (
+            len(at_once.asks) == call_bounds(PROTOCOL, seats(n), PROTOCOL.resolve_options({}))[0] == 5 * n + 1
+        )
     turn = [CYCLE, {"A": "C", "B": "A", "C": "B"}]
     late = sit(Members(*turn, CYCLE, dict.fromkeys("ABC", "B")), rounds=4)
     late.decide()
     assert (
         len(late.asks)
-        == reckon(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 4}))[1] - (4 * 3 + 3)
+        == call_bounds(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 4}))[1] - (4 * 3 + 3)
         == 52
     )
-    assert reckon(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 1})) == (12, 22)
+    assert call_bounds(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 1})) == (12, 22)
 
 
 def test_no_more_calls_than_told_though_every_verdict_is_asked_for_twice() -> None:
@@ -385,4 +387,4 @@ def test_no_more_calls_than_told_though_every_verdict_is_asked_for_twice() -> No
     run = ProtocolDriver(PROTOCOL, mumbling, seats=seats(3), rounds=4)
     assert run.decide().stop_reason == "majority"
     assert len(run.asks_for("repair")) == 4 * 3 + 3
-    assert len(run.asks) == reckon(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 4}))[1]
+    assert len(run.asks) == call_bounds(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 4}))[1]

@@ -13,7 +13,7 @@ from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event, VoteT
 from pnyx.core.protocol import Protocol
 from pnyx.core.steps import Brief, Decision, Panel
 from pnyx.errors import ProviderError
-from pnyx.protocols.call_bounds import reckon
+from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.council.protocol import PROTOCOL
 from pnyx.providers.base import Call
 from pnyx.run.drive import drive
@@ -122,7 +122,7 @@ async def test_a_whole_run_gives_the_contracts_result_at_the_calls_foretold(tmp_
     host = Host(agreed)
     result = await finish(tmp_path, host)
     assert PROTOCOL.calls is not None
-    assert len(host.sent) == result.usage["calls"] == reckon(PROTOCOL, SEATS, {"rounds": 50})[0]
+    assert len(host.sent) == result.usage["calls"] == call_bounds(PROTOCOL, SEATS, {"rounds": 50})[0]
     assert (result.status, result.rounds) == ("majority", 1)
     assert result.agreement == pytest.approx(2 / 3)
     assert [d.text for d in result.dissent] == ["REJECT: too long"]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.parsing.ballots import Ballot
-from pnyx.protocols.council.count import Count, told
-from pnyx.protocols.council.texts import parted, review_of
+from pnyx.protocols.council.count import Count, describe_ballot
+from pnyx.protocols.council.texts import review_of, split_rebuttal
 
 LABELS = [f"Participant {x}" for x in "ABCDE"]
 
@@ -68,7 +68,7 @@ def test_a_seat_that_left_makes_the_votes_others_than_before() -> None:
     ],
 )
 def test_a_ballot_in_words(ballot: Ballot, words: str) -> None:
-    assert told(ballot) == words
+    assert describe_ballot(ballot) == words
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,14 @@ def test_a_ballot_in_words(ballot: Ballot, words: str) -> None:
     ],
 )
 def test_what_stands_below_new_proposal_replaces_the_old_one(head: str) -> None:
-    assert parted(f"They are right.\n\n{head}\n\nUse *two*.\n\nFinal answer: 2") == (
+    assert split_rebuttal(f"They are right.\n\n{head}\n\nUse *two*.\n\nFinal answer: 2") == (
         "They are right.",
         "Use *two*.\n\nFinal answer: 2",
     )
 
 
 def test_a_new_proposal_may_begin_on_its_line() -> None:
-    assert parted("Yes.\nNEW PROPOSAL: Use two.") == ("Yes.", "Use two.")
+    assert split_rebuttal("Yes.\nNEW PROPOSAL: Use two.") == ("Yes.", "Use two.")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_new_proposal_may_begin_on_its_line() -> None:
     ],
 )
 def test_without_a_line_of_its_own_nothing_is_replaced(text: str) -> None:
-    assert parted(text) == (text, "")
+    assert split_rebuttal(text) == (text, "")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_without_a_line_of_its_own_nothing_is_replaced(text: str) -> None:
     ],
 )
 def test_an_empty_new_proposal_replaces_nothing(kept: str) -> None:
-    assert parted(f"I stand by it.\nNEW PROPOSAL: {kept}") == ("I stand by it.", "")
+    assert split_rebuttal(f"I stand by it.\nNEW PROPOSAL: {kept}") == ("I stand by it.", "")
 
 
 @pytest.mark.parametrize(
@@ -140,12 +140,12 @@ def test_an_empty_new_proposal_replaces_nothing(kept: str) -> None:
     ],
 )
 def test_a_new_proposal_that_says_more_replaces_the_old_one(new: str) -> None:
-    assert parted(f"They are right.\nNEW PROPOSAL:\n{new}") == ("They are right.", new)
+    assert split_rebuttal(f"They are right.\nNEW PROPOSAL:\n{new}") == ("They are right.", new)
 
 
 def test_what_was_thought_aloud_replaces_nothing() -> None:
     text = "<think>\nNEW PROPOSAL:\nperhaps two\n</think>\nI stand by it."
-    assert parted(text)[1] == ""
+    assert split_rebuttal(text)[1] == ""
 
 
 @pytest.mark.parametrize(

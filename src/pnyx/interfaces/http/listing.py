@@ -13,7 +13,7 @@ from ...errors import ConfigError
 from ...providers.catalogue import DefaultPanel, default_panel, parse_seats
 from ...providers.embedded.weights import installed
 from ..schemas import ProtocolBody, RecalledRun, RunBody
-from ..views.catalogue import described, models_by_name
+from ..views.catalogue import describe_protocol, models_by_name
 from ..views.plan import as_json, plan
 from .errors import Exact
 from .schemas import Defaults, Planned
@@ -48,7 +48,7 @@ async def plan_run(request: Request, body: RunBody) -> Response:
 @ROUTER.get("/protocols", response_model=list[ProtocolBody])
 async def list_protocols() -> Response:
     """List the protocols with their options, presets, phases and quorum."""
-    return Exact([described(protocol) for protocol in protocols.loaded()])
+    return Exact([describe_protocol(protocol) for protocol in protocols.loaded()])
 
 
 @ROUTER.get("/settings", response_model=Defaults)

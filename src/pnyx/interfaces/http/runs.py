@@ -13,7 +13,7 @@ from ..render.html import as_html
 from ..render.markdown import as_markdown, document
 from ..schemas import ListedRun, ResultBody
 from ..service import RunService
-from ..views.feedback import judgement
+from ..views.feedback import feedback_document
 from .errors import Exact
 from .schemas import Exported, Feedback, Judgement, Resume, StartRun, Wait
 from .state import CLIENT_LEFT, owner_of, service_of, wait_for_disconnect
@@ -106,7 +106,7 @@ async def feedback(request: Request, run_id: str, body: Feedback) -> Response:
     """Record whether a decision was right. Votes and confidence of later runs learn from it."""
     service, owner = service_of(request), owner_of(request)
     row, judged = await service.feedback(run_id, body.result, body.answer, owner)
-    return Exact(judgement(row.id, judged))
+    return Exact(feedback_document(row.id, judged))
 
 
 @ROUTER.get("/{run_id}/export", response_model=Exported, responses=EXPORTS)

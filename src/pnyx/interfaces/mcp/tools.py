@@ -19,7 +19,7 @@ from ..follow import follow
 from ..render.markdown import Markdown, as_markdown, as_summary
 from ..render.terminal import clip
 from ..service import RunService
-from ..views.catalogue import described
+from ..views.catalogue import describe_protocol
 from ..views.records import Record
 from ..views.transcript import quantity
 from .schemas import Ask, NoArguments, RecallQuery, Resume, RunQuery, RunReference, Show
@@ -140,7 +140,7 @@ def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> To
 
 async def protocols(caller: Caller, request: NoArguments) -> ToolResult:
     """List the protocols."""
-    found = [described(protocol) for protocol in known.loaded()]
+    found = [describe_protocol(protocol) for protocol in known.loaded()]
     lines = [
         f"- {one['name']}: {one['summary']} Options: "
         f"{json.dumps({name: option['default'] for name, option in one['options'].items()})}; presets: "

@@ -1,4 +1,4 @@
-"""A conversation is a list of runs: what the next one is told of those before it, and all of it as a page."""
+"""A conversation as a list of runs: the material that the next run sees, and a Markdown document."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ..views.records import Record
 from ..views.transcript import quantity
 from .markdown import Markdown, Redact
 
-__all__ = ["as_page", "cost", "earlier"]
+__all__ = ["as_markdown", "cost", "earlier_turns"]
 
 MOST_TOKENS = 6_000
-"""Of earlier decisions, by `estimate_tokens`: some 12,000 characters of English, a handful of answers. A
-debate sends them with each of its calls, so that more would soon cost more than the question itself."""
+"""Most tokens of earlier turns, by `estimate_tokens`: about 12,000 characters of English, a few answers.
+Every call of a debate includes them, so more would soon cost more than the question itself."""
 WINDOW_SHARE = 4
-"""At most one part in so many of the smallest window: the rest is for question, debate and reply."""
+"""Earlier turns take at most one part in this many of the smallest window; the rest is for the debate."""
 LEAST_TOKENS = 50
-"""Less than this of a turn would be a riddle, so it is left out."""
+"""A turn with less room than this is left out, because nobody could understand it."""
 CUT = " […] (cut here)"
 
 
-def earlier(turns: Sequence[Record], seats: Sequence[Seat]) -> tuple[Material, ...]:
-    """The questions of `turns` and what was decided, for `Spec.context`: in order, within bounds.
+def earlier_turns(turns: Sequence[Record], seats: Sequence[Seat]) -> tuple[Material, ...]:
+    """The questions and decisions of `turns` for `Spec.context`: in order, within bounds.
 
-    Room goes to the newest turns first, and each but the oldest takes at most half of what is left, so
-    that one long answer does not hide all the others. What is cut or left out says so.
+    The newest turns come first, and each but the oldest takes at most half of the remaining room, so that
+    one long answer does not displace all others. Cuts and omissions are marked.
     """
     left = min([MOST_TOKENS, *(seat.context // WINDOW_SHARE for seat in seats if seat.context is not None)])
     answered = [(n, turn) for n, turn in enumerate(turns, 1) if turn.result.answer]
@@ -38,48 +38,48 @@ def earlier(turns: Sequence[Record], seats: Sequence[Seat]) -> tuple[Material, .
             shown.append(Material("Earlier turns", f"Left out: {len(answered)}."))
             break
         number, turn = answered.pop()
-        text = _told(turn, share)
+        text = _summary(turn, share)
         left -= estimate_tokens(text)
         shown.append(Material(f"Turn {number}", text))
     return tuple(reversed(shown))
 
 
-def _told(turn: Record, tokens: int) -> str:
+def _summary(turn: Record, tokens: int) -> str:
     status = turn.result.status
     decided = status in DECIDED
     kind = f"Decision ({status})" if decided else "Best answer so far; nothing was decided"
-    asked = _cut(f"Question: {turn.result.question.strip()}", tokens // 4)
-    head = f"{asked}\n\n{kind}: "
+    question = _cut(f"Question: {turn.result.question.strip()}", tokens // 4)
+    head = f"{question}\n\n{kind}: "
     return _cut(head + turn.result.answer.strip(), tokens)
 
 
 def _cut(text: str, tokens: int) -> str:
-    """`text`, or as much of its beginning as fits, with a mark that says so."""
+    """`text`, or as much of its start as fits, with a mark."""
     if estimate_tokens(text) <= tokens:
         return text
-    # A token is two bytes to `estimate_tokens`.
+    # `estimate_tokens` counts two bytes as a token.
     room = 2 * (tokens - estimate_tokens(CUT))
     return text.encode("utf-8", "surrogatepass")[: max(room, 0)].decode("utf-8", "ignore") + CUT
 
 
 def cost(turns: Sequence[Record]) -> float | None:
-    """What the turns cost together, in USD; None where the price of one is unknown."""
+    """The total cost of the turns in USD; None if a price is unknown."""
     costs = [turn.result.usage["cost_usd"] for turn in turns]
     return None if None in costs else sum(costs)
 
 
-def as_page(name: str, turns: Sequence[Record], redact: Redact = str) -> str:
-    """The conversation `name` as Markdown: what was asked, answered and disputed, and what it cost."""
-    return "\n".join(_page(name, turns, Markdown(redact))) + "\n"
+def as_markdown(name: str, turns: Sequence[Record], redact: Redact = str) -> str:
+    """The conversation `name` as Markdown: questions, answers, dissent and cost."""
+    return "\n".join(_document(name, turns, Markdown(redact))) + "\n"
 
 
-def _page(name: str, turns: Sequence[Record], page: Markdown) -> Iterator[str]:
+def _document(name: str, turns: Sequence[Record], markdown: Markdown) -> Iterator[str]:
     yield from (f"# Conversation {name}", "", f"{quantity(len(turns), 'turn')}, {money(cost(turns))}", "")
     for number, turn in enumerate(turns, 1):
         result = turn.document
         yield from (f"# Turn {number}: run {result['run_id']}", "")
-        yield from ("## Question", "", *page.quoted(result["question"]), "")
+        yield from ("## Question", "", *markdown.quoted(result["question"]), "")
         if result["answer"]:
-            yield from ("## Answer", "", *page.quoted(result["answer"]), "")
-        yield from page.dissent(result)
-        yield from ("## How it was decided", "", *page.facts(result, turn.row.created_at), "")
+            yield from ("## Answer", "", *markdown.quoted(result["answer"]), "")
+        yield from markdown.dissent(result)
+        yield from ("## How it was decided", "", *markdown.facts(result, turn.row.created_at), "")

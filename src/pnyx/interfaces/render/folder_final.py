@@ -1,4 +1,4 @@
-"""The last page of a run: its answer, how it was decided, who disagrees, what it used and cost."""
+"""`final.md`, the summary of a run: answer, decision, dissent, sources, tools and cost."""
 
 from __future__ import annotations
 
@@ -9,79 +9,82 @@ from ...core.events import ToolCalled, VoteTallied
 from ..views.transcript import Entry, Transcript
 from .markdown import Markdown
 
-__all__ = ["closing"]
+__all__ = ["final_lines"]
 
 
-def closing(
-    page: Markdown,
+def final_lines(
+    markdown: Markdown,
     view: Transcript,
     result: Mapping[str, Any],
-    begun: str,
+    created_at: str,
     counts: Sequence[tuple[Entry, VoteTallied]],
     tools: Sequence[tuple[Entry, ToolCalled]],
 ) -> Iterator[str]:
-    """The lines of `final.md`. counts and tools: each with what the transcript says of it."""
+    """The lines of `final.md`. counts, tools: each event with its entry in the transcript."""
     detail = result["detail"]
     yield from ("# Answer", "")
     if result["answer"]:
-        yield from (*page.quoted(result["answer"]), "")
+        yield from (*markdown.quoted(result["answer"]), "")
     else:
-        yield from (f"None. {page.plain(str(detail.get('message', '')))}".rstrip(), "")
-    yield from ("## How it was decided", "", *page.facts(result, begun))
+        yield from (f"None. {markdown.plain(str(detail.get('message', '')))}".rstrip(), "")
+    yield from ("## How it was decided", "", *markdown.facts(result, created_at))
     for key in ("winner", "settled_by", "shipped"):
         if isinstance(detail.get(key), str):
-            yield f"- {key.replace('_', ' ')}: {page.plain(detail[key])}"
+            yield f"- {key.replace('_', ' ')}: {markdown.plain(detail[key])}"
     yield ""
     if counts:
         yield from ("## Tally", "")
     for entry, count in counts:
-        yield from (f"### {page.plain(entry.title)}", "", *_count(page, count), "")
-    yield from page.dissent(result)
-    yield from _sources(page, detail.get("sources"))
+        yield from (f"### {markdown.plain(entry.title)}", "", *_count(markdown, count), "")
+    yield from markdown.dissent(result)
+    yield from _sources(markdown, detail.get("sources"))
     if tools:
         yield from ("## Tools used", "")
         for entry, tool in tools:
             failed = "" if tool.ok else ": failed"
-            yield f"- {page.plain(entry.title)}{failed} ({', '.join(entry.facts)})"
+            yield f"- {markdown.plain(entry.title)}{failed} ({', '.join(entry.facts)})"
         yield ""
-    yield from page.costs(view)
+    yield from markdown.costs(view)
 
 
-def _count(page: Markdown, count: VoteTallied) -> Iterator[str]:
-    """One count as a table, most votes first, and how each seat voted where the record says so."""
+def _count(markdown: Markdown, count: VoteTallied) -> Iterator[str]:
+    """A count as a table, most votes first, with the vote of each seat if it is recorded."""
     points = {k: v for k, v in _mapping(count.detail.get("borda")).items() if isinstance(v, int | float)}
     ranked = any(points.values())
-    itself = _names(count.detail.get("self_endorsed"))
-    told = f"{count.rule} → {count.winner}" if count.winner else count.rule
-    if isinstance(settled := count.detail.get("settled_by"), str):
-        told += f", by {settled}"
+    self_endorsed = _names(count.detail.get("self_endorsed"))
+    summary = f"{count.rule} → {count.winner}" if count.winner else count.rule
+    if isinstance(settled_by := count.detail.get("settled_by"), str):
+        summary += f", by {settled_by}"
     if isinstance(needed := count.detail.get("needed"), int):
-        told += f"; {needed} of {count.detail.get('live')} live seats are a majority"
-    yield from (page.plain(told), "")
+        summary += f"; {needed} of {count.detail.get('live')} live seats are a majority"
+    yield from (markdown.plain(summary), "")
     yield f"| for | votes |{' Borda points |' if ranked else ''}"
     yield f"|---|---|{'--:|' if ranked else ''}"
     for name, votes in sorted(count.tally.items(), key=lambda one: -one[1]):
-        own = ", its own among them" if name in itself else ""
+        own = ", its own included" if name in self_endorsed else ""
         borda = f" {points.get(name, 0):g} |" if ranked else ""
-        yield f"| {page.plain(name)} | {votes:g}{own} |{borda}"
+        yield f"| {markdown.plain(name)} | {votes:g}{own} |{borda}"
     if ballots := _mapping(count.detail.get("votes")):
-        yield from ("", *(f"- {page.plain(seat)}: {page.plain(str(said))}" for seat, said in ballots.items()))
+        yield from (
+            "",
+            *(f"- {markdown.plain(seat)}: {markdown.plain(str(vote))}" for seat, vote in ballots.items()),
+        )
     if abstained := _names(count.detail.get("abstained")):
-        yield from ("", f"Abstained: {page.plain(', '.join(abstained))}")
+        yield from ("", f"Abstained: {markdown.plain(', '.join(abstained))}")
 
 
-def _sources(page: Markdown, sources: Any) -> Iterator[str]:
-    """What the seats were given to cite. sources: of `{"n", "title", "url", "cited"}`, or None."""
-    found = [source for source in sources if isinstance(source, Mapping)] if isinstance(sources, list) else []
-    if found:
+def _sources(markdown: Markdown, sources: Any) -> Iterator[str]:
+    """The sources that seats can cite. sources: a list of `{"n", "title", "url", "cited"}`, or None."""
+    valid = [source for source in sources if isinstance(source, Mapping)] if isinstance(sources, list) else []
+    if valid:
         yield from ("## Sources", "")
-        for source in found:
-            told = f"[{source.get('n')}] {source.get('title')}: {source.get('url')}"
-            yield f"- {page.plain(told)}{' (cited)' if source.get('cited') else ''}"
+        for source in valid:
+            line = f"[{source.get('n')}] {source.get('title')}: {source.get('url')}"
+            yield f"- {markdown.plain(line)}{' (cited)' if source.get('cited') else ''}"
         yield ""
 
 
-# What a count says beside its tally is the protocol's own business, and protocols come from anywhere.
+# Any protocol, also of another package, may put anything into the detail of a count.
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 

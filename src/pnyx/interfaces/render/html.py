@@ -1,7 +1,7 @@
-"""A run as one HTML page, for people to read and to send on.
+"""A run as one HTML page, for people to read and to send.
 
-Made of the same events and result as the other exports, and of nothing that varies: the same run gives
-the same bytes. What others wrote is text here, or Markdown that `markup` has made harmless.
+It depends on the events and the result only, so the same run always produces the same bytes. Untrusted text
+is escaped, or rendered by `untrusted_markdown`.
 """
 
 from __future__ import annotations
@@ -19,63 +19,63 @@ from ...core.events import Event, VoteTallied
 from ...core.models import money
 from ...evaluate.report.html_document import self_contained, table
 from ...providers.redaction import redact_json
-from ..views.outcome import headline, taken, why
+from ..views.outcome import headline, stop_message, usage_line
 from ..views.records import Record
-from ..views.transcript import Entry, Place, Transcript, place_name, whereabouts
+from ..views.transcript import Entry, SeatState, Transcript, location, seat_name
 from .markdown import Redact
 from .terminal import clip, flat, safe
-from .untrusted_markdown import link, rendered
+from .untrusted_markdown import link, to_html
 
 __all__ = ["as_html"]
 
 STYLE = Path(__file__).with_name("html.css")
 TITLE = 160
-"""Characters of a question that stand as the title; a longer one follows whole."""
+"""Characters of a question in the title; a longer question follows in full."""
 FOLDED = 6_000
-"""Characters that were said, beyond which they are folded away, each behind how it begins."""
+"""Characters of all replies and tool results above which each is folded, with its start as summary."""
 COLOURS = 8
-SAID = ("reply", "tool")
+TEXTS = ("reply", "tool")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An event that a reader is told of, and as what."""
+class Item:
+    """An event with its entry in the transcript."""
 
     event: Event
     entry: Entry
 
 
 def as_html(record: Record, redact: Redact = str) -> str:
-    """The run as a page: question, answer, how sure, who disagrees, what it took, and all that was said."""
+    """The run as a page: question, answer, dissent, decision, sources, usage and transcript."""
     result = redact_json(record.document, redact)
     view = Transcript()
-    told = [Told(event, entry) for event in record.events if (entry := view.add(event)) is not None]
-    return _Page(result, view, told, record.row.created_at, redact).whole()
+    items = [Item(event, entry) for event in record.events if (entry := view.add(event)) is not None]
+    return _Page(result, view, items, record.row.created_at, redact).render()
 
 
 @dataclass(slots=True)
 class _Page:
     result: Mapping[str, Any]
     view: Transcript
-    told: list[Told]
-    begun: str
+    items: list[Item]
+    created_at: str
     redact: Redact
     seats: list[str] = field(default_factory=list)
 
-    def whole(self) -> str:
-        self.seats = [label for label in self.view.places if label]
+    def render(self) -> str:
+        self.seats = [label for label in self.view.seats if label]
         sections = [
             ("answer", "Answer", self._answer()),
             ("dissent", "Dissent", self._dissent()),
             ("decided", "How it was decided", self._decided()),
             ("sources", "Sources", self._sources()),
             ("seats", "Seats", self._seats()),
-            ("said", "What was said", self._said()),
+            ("said", "Transcript", self._transcript()),
         ]
-        shown = [(name, title, body) for name, title, body in sections if body]
-        contents = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title, _ in shown)
+        filled = [(name, title, body) for name, title, body in sections if body]
+        contents = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title, _ in filled)
         body = "".join(
-            f'<section id="{name}"><h2>{title}</h2>{body}</section>\n' for name, title, body in shown
+            f'<section id="{name}"><h2>{title}</h2>{body}</section>\n' for name, title, body in filled
         )
         nav = f'<nav aria-label="Contents"><ul>{contents}</ul></nav>'
         return self_contained(
@@ -83,27 +83,27 @@ class _Page:
         )
 
     def _line(self, text: object, most: int = 0) -> str:
-        """`text` on one line, of at most `most` characters."""
-        told = self.redact(str(text))
-        return escape(clip(told, most) if most else flat(told))
+        """`text` on one line, cut to `most` characters if that is not 0."""
+        masked = self.redact(str(text))
+        return escape(clip(masked, most) if most else flat(masked))
 
     def _name(self, text: object) -> str:
-        """The same where it may run the other way, and must not turn its surroundings round."""
+        """`text` on one line, isolated so that right-to-left text does not reorder its surroundings."""
         return f"<bdi>{self._line(text)}</bdi>"
 
     def _block(self, text: str, level: int) -> str:
-        return f'<div class="text" dir="auto">{rendered(self.redact(text), level)}</div>'
+        return f'<div class="text" dir="auto">{to_html(self.redact(text), level)}</div>'
 
     def _header(self) -> str:
         result = self.result
         question = result["question"].strip()
-        whole = f'<div class="question">{self._block(question, 2)}</div>'
+        full = f'<div class="question">{self._block(question, 2)}</div>'
         if len(question) <= TITLE and "\n" not in question:
-            whole = ""
-        about = f"{self._line(result['protocol'])} · {self.begun[:16].replace('T', ' ')} UTC"
+            full = ""
+        about = f"{self._line(result['protocol'])} · {self.created_at[:16].replace('T', ' ')} UTC"
         return (
             f'<header><p class="about">pnyx · {about}</p>'
-            f'<h1 dir="auto">{self._title()}</h1>{whole}'
+            f'<h1 dir="auto">{self._title()}</h1>{full}'
             f'<p class="state {self._mood()}">{self._line(self._state())}</p></header>'
         )
 
@@ -111,7 +111,7 @@ class _Page:
         return self._line(self.result["question"].strip().partition("\n")[0], TITLE)
 
     def _state(self) -> str:
-        return why(self.result) if self.result["status"] in UNDECIDED else headline(self.result)
+        return stop_message(self.result) if self.result["status"] in UNDECIDED else headline(self.result)
 
     def _mood(self) -> str:
         status = self.result["status"]
@@ -120,22 +120,20 @@ class _Page:
     def _answer(self) -> str:
         result = self.result
         if not result["answer"]:
-            return "<p>There is none.</p>"
-        so_far = (
-            f'<p class="note">{self._line(headline(result))}</p>' if result["status"] in UNDECIDED else ""
-        )
+            return "<p>There is no answer.</p>"
+        note = f'<p class="note">{self._line(headline(result))}</p>' if result["status"] in UNDECIDED else ""
         final = result["final_answer"]
         short = (
             f'<p class="final">Final answer: <strong dir="auto">{self._line(final)}</strong></p>'
             if final
             else ""
         )
-        return f"{so_far}{short}{self._block(result['answer'], 3)}"
+        return f"{note}{short}{self._block(result['answer'], 3)}"
 
     def _dissent(self) -> str:
         return "".join(
             f'<article class="said {self._colour(one["seat"])}">'
-            f"<h3>{self._badge(one['seat'])}{self._name(place_name(one['seat'], one['model']))}</h3>"
+            f"<h3>{self._badge(one['seat'])}{self._name(seat_name(one['seat'], one['model']))}</h3>"
             f"{self._block(one['text'], 4)}</article>"
             for one in self.result["dissent"]
         )
@@ -150,7 +148,7 @@ class _Page:
             ("agreement", _share(result["agreement"], _by(self._rule()))),
             ("confidence", _share(result["confidence"], _by(result["confidence_rule"]))),
             ("rigor", _share(result["rigor"], "the share of challenges that were genuine")),
-            ("took", taken(result)),
+            ("took", usage_line(result)),
             ("settings", settings),
         ]
         rows = "".join(
@@ -159,11 +157,11 @@ class _Page:
             if value not in (None, "")
         )
         dropped = "".join(
-            f'<p class="aside bad">dropped: {self._name(place_name(one["seat"], one["model"]))}: '
+            f'<p class="aside bad">dropped: {self._name(seat_name(one["seat"], one["model"]))}: '
             f"{self._line(one['reason'])}</p>"
             for one in result["dropped"]
         )
-        # Of the counts of each rule the last one decided; the others are told where they were made.
+        # The last count of each rule decided; the transcript has the others.
         last = {count.rule: (count, title) for count, title in self._counts()}
         counts = "".join(
             f"<h3>{self._line(title)}</h3>{self._count(count)}" for count, title in last.values()
@@ -171,10 +169,10 @@ class _Page:
         return f"<dl>{rows}</dl>{dropped}{counts}"
 
     def _counts(self) -> list[tuple[VoteTallied, str]]:
-        return [(one.event, one.entry.title) for one in self.told if isinstance(one.event, VoteTallied)]
+        return [(one.event, one.entry.title) for one in self.items if isinstance(one.event, VoteTallied)]
 
     def _rule(self) -> str:
-        """What the last count went by."""
+        """The rule of the last count."""
         return "".join([count.rule for count, _ in self._counts()][-1:])
 
     def _count(self, count: VoteTallied) -> str:
@@ -192,53 +190,57 @@ class _Page:
 
     def _sources(self) -> str:
         sources = self.result["detail"].get("sources")
-        found = [one for one in sources if isinstance(one, Mapping)] if isinstance(sources, list) else []
+        valid = [one for one in sources if isinstance(one, Mapping)] if isinstance(sources, list) else []
         items = "".join(
             f"<li>[{self._line(one.get('n'))}] {link(flat(str(one.get('url'))), flat(str(one.get('title'))))}"
             f"{'' if one.get('cited') else ' <small>not cited</small>'}</li>"
-            for one in found
+            for one in valid
         )
         unknown = ", ".join(f"[{n}]" for n in self.result["detail"].get("unknown_citations") or ())
-        note = f'<p class="aside bad">cited, but no such source: {self._line(unknown)}</p>' if unknown else ""
+        note = (
+            f'<p class="aside bad">cites sources that do not exist: {self._line(unknown)}</p>'
+            if unknown
+            else ""
+        )
         return f'<ul class="sources">{items}</ul>{note}' if items else ""
 
     def _seats(self) -> str:
-        named = any(place.role for place in self.view.places.values())
-        head = ["seat", "model", *(["role"] if named else []), "calls", "tokens in", "cached", "out", "cost"]
+        roles = any(seat.role for seat in self.view.seats.values())
+        head = ["seat", "model", *(["role"] if roles else []), "calls", "tokens in", "cached", "out", "cost"]
         rows = []
         for label in self.seats:
-            place = self.view.places[label]
-            who = [self._badge(label) + self._name(label), self._name(place.model)]
-            rows.append([*who, *([self._name(place.role)] if named else []), *_figures(place)])
+            seat = self.view.seats[label]
+            names = [self._badge(label) + self._name(label), self._name(seat.model)]
+            rows.append([*names, *([self._name(seat.role)] if roles else []), *_figures(seat)])
         return table("Seats", head, rows) if rows else ""
 
-    def _said(self) -> str:
-        size = sum(len(one.entry.text) for one in self.told if one.entry.kind in SAID)
-        places = groupby(self.told, key=lambda one: whereabouts(one.event))
+    def _transcript(self) -> str:
+        size = sum(len(one.entry.text) for one in self.items if one.entry.kind in TEXTS)
+        groups = groupby(self.items, key=lambda one: location(one.event))
         return "".join(
             f'<section class="phase">{f"<h3>{self._line(where)}</h3>" if where else ""}'
-            f"{''.join(self._one(one, where, size > FOLDED) for one in group)}</section>"
-            for where, group in places
+            f"{''.join(self._item(item, where, size > FOLDED) for item in group)}</section>"
+            for where, group in groups
         )
 
-    def _one(self, one: Told, where: str, folded: bool) -> str:
-        event, entry = one.event, one.entry
+    def _item(self, item: Item, where: str, folded: bool) -> str:
+        event, entry = item.event, item.entry
         title = entry.title.removeprefix(where).removeprefix(" · ")
         facts = self._line(" · ".join(entry.facts))
         if isinstance(event, VoteTallied):
             return self._count(event)
-        if entry.kind not in SAID:
-            bad = "bad" if entry.kind in ("dropped", "unknown") else "odd"
-            who = f"{self._name(title)}: " if title else ""
-            return f'<p class="aside {bad}">{who}{self._line(entry.text)} <small>{facts}</small></p>'
+        if entry.kind not in TEXTS:
+            style = "bad" if entry.kind in ("dropped", "unknown") else "odd"
+            head = f"{self._name(title)}: " if title else ""
+            return f'<p class="aside {style}">{head}{self._line(entry.text)} <small>{facts}</small></p>'
         tool = entry.kind == "tool"
         body = f"<pre>{escape(safe(self.redact(entry.text)))}</pre>" if tool else self._block(entry.text, 4)
-        begins = clip(unescape(re.sub(r"<[^>]*>", "", body)), 140)
+        start = clip(unescape(re.sub(r"<[^>]*>", "", body)), 140)
         return (
             f'<details id="event-{event.seq}" class="said {"tool" if tool else self._colour(event.seat)}"'
             f"{'' if folded or tool else ' open'}>"
             f"<summary>{self._badge(event.seat)}<b>{self._name(title)}</b> "
-            f'<small>{facts}</small><span class="begins" dir="auto">{escape(begins)}</span></summary>'
+            f'<small>{facts}</small><span class="begins" dir="auto">{escape(start)}</span></summary>'
             f"{body}</details>"
         )
 
@@ -256,7 +258,8 @@ class _Page:
 
     def _footer(self) -> str:
         run, version = self._line(self.result["run_id"]), self._line(self.view.version)
-        return f'<footer class="note">run {run} · pnyx {version} · {self._line(taken(self.result))}</footer>'
+        usage = self._line(usage_line(self.result))
+        return f'<footer class="note">run {run} · pnyx {version} · {usage}</footer>'
 
 
 def _share(share: float | None, rule: str) -> str | None:
@@ -267,6 +270,6 @@ def _by(rule: str | None) -> str:
     return f"by {rule.replace('_', ' ')}" if rule else ""
 
 
-def _figures(place: Place) -> Iterable[str]:
-    counts = (place.calls, place.input_tokens, place.cached_tokens, place.output_tokens)
-    return [*(f"{n:,}" for n in counts), money(place.cost_usd)]
+def _figures(seat: SeatState) -> Iterable[str]:
+    counts = (seat.calls, seat.input_tokens, seat.cached_tokens, seat.output_tokens)
+    return [*(f"{n:,}" for n in counts), money(seat.cost_usd)]

@@ -1,7 +1,7 @@
-"""A run as a file to keep or to pass on: JSON for programs, Markdown for people.
+"""A run as a file: JSON for programs, Markdown for people.
 
-Made of the stored events and the result alone, so that the same run gives the same bytes. What models
-and hosts said is quoted in Markdown such that no viewer runs or loads anything of it.
+It depends on the stored events and the result only, so the same run always produces the same bytes. Text
+from models and hosts is quoted such that no Markdown viewer runs or loads anything in it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...core.models import money
 from ...core.regex import regex
 from ...providers.redaction import redact_json
 from ..views.records import Record
-from ..views.transcript import Entry, Transcript, place_name, quantity, seconds
+from ..views.transcript import Entry, Transcript, quantity, seat_name, seconds
 from .terminal import flat, safe
 
 __all__ = ["Markdown", "Redact", "as_json", "as_markdown", "as_summary", "document"]
@@ -25,13 +25,13 @@ __all__ = ["Markdown", "Redact", "as_json", "as_markdown", "as_summary", "docume
 Redact = Callable[[str], str]
 _FENCE = regex(r"( *)(`{3,}|~{3,})\s*(\w*)[^`]*")
 _LIVE = regex(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?])|!(?=\[)|\](?=[(\[:])|`{3,}|~{3,})")
-"""Where Markdown begins a tag, a comment, an image, a link's address or a code block, and is not escaped."""
+"""The start of a tag, comment, image, link address or code block in Markdown that is not escaped."""
 
 
 def document(record: Record, redact: Redact = str) -> dict[str, Any]:
-    """`{"result": …, "events": […]}`, texts redact_json and otherwise exact."""
-    whole = {"result": record.document, "events": [to_json(event) for event in record.events]}
-    masked: dict[str, Any] = redact_json(whole, redact)
+    """`{"result": …, "events": […]}`, exact except that secrets are masked."""
+    content = {"result": record.document, "events": [to_json(event) for event in record.events]}
+    masked: dict[str, Any] = redact_json(content, redact)
     return masked
 
 
@@ -40,49 +40,49 @@ def as_json(record: Record, redact: Redact = str) -> str:
 
 
 def as_markdown(record: Record, redact: Redact = str) -> str:
-    """The run as a document: question, answer, dissent, cost, and all that was said."""
+    """The run as a document: question, answer, dissent, cost and transcript."""
     return "\n".join(_document(record, Markdown(redact))) + "\n"
 
 
-def _document(record: Record, page: Markdown) -> Iterator[str]:
+def _document(record: Record, markdown: Markdown) -> Iterator[str]:
     result, view = record.document, Transcript()
     entries = [entry for event in record.events if (entry := view.add(event)) is not None]
-    yield from (f"# Run {result['run_id']}", "", "## Question", "", *page.quoted(result["question"]), "")
-    yield from _decision(record, page)
-    yield from (*page.costs(view), "## What was said", "")
+    yield from (f"# Run {result['run_id']}", "", "## Question", "", *markdown.quoted(result["question"]), "")
+    yield from _decision(record, markdown)
+    yield from (*markdown.costs(view), "## Transcript", "")
     for entry in entries:
-        yield from page.said(entry, "###")
+        yield from markdown.entry(entry, "###")
 
 
 def as_summary(record: Record, redact: Redact = str) -> str:
-    """The run in short: answer, how it was decided, what it cost, dissent."""
-    page = Markdown(redact)
-    return "\n".join([f"# Run {record.row.id}", "", *_decision(record, page)]).rstrip() + "\n"
+    """A summary of the run: answer, decision, cost and dissent."""
+    markdown = Markdown(redact)
+    return "\n".join([f"# Run {record.row.id}", "", *_decision(record, markdown)]).rstrip() + "\n"
 
 
-def _decision(record: Record, page: Markdown) -> Iterator[str]:
+def _decision(record: Record, markdown: Markdown) -> Iterator[str]:
     result = record.document
     if result["answer"]:
-        yield from ("## Answer", "", *page.quoted(result["answer"]), "")
-    yield from ("## How it was decided", "", *page.facts(result, record.row.created_at), "")
-    yield from page.dissent(result)
+        yield from ("## Answer", "", *markdown.quoted(result["answer"]), "")
+    yield from ("## How it was decided", "", *markdown.facts(result, record.row.created_at), "")
+    yield from markdown.dissent(result)
 
 
 @dataclass(frozen=True, slots=True)
 class Markdown:
-    """Texts of others as lines of Markdown: nothing in them is live, and secrets are masked."""
+    """Untrusted text as lines of Markdown: nothing in it is active, and secrets are masked."""
 
     redact: Redact = str
 
     def plain(self, text: str) -> str:
-        """`text` as one line in which Markdown sees nothing."""
+        """`text` as one line with all Markdown escaped."""
         return re.sub(r"([\\`*_\[\]<>|#!~])", r"\\\1", flat(self.redact(text)))
 
     def quoted(self, text: str) -> Iterator[str]:
-        """`text` as a block quote: its Markdown stays its own; its HTML, links and images stay text.
+        """`text` as a block quote. Its Markdown works inside the quote; HTML, links and images are escaped.
 
-        Code blocks are written anew, at the margin and with a fence that is in none of them, and every
-        other fence is escaped: what is code does not depend on how a viewer reads the text before it.
+        Code blocks are rewritten with a fence that does not occur in the text, and every other fence is
+        escaped, so that what is code does not depend on the viewer.
         """
         text = safe(self.redact(text))
         mark = "`" * (1 + max(2, *map(len, re.findall("`+", text)), 0))
@@ -103,15 +103,15 @@ class Markdown:
         if fence:
             yield f"> {mark}"
 
-    def said(self, entry: Entry, level: str) -> Iterator[str]:
-        """One thing of the record under a heading of its own."""
+    def entry(self, entry: Entry, level: str) -> Iterator[str]:
+        """An entry of the transcript under a heading. level: the marks of the heading, such as "##"."""
         facts = f" ({', '.join(entry.facts)})" if entry.facts else ""
         yield from (f"{level} {self.plain(entry.title + facts)}", "", *self.quoted(entry.text), "")
 
-    def facts(self, result: Mapping[str, Any], begun: str) -> Iterator[str]:
-        """One line for each key of the result that says how; absent ones are left out."""
+    def facts(self, result: Mapping[str, Any], created_at: str) -> Iterator[str]:
+        """The facts of the decision, one line each; unknown ones are left out."""
         yield f"- protocol: {self.plain(result['protocol'])}"
-        yield f"- begun: {begun}"
+        yield f"- started: {created_at}"
         for key in ("status", "stop_reason", "final_answer", "rigor", "agreement", "confidence", "rounds"):
             if result[key] not in (None, ""):
                 yield f"- {key.replace('_', ' ')}: {self.plain(str(result[key]))}"
@@ -119,9 +119,9 @@ class Markdown:
             yield f"- confidence by: {self.plain(result['confidence_rule'])}"
         for seat in result["seats"]:
             role = f", as {seat['role']}" if seat["role"] else ""
-            yield f"- seat: {self.plain(place_name(seat['seat'], seat['model']) + role)}"
+            yield f"- seat: {self.plain(seat_name(seat['seat'], seat['model']) + role)}"
         for drop in result["dropped"]:
-            dropped = place_name(drop["seat"], drop["model"])
+            dropped = seat_name(drop["seat"], drop["model"])
             yield f"- dropped: {self.plain(dropped)}: {self.plain(drop['reason'])}"
         usage = result["usage"]
         tokens = f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out"
@@ -129,16 +129,16 @@ class Markdown:
         yield f"- time: {seconds(result['elapsed_s'])}"
 
     def dissent(self, result: Mapping[str, Any]) -> Iterator[str]:
-        """Who still disagrees, and why."""
+        """The remaining objections, each with its seat and model."""
         if result["dissent"]:
             yield from ("## Dissent", "")
         for dissent in result["dissent"]:
-            yield from (f"### {self.plain(place_name(dissent['seat'], dissent['model']))}", "")
+            yield from (f"### {self.plain(seat_name(dissent['seat'], dissent['model']))}", "")
             yield from (*self.quoted(dissent["text"]), "")
 
     def costs(self, view: Transcript) -> Iterator[str]:
-        """What each model took."""
-        yield from ("## What it took", "", "| model | calls | tokens in | cached | out | cost |")
+        """The usage and cost of each model."""
+        yield from ("## Usage", "", "| model | calls | tokens in | cached | out | cost |")
         yield "|---|--:|--:|--:|--:|--:|"
         for total in view.by_model().values():
             counts = (total.calls, total.input_tokens, total.cached_tokens, total.output_tokens)

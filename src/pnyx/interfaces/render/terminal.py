@@ -1,8 +1,8 @@
-"""Text that somebody else wrote, made fit for a terminal. Nothing here parses markup.
+"""Untrusted text made safe for a terminal. Nothing here parses markup.
 
-Control characters become their pictures and characters that reorder or hide text become U+FFFD, so
-that nothing a model, a page or a host said can move the cursor, set a title, fill the clipboard or
-turn a line around. JSON output does not come through here: it is exact.
+Control characters become their symbols, and characters that reorder or hide text become U+FFFD. So no text
+from a model, a web page or a host can move the cursor, set the title, write to the clipboard or reverse a
+line. JSON output is not changed: it is exact.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...core.regex import regex
 
-__all__ = ["ClosedPipe", "clip", "columns", "excerpt", "flat", "safe", "wrapped"]
+__all__ = ["ClosedPipe", "clip", "columns", "excerpt", "flat", "safe", "wrap"]
 
 NARROWEST = 12
-"""Characters that a column must have to be broken into lines."""
+"""The least width of a column in which text is wrapped, in characters."""
 _UNSAFE = regex(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and line feed, DEL, C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks, embeddings, overrides, isolates
@@ -27,11 +27,11 @@ _BREAK = regex("\r\n|[\u2028\u2029]")
 
 
 class ClosedPipe(Exception):  # noqa: N818 (an event, named after what happened)
-    """Whoever read our output has enough. Not an `OSError`, which click would take for its own."""
+    """The reader of our output has closed the pipe. Not an `OSError`, because click handles those itself."""
 
 
 def safe(text: str) -> str:
-    """`text` with line breaks and tabs kept and everything else that is not plain text made inert."""
+    """`text` with line breaks and tabs unchanged and all other control characters replaced."""
     return _UNSAFE.sub(_inert, _BREAK.sub("\n", text))
 
 
@@ -43,7 +43,7 @@ def _inert(match: re.Match[str]) -> str:
 
 
 def flat(text: str) -> str:
-    """`text` as one safe line, runs of blanks as one."""
+    """`text` as one safe line, with runs of whitespace as one space."""
     return " ".join(safe(text).split())
 
 
@@ -54,16 +54,16 @@ def clip(text: str, width: int) -> str:
 
 
 def excerpt(text: str, lines: int = 6, chars: int = 500) -> str:
-    """The beginning of `text`, safe, without blank lines; "…" where something is left out."""
-    kept = [line.rstrip() for line in safe(text[: 4 * chars]).split("\n") if line.strip()]
-    short = "\n".join(kept[:lines])
+    """The start of `text`, safe, without blank lines; "…" if something is left out."""
+    filled = [line.rstrip() for line in safe(text[: 4 * chars]).split("\n") if line.strip()]
+    short = "\n".join(filled[:lines])
     if len(short) > chars:
         short = short[:chars].rsplit(" ", 1)[0]
-    return short if len(short) == len("\n".join(kept)) and len(text) <= 4 * chars else short.rstrip() + " …"
+    return short if len(short) == len("\n".join(filled)) and len(text) <= 4 * chars else short.rstrip() + " …"
 
 
-def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:
-    """The lines of `text`, broken between words to fit `width`; code in fences and indents stays as it is."""
+def wrap(text: str, width: int, indent: str = "") -> Iterator[str]:
+    """Wrap `text` between words to fit `width`. Fenced and indented code is not wrapped."""
     fenced = False
     for line in text.split("\n"):
         fence = line.lstrip().startswith("```")
@@ -78,11 +78,11 @@ def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:
 def columns(
     rows: Iterable[Sequence[str]], right: Sequence[int] = (), width: int | None = None
 ) -> Iterator[str]:
-    """Rows as aligned columns two blanks apart; the columns numbered in `right` are set to the right.
+    """Rows as aligned columns, two spaces apart; `right`: the numbers of right-aligned columns.
 
-    width: where the last column is broken between words, as long as that leaves it `NARROWEST`.
+    width: the last column is wrapped to fit it, if at least `NARROWEST` characters remain for the column.
     """
-    # Widths on a screen come from rich's tables: wide characters take two cells.
+    # rich knows the width of characters on a terminal: wide ones take two cells.
     from rich.cells import cell_len
 
     cells = [[flat(cell) for cell in row] for row in rows]

@@ -1,4 +1,4 @@
-"""Markdown of others as HTML that does nothing: no tags of theirs, no images, links that say where to."""
+"""Untrusted Markdown as harmless HTML: no HTML tags of its own, no images, links that show their host."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from markdown_it.utils import OptionsDict
 from ...core.regex import regex
 from .terminal import safe
 
-__all__ = ["link", "rendered"]
+__all__ = ["link", "to_html"]
 
 REL = "noopener noreferrer nofollow"
 _ALLOWED = regex(r"(?:https?://|mailto:)\S", re.IGNORECASE)
 LONGEST = 100_000
-"""Characters of a text that are read as Markdown; what is longer stays as it is."""
+"""Longest text that is parsed as Markdown, in characters; a longer one is shown as it is."""
 
 
 class _Reader(MarkdownIt):
     def validateLink(self, url: str) -> bool:  # noqa: N802 (the parser's own name)
-        """Whether it is a link; what is none stays text."""
+        """Whether `url` becomes a link; other URLs stay text."""
         return _ALLOWED.match(url) is not None
 
 
@@ -47,8 +47,8 @@ def _reader() -> MarkdownIt:
     return _Reader("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
 
 
-def rendered(text: str, level: int) -> str:
-    """`text` as HTML below a heading of `level` - 1, at which its own headings begin."""
+def to_html(text: str, level: int) -> str:
+    """`text` as HTML. level: of its largest heading, such as 3 for h3."""
     if len(text) > LONGEST:
         return f"<pre>{escape(safe(text))}</pre>"
     reader = _reader()
@@ -57,37 +57,37 @@ def rendered(text: str, level: int) -> str:
         if token.type.startswith("heading_"):
             token.tag = f"h{min(6, level - 1 + int(token.tag[1]))}"
         elif "style" in token.attrs:
-            # A column that is set to the right or the middle; a page's policy allows no styles of others.
+            # The alignment of a column, as a class, because the page's policy forbids inline styles.
             token.attrs = {"class": str(token.attrs["style"]).rpartition(":")[2]}
         elif token.children:
             token.children = list(_inline(token.children, reader.options))
-    # Characters that turn text around come as `&#8238;` too.
+    # Again after rendering: characters that reorder text may have been written as `&#8238;`.
     return safe(_RENDERER.render(tokens, reader.options, {}))
 
 
-def link(url: str, told: str) -> str:
-    """A link to `url` that says where it leads; only its words where it is none of the web or of mail."""
+def link(url: str, label: str) -> str:
+    """A link to `url` that shows its host; only the label if the URL is not http, https or mailto."""
     if not _ALLOWED.match(url):
-        return escape(told)
-    return f'<a href="{escape(url)}" rel="{REL}">{escape(told)}</a>{_whither(url, told)}'
+        return escape(label)
+    return f'<a href="{escape(url)}" rel="{REL}">{escape(label)}</a>{_host_note(url, label)}'
 
 
 def _inline(tokens: Iterable[Token], options: OptionsDict) -> Iterator[Token]:
-    """The same without images, and with links that say where they lead."""
-    href, told = "", ""
+    """The tokens with images as links, and with links that show their host."""
+    href, label = "", ""
     for token in tokens:
         if token.type == "image":
             words = _RENDERER.renderInlineAsText(token.children, options, {}) or "image"
-            told += words
+            label += words
             yield _html(escape(words) if href else link(str(token.attrs["src"]), words))
             continue
         if token.type == "link_open":
-            href, told = str(token.attrs["href"]), ""
+            href, label = str(token.attrs["href"]), ""
             token.attrs["rel"] = REL
-        told += token.content
+        label += token.content
         yield token
         if token.type == "link_close":
-            yield _html(_whither(href, told))
+            yield _html(_host_note(href, label))
             href = ""
 
 
@@ -95,10 +95,10 @@ def _html(content: str) -> Token:
     return Token("html_inline", "", 0, content=content)
 
 
-def _whither(url: str, told: str) -> str:
-    """Where a link leads, where its words do not say so."""
+def _host_note(url: str, label: str) -> str:
+    """The host of a link, unless its label is the host or the URL."""
     try:
-        place = urlsplit(url).hostname or url.partition(":")[2]
+        host = urlsplit(url).hostname or url.partition(":")[2]
     except ValueError:
-        place = url
-    return "" if told in (url, place) else f' <small class="host">{escape(place)}</small>'
+        host = url
+    return "" if label in (url, host) else f' <small class="host">{escape(host)}</small>'

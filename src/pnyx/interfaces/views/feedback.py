@@ -1,4 +1,4 @@
-"""What became of a decision: judged once a person or a grader knows."""
+"""Feedback: whether the answer of a run was right, from a person or a grader."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from ...errors import UsageError
 from ...evaluate.analysis.learning import LEARNER, OWNER
 from ...reliability.feedback import JudgedRun, judge
 from ...run.limits import now
-from ...store import outcomes as kept
+from ...store import outcomes as outcome_store
 from ...store import runs as store
 
-__all__ = ["judgement", "keep_feedback"]
+__all__ = ["feedback_document", "record_feedback"]
 
 
-def keep_feedback(
+def record_feedback(
     connection: Connection, prefix: str, verdict: str, truth: str | None = None, owner: str | None = None
 ) -> tuple[store.RunRow, JudgedRun]:
-    """Keep what became of a run, in the place of what was said before; the run, and what is learned.
+    """Store feedback on a run, replacing earlier feedback; return the run and what is learned from it.
 
-    verdict: success, partial or failure. truth: the right answer, where it is short and known. Raises
-    `NotFound`, and `UsageError` for a run without a decision and as `judge` does.
+    verdict: success, partial or failure. truth: the right answer, if it is short and known. Raises
+    `NotFound`; `UsageError` if the run has no decision, or as `judge` does.
     """
     row = store.find(connection, prefix, owner)
     if row.result is None or row.status not in DECIDED:
-        raise UsageError(f"run {row.id} is {row.status}: only a decision can be judged")
+        raise UsageError(f"run {row.id} is {row.status}: feedback requires a decision")
     judged = judge(row.result, verdict, truth)
-    # An evaluation has no history: its arms would know what they are graded by.
+    # Evaluations themselves must not learn from their grades, so they use another owner.
     learner = LEARNER if row.owner == OWNER else row.owner
-    kept.record(connection, row.id, learner, now(), judged)
+    outcome_store.record(connection, row.id, learner, now(), judged)
     return row, judged
 
 
-def judgement(run_id: str, judged: JudgedRun) -> dict[str, Any]:
-    """The judgement as JSON. seats: what each said alone. answers: by model, the last seat of each."""
+def feedback_document(run_id: str, judged: JudgedRun) -> dict[str, Any]:
+    """The feedback as JSON. seats: each seat's first answer. answers: by model, of its last seat."""
     return {
         "run_id": run_id,
         "result": judged.result,

@@ -1,4 +1,4 @@
-"""What came of a run in a line each: how it was decided, why it was not, what it took."""
+"""The outcome of a run as single lines: how it was decided, why it stopped, its usage."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from ...core.decision import UNDECIDED
 from ...core.models import money
 from .transcript import quantity, seconds
 
-__all__ = ["headline", "taken", "why"]
+__all__ = ["headline", "stop_message", "usage_line"]
 
 
 def headline(result: Mapping[str, Any]) -> str:
-    """What kind of answer it is, in a line: "decided after 3 rounds, not converged"."""
+    """How the answer was decided: "decided after 3 rounds, not converged"."""
     rounds = quantity(result["rounds"], "round")
-    cut = ", cut off at its limit of tokens" if result["detail"].get("truncated") else ""
+    cut = ", cut off at the token limit" if result["detail"].get("truncated") else ""
     if result["status"] in UNDECIDED:
-        return f"the best answer so far; nothing was decided in {rounds}"
+        return f"best answer so far; no decision after {rounds}"
     if result["status"] == "single":
-        return f"one model's answer, which nobody challenged{cut}"
+        return f"answer of one model, unchallenged{cut}"
     converged = {True: ", converged", False: ", not converged", None: ""}[result["converged"]]
     return f"{result['status']} after {rounds}{converged}{cut}"
 
 
-def why(result: Mapping[str, Any]) -> str:
-    """Why there is no decision, and what to do: "paused: Budget too small: …. Resume with: pnyx resume …"."""
+def stop_message(result: Mapping[str, Any]) -> str:
+    """Why there is no decision and what to do: "paused: Budget too small: …. Resume with: pnyx resume …"."""
     status, reason = result["status"], result["stop_reason"]
     message = str(result["detail"].get("message") or "")
     if status == "paused" and reason != "budget" and "pnyx resume" not in message:
@@ -38,8 +38,8 @@ def why(result: Mapping[str, Any]) -> str:
     return f"{status} ({reason}): {message}" if reason else f"{status}: {message}"
 
 
-def taken(result: Mapping[str, Any]) -> str:
-    """What the run took: seats, calls, tokens, money, time."""
+def usage_line(result: Mapping[str, Any]) -> str:
+    """The usage of the run: seats, calls, tokens, cost, time."""
     usage = result["usage"]
     cached = f" ({usage['cached_tokens']:,} cached)" if usage["cached_tokens"] else ""
     return " · ".join(

@@ -1,4 +1,4 @@
-"""What a run would take, reckoned before anything is sent. Every figure is a bound while no seat fails."""
+"""Bounds of a run's calls, tokens and cost, before anything is sent. They hold if no seat fails."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 from ...core.models import NUSD, Seat
 from ...core.text import estimate_tokens
-from ...protocols.call_bounds import reckon
+from ...protocols.call_bounds import call_bounds
 from ...run.spec import Spec
 
 __all__ = ["Plan", "as_json", "plan"]
 
 TEMPLATE_TOKENS = 1000
-"""More than any of our prompts takes without the material in it."""
+"""More tokens than any of our prompts has without its material."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The least and the most calls when no seat fails; None is unknown. Tokens and USD are at most.
+    """The least and the most calls, and the most tokens and USD, if no seat fails; None: unknown.
 
-    The most is with every verdict asked for again that may be. What another seat says in place of one that
-    is silent or cannot be read comes on top, and so do retries.
+    The most includes one repair of every verdict. Retries and calls to substitutes of a failed seat come on
+    top.
     """
 
     calls: tuple[int, int] | None
@@ -31,13 +31,13 @@ class Plan:
 
 
 def plan(spec: Spec) -> Plan:
-    """Bounds for a run: every call as long as its window allows, at the dearest seat's price.
+    """Bounds for a run: every call is as long as its window allows, at the price of the most expensive seat.
 
-    With tools each call may take several turns, and how much tools give is bounded by windows alone.
+    With tools, a call may take several turns, and only the context window bounds their results.
     """
     if spec.protocol_def.calls is None:
         return Plan(None, None, None, None)
-    least, most = reckon(spec.protocol_def, spec.seats, spec.options, spec.tables, len(spec.responses))
+    least, most = call_bounds(spec.protocol_def, spec.seats, spec.options, spec.tables, len(spec.responses))
     most *= spec.tool_turns if spec.tools else 1
     if spec.tools and any(seat.context is None for seat in spec.seats):
         return Plan((least, most), None, most * spec.limits.max_output_tokens, None)
@@ -49,28 +49,28 @@ def plan(spec: Spec) -> Plan:
         for seat, size in zip(spec.seats, sizes, strict=True)
     ]
     known = [cost for cost in costs if cost is not None]
-    dearest = max(known, default=0) if len(known) == len(costs) else None
+    highest = max(known, default=0) if len(known) == len(costs) else None
     return Plan(
         (least, most),
-        most * max(given for given, _ in sizes),
-        most * max(made for _, made in sizes),
-        None if dearest is None else most * dearest / NUSD,
+        most * max(tokens_in for tokens_in, _ in sizes),
+        most * max(tokens_out for _, tokens_out in sizes),
+        None if highest is None else most * highest / NUSD,
     )
 
 
 def _largest(spec: Spec, seat: Seat) -> tuple[int, int]:
-    """The longest prompt and reply of a seat, in tokens: a prompt holds at most one reply of every seat."""
-    made = min(spec.limits.max_output_tokens, seat.max_output or spec.limits.max_output_tokens)
-    material = sum(estimate_tokens(m.text) for m in spec.context) + (len(spec.seats) + 1) * made
-    given = TEMPLATE_TOKENS + estimate_tokens(spec.question) + material
+    """The longest prompt and reply of a seat, in tokens. A prompt has at most one reply of every seat."""
+    reply = min(spec.limits.max_output_tokens, seat.max_output or spec.limits.max_output_tokens)
+    material = sum(estimate_tokens(m.text) for m in spec.context) + (len(spec.seats) + 1) * reply
+    prompt = TEMPLATE_TOKENS + estimate_tokens(spec.question) + material
     if spec.tools and seat.context is not None:
-        return seat.context, made
-    return (given if seat.context is None else min(given, seat.context)), made
+        return seat.context, reply
+    return (prompt if seat.context is None else min(prompt, seat.context)), reply
 
 
-def as_json(spec: Spec, reckoned: Plan) -> dict[str, Any]:
-    """The plan with what it is for, as `pnyx ask --dry-run --json` and the server tell it."""
-    calls = None if reckoned.calls is None else dict(zip(("least", "most"), reckoned.calls, strict=True))
+def as_json(spec: Spec, bounds: Plan) -> dict[str, Any]:
+    """The plan as JSON, for `pnyx ask --dry-run --json` and `POST /v1/plan`."""
+    calls = None if bounds.calls is None else dict(zip(("least", "most"), bounds.calls, strict=True))
     return {
         "dry_run": True,
         "question": spec.question,
@@ -88,9 +88,9 @@ def as_json(spec: Spec, reckoned: Plan) -> dict[str, Any]:
         ],
         "calls": calls,
         "at_most": {
-            "input_tokens": reckoned.input_tokens,
-            "output_tokens": reckoned.output_tokens,
-            "cost_usd": reckoned.cost_usd,
+            "input_tokens": bounds.input_tokens,
+            "output_tokens": bounds.output_tokens,
+            "cost_usd": bounds.cost_usd,
         },
         "budget_usd": spec.budget_usd,
         "deadline_s": spec.deadline_s,

@@ -1,4 +1,4 @@
-"""Stored runs as interfaces show them: a result object for every run, and its events."""
+"""Stored runs for the interfaces: each with its result object and its events."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ...store import runs as store
 from ...store.search import search
 
 __all__ = [
-    "Recalled",
     "Record",
-    "read_recalled",
+    "SearchResults",
     "read_run",
     "read_runs",
     "read_turns",
+    "search_runs",
 ]
 
 STORED: Mapping[str, Sequence[tuple[str, bool | None]]] = {
@@ -33,13 +33,14 @@ STORED: Mapping[str, Sequence[tuple[str, bool | None]]] = {
     "running": (("running", True),),
     "paused": (("running", True), ("paused", None)),
 }
-"""How runs that are not over are stored: the status, and whether a process has taken them up. One whose
-process is gone is stored as running, and is in truth paused, or waiting where that was a worker."""
+"""Shown status -> stored statuses, each with whether a process has the run (None: either).
+
+A run whose process is gone is stored as running. It is paused, or waiting if the process was a worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A run as stored. result: the object of the contract, made of the events where there is none yet."""
+    """A stored run. result: computed from the events if the run has none yet."""
 
     row: store.RunRow
     result: Result
@@ -47,23 +48,23 @@ class Record:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The result as the object of the contract. A run that goes on has no reason why it stopped: null."""
-        told = self.result.to_json()
-        return told | {"stop_reason": None} if self.result.status in ("running", "waiting") else told
+        """The result object. `stop_reason` is null while the run is running or waiting."""
+        document = self.result.to_json()
+        return document | {"stop_reason": None} if self.result.status in ("running", "waiting") else document
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
-    """Runs that were looked for, best first, each with where that stands in it.
+class SearchResults:
+    """Runs that match a search, best first, each with the matching snippet.
 
-    every: whether they have all that was looked for; else each has some of it, for none has all.
+    every: whether the runs contain all the words; if no run does, they contain some of them.
     """
 
     hits: tuple[tuple[Record, Snippet], ...]
     every: bool
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Result objects, each with its `snippet`, when it was begun, and whether it has all the words."""
+        """Result objects, each with `snippet`, `created_at` and `all_words`."""
         return [
             record.document
             | {"created_at": record.row.created_at, "all_words": self.every}
@@ -73,7 +74,7 @@ class Recalled:
 
 
 def read_run(connection: Connection, prefix: str, owner: str | None = None) -> Record:
-    """The run whose id begins with `prefix`, with all its events. owner: whose it must be.
+    """The run whose id starts with `prefix`, with all its events. owner: the owner it must have.
 
     Raises `NotFound`, `Unreadable`.
     """
@@ -87,48 +88,53 @@ def read_runs(
     status: str | None = None,
     limit: int = 20,
     owner: str | None = None,
-    but: str | None = None,
+    except_owner: str | None = None,
 ) -> list[Record]:
-    """Runs, newest first, without their events. owner: whose they must be; but: whose they must not be."""
+    """Runs, newest first, without their events. owner: only their runs; except_owner: all but theirs."""
     rows: list[store.RunRow] = []
-    for stored, taken in STORED.get(status or "", ((status, None),)):
+    for stored, has_worker in STORED.get(status or "", ((status, None),)):
         most = limit
         while True:
             listed = store.listing(
-                connection, status=stored, limit=most, owner=owner, except_owner=but, has_worker=taken
+                connection,
+                status=stored,
+                limit=most,
+                owner=owner,
+                except_owner=except_owner,
+                has_worker=has_worker,
             )
             found = [row for row in listed if status in (None, _status(row))]
             if len(found) >= limit or len(listed) < most:
                 break
-            most *= 2  # what is stored alike may be of another status
+            most *= 2  # some of the listed rows are shown with another status
         rows += found
     rows.sort(key=lambda row: row.created_at, reverse=True)
     return [Record(row, _listed(connection, row)) for row in rows[:limit]]
 
 
 def read_turns(connection: Connection, prefix: str, owner: str | None = None) -> list[Record]:
-    """The runs of the conversation whose id, or a run's of it, begins with `prefix`; without their events.
+    """The runs of a conversation, without their events. prefix: of its id or of the id of one of its runs.
 
     Raises `NotFound`.
     """
     return [Record(row, _listed(connection, row)) for row in store.conversation(connection, prefix, owner)]
 
 
-def read_recalled(
-    connection: Connection, text: str, limit: int, owner: str | None = None, but: str | None = None
-) -> Recalled:
-    """The runs that have the words of `text`, without their events. Raises `UsageError` where it has none.
+def search_runs(
+    connection: Connection, text: str, limit: int, owner: str | None = None, except_owner: str | None = None
+) -> SearchResults:
+    """The runs that contain the words of `text`, without their events. Raises `UsageError` if it has no word.
 
-    owner, but: as for `read_runs`.
+    owner, except_owner: as for `read_runs`.
     """
-    hits, every = search(connection, text, limit, owner, but)
+    hits, every = search(connection, text, limit, owner, except_owner)
     rows = store.rows(connection, [hit.run_id for hit in hits])
     records = [Record(row, _listed(connection, row)) for row in rows]
-    return Recalled(tuple(zip(records, (hit.snippet for hit in hits), strict=True)), every)
+    return SearchResults(tuple(zip(records, (hit.snippet for hit in hits), strict=True)), every)
 
 
 def _listed(connection: Connection, row: store.RunRow) -> Result:
-    """The result of a run among others; of one that cannot be read, what its row says, and why."""
+    """The result of a run in a list. For a run that cannot be read: the data of its row, and the reason."""
     try:
         row.check()
         return _result(row, () if _settled(row) else store.log(connection, row.id))
@@ -182,15 +188,15 @@ def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
 
 
 def _state(row: store.RunRow) -> tuple[Status, str, str]:
-    """The status of a run that is not over, why it stopped, and what there is to say of that."""
+    """The status, stop reason and message of an unfinished run."""
     if is_waiting(row, time.time()):
-        return "waiting", "", "a `pnyx worker` takes it up"
+        return "waiting", "", "in the queue for a `pnyx worker`"
     if is_alive(row.worker, row.heartbeat_at, time.time()):
         return "running", "", ""
     if row.stop == "cancel":
         return (
             "paused",
             "interrupted",
-            "the process that ran it is gone, and did not hear that it was cancelled",
+            "its process is gone, and was not notified that it was cancelled",
         )
-    return "paused", "interrupted", "the process that ran it is gone"
+    return "paused", "interrupted", "its process is gone"

@@ -1,8 +1,7 @@
-"""A run's events as a person follows them: what was said, in order, and where every seat stands.
+"""The events of a run as a transcript: entries in order, and the current state of every seat.
 
-The one reader of events behind the live view, the plain lines, `pnyx show` and the exports. It is fed
-one event at a time and decides nothing about looks. Texts are kept as they were said: whoever shows
-them makes them safe for where they go.
+The live view, the plain lines, `pnyx show` and the exports all use it. It takes one event at a time and
+does not format. Texts are unescaped: each renderer makes them safe for its output.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ from ...core.models import money
 from ...run.exhaustion import reason
 from ...run.result import Cost, Summary
 
-__all__ = ["Entry", "Place", "Transcript", "place_name", "quantity", "seconds", "whereabouts"]
+__all__ = ["Entry", "SeatState", "Transcript", "location", "quantity", "seat_name", "seconds"]
 
 TAIL_CHARS = 400
-"""How much of the text that is arriving is kept for the screen."""
+"""Characters of an unfinished reply that are stored for the live view."""
 
 
 def paid(known_usd: float, unpriced: bool) -> str:
@@ -56,18 +55,18 @@ def seconds(elapsed: float) -> str:
     return f"{elapsed:.1f} s" if elapsed < 60 else f"{int(elapsed // 60)} min {int(elapsed % 60)} s"
 
 
-def place_name(seat: str | None, model: str) -> str:
-    """A seat as people are told of it, who may know what other seats may not: "Participant B (lab:beta)"."""
+def seat_name(seat: str | None, model: str) -> str:
+    """The name of a seat for people, with its model: "Participant B (lab:beta)"."""
     return f"{seat} ({model})" if seat else model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One thing that a reader is told.
+    """One entry of the transcript.
 
     kind: reply | silence | retry | unknown | dropped | tool | tally | budget | cut.
-    title: where and who, "Round 1 · propose · Participant B (lab:beta)". text: what was said, or why.
-    facts: what is to be said about it (tokens, cost, time), ours and short.
+    title: location and seat, "Round 1 · propose · Participant B (lab:beta)". text: a reply or a reason.
+    facts: short texts of ours about it, such as tokens, cost and time.
     """
 
     kind: str
@@ -77,10 +76,10 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Place:
-    """A seat, as far as the events tell. since: on the clock, when its oldest open call began.
+class SeatState:
+    """The state of a seat after the events so far. since: clock time when its oldest open call started.
 
-    arriving: pieces of text of a reply that is not finished, which is about its tokens so far.
+    arriving: pieces of text of the unfinished reply, about as many as its tokens.
     state: waiting | asked | writing | answered | silent | retrying | dropped.
     """
 
@@ -110,9 +109,9 @@ class Place:
 
 @dataclass
 class Transcript:
-    """What the events so far come to.
+    """The state of a run after the events so far.
 
-    tools: every use of a tool, in order. result: the result object once the run has ended or paused.
+    tools: the entry of every tool call, in order. result: the result object once the run ended or paused.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -123,13 +122,13 @@ class Transcript:
     options: Mapping[str, Any] = field(default_factory=dict)
     round: int = 0
     phase: str = ""
-    places: dict[str, Place] = field(default_factory=dict)
+    seats: dict[str, SeatState] = field(default_factory=dict)
     summary: Summary = field(default_factory=Summary)
     tools: list[Entry] = field(default_factory=list)
     result: Mapping[str, Any] | None = None
 
     def add(self, event: Event) -> Entry | None:
-        """Take in one event; what a reader is to be told of it, or None."""
+        """Add an event; return its entry, or None if it has none."""
         self.summary.add(event)
         match event:
             case RunStarted():
@@ -137,16 +136,16 @@ class Transcript:
             case PhaseEntered():
                 self.round, self.phase = event.round or 0, event.phase or ""
             case CallStarted():
-                return self._asked(event)
+                return self._call_started(event)
             case Token():
-                self._heard(event)
+                self._token(event)
             case CallFinished():
-                return self._finished(event)
+                return self._call_finished(event)
             case CallFailed():
-                return self._failed(event)
+                return self._call_failed(event)
             case SeatDropped():
-                place = self._place(event, event.model)
-                place.state, place.tail = "dropped", ""
+                seat = self._seat(event, event.model)
+                seat.state, seat.tail = "dropped", ""
                 title = self._title(event, event.model)
                 return Entry(kind="dropped", title=title, text=f"dropped: {event.reason}")
             case SeatAbstained():
@@ -158,7 +157,7 @@ class Transcript:
             case RunFinished():
                 self.result = event.result
             case ToolCalled() | VoteTallied() | Budget():
-                entry = self._aside(event)
+                entry = self._other_entry(event)
                 if entry.kind == "tool":
                     self.tools.append(entry)
                 return entry
@@ -168,108 +167,108 @@ class Transcript:
 
     def _abstained(self, event: SeatAbstained | VoteTallied, seat: str | None, reason: str) -> Entry:
         """An entry for a seat whose verdict could not be read."""
-        model = self.places[seat].model if seat in self.places else ""
+        model = self.seats[seat].model if seat in self.seats else ""
         why = f" ({reason})" if reason else ""
         text = f"{seat or 'a seat'} abstains: its verdict could not be read{why}"
         return Entry(kind="tally", title=self._title(event, model), text=text)
 
     @property
     def now(self) -> str:
-        """Where the run is: "Round 1 · challenge"."""
-        return _where(self.round, self.phase)
+        """The current location: "Round 1 · challenge"."""
+        return _location(self.round, self.phase)
 
-    def by_model(self) -> dict[str, Place]:
-        """What each model took and cost over all of its seats."""
-        models: dict[str, Place] = {}
-        for place in self.places.values():
-            total = models.setdefault(place.model, Place("", place.model))
+    def by_model(self) -> dict[str, SeatState]:
+        """The usage and cost of each model, summed over its seats."""
+        models: dict[str, SeatState] = {}
+        for seat in self.seats.values():
+            total = models.setdefault(seat.model, SeatState("", seat.model))
             for name in ("calls", "input_tokens", "cached_tokens", "output_tokens", "busy_s"):
-                setattr(total, name, getattr(total, name) + getattr(place, name))
-            total.cost.known_usd += place.cost.known_usd
-            total.cost.unpriced |= place.cost.unpriced
+                setattr(total, name, getattr(total, name) + getattr(seat, name))
+            total.cost.known_usd += seat.cost.known_usd
+            total.cost.unpriced |= seat.cost.unpriced
         return models
 
     def _start(self, event: RunStarted) -> None:
         self.run_id, self.question, self.protocol = event.run_id, event.question, event.protocol
         self.version, self.options = event.version, event.options
         for seat in event.seats:
-            self.places[seat["seat"]] = Place(seat["seat"], seat["model"], seat.get("role") or "")
+            self.seats[seat["seat"]] = SeatState(seat["seat"], seat["model"], seat.get("role") or "")
 
-    def _asked(self, event: CallStarted) -> Entry | None:
-        place = self._place(event, event.model)
-        place.calls += 1
-        place.cost.add(event)
-        place.open[event.key] = self.clock()
-        place.state, place.phase, place.tail, place.arriving = "asked", event.phase or "", "", 0
+    def _call_started(self, event: CallStarted) -> Entry | None:
+        seat = self._seat(event, event.model)
+        seat.calls += 1
+        seat.cost.add(event)
+        seat.open[event.key] = self.clock()
+        seat.state, seat.phase, seat.tail, seat.arriving = "asked", event.phase or "", "", 0
         if not event.cut:
             return None
-        told = f"shortened by {event.cut:,} characters, to fit the model's window"
-        return Entry(kind="cut", title=self._title(event, event.model), text=f"what it is shown was {told}")
+        text = f"the prompt was shortened by {event.cut:,} characters to fit the context window"
+        return Entry(kind="cut", title=self._title(event, event.model), text=text)
 
-    def _heard(self, event: Token) -> None:
-        place = self._place(event, "")
-        place.state = "writing"
-        place.arriving += 1
-        place.tail = (place.tail + event.text)[-TAIL_CHARS:]
+    def _token(self, event: Token) -> None:
+        seat = self._seat(event, "")
+        seat.state = "writing"
+        seat.arriving += 1
+        seat.tail = (seat.tail + event.text)[-TAIL_CHARS:]
 
-    def _finished(self, event: CallFinished) -> Entry:
-        place = self._place(event, event.model)
-        place.open.pop(event.key, None)
-        place.cost.add(event)
-        place.tail, place.arriving = "", 0
-        place.state = "silent" if event.absent else "answered"
+    def _call_finished(self, event: CallFinished) -> Entry:
+        seat = self._seat(event, event.model)
+        seat.open.pop(event.key, None)
+        seat.cost.add(event)
+        seat.tail, seat.arriving = "", 0
+        seat.state = "silent" if event.absent else "answered"
         facts = [f"{event.output_tokens:,} tokens", money(event.cost_usd), seconds(event.elapsed_s)]
         if event.copied:
-            facts = ["taken from the forked run"]
+            facts = ["reused from the forked run"]
         else:
             for name in ("input_tokens", "cached_tokens", "output_tokens"):
-                setattr(place, name, getattr(place, name) + getattr(event, name))
-            place.busy_s += event.elapsed_s
+                setattr(seat, name, getattr(seat, name) + getattr(event, name))
+            seat.busy_s += event.elapsed_s
         if event.finish_reason == "length":
             facts.append("cut at the token limit")
         if event.searches:
             facts.append(f"searched {quantity(event.searches, 'time')}")
         if event.usage_flag:
             facts.append(f"usage {event.usage_flag}, charged at the reservation")
-        title = self._title(event, place.model)
+        title = self._title(event, seat.model)
         if event.absent:
-            said = f"abstained: {'said nothing' if event.absent == 'empty' else event.absent}"
-            return Entry(kind="silence", title=title, text=said, facts=tuple(facts))
-        wanted = ", ".join(str(call.get("name")) for call in event.tool_calls)
-        facts += [f"wants {wanted}"] if wanted else []
+            text = f"abstained: {'empty reply' if event.absent == 'empty' else event.absent}"
+            return Entry(kind="silence", title=title, text=text, facts=tuple(facts))
+        tools = ", ".join(str(call.get("name")) for call in event.tool_calls)
+        facts += [f"calls {tools}"] if tools else []
         return Entry(kind="reply", title=title, text=event.text, facts=tuple(facts))
 
-    def _failed(self, event: CallFailed) -> Entry | None:
-        place = self._place(event, event.model)
-        place.open.pop(event.key, None)
-        place.busy_s += event.elapsed_s
-        place.cost.add(event)
-        place.tail, place.arriving = "", 0
+    def _call_failed(self, event: CallFailed) -> Entry | None:
+        seat = self._seat(event, event.model)
+        seat.open.pop(event.key, None)
+        seat.busy_s += event.elapsed_s
+        seat.cost.add(event)
+        seat.tail, seat.arriving = "", 0
         if event.final:
             return None  # the seat is dropped, and that event says why
-        place.state = "retrying" if event.retry_in_s is not None else "waiting"
+        seat.state = "retrying" if event.retry_in_s is not None else "waiting"
         facts = [f"attempt {event.attempt}"]
         if event.charged_usd != 0:
             facts.append(f"charged {money(event.charged_usd)}")
         if event.retry_in_s is not None:
-            facts.append(f"again in {seconds(event.retry_in_s)}")
+            facts.append(f"retry in {seconds(event.retry_in_s)}")
         kind = "unknown" if event.kind == "unknown" else "retry"
         return Entry(kind=kind, title=self._title(event, event.model), text=event.message, facts=tuple(facts))
 
-    def _aside(self, event: ToolCalled | VoteTallied | Budget) -> Entry:
-        """What is neither said nor failed."""
+    def _other_entry(self, event: ToolCalled | VoteTallied | Budget) -> Entry:
+        """The entry for a tool call, a tally or a budget event."""
         match event:
             case ToolCalled():
-                model = self.places[event.seat].model if event.seat in self.places else ""
-                given = ", ".join(f"{name}={value}" for name, value in event.arguments.items())
+                model = self.seats[event.seat].model if event.seat in self.seats else ""
+                arguments = ", ".join(f"{name}={value}" for name, value in event.arguments.items())
                 outcome = event.outcome if event.ok else f"failed: {event.outcome}"
-                title = f"{self._title(event, model)} · {event.tool}({given})"
+                title = f"{self._title(event, model)} · {event.tool}({arguments})"
                 return Entry(kind="tool", title=title, text=outcome, facts=(seconds(event.elapsed_s),))
             case VoteTallied():
                 tally = ", ".join(f"{of} {n:g}" for of, n in event.tally.items())
                 winner = f" → {event.winner}" if event.winner else ""
-                said = f"{event.rule}: {tally}{winner}"
-                return Entry(kind="tally", title=self._title(event, ""), text=said)
+                text = f"{event.rule}: {tally}{winner}"
+                return Entry(kind="tally", title=self._title(event, ""), text=text)
             case Budget(kind="exhausted"):
                 title, _, text = reason(event).partition(": ")
                 return Entry(kind="budget", title=title, text=text)
@@ -281,17 +280,17 @@ class Transcript:
                 return Entry(kind="budget", title=f"budget {event.kind}", text=text)
 
     def _title(self, event: Event, model: str) -> str:
-        who = place_name(event.seat, self._place(event, model).model) if event.seat else ""
-        return " · ".join(filter(None, [whereabouts(event), who]))
+        seat = seat_name(event.seat, self._seat(event, model).model) if event.seat else ""
+        return " · ".join(filter(None, [location(event), seat]))
 
-    def _place(self, event: Event, model: str) -> Place:
-        return self.places.setdefault(event.seat or "", Place(event.seat or "", model))
-
-
-def whereabouts(event: Event) -> str:
-    """Where in its run an event happened, as its entry's title begins: "Round 1 · challenge"."""
-    return _where(event.round or 0, event.phase or "")
+    def _seat(self, event: Event, model: str) -> SeatState:
+        return self.seats.setdefault(event.seat or "", SeatState(event.seat or "", model))
 
 
-def _where(round: int, phase: str) -> str:
+def location(event: Event) -> str:
+    """The location of an event in its run, the start of its entry's title: "Round 1 · challenge"."""
+    return _location(event.round or 0, event.phase or "")
+
+
+def _location(round: int, phase: str) -> str:
     return " · ".join(filter(None, [f"Round {round}" if round else "", phase]))

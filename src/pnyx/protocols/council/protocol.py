@@ -1,16 +1,17 @@
 """council: propose, review, rebut and vote in rounds until a majority endorses one proposal; then merge it.
 
-Source of the shape: the council of `ensemble`. Where PROTOCOLS.md is silent:
-- From round 2 on a proposal is written with all standing ones and the last votes in view. Where none is
-  written, or it is cut off, the author's last one stands; a proposal outlives its author.
-- A live seat is one that spoke in this round's rebuttal or voting; the voting needs two. A ballot that cannot
-  be read, or was cut off, is the abstention of a live seat: nobody's support, but counted in what is half.
-- Two rounds are identical when every seat casts the same vote for the same label; its words may differ.
-- When the fuse blows, the plurality proposal is the answer; without any endorsement the status is deadlock.
-- A majority of the live seats ships the synthesis, the author's own approval included. `agreement` is then
-  the share of them that approves it, else the share that endorses the proposal; confidence is that share too.
-  Where no ballot could be read nobody voted, and both are None.
-- A seat that voted otherwise and approves the synthesis dissents no longer.
+Source: the council of `ensemble`. Rules that it leaves open:
+- From round 2 on, a seat writes its proposal with all current proposals and the last votes in view. If it
+  writes none, or its reply is cut off, its last proposal stays. A proposal stays even if its author drops
+  out.
+- A live seat replied in this round's rebuttal or voting; the voting needs two. A ballot that cannot be read,
+  or was cut off, is an abstention: it supports nobody, but the seat counts among the live ones.
+- Two rounds are identical if every seat casts the same vote for the same label; the text may differ.
+- After the last round the plurality proposal is the answer; without any endorsement the status is deadlock.
+- A majority of the live seats accepts the synthesis, the author's own approval included. `agreement` is then
+  the share that approves it, else the share that endorses the proposal; confidence is the same share.
+  If no ballot could be read, nobody voted, and both are None.
+- A seat that voted for another proposal and approves the synthesis does not dissent.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 from ...core.phases import START, Phases, Transition
 from ...core.protocol import Option, Protocol, Scope
 from ...core.steps import Brief, Decision, Panel
-from ..shared.verdict import question
+from ..shared.verdict import question_draft
 from .count import Count
 from .result import Close, decision
 from .rounds import confirm, propose, rebut, review, synthesise, vote
@@ -43,20 +44,20 @@ PHASES = Phases(
 
 
 async def council(brief: Brief, panel: Panel) -> Decision:
-    table, rounds, outcome = Table(panel, question(brief), brief.today), brief.options["rounds"], ""
+    table, rounds, outcome = Table(panel, question_draft(brief), brief.today), brief.options["rounds"], ""
     before: Count | None = None
     while True:
         table.n += 1
-        standing = table.standing(before)
-        await panel.enter("proposing", table.n, standing, question=brief.question, outcome=outcome)
+        leading = table.leading_proposal(before)
+        await panel.enter("proposing", table.n, leading, question=brief.question, outcome=outcome)
         await propose(table)
-        await panel.enter("reviewing", table.n, table.standing(before), proposals=table.proposals)
+        await panel.enter("reviewing", table.n, table.leading_proposal(before), proposals=table.proposals)
         await review(table)
-        await panel.enter("rebuttal", table.n, table.standing(before))
-        heard = await rebut(table)
-        await panel.enter("voting", table.n, table.standing(before))
+        await panel.enter("rebuttal", table.n, table.leading_proposal(before))
+        speakers = await rebut(table)
+        await panel.enter("voting", table.n, table.leading_proposal(before))
         ballots = await vote(table)
-        live = heard | ballots.keys()
+        live = speakers | ballots.keys()
         count = Count(table.candidates, ballots, len(live), panel.seats)
         outcome = count.outcome(before, table.n == rounds)
         figures = {**count.figures(), "outcome": outcome, "votes": dict(table.votes)}
@@ -74,8 +75,8 @@ async def council(brief: Brief, panel: Panel) -> Decision:
             verdicts = await confirm(table, count.winner, merged)
             live |= {verdict.seat.label for verdict in verdicts}
             close = Close(len(live), merged, tuple(verdicts))
-            ships = "synthesis" if close.shipped else "proposal"
-            await panel.tally("approvals", close.tally, ships, live=close.live)
+            shipped = "synthesis" if close.shipped else "proposal"
+            await panel.tally("approvals", close.tally, shipped, live=close.live)
     decided = decision(table, count, outcome, close)
     await panel.enter("complete", table.n, decided.answer, outcome=outcome, synthesis=close.merged)
     return decided
@@ -83,7 +84,7 @@ async def council(brief: Brief, panel: Panel) -> Decision:
 
 def _calls(scope: Scope) -> tuple[int, int]:
     n, rounds = len(scope.seats), scope.options["rounds"]
-    # A ballot and a confirmation may each be asked for again.
+    # A ballot and a confirmation may each need a second call.
     return 4 * n + (1 + n if rounds > 1 else 0), 5 * n * rounds + 1 + 2 * n
 
 

@@ -1,4 +1,4 @@
-"""What a council's last count and its close say in the decision."""
+"""The decision of a council, from its last count and its close."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["Close", "decision"]
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """The synthesis of a majority's proposal, "" for none, and what the seats say of it.
+    """The end of a council: the synthesis of a majority's proposal, and the verdicts on it.
 
-    live: the seats of which a majority must approve.
+    live: the number of live seats, of which a majority must approve. merged: the synthesis, "" without one.
     """
 
     live: int
@@ -37,7 +37,7 @@ class Close:
 
     @property
     def shipped(self) -> bool:
-        """Whether the synthesis is the answer, and not the endorsed proposal."""
+        """Whether the synthesis is the answer; if not, the endorsed proposal is."""
         return self.approvals >= majority_of(self.live)
 
     @property
@@ -46,19 +46,19 @@ class Close:
 
 
 def decision(table: Table, count: Count, outcome: str, close: Close) -> Decision:
-    """The decision. outcome: why the voting ended."""
-    answer, behind, live = table.proposals[count.winner], count.endorsed, count.live
+    """Return the decision. outcome: why the voting ended."""
+    answer, support, live = table.proposals[count.winner], count.endorsed, count.live
     if close.shipped:
-        answer, behind, live = close.merged, close.approvals, close.live
-    share = behind / live
-    # Seats of which no ballot could be read did not vote: that is not known, and not disagreement.
+        answer, support, live = close.merged, close.approvals, close.live
+    share = support / live
+    # Without a readable ballot the seats' votes are unknown, which is not disagreement.
     voted = close.shipped or any(count.ballots.values())
     return Decision(
         answer=answer,
         status=_status(outcome, share),
         final_answer=final_answer(answer),
-        confidence=share if behind else None,
-        confidence_rule=f"{'approval' if close.shipped else 'endorsement'} share" if behind else None,
+        confidence=share if support else None,
+        confidence_rule=f"{'approval' if close.shipped else 'endorsement'} share" if support else None,
         agreement=share if voted else None,
         consensus_reached=outcome == "majority",
         dissent=_dissent(table, count, close),
@@ -75,17 +75,17 @@ def _status(outcome: str, share: float) -> Decided:
 
 
 def _dissent(table: Table, count: Count, close: Close) -> tuple[Dissent, ...]:
-    """Who voted otherwise, in the words of the vote, unless it approves the synthesis that is the answer."""
-    why = {seat: words for seat, words in table.votes.items() if count.endorsement(seat) != count.winner}
+    """Return the seats that voted otherwise, with their votes; not those that approve the final synthesis."""
+    texts = {seat: text for seat, text in table.votes.items() if count.endorsement(seat) != count.winner}
     for verdict in close.verdicts if close.shipped else ():
-        why.pop(verdict.seat.label, None)
+        texts.pop(verdict.seat.label, None)
         if not verdict.value.approved:
-            why[verdict.seat.label] = f"REJECT: {verdict.value.reason}".rstrip(": ")
-    return tuple(Dissent(s.label, s.model, why[s.label]) for s in table.panel.seats if s.label in why)
+            texts[verdict.seat.label] = f"REJECT: {verdict.value.reason}".rstrip(": ")
+    return tuple(Dissent(s.label, s.model, texts[s.label]) for s in table.panel.seats if s.label in texts)
 
 
 def _detail(table: Table, count: Count, close: Close) -> Mapping[str, Any]:
-    seats, native = table.panel.seats, Poll.of(table.native)
+    seats, first_poll = table.panel.seats, Poll.of(table.first_proposals)
     return {
         "winner": count.winner,
         "tally": count.counts,
@@ -94,23 +94,24 @@ def _detail(table: Table, count: Count, close: Close) -> Mapping[str, Any]:
         "shipped": "synthesis" if close.shipped else "proposal",
         "synthesis": close.merged or None,
         "confirmations": [
-            {**_of(v.seat), "approved": v.value.approved, "reason": v.value.reason} for v in close.verdicts
+            {**_seat_fields(v.seat), "approved": v.value.approved, "reason": v.value.reason}
+            for v in close.verdicts
         ],
         "proposals": [
-            {**_of(seat), "text": table.proposals[seat.label]}
+            {**_seat_fields(seat), "text": table.proposals[seat.label]}
             for seat in seats
             if seat.label in table.proposals
         ],
-        "native": native.native,
-        "vote_only": native.alone,
+        "native": first_poll.answer_by_seat,
+        "vote_only": first_poll.vote_only,
     }
 
 
 def _ballot(seat: Seat, count: Count) -> dict[str, Any]:
-    """A seat's ballot; `answer` is the label that it endorses."""
+    """Return a seat's ballot; `answer` is the label that it endorses."""
     ballot = count.ballots[seat.label]
     return {
-        **_of(seat),
+        **_seat_fields(seat),
         "answer": count.endorsement(seat.label),
         "vote": ballot.kind if ballot else None,
         "text": ballot.text if ballot else "",
@@ -118,5 +119,5 @@ def _ballot(seat: Seat, count: Count) -> dict[str, Any]:
     }
 
 
-def _of(seat: Seat) -> dict[str, str]:
+def _seat_fields(seat: Seat) -> dict[str, str]:
     return {"seat": seat.label, "model": seat.model}

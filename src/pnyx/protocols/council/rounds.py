@@ -1,4 +1,4 @@
-"""The phases of a council: what is asked of its seats, and what that changes on the table."""
+"""The phases of a council: the calls to its seats, and what their replies change on the table."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from ...core.parsing.verdicts import Approval, Unreadable, approval_form
 from ...core.tally import majority_of
 from ...errors import NoQuorum, SeatAbsent
 from ..shared.verdict import Verdict, ask_verdict
-from .count import Count, told
+from .count import Count, describe_ballot
 from .table import Table
-from .texts import parted
+from .texts import split_rebuttal
 
 __all__ = ["confirm", "propose", "rebut", "review", "synthesise", "vote"]
 
 
 async def propose(table: Table) -> None:
-    """Every seat writes a proposal, or its next one. Raises `NoQuorum` below two in the first round."""
+    """Ask every seat for a proposal, or its next one. Raises `NoQuorum` below two in the first round."""
     asks = [table.panel.work(seat, table.proposal(seat)) for seat in table.panel.seats]
     replies = await table.panel.all(asks, quorum=0 if table.proposals else 2)
     for reply in replies:
         if not reply.truncated or reply.seat.label not in table.proposals:
             table.proposals[reply.seat.label] = reply.text
-    table.native = table.native or replies
+    table.first_proposals = table.first_proposals or replies
 
 
 async def review(table: Table) -> None:
-    """Every seat reviews every proposal but its own."""
+    """Ask every seat to review every proposal but its own."""
     asks = [table.panel.work(seat, table.review(seat)) for seat in table.panel.seats]
     table.reviews = {reply.seat.label: reply.text for reply in await table.panel.all(asks, quorum=0)}
 
 
 async def rebut(table: Table) -> set[str]:
-    """Every author answers the reviews of its own proposal, and may replace it. Gives who spoke."""
+    """Ask every author to answer its reviews, or replace its proposal. Returns the labels that replied."""
     drafts = [(seat, table.rebuttal(seat)) for seat in table.panel.seats]
     asks = [table.panel.ask(seat, draft) for seat, draft in drafts if draft]
     replies = await table.panel.all(asks, quorum=0)
     table.rebuttals = {}
     for reply in replies:
-        rebuttal, new = parted(reply.text)
+        rebuttal, new = split_rebuttal(reply.text)
         if rebuttal:
             table.rebuttals[reply.seat.label] = rebuttal
         if new and not reply.truncated:
@@ -47,14 +47,14 @@ async def rebut(table: Table) -> set[str]:
 
 
 async def vote(table: Table) -> dict[str, Ballot | None]:
-    """Ballots by the voter's label, None for what is no vote. Raises `NoQuorum` below two voters."""
+    """Return ballots by the voter's label, None for no vote. Raises `NoQuorum` below two voters."""
 
     def certain(cast: list[tuple[str, Ballot | None]]) -> bool:
         count = Count(tuple(table.proposals), dict(cast), len(table.panel.seats))
         return count.settled_by == "majority"
 
     ballots = dict(await table.panel.all([_cast(table, s) for s in table.panel.seats], 2, certain))
-    table.votes = {label: told(ballot) for label, ballot in ballots.items() if ballot}
+    table.votes = {label: describe_ballot(ballot) for label, ballot in ballots.items() if ballot}
     return ballots
 
 
@@ -63,7 +63,7 @@ async def _cast(table: Table, seat: Seat) -> tuple[str, Ballot | None]:
     try:
         verdict = await ask_verdict(table.panel, seat, table.ballot(seat), ballot_form(labels, seat.label))
     except SeatAbsent as exc:
-        # A seat whose words could not be read has spoken, and is live.
+        # A seat whose reply could not be read has replied, and is live.
         if isinstance(exc.__cause__, Unreadable):
             return seat.label, None
         raise
@@ -71,7 +71,7 @@ async def _cast(table: Table, seat: Seat) -> tuple[str, Ballot | None]:
 
 
 async def synthesise(table: Table, winner: str) -> str:
-    """The endorsed author's merger of all proposals; "" when there is none, or none that is whole."""
+    """Return the endorsed author's merger of all proposals; "" if it is silent or cut off."""
     author = next(seat for seat in table.panel.seats if seat.label == winner)
     try:
         reply = await table.panel.ask(author, table.synthesis(author))
@@ -81,12 +81,12 @@ async def synthesise(table: Table, winner: str) -> str:
 
 
 async def confirm(table: Table, winner: str, merged: str) -> list[Verdict[Approval]]:
-    """What the seats say of the merged text, next to the proposal that would ship instead."""
+    """Return the verdicts on the merged text; the seats read it next to the endorsed proposal."""
     draft = table.confirmation(winner, merged)
     asks = [ask_verdict(table.panel, seat, draft, approval_form(seat.label)) for seat in table.panel.seats]
 
-    def certain(said: list[Verdict[Approval]]) -> bool:
-        whole = [verdict.value.approved for verdict in said if not verdict.reply.truncated]
+    def certain(verdicts: list[Verdict[Approval]]) -> bool:
+        whole = [verdict.value.approved for verdict in verdicts if not verdict.reply.truncated]
         return any(whole.count(side) >= majority_of(len(asks)) for side in (True, False))
 
     verdicts = await table.panel.all(asks, 0, certain)

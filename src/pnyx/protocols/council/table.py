@@ -1,4 +1,4 @@
-"""What lies on a council's table, and what its seats are shown of it."""
+"""The state of a council: the current texts of its seats, and the prompts made of them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ SYNTHESISE, CONFIRM = load("council/synthesise"), load("council/confirm")
 
 @dataclass(slots=True)
 class Table:
-    """The standing texts, by the label of who wrote them; nothing but `native` is older than the last round.
+    """The current texts, by the label of the author; only `first_proposals` is older than the last round.
 
-    asked: the question as prompts show it. n: the round, from 1. native: the first round's proposals.
+    question: with its context. n: the round, from 1. first_proposals: the replies of the first round.
     """
 
     panel: Panel
-    asked: str | Draft
+    question: str | Draft
     today: str
     n: int = 0
-    native: list[Reply] = field(default_factory=list)
+    first_proposals: list[Reply] = field(default_factory=list)
     proposals: dict[str, str] = field(default_factory=dict)
     reviews: dict[str, str] = field(default_factory=dict)
     rebuttals: dict[str, str] = field(default_factory=dict)
@@ -38,66 +38,66 @@ class Table:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """Labels of the proposals, in the run's shuffled order."""
+        """The labels of the proposals, in the run's shuffled order."""
         order = self.panel.shuffle([seat.label for seat in self.panel.seats])
         return tuple(label for label in order if label in self.proposals)
 
-    def standing(self, count: Count | None) -> str | None:
-        """The proposal that leads: the winner of the last count, or the first in order."""
-        leads = count.winner if count else next(iter(self.candidates), "")
-        return self.proposals.get(leads)
+    def leading_proposal(self, count: Count | None) -> str | None:
+        """Return the winner of the last count, or the first proposal in order; None without a proposal."""
+        leader = count.winner if count else next(iter(self.candidates), "")
+        return self.proposals.get(leader)
 
     def proposal(self, seat: Seat) -> Draft:
         if seat.label not in self.proposals:
-            return PROPOSE(question=self.asked, today=self.today)
+            return PROPOSE(question=self.question, today=self.today)
         return PROPOSE_AGAIN(
-            question=self.asked,
+            question=self.question,
             today=self.today,
-            proposal=self._own(seat),
-            others=self._others(seat),
-            votes=self._shown(seat, self.votes, "Vote of {}"),
+            proposal=self._own_proposal(seat),
+            others=self._other_proposals(seat),
+            votes=self._materials(seat, self.votes, "Vote of {}"),
         )
 
     def review(self, seat: Seat) -> Draft:
-        return REVIEW(question=self.asked, proposals=self._others(seat))
+        return REVIEW(question=self.question, proposals=self._other_proposals(seat))
 
     def rebuttal(self, seat: Seat) -> Draft | None:
-        """None where the seat has no proposal, or no review speaks of it."""
-        of_it = {by: review_of(seat.label, text, self.candidates) for by, text in self.reviews.items()}
-        of_it = {by: text for by, text in of_it.items() if text and by != seat.label}
-        if not of_it or seat.label not in self.proposals:
+        """Return the prompt; None if the seat has no proposal, or no review covers it."""
+        reviews = {by: review_of(seat.label, text, self.candidates) for by, text in self.reviews.items()}
+        reviews = {by: text for by, text in reviews.items() if text and by != seat.label}
+        if not reviews or seat.label not in self.proposals:
             return None
-        shown = self._shown(seat, of_it, "Review by {}")
-        return REBUT(question=self.asked, proposal=self._own(seat), reviews=shown)
+        materials = self._materials(seat, reviews, "Review by {}")
+        return REBUT(question=self.question, proposal=self._own_proposal(seat), reviews=materials)
 
     def ballot(self, seat: Seat) -> Draft:
         return VOTE(
-            question=self.asked,
+            question=self.question,
             label=seat.label,
-            proposals=self._shown(seat, self.proposals),
-            reviews=self._shown(seat, self.reviews, "Review by {}"),
-            rebuttals=self._shown(seat, self.rebuttals, "Reply of {}"),
+            proposals=self._materials(seat, self.proposals),
+            reviews=self._materials(seat, self.reviews, "Review by {}"),
+            rebuttals=self._materials(seat, self.rebuttals, "Reply of {}"),
         )
 
     def synthesis(self, author: Seat) -> Draft:
         return SYNTHESISE(
-            question=self.asked,
-            proposal=self._own(author),
-            others=self._others(author),
-            votes=self._shown(author, self.votes, "Vote of {}"),
+            question=self.question,
+            proposal=self._own_proposal(author),
+            others=self._other_proposals(author),
+            votes=self._materials(author, self.votes, "Vote of {}"),
         )
 
     def confirmation(self, winner: str, merged: str) -> Draft:
         adopted, text = Material("Adopted proposal", self.proposals[winner]), Material("Merged text", merged)
-        return CONFIRM(question=self.asked, proposal=adopted, synthesis=text)
+        return CONFIRM(question=self.question, proposal=adopted, synthesis=text)
 
-    def _own(self, seat: Seat) -> Material:
+    def _own_proposal(self, seat: Seat) -> Material:
         return Material(seat.label, self.proposals[seat.label])
 
-    def _others(self, seat: Seat) -> list[Material] | str:
-        return self._shown(seat, {by: text for by, text in self.proposals.items() if by != seat.label})
+    def _other_proposals(self, seat: Seat) -> list[Material] | str:
+        return self._materials(seat, {by: text for by, text in self.proposals.items() if by != seat.label})
 
-    def _shown(self, reader: Seat, texts: Mapping[str, str], label: str = "{}") -> list[Material] | str:
-        """Texts under their authors' labels, in an order of the reader's own."""
-        shown = [Material(label.format(by), text) for by, text in sorted(texts.items())]
-        return self.panel.shuffle(shown, "council", self.n, reader.label) or "(none)"
+    def _materials(self, reader: Seat, texts: Mapping[str, str], label: str = "{}") -> list[Material] | str:
+        """Return texts under their authors' labels, in an order shuffled for the reader."""
+        materials = [Material(label.format(by), text) for by, text in sorted(texts.items())]
+        return self.panel.shuffle(materials, "council", self.n, reader.label) or "(none)"

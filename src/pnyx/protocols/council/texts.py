@@ -1,4 +1,4 @@
-"""The texts of a council taken apart: a review at its headings, a rebuttal at its new proposal."""
+"""Splits the texts of a council: a review at its headings, a rebuttal at its new proposal."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from contextlib import suppress
 from ...core.parsing.authorship import Unreadable, own_lines
 from ...core.parsing.directives import Labels, strip_punctuation
 from ...core.regex import regex
-from ..shared.reply_parts import below, fresh
+from ..shared.reply_parts import replacement, text_below
 
-__all__ = ["parted", "review_of"]
+__all__ = ["review_of", "split_rebuttal"]
 
 _NEW = regex(r"[\s#*_`]*new\s+proposal[\s*_`]*(?::[ \t*_`]*|$)", re.IGNORECASE)
 _NONE = regex(r"\W*(?:none|unchanged|no|not(?:\s+(?:needed|necessary|changed))?)?\W*", re.IGNORECASE)
 
 
-def parted(rebuttal: str) -> tuple[str, str]:
-    """A rebuttal, and the new proposal below its line `NEW PROPOSAL:`; "" where the old one is to stand."""
+def split_rebuttal(rebuttal: str) -> tuple[str, str]:
+    """Return the rebuttal and the new proposal below `NEW PROPOSAL:`; "" if the old proposal stays."""
     written, heads = rebuttal.splitlines(), list[int]()
-    with suppress(Unreadable):  # nobody's new proposal is of such a length
+    with suppress(Unreadable):  # too long to contain a new proposal
         heads = own_lines(rebuttal, _NEW)
     if not heads:
         return rebuttal.strip(), ""
     place = heads[-1]
-    new = below(written, place, _NEW.sub("", written[place], count=1))
-    return "\n".join(written[:place]).strip(), "" if _NONE.fullmatch(new) else fresh(new)
+    new = text_below(written, place, _NEW.sub("", written[place], count=1))
+    return "\n".join(written[:place]).strip(), "" if _NONE.fullmatch(new) else replacement(new)
 
 
 _HEADING = regex(
@@ -35,7 +35,7 @@ _HEADING = regex(
 
 
 def review_of(author: str, review: str, labels: Sequence[str]) -> str:
-    """What `review` says of the proposal of `author`; all of it where it has no headings, "" for nothing."""
+    """Return the part of `review` about `author`'s proposal: all of it without headings, "" for none."""
     names, about = Labels(labels), ""
     parts: dict[str, list[str]] = {"": []}
     for line in review.splitlines():

@@ -1,4 +1,4 @@
-"""Who challenges a proposal, and who does where they are silent."""
+"""Challenges of a proposal: which seats write them, and which replace a silent one."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ from ...core.text import Draft
 from ...errors import NoQuorum
 from .verdict import ask_each
 
-__all__ = ["challenged", "challengers"]
+__all__ = ["ask_challenges", "challengers"]
 
 
-async def challenged(panel: Panel, proposer: Seat, framed: Sequence[Draft]) -> list[Reply]:
-    """Challenges from those angles. Raises `NoQuorum` where nobody but the proposer's own seat has any."""
-    ranked, count = challengers(panel.seats, proposer), len(framed)
-    instead = [seat for seat in ranked[count:] if seat != proposer]
-    challenges = await ask_each(panel, [*ranked[:count], *instead], framed)
+async def ask_challenges(panel: Panel, proposer: Seat, drafts: Sequence[Draft]) -> list[Reply]:
+    """Return one challenge for each draft. Raises `NoQuorum` if only the proposer's own seat answers."""
+    ranked, count = challengers(panel.seats, proposer), len(drafts)
+    substitutes = [seat for seat in ranked[count:] if seat != proposer]
+    challenges = await ask_each(panel, [*ranked[:count], *substitutes], drafts)
     if len(panel.seats) > 1 and all(challenge.seat == proposer for challenge in challenges):
         raise NoQuorum("consensus, challenge: nobody but the proposer's own seat answered")
     return challenges
 
 
 def challengers(seats: Sequence[Seat], proposer: Seat) -> list[Seat]:
-    """Who challenges: other providers first, one of each; then other models; then the proposer's own."""
+    """Return the seats in the order in which they challenge.
+
+    One seat of each other provider comes first, then other models, then the proposer's own model.
+    """
     rank: dict[Seat, tuple[int, bool]] = {}
-    met = {proposer.provider}
+    providers = {proposer.provider}
     for seat in seats:
-        place = 0 if seat.provider not in met else 1 if seat.model != proposer.model else 2
-        met.add(seat.provider)
+        place = 0 if seat.provider not in providers else 1 if seat.model != proposer.model else 2
+        providers.add(seat.provider)
         rank[seat] = (place, seat == proposer)
     return sorted(seats, key=rank.__getitem__)

@@ -1,4 +1,4 @@
-"""What a judge says of votes: which is best, and a better answer below that line."""
+"""Rulings of a judge: the vote that it picks as the best, and the better answer below that line."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ...core.steps import Panel, Reply
 from ...core.text import Draft
 from ...errors import NoQuorum
 from .poll import Poll
-from .reply_parts import NUMBER, below, fresh, unnumbered
-from .verdict import Unread, Verdict, ask_verdict
+from .reply_parts import NUMBER, replacement, strip_number, text_below
+from .verdict import UnreadableVerdict, Verdict, ask_verdict
 
-__all__ = ["Ruling", "rulings_of", "settle"]
+__all__ = ["Ruling", "ask_rulings", "settle"]
 
 _DIRECTIVE = regex(rf"[\W_]*{NUMBER}best\b[^:\n]{{0,20}}:", re.IGNORECASE)
 _EXACTLY = regex(rf"[\W_]*{NUMBER}best[\W_]*:", re.IGNORECASE)
@@ -28,10 +28,10 @@ _EXACTLY = regex(rf"[\W_]*{NUMBER}best[\W_]*:", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What a judgement comes to.
+    """The result of one judgement.
 
-    pick: the label of the vote it names, None where it names none. short: the answer's short answer.
-    group: the answer of the poll that it is, None where it is none of them.
+    pick: the label of the vote that it names, None if it names none. short: the short answer of `answer`.
+    group: the poll's answer that `short` equals, None if it equals none.
     """
 
     answer: str
@@ -41,11 +41,10 @@ class Ruling:
 
     @classmethod
     def read(cls, text: str, poll: Poll) -> Ruling:
-        """A judge's reply: its reasons, the line `BEST: <label>`, and its answer, or nothing where the vote
-        that it names stands as it is.
+        """Read a judge's reply: reasons, the line `BEST: <label>`, and an answer, else the named vote's.
 
-        A line that it quotes says nothing. Raises `Unreadable` when it names none, unless it ends on the
-        answer that leads the count, and when it names two.
+        Quoted lines are ignored. Raises `Unreadable` if the reply names two votes, or if it names none and
+        does not end on the answer that leads the count.
         """
         labels, lines = [vote.seat.label for vote in poll.votes], text.splitlines()
         picks: list[tuple[int, str]] = []
@@ -54,38 +53,39 @@ class Ruling:
                 picks.append((place, read_pick(lines[place], labels)))
         if picks:
             place, pick = picks[0]
-            # Below it "Best overall: C." is of the answer; a second line like the first is not.
+            # Below it, "Best overall: C." is part of the answer; a second line like the first is not.
             if any(_EXACTLY.match(lines[at]) and one != pick and one in lines[at] for at, one in picks[1:]):
                 raise Unreadable("two are named: give exactly one line `BEST: <label>`")
             reasons = "\n".join(lines[:place]).strip()
-            answer = fresh(unnumbered(below(lines, place), "\n".join(lines[: place + 1])))
+            answer = replacement(strip_number(text_below(lines, place), "\n".join(lines[: place + 1])))
             if not answer and final_line(reasons) and cls._of(pick, "", poll).short is None:
-                answer = reasons  # it worked out there what the vote that it picked does not state
+                answer = reasons  # they state the short answer that the picked vote lacks
             return cls._of(pick, answer, poll)
         try:
-            # No line parts the judging from the answer: what is certain is the pick.
+            # No line separates the judgement from the answer: only the pick is certain.
             return cls._of(read_pick(text, labels), "", poll)
         except Unreadable:
-            # A directive that names nobody is no part of the answer; nor is what stands above it.
+            # A directive that names no vote is not part of the answer, nor is the text above it.
             start = next((n for n in range(len(lines), 0, -1) if _DIRECTIVE.match(lines[n - 1])), 0)
             group = poll.find(final_answer(text))
             if group is None or group != poll.leader:
                 raise
             answer = "\n".join(lines[start:]).strip()
-            answer = fresh(unnumbered(answer, "\n".join(lines[:start]))) or poll.voice(group).text
+            answer = replacement(strip_number(answer, "\n".join(lines[:start])))
+            answer = answer or poll.representative(group).text
             return cls(answer, None, final_answer(answer) or group, group)
 
     @classmethod
     def of(cls, verdict: Verdict[Ruling], poll: Poll) -> Ruling:
-        """What was read of a reply; of one that was cut off, the vote that it picked or came to."""
+        """Return the ruling of a verdict; for a reply that was cut off, the vote that it picks, unchanged."""
         if not verdict.reply.truncated:
             return verdict.value
         picked = [vote for vote in poll.votes if vote.seat.label == verdict.value.pick]
-        return cls.verbatim(picked[0] if picked else poll.voice(verdict.value.group), poll)
+        return cls.verbatim(picked[0] if picked else poll.representative(verdict.value.group), poll)
 
     @classmethod
     def verbatim(cls, vote: Reply, poll: Poll) -> Ruling:
-        """The ruling that a vote stands as it is."""
+        """Return the ruling that adopts a vote unchanged."""
         short = final_answer(vote.text)
         return cls(vote.text, vote.seat.label, short, poll.find(short))
 
@@ -98,52 +98,53 @@ class Ruling:
         return cls(answer, pick, short, poll.find(short))
 
     def agrees(self, other: Ruling) -> bool:
-        """Whether both end on one answer; where that cannot be told, on one pick."""
+        """Whether both end on the same answer or, if answers cannot be compared, on the same pick."""
         if self.short and other.short:
             return self.group == other.group if self.group and other.group else same(self.short, other.short)
         return self.pick == other.pick
 
 
-async def rulings_of(
+async def ask_rulings(
     panel: Panel, poll: Poll, seats: Sequence[Seat], drafts: Sequence[Draft]
 ) -> tuple[Seat | None, list[Ruling]]:
-    """The first of `seats` that gives judgements, and what they come to; None where the count decides."""
+    """Return the first of `seats` with a readable judgement, and its rulings; None if the count decides."""
 
-    async def judged(seat: Seat, draft: Draft) -> Ruling | None:
+    async def rule(seat: Seat, draft: Draft) -> Ruling | None:
         try:
             form = Form(None, None, lambda text: Ruling.read(text, poll))
             verdict = await ask_verdict(panel, seat, draft, form)
-        except Unread:
+        except UnreadableVerdict:
             return None
         return Ruling.of(verdict, poll)
 
     for seat in seats:
         try:
-            rulings = await panel.all([judged(seat, draft) for draft in drafts])
+            rulings = await panel.all([rule(seat, draft) for draft in drafts])
         except NoQuorum:
             continue
         if readable := [ruling for ruling in rulings if ruling is not None]:
             return seat, readable
         if poll.leader is not None:
-            break  # a weaker judge than one that cannot be read is no better than the count
+            break  # the count is at least as good as a judge weaker than an unreadable one
     return None, []
 
 
 def settle(rulings: Sequence[Ruling], poll: Poll) -> tuple[Ruling, str]:
-    """The ruling that stands, and what made it stand; without any, the leading vote does.
+    """Return the ruling that decides, else the leading vote; and why it does (`detail.settled_by`).
 
-    Where the count is weighted, a ruling that ends on another answer than its only leader does not stand.
+    A weighted count overrules a ruling that ends on another answer than its only leader.
     """
     winner = poll.tally.winner
     if not rulings:
-        return Ruling.verbatim(poll.voice(poll.leader), poll), "plurality" if winner else "strongest vote"
+        leading = Ruling.verbatim(poll.representative(poll.leader), poll)
+        return leading, "plurality" if winner else "strongest vote"
     first = rulings[0]
-    # Who states weights has said who decides; a judge of 1.5 billion parameters that could overrule them
-    # lost 6.5 points (docs/evaluation.md).
+    # `weighted` means that the count decides: a judge of 1.5 billion parameters that could overrule it lost
+    # 6.5 points (docs/evaluation.md).
     outweighed = poll.weights is not None and None not in (winner, first.short) and first.group != winner
     if not outweighed and all(first.agrees(other) for other in rulings):
         return first, "judge"
     if winner is None:
         return first, "first order"
-    told = next((ruling for ruling in rulings if ruling.group == winner), None)
-    return told or Ruling.verbatim(poll.voice(winner), poll), "plurality"
+    agreeing = next((ruling for ruling in rulings if ruling.group == winner), None)
+    return agreeing or Ruling.verbatim(poll.representative(winner), poll), "plurality"

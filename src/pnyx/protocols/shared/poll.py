@@ -1,4 +1,4 @@
-"""How protocols count the short answers of replies, and what a decision has to say of the count."""
+"""Polls: the count of the short answers of replies, and the fields of the result that follow from it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ SHARE = "vote share"
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """The short answers of `votes`, counted.
+    """The count of the short answers of `votes`.
 
-    votes: in the order they were asked for. answers: for each vote the name of its group of like answers;
-    None where it has no short answer, or was cut off before it may have said another. groups: name ->
-    wordings. weights: what each vote counts, by the label of its seat, where that is stated; None where it is
-    what the seat's are known to be worth. rule: the name of the rule behind its confidence.
+    votes: in the order of their calls. answers: the answer group of each vote, None for a vote that has no
+    short answer or was cut off. groups: name -> wordings. weights: label of a seat -> weight of its votes;
+    None uses the learned weights. rule: the name of the rule behind its confidence.
     """
 
     votes: tuple[Reply, ...]
@@ -39,9 +38,9 @@ class Poll:
     def of(
         cls, votes: Sequence[Reply], weights: Mapping[str, float] | None = None, rule: str = SHARE
     ) -> Poll:
-        said = [None if vote.truncated else final_answer(vote.text) for vote in votes]
-        groups = group_answers(said)
-        answers = tuple(find_group(answer, groups) for answer in said)
+        short = [None if vote.truncated else final_answer(vote.text) for vote in votes]
+        groups = group_answers(short)
+        answers = tuple(find_group(answer, groups) for answer in short)
         seats = [vote.seat for vote in votes]
         if weights is not None:
             seats = [replace(seat, weight=weights[seat.label]) for seat in seats]
@@ -49,41 +48,41 @@ class Poll:
 
     @property
     def seats(self) -> tuple[Seat, ...]:
-        """Who voted, strongest first."""
+        """The seats that voted, strongest first."""
         return strongest(tuple(dict.fromkeys(vote.seat for vote in self.votes)))
 
     @property
     def leader(self) -> str | None:
-        """The answer with the most support, of several the strongest seat's; None when none was counted."""
+        """The answer with the most support, the strongest seat's in a tie; None if no answer was counted."""
         order = [answer for _, answer in self._ranked() if answer is not None]
         return break_tie(self.tally.leaders, order=order) if order else None
 
     @property
     def lead(self) -> tuple[int, int]:
-        """How many votes the leader has, and the most of any other answer; 0 where there is none."""
+        """The number of votes of the leader and of the runner-up; 0 for one that does not exist."""
         others = [self.answers.count(answer) for answer in self.groups if answer != self.leader]
         return self.answers.count(self.leader) if self.groups else 0, max(others, default=0)
 
-    def voice(self, answer: str | None) -> Reply:
-        """The vote that stands for `answer`, or for all votes: whole before cut off, strongest seat first."""
-        votes = [vote for vote, own in self._ranked() if answer in (None, own)]
+    def representative(self, answer: str | None) -> Reply:
+        """Return the strongest seat's vote for `answer`, or of all votes for None; whole votes come first."""
+        votes = [vote for vote, group in self._ranked() if answer in (None, group)]
         return min(votes, key=lambda vote: vote.truncated)
 
     def find(self, short: str | None) -> str | None:
-        """The counted answer that a short answer is; None where it is none of them."""
+        """Return the counted answer that equals a short answer, None if none does."""
         return find_group(short, self.groups)
 
-    def tell(self) -> Tally:
-        """The count, for the record."""
+    def tally_step(self) -> Tally:
+        """Return the step that records the count."""
         learned = any(vote.seat.weight is not None for vote in self.votes)
         rule = "plurality" if self.weights is None and not learned else "weighted plurality"
         return Tally(rule, self.tally.counts, self.leader, self._figures())
 
-    def standing(self, short: str | None) -> dict[str, Any]:
-        """What the votes say of a decision whose short answer is `short`: the fields of `Decision` for it.
+    def decision_fields(self, short: str | None) -> dict[str, Any]:
+        """Return the fields of the `Decision` whose short answer is `short`.
 
-        agreement: the share of votes for it, None when it has no short answer or fewer than two votes were
-        counted. confidence: that share, None when fewer than two seats spoke.
+        agreement: the share of votes for it; left out without a short answer or with fewer than two counted
+        votes. confidence: the same share, None if fewer than two seats voted.
         """
         if len(self.votes) == 1:
             return {"status": "single"}
@@ -99,34 +98,34 @@ class Poll:
             "agreement": share,
             "confidence": share if len(self.seats) > 1 else None,
             "confidence_rule": self.rule if len(self.seats) > 1 else None,
-            "dissent": self._against(group),
+            "dissent": self._dissent(group),
         }
 
     def detail(self) -> dict[str, Any]:
-        """The votes and their count, as the result shows them."""
+        """Return the votes and their count: fields of `Result.detail`."""
         votes = [
             {"seat": vote.seat.label, "model": vote.seat.model, "answer": answer}
             for vote, answer in zip(self.votes, self.answers, strict=True)
         ]
         tally = dict(self.tally.counts)
-        return {"votes": votes, "native": self.native, "tally": tally, **self._figures()}
+        return {"votes": votes, "native": self.answer_by_seat, "tally": tally, **self._figures()}
 
     @property
-    def native(self) -> dict[str, str | None]:
-        """Each seat's answer, by label: `detail.native`, where no seat had heard of another."""
+    def answer_by_seat(self) -> dict[str, str | None]:
+        """Each seat's answer, by label: `detail.native`, if no seat has read another's answer."""
         pairs = zip(self.votes, self.answers, strict=True)
         return {vote.seat.label: answer for vote, answer in pairs}
 
     @property
-    def alone(self) -> dict[str, Any]:
-        """What votes alone come to, beside a decision that was talked over: `detail.vote_only`."""
+    def vote_only(self) -> dict[str, Any]:
+        """The result of votes alone, without judgement or debate: `detail.vote_only`."""
         return {"answer": self.leader, "tally": dict(self.tally.counts), "margin": self.tally.margin}
 
     def _figures(self) -> dict[str, Any]:
         return {"margin": self.tally.margin, "tied": len(self.tally.leaders) > 1}
 
-    def _against(self, group: str | None) -> tuple[Dissent, ...]:
-        """One dissent for each seat and answer."""
+    def _dissent(self, group: str | None) -> tuple[Dissent, ...]:
+        """Return one dissent for each seat and other answer."""
         pairs = zip(self.votes, self.answers, strict=True)
         other = [(vote, answer) for vote, answer in pairs if answer not in (None, group)]
         first = {(vote.seat, answer): vote for vote, answer in reversed(other)}

@@ -1,4 +1,4 @@
-"""Who holds the same answer as whom: told by code from short answers, by a judge where there are none."""
+"""Answer groups: which seats hold the same answer. Code compares short answers, a judge compares texts."""
 
 from __future__ import annotations
 
@@ -17,90 +17,93 @@ from ...errors import SeatAbsent
 from ...prompts import load
 from .verdict import ask_verdict
 
-__all__ = ["Camps", "Stated", "leader", "tally", "voice"]
+__all__ = ["AnswerGroups", "StatedAnswer", "leader", "representative", "tally"]
 
 SAME = load("camps")
 JUDGES = 2
-"""Seats, cheapest first, that are tried as judges before texts count as different."""
+"""Seats, cheapest first, that are called as judges before texts count as different."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedAnswer:
     """An answer and its author.
 
-    short: None where it has no short answer. camp: the answer it amounts to. critique: what its author says
-    against other answers, which is for the others and not for the asker. held: not said anew in its round.
+    short: its short answer, None without one. group: the name of its answer group. critique: the author's
+    objections to other answers, shown to the other seats only. repeated: kept from an earlier round, because
+    the seat took no new position in this one.
     """
 
     seat: Seat
     text: str
     short: str | None
-    camp: str = ""
+    group: str = ""
     critique: str = ""
-    held: bool = False
+    repeated: bool = False
 
     @classmethod
-    def of(cls, reply: Reply) -> Stated:
+    def of(cls, reply: Reply) -> StatedAnswer:
         return cls(reply.seat, reply.text, None if reply.truncated else final_answer(reply.text))
 
     @property
-    def shown(self) -> str:
-        """What the other seats read of it."""
+    def text_for_seats(self) -> str:
+        """The text that the other seats read."""
         return f"{self.text}\n\nWhat it finds wrong: {self.critique}" if self.critique else self.text
 
     @property
     def ballot(self) -> dict[str, Any]:
-        """Who is for what, for the result."""
-        return {"seat": self.seat.label, "model": self.seat.model, "answer": self.camp}
+        """The seat, its model and its answer, for `Result.detail`."""
+        return {"seat": self.seat.label, "model": self.seat.model, "answer": self.group}
 
 
 @dataclass(slots=True)
-class Camps:
-    """The different answers that are on the table so far; each keeps its name for the whole run.
+class AnswerGroups:
+    """The answer groups of a run. Each keeps its name for the whole run.
 
-    A camp is named after its short answer, or after who stated it first. texts: name -> a text that states
-    it. wordings: name -> short answers. judged: whether a judge told free texts apart; None where code could.
+    A group is named after its short answer, or after the first seat that stated it. texts: name -> a text
+    that states it. wordings: name -> short answers. judged: whether a judge compared texts; None if none was
+    needed.
     """
 
     panel: Panel
-    asked: str | Draft
+    question: str | Draft
     texts: dict[str, str] = field(default_factory=dict)
     wordings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     judged: bool | None = None
 
-    async def place(self, said: Sequence[Stated]) -> list[Stated]:
-        """`said`, each with its camp; takes one call of the cheapest model where an answer is not short."""
-        names = [find_group(one.short, self.wordings) for one in said]
-        fresh = group_answers([one.short for one, name in zip(said, names, strict=True) if name is None])
-        self.wordings |= fresh
-        names = [name or find_group(one.short, fresh) for one, name in zip(said, names, strict=True)]
-        for one, name in zip(said, names, strict=True):
+    async def assign(self, answers: Sequence[StatedAnswer]) -> list[StatedAnswer]:
+        """Return `answers` with their groups; calls the cheapest model once if an answer is not short."""
+        names = [find_group(one.short, self.wordings) for one in answers]
+        new = group_answers([one.short for one, name in zip(answers, names, strict=True) if name is None])
+        self.wordings |= new
+        names = [name or find_group(one.short, new) for one, name in zip(answers, names, strict=True)]
+        for one, name in zip(answers, names, strict=True):
             if name is not None:
                 self.texts.setdefault(name, one.text)
-        loose = [one for one, name in zip(said, names, strict=True) if name is None]
-        told = iter(await self._judge(loose) if loose else ())
-        return [replace(one, camp=name or next(told)) for one, name in zip(said, names, strict=True)]
+        loose = [one for one, name in zip(answers, names, strict=True) if name is None]
+        judged = iter(await self._judge(loose) if loose else ())
+        return [replace(one, group=name or next(judged)) for one, name in zip(answers, names, strict=True)]
 
-    async def _judge(self, loose: Sequence[Stated]) -> list[str]:
-        """The camps of answers that code cannot compare; without a verdict each has one of its own."""
+    async def _judge(self, loose: Sequence[StatedAnswer]) -> list[str]:
+        """Return the groups of answers that code cannot compare; without a verdict each has its own group."""
         known = list(self.texts)
         texts = [*self.texts.values(), *(one.text for one in loose)]
         order = self.panel.shuffle(range(len(texts)), "camps", len(known), loose[0].seat.label)
-        groups = await self._groups([texts[place] for place in order]) if len(texts) > 1 else []
-        together = [{order[n - 1] for n in group} for group in groups]
-        out: list[str] = []
+        partition = await self._partition([texts[place] for place in order]) if len(texts) > 1 else []
+        together = [{order[n - 1] for n in group} for group in partition]
+        names: list[str] = []
         for place, one in enumerate(loose, len(known)):
             mates = sorted(next((group for group in together if place in group), ()))
-            # The judge may not join what code has told apart, so a text beside two known camps is in neither.
+            # The judge may not merge groups that code separates: a text in two known groups joins neither.
             old = [known[mate] for mate in mates if mate < len(known)]
-            new = [out[mate - len(known)] for mate in mates if len(known) <= mate < place]
+            new = [names[mate - len(known)] for mate in mates if len(known) <= mate < place]
             found = (old or new)[:1] if len(old) < 2 else []
-            out.append(found[0] if found else self._found(one))
-        return out
+            names.append(found[0] if found else self._add_group(one))
+        return names
 
-    async def _groups(self, texts: Sequence[str]) -> list[list[int]]:
-        shown = [Material(f"Text {n}", text) for n, text in enumerate(texts, 1)]
-        draft, form = SAME(question=self.asked, texts=shown), groups_form(len(texts))
+    async def _partition(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the judge's groups of equal texts, by number from 1; empty without a verdict."""
+        materials = [Material(f"Text {n}", text) for n, text in enumerate(texts, 1)]
+        draft, form = SAME(question=self.question, texts=materials), groups_form(len(texts))
         for seat in cheapest(self.panel.seats)[:JUDGES]:
             try:
                 verdict = await ask_verdict(self.panel, seat, draft, form)
@@ -111,32 +114,32 @@ class Camps:
         self.judged = False
         return []
 
-    def _found(self, one: Stated) -> str:
-        """A new camp with the name of its founder."""
+    def _add_group(self, one: StatedAnswer) -> str:
+        """Add a group named after the author of its first answer; returns the name."""
         name = f"{one.seat.label}'s answer"
-        taken = sum(camp == name or camp.startswith(f"{name} (") for camp in self.texts)
+        taken = sum(group == name or group.startswith(f"{name} (") for group in self.texts)
         name = f"{name} ({taken + 1})" if taken else name
         self.texts[name] = one.text
         return name
 
 
-def leader(said: Sequence[Stated], by: Sequence[Mapping[str, float]] = ()) -> str:
-    """The camp with the most of `said`; of several the first in `by`, then the one of the strongest seat."""
-    ranked = _ranked(said)
-    return break_tie(tally(ranked).leaders, by, [one.camp for one in ranked])
+def leader(answers: Sequence[StatedAnswer], by: Sequence[Mapping[str, float]] = ()) -> str:
+    """Return the group with the most answers; a tie goes by `by`, then by the strongest seat."""
+    ranked = _ranked(answers)
+    return break_tie(tally(ranked).leaders, by, [one.group for one in ranked])
 
 
-def tally(said: Sequence[Stated]) -> VoteCount:
-    """The camps by the votes for them."""
-    return by_seat([one.camp for one in said], [one.seat for one in said])
+def tally(answers: Sequence[StatedAnswer]) -> VoteCount:
+    """Return the votes for each group."""
+    return by_seat([one.group for one in answers], [one.seat for one in answers])
 
 
-def voice(said: Sequence[Stated], camp: str) -> Stated:
-    """Of those who hold the answer `camp`, the strongest seat; all of `said` where nobody does."""
-    ranked = _ranked(said)
-    return next((one for one in ranked if one.camp == camp), ranked[0])
+def representative(answers: Sequence[StatedAnswer], group: str) -> StatedAnswer:
+    """Return the strongest seat's answer in `group`, or of all answers if the group has none."""
+    ranked = _ranked(answers)
+    return next((one for one in ranked if one.group == group), ranked[0])
 
 
-def _ranked(said: Sequence[Stated]) -> list[Stated]:
-    rank = {seat: place for place, seat in enumerate(strongest(tuple(one.seat for one in said)))}
-    return sorted(said, key=lambda one: rank[one.seat])
+def _ranked(answers: Sequence[StatedAnswer]) -> list[StatedAnswer]:
+    rank = {seat: place for place, seat in enumerate(strongest(tuple(one.seat for one in answers)))}
+    return sorted(answers, key=lambda one: rank[one.seat])

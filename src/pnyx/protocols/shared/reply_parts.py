@@ -1,4 +1,4 @@
-"""The parts of a reply as models write them: numbered, fenced, or only to say that nothing changes."""
+"""The parts of a reply as models write them: numbered, fenced, or with only a note that nothing changes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from ...core.regex import regex
 
-__all__ = ["NUMBER", "below", "fresh", "unnumbered"]
+__all__ = ["NUMBER", "replacement", "strip_number", "text_below"]
 
 NUMBER = r"(?:(?:part\s+)?\d{1,2}[.):][\W_]*)?"
-"""What may stand before the word that opens a part, behind its marks: "2.", "(2)", "Part 2:"."""
+"""An optional number before the word that opens a part, behind its marks: "2.", "(2)", "Part 2:"."""
 LONGEST = 200
-"""Characters of a part that only says that nothing changes."""
+"""The most characters of a part that only says that nothing changes."""
 
 _FENCE = regex(r"\s*(?:`{3,}|~{3,})\s*(?P<language>\w*)")
 _NUMBERED = regex(
@@ -20,26 +20,26 @@ _NUMBERED = regex(
 )
 
 
-def below(written: Sequence[str], place: int, rest: str = "") -> str:
-    """What stands below the line at `place`, after the `rest` of that line.
+def text_below(written: Sequence[str], place: int, rest: str = "") -> str:
+    """Return the text below the line at `place`, after the `rest` of that line.
 
-    Where the line is inside a fence of code, what stands below is without that fence's end.
+    If the line is inside a fence of code, the end of that fence is removed.
     """
     lines = "\n".join([rest, *written[place + 1 :]]).strip().splitlines()
     fences = [(n, fence["language"]) for n, line in enumerate(lines) if (fence := _FENCE.match(line))]
     if len(fences) % 2 and sum(bool(_FENCE.match(line)) for line in written[:place]) % 2:
-        # One that names a language opens another fence, inside of the one that ends below it.
+        # A fence that names a language is another one, inside the one that ends below it.
         end, _ = fences[-1] if fences[0][1] else fences[0]
         del lines[end]
     return "\n".join(lines).strip()
 
 
-def unnumbered(part: str, above: str) -> str:
-    """`part` without its number, where what stands `above` has the number before that one."""
+def strip_number(part: str, above: str) -> str:
+    """Return `part` without its number, if the text `above` has the number before it."""
     own = _NUMBERED.match(part)
     if own is None or int(own["n"]) - 1 not in {int(found["n"]) for found in _NUMBERED.finditer(above)}:
         return part
-    # In "**3. So it is.**" the marks are around more than the number.
+    # In "**3. So it is.**" the marks enclose more than the number.
     return "**" * (own[0].count("**") % 2) + part[own.end() :]
 
 
@@ -70,10 +70,10 @@ _UNCHANGED = "|".join(
     )
 )
 _AND = r"\W+(?:(?:and|so|as|since|because|therefore|thus|hence)\b\W+)?"
-_KEPT = regex(rf"\W*(?:{_UNCHANGED})(?:{_AND}(?:{_UNCHANGED})){{0,2}}\W*", re.IGNORECASE)
+_NO_CHANGE = regex(rf"\W*(?:{_UNCHANGED})(?:{_AND}(?:{_UNCHANGED})){{0,2}}\W*", re.IGNORECASE)
 
 
-def fresh(part: str) -> str:
-    """`part`; "" where it only says that what it would replace stands as it is."""
-    said = part.replace("\u2019", "'")
-    return "" if len(said) <= LONGEST and _KEPT.fullmatch(said) else part
+def replacement(part: str) -> str:
+    """Return `part`, or "" if it only says that the text it would replace stays as it is."""
+    plain = part.replace("\u2019", "'")
+    return "" if len(plain) <= LONGEST and _NO_CHANGE.fullmatch(plain) else part

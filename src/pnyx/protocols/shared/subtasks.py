@@ -1,4 +1,4 @@
-"""Subtasks of a question: asked for as a plan, and answered each by a protocol as soon as its needs are."""
+"""Subtasks of a question: the plan, and a protocol run for each as soon as its needs are answered."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from ...core.steps import Brief, Decision, Panel, Reply, Step
 from ...core.text import Material
 from ...errors import NoQuorum, SeatAbsent
 from ...prompts import load
-from .verdict import question
+from .verdict import question_draft
 
-__all__ = ["Answered", "answer_all", "ask_plan"]
+__all__ = ["SubtaskAnswer", "answer_subtasks", "ask_plan"]
 
-PLAN_PROMPT, AGAIN = load("decompose/plan"), load("decompose/again")
+PLAN_PROMPT, REPAIR_PROMPT = load("decompose/plan"), load("decompose/again")
 _FENCE = regex(r"<\s*/?\s*(?:question|m[0-9a-f]{10})\b[^<>]*>", re.IGNORECASE)
-"""What prompts put around a question and around material; any other tag may be what is asked about."""
-Branch: TypeAlias = "Coroutine[Step[Any], Any, Answered | None]"
+"""The tags that prompts put around a question and around material; other tags may be part of the question."""
+Branch: TypeAlias = "Coroutine[Step[Any], Any, SubtaskAnswer | None]"
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """A subtask and what its inner run came to. number: from 1, in the order of the plan."""
+class SubtaskAnswer:
+    """A subtask and the decision of its inner run. number: from 1, in the order of the plan."""
 
     number: int
     task: Subtask
     decision: Decision
 
-    @property
-    def told(self) -> str:
+    def as_text(self) -> str:
+        """Return the question and the answer."""
         return f"{self.task.question}\n\n{self.decision.answer}"
 
 
 async def ask_plan(brief: Brief, panel: Panel, most: int) -> tuple[tuple[Subtask, ...], str]:
-    """The cheapest model's plan of 1 to `most` subtasks; or none, and why.
+    """Return the cheapest model's plan of 1 to `most` subtasks; or no subtasks, and the reason.
 
-    A plan that cannot be carried out is sent back once, with the reason.
+    An invalid plan is sent back once, with the problem.
     """
-    draft = PLAN_PROMPT(question=question(brief), today=brief.today, most=str(most))
+    draft = PLAN_PROMPT(question=question_draft(brief), today=brief.today, most=str(most))
     try:
         reply = await panel.ask(panel.cheapest, draft, PLAN_FORM.schema)
         plan, problem = _read(reply, most)
         if problem:
-            said = Material("Your plan", reply.text)
-            again = AGAIN(asked=draft, plan=said, problem=problem)
+            previous = Material("Your plan", reply.text)
+            again = REPAIR_PROMPT(asked=draft, plan=previous, problem=problem)
             plan, problem = _read(await panel.ask(panel.cheapest, again, PLAN_FORM.schema), most)
     except SeatAbsent as exc:
         return (), f"the planner was silent: {exc}"
@@ -68,18 +68,18 @@ def _read(reply: Reply, most: int) -> tuple[tuple[Subtask, ...], str]:
     return ((), problem) if problem else (plan, "")
 
 
-async def answer_all(
+async def answer_subtasks(
     brief: Brief, panel: Panel, plan: Sequence[Subtask], *, protocol: str, parallel: bool
-) -> list[Answered]:
-    """The subtasks that could be answered, in the order of the plan, each by a run of `protocol`.
+) -> list[SubtaskAnswer]:
+    """Return the answers of the subtasks that a run of `protocol` could answer, in the order of the plan.
 
     parallel: False runs one at a time, in an order that respects the needs.
     """
-    # What the planner called them is no key for a journal; their numbers are.
+    # Journal keys use the numbers: the planner's labels are text from a model.
     numbers = {task.label: n for n, task in enumerate(plan, 1)}
     tasks = {task.label: task for task in plan}
     order = list(TopologicalSorter({task.label: task.needs for task in plan}).static_order())
-    nodes: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Answered | None]], Branch]]] = {}
+    nodes: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, SubtaskAnswer | None]], Branch]]] = {}
     for place, label in enumerate(order):
         needs = tuple(str(numbers[need]) for need in tasks[label].needs)
         before = () if parallel or not place else (str(numbers[order[place - 1]]),)
@@ -91,20 +91,22 @@ async def answer_all(
 
 def _node(
     brief: Brief, panel: Panel, number: int, task: Subtask, needs: tuple[str, ...], protocol: str
-) -> Callable[[Mapping[str, Answered | None]], Branch]:
-    async def answer(given: Mapping[str, Answered | None]) -> Answered | None:
-        known = [given[need] for need in needs]
-        # None instead of an error: one at a time, the next subtask waits for this one without needing it.
-        if None in known:
+) -> Callable[[Mapping[str, SubtaskAnswer | None]], Branch]:
+    async def answer(results: Mapping[str, SubtaskAnswer | None]) -> SubtaskAnswer | None:
+        answers = [results[need] for need in needs]
+        # None and no error: without `parallel`, the next subtask waits for this one but may not need it.
+        if None in answers:
             return None
-        results = tuple(Material(f"Result of subtask {one.number}", one.told) for one in known if one)
+        materials = tuple(
+            Material(f"Result of subtask {one.number}", one.as_text()) for one in answers if one
+        )
         names = tuple(seat.model for seat in panel.seats)
-        # A question is trusted where it is asked; this one a model wrote.
-        asked = mask(" ".join(_FENCE.sub(" ", task.question).split()), names, trusted=brief.question)
-        context = (*brief.context, *results)
-        inner = replace(brief, question=asked, options={}, context=context, responses=())
+        # The user's question is trusted; a model wrote this one, so model names in it are masked.
+        inner_question = mask(" ".join(_FENCE.sub(" ", task.question).split()), names, trusted=brief.question)
+        context = (*brief.context, *materials)
+        inner = replace(brief, question=inner_question, options={}, context=context, responses=())
         try:
-            return Answered(number, task, await panel.run(protocol, inner))
+            return SubtaskAnswer(number, task, await panel.run(protocol, inner))
         except (SeatAbsent, NoQuorum):
             return None
 

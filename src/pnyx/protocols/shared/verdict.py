@@ -1,4 +1,4 @@
-"""What protocols ask: the question with its context, and verdicts, with one chance to repair each."""
+"""The question with its context, and calls for verdicts, with one repair for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...core.text import Draft, Material
 from ...errors import NoQuorum, SeatAbsent
 from ...prompts import load
 
-__all__ = ["Unread", "Verdict", "ask_each", "ask_verdict", "question"]
+__all__ = ["UnreadableVerdict", "Verdict", "ask_each", "ask_verdict", "question_draft"]
 
 CONTEXT = load("context")
 REPAIR = load("repair")
@@ -22,37 +22,37 @@ REPAIR = load("repair")
 T = TypeVar("T")
 
 
-def question(brief: Brief) -> str | Draft:
-    """The question, and the brief's context fenced where there is any."""
+def question_draft(brief: Brief) -> str | Draft:
+    """Return the question, with the fenced context of the brief if it has one."""
     if not brief.context:
         return brief.question
     return CONTEXT(question=brief.question, context=brief.context)
 
 
 async def ask_each(panel: Panel, seats: Sequence[Seat], drafts: Sequence[Draft]) -> list[Reply]:
-    """A reply to each draft, by the first seats in parallel; in place of a silent one the next is asked.
+    """Return a reply to each draft, from the first seats in parallel; the next seat replaces a silent one.
 
-    Fewer where seats run out. Raises `NoQuorum` when nobody answers.
+    Returns fewer replies if the seats run out. Raises `NoQuorum` if nobody answers.
     """
     waiting, left, replies = list(seats), list(drafts), list[Reply]()
     while waiting and left:
         turn, waiting = waiting[: len(left)], waiting[len(left) :]
         pairs = list(zip(turn, left, strict=False))
-        heard = await panel.all([panel.work(seat, draft) for seat, draft in pairs], quorum=0)
-        replies, spoke = [*replies, *heard], {reply.seat for reply in heard}
-        left = [draft for seat, draft in pairs if seat not in spoke]
+        new = await panel.all([panel.work(seat, draft) for seat, draft in pairs], quorum=0)
+        replies, answered = [*replies, *new], {reply.seat for reply in new}
+        left = [draft for seat, draft in pairs if seat not in answered]
     if not replies:
         raise NoQuorum(f"none of {len(seats)} seats answered, 1 needed")
     return replies
 
 
-class Unread(SeatAbsent):
-    """The seat spoke, and spoke again, and what it decided could not be read: it abstains."""
+class UnreadableVerdict(SeatAbsent):
+    """The seat replied twice, and neither verdict could be read: it abstains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict(Generic[T]):
-    """What a seat decided, and the reply it was read from."""
+    """The verdict of a seat, and the reply that it was read from."""
 
     reply: Reply
     value: T
@@ -63,20 +63,20 @@ class Verdict(Generic[T]):
 
 
 async def ask_verdict(panel: Panel, seat: Seat, draft: Draft, form: Form[T]) -> Verdict[T]:
-    """Ask `seat` and read its reply; if it cannot be read, ask once more and show the seat why.
+    """Call `seat` and read its reply; if it cannot be read, call once more with the problem.
 
-    Raises `Unread` if the second reply cannot be read either: the seat abstains, which is recorded;
-    `SeatAbsent` if it does not reply.
+    Raises `UnreadableVerdict` if the second reply cannot be read either, and records that the seat abstains;
+    raises `SeatAbsent` if the seat does not reply.
     """
     reply = await panel.ask(seat, draft, form.schema)
     try:
         return Verdict(reply, form.read(reply))
     except Unreadable as exc:
         problem = str(exc)
-    said = Material("Your reply", reply.text)
-    again = await panel.ask(seat, REPAIR(asked=draft, reply=said, problem=problem), form.schema)
+    previous = Material("Your reply", reply.text)
+    again = await panel.ask(seat, REPAIR(asked=draft, reply=previous, problem=problem), form.schema)
     try:
         return Verdict(again, form.read(again))
     except Unreadable as exc:
         await panel.abstain(seat, str(exc))
-        raise Unread(f"{seat.label}: its verdict could not be read: {exc}") from exc
+        raise UnreadableVerdict(f"{seat.label}: its verdict could not be read: {exc}") from exc

@@ -26,7 +26,7 @@ from ...open_settings import open_settings
 from ...service import RunService
 from ...views.transcript import paid, quantity
 from ..options import to_request
-from ..terminal.follow import exclusive, halt_on_signals, tell_halt
+from ..terminal.follow import exclusive, halt_on_signals, report_halt
 from ..terminal.output import Output, Stream, streams
 from ..terminal.progress import Progress
 from .batch_lines import Line, count_lines, read_lines
@@ -140,7 +140,7 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
     spent = paid(account.spent_nusd / NUSD, batch.unpriced)
     work.output.note(f"{quantity(work.answers, 'answer')}, {spent} in all")
     if batch.halted is not None:
-        return tell_halt(work.output, batch.halted)
+        return report_halt(work.output, batch.halted)
     return next(code for code in WORST if code in work.codes or code == 0)
 
 

@@ -25,7 +25,7 @@ from ....run.run_rows import new_id
 from ....run.spec import Spec
 from ...keys import LOCAL
 from ...open_settings import open_settings
-from ...render.conversation import as_page, cost, earlier
+from ...render.conversation import as_markdown, cost, earlier_turns
 from ...render.terminal import clip, columns
 from ...service import RunService
 from ...views.records import Record
@@ -113,7 +113,7 @@ class Session:
 
     async def _ask(self, question: str) -> None:
         await self._refresh()
-        request = replace(self.choices, question=question, context=earlier(self.turns, self.spec.seats))
+        request = replace(self.choices, question=question, context=earlier_turns(self.turns, self.spec.seats))
         spec = resolve(request, self.settings, conversation=self.name)
 
         async def start(service: RunService) -> RunHandle:
@@ -230,7 +230,7 @@ class Session:
         await self._refresh()
         if not self.turns:
             raise UsageError("there is no turn yet")
-        text = as_page(self.name, self.turns, self.service.redact)
+        text = as_markdown(self.name, self.turns, self.service.redact)
         try:
             _write(name, text, overwrite=name != argument)
         except FileExistsError as exc:

@@ -19,7 +19,7 @@ from ....providers.embedded.weights_table import KNOWN
 from ....providers.installed import KINDS, configure, key_variables, list_models
 from ....tools.open import enabled_tools, open_tools
 from ...open_settings import open_settings
-from ...render.terminal import safe, wrapped
+from ...render.terminal import safe, wrap
 from ...run_records import RunRecords
 from ...views.transcript import quantity
 from ..terminal.output import Output
@@ -56,11 +56,11 @@ def examine(output: Output, as_json: bool) -> int:
         warning = ("warn", "yellow") if finding.fix else ("-", "dim")
         sign, look = {True: ("ok", "green"), False: ("FAIL", "red"), None: warning}[finding.ok]
         out = output.out
-        line, *more = wrapped(safe(f"{finding.what}: {finding.found}"), out.width or WIDE, INDENT)
+        line, *more = wrap(safe(f"{finding.what}: {finding.found}"), out.width or WIDE, INDENT)
         out.lines([out.paint(f"{sign:5}", look) + line.removeprefix(INDENT), *more])
         if finding.fix:
             out.lines(
-                out.paint(line, "yellow") for line in wrapped(f"-> {finding.fix}", out.width or WIDE, INDENT)
+                out.paint(line, "yellow") for line in wrap(f"-> {finding.fix}", out.width or WIDE, INDENT)
             )
     warnings = "; see the lines marked warn" if any(f.fix and f.ok is None for f in findings) else ""
     output.out.line(f"Ready{warnings}" if ready else "Not ready; fix the lines marked FAIL", "bold")
@@ -78,7 +78,7 @@ async def _examine() -> tuple[list[Finding], bool]:
     try:
         refs = parse_seats(settings.panel.seats) or default_panel(settings).refs
     except PnyxError as exc:
-        fix = "set [panel] seats, set the API key of a provider, or install a model with pnyx models pull"
+        fix = "install a model, set one API key (such as OPENAI_API_KEY), or choose models in [panel] seats"
         return [*findings, Finding("panel", False, str(exc), fix)], False
     findings += _weights(refs, settings)
     hosts = dict.fromkeys([*(ref.partition(":")[0] for ref in refs), *settings.providers])

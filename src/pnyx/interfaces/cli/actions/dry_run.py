@@ -9,7 +9,7 @@ from ....run.spec import Spec
 from ...render.terminal import columns, flat
 from ...views.plan import Plan, as_json, plan
 from ..terminal.output import Output
-from ..terminal.plain import fitted
+from ..terminal.plain import paragraph
 
 __all__ = ["print_plan"]
 
@@ -22,9 +22,9 @@ def print_plan(output: Output, spec: Spec) -> None:
         write(as_json(spec, bounds))
         return
     out = output.out
-    out.lines(fitted(out, f"{spec.protocol}: {spec.protocol_def.summary}", "bold"))
+    out.lines(paragraph(out, f"{spec.protocol}: {spec.protocol_def.summary}", "bold"))
     options = (f"{name}={'-' if value == '' else value}" for name, value in spec.options.items())
-    out.lines(fitted(out, ", ".join(options), "dim"))
+    out.lines(paragraph(out, ", ".join(options), "dim"))
     rows = [["seat", "model", "role", "USD per million in", "out"]]
     for seat in spec.seats:
         price = ("unknown", "unknown") if seat.price is None else (seat.price.input, seat.price.output)

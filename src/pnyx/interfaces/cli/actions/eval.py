@@ -41,7 +41,7 @@ from ...render.terminal import columns, flat
 from ...service import RunService
 from ...views.plan import Plan, plan
 from ...views.transcript import paid, quantity
-from ..terminal.follow import exclusive, halt_on_signals, tell_halt
+from ..terminal.follow import exclusive, halt_on_signals, report_halt
 from ..terminal.output import Output, streams
 from ..terminal.progress import Progress
 
@@ -251,7 +251,7 @@ async def _run(
     output.note(f"{name}: {spent} in total; to see each answer: inspect view --log-dir {folder}")
     code = _report(output, answers, html) if answers.ids else 1
     if batch.halted is not None:
-        return tell_halt(output, batch.halted)
+        return report_halt(output, batch.halted)
     if bench.waiting:
         waiting = quantity(len(bench.waiting), "answer")
         more = "Raise it and run the same command again"

@@ -20,10 +20,11 @@ from ....reliability.weights import learn
 from ...keys import LOCAL
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
-from ...views.feedback import judgement
+from ...views.feedback import feedback_document
 from ...views.transcript import quantity
 from ..records import with_records
-from ..terminal.output import streams
+from ..terminal.output import Stream, streams
+from ..terminal.plain import paragraph
 
 __all__ = ["calibration", "feedback"]
 
@@ -35,12 +36,12 @@ def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int
     output = streams()
     run, judged = with_records(open_settings(), lambda stored: stored.feedback(run_id, verdict, truth))
     if as_json:
-        output.json(judgement(run.id, judged))
+        output.json(feedback_document(run.id, judged))
         return 0
     output.note(f"Saved: run {run.id} is a {verdict}.")
     assert run.result is not None, "only a decision is judged"
     for line in _explain(judged, run.result["final_answer"]):
-        output.note(line)
+        output.err.lines(paragraph(output.err, line))
     return 0
 
 
@@ -64,7 +65,7 @@ def calibration(as_json: bool) -> int:
     if as_json:
         output.json(document)
     elif history:
-        output.out.lines(_diagram(document))
+        output.out.lines(_diagram(document, output.out))
     else:
         output.note("no feedback yet. Add some with: pnyx feedback ID --result success|partial|failure")
     return 0
@@ -121,13 +122,14 @@ def _at(curves: Calibration, measure: str, raw: float) -> float | None:
     return None if calibrated is None else calibrated.confidence
 
 
-def _diagram(document: dict[str, Any]) -> Iterator[str]:
+def _diagram(document: dict[str, Any], stream: Stream) -> Iterator[str]:
     partial = f"{document['partial']} partly right, which are not counted below"
-    yield f"feedback on {quantity(document['n'], 'decision')}; {partial}"
+    yield from paragraph(stream, f"feedback on {quantity(document['n'], 'decision')}; {partial}")
     for name, one in document["protocols"].items():
         yield ""
         share, error = one["right"] / one["n"], f"ECE {one['ece']:.3f}, Brier {one['brier']:.3f}"
-        yield f"{name}: {one['right']} of {one['n']} right ({share:.0%}); {error} before calibration"
+        summary = f"{name}: {one['right']} of {one['n']} right ({share:.0%}); {error} before calibration"
+        yield from paragraph(stream, summary)
         rows = [["confidence", "n", "right", "", "calibrated"]]
         for b in one["bins"]:
             full = round(b["right"] * WIDTH)

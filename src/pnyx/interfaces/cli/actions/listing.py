@@ -22,10 +22,10 @@ from ....providers.embedded.weights_table import KNOWN
 from ....providers.installed import KINDS, key_variables
 from ...open_settings import open_settings
 from ...render.terminal import clip, columns, flat
-from ...views.catalogue import calls_of_three, described, models_by_name
+from ...views.catalogue import calls_with_three_seats, describe_protocol, models_by_name
 from ...views.transcript import quantity
 from ..terminal.output import Output
-from ..terminal.plain import fitted
+from ..terminal.plain import paragraph
 
 __all__ = [
     "check_config",
@@ -63,9 +63,9 @@ def list_models(output: Output, as_json: bool) -> int:
         )
     _table(output, rows, right=(1, 2, 3, 5))
     out = output.out
-    out.lines(fitted(out, "in, out: USD per million tokens", "dim"))
+    out.lines(paragraph(out, "in, out: USD per million tokens", "dim"))
     if absent := [name for name in KNOWN if name not in local]:
-        out.lines(fitted(out, f"install an embedded model with: pnyx models pull {absent[0]}", "dim"))
+        out.lines(paragraph(out, f"install an embedded model with: pnyx models pull {absent[0]}", "dim"))
     return 0
 
 
@@ -156,11 +156,11 @@ def list_protocols(output: Output, as_json: bool) -> int:
         output.error(str(reason))
     known = protocols.loaded()
     if as_json:
-        output.json([described(protocol) for protocol in known])
+        output.json([describe_protocol(protocol) for protocol in known])
         return 0
     out = output.out
     for protocol in known:
-        out.lines(fitted(out, f"{protocol.name}: {protocol.summary}", "bold"))
+        out.lines(paragraph(out, f"{protocol.name}: {protocol.summary}", "bold"))
         rows = [
             (name, _format(option.default), f"{flat(option.help)}{_bounds(option)}")
             for name, option in protocol.options.items()
@@ -184,7 +184,7 @@ def _bounds(option: Option) -> str:
 
 def _calls(protocol: Protocol) -> str:
     facts = [f"requires {quantity(protocol.quorum, 'seat')}"]
-    if (calls := calls_of_three(protocol)) is not None:
+    if (calls := calls_with_three_seats(protocol)) is not None:
         least, most = calls
         facts.append(f"{f'{least} to ' if most != least else ''}{quantity(most, 'call')} with three seats")
     if protocol.quorum_given is not None:

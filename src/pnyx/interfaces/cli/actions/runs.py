@@ -15,19 +15,22 @@ from ....evaluate.analysis.learning import OWNER
 from ....providers.registry import Providers
 from ...open_settings import open_settings
 from ...render.folder import Folder
-from ...render.folder_files import told
+from ...render.folder_files import live_events
 from ...render.markdown import Redact, as_json, as_markdown
 from ...render.markdown import document as whole
-from ...render.terminal import clip, columns, flat, safe, wrapped
+from ...render.terminal import clip, columns, flat, safe, wrap
 from ...service import RunService
-from ...views.outcome import headline, taken, why
-from ...views.records import Recalled, Record
+from ...views.outcome import headline, stop_message, usage_line
+from ...views.records import Record, SearchResults
 from ...views.transcript import Transcript
 from ..records import with_records
 from ..terminal.output import Stream, streams
 from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines
 
 __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
+
+NARROW = 80
+"""Columns below which a list of runs shows only their id, time, status and question."""
 
 
 def runs(status: str | None, limit: int, evaluations: bool, as_json: bool) -> int:
@@ -64,7 +67,11 @@ def _table(records: list[Record], stream: Stream) -> Iterator[str]:
                 clip(result.question, 1000),
             ]
         )
-    for i, line in enumerate(columns(rows, right=(4, 5))):
+    right: tuple[int, ...] = (4, 5)
+    if stream.width is not None and stream.width < NARROW:
+        # Without room for the question, nobody recognises a run.
+        rows, right = [[*row[:3], row[-1]] for row in rows], ()
+    for i, line in enumerate(columns(rows, right=right)):
         yield stream.paint(clip_end(line, stream.width), *(("bold",) if i == 0 else ()))
 
 
@@ -83,7 +90,7 @@ def recall(text: str, limit: int, evaluations: bool, plain: bool, as_json: bool)
     return 0
 
 
-def _search_results(results: Recalled, stream: Stream) -> Iterator[str]:
+def _search_results(results: SearchResults, stream: Stream) -> Iterator[str]:
     """The table of `pnyx runs`, with a snippet below each run."""
     rows = [["run", "when (UTC)", "status", "protocol", "question"]]
     for record, _ in results.hits:
@@ -102,7 +109,7 @@ def _highlight(snippet: Snippet, stream: Stream) -> Iterator[str]:
     # Text that is safe never contains these two characters.
     start, end, inside = "\x02", "\x03", False
     text = "".join(f"{start}{safe(piece)}{end}" if hit else safe(piece) for piece, hit in snippet)
-    for line in wrapped(text, stream.width or WIDE, INDENT):
+    for line in wrap(text, stream.width or WIDE, INDENT):
         painted = []
         for piece in re.split(f"([{start}{end}])", line):
             if piece in (start, end):
@@ -123,9 +130,9 @@ def status(run_id: str, as_json: bool) -> int:
     if as_json:
         output.json(document)
         return 0
-    state = why(document) if record.result.status in UNDECIDED else headline(document)
-    line = "  ".join([record.row.id, flat(state), taken(document), clip(record.row.question, 60)])
-    output.out.lines(wrapped(line, output.out.width or WIDE))
+    state = stop_message(document) if record.result.status in UNDECIDED else headline(document)
+    line = "  ".join([record.row.id, flat(state), usage_line(document), clip(record.row.question, 60)])
+    output.out.lines(wrap(line, output.out.width or WIDE))
     return 0
 
 
@@ -144,7 +151,7 @@ def _transcript(record: Record, stream: Stream) -> Iterator[str]:
     width = stream.width or WIDE
     result, view = record.document, Transcript()
     yield stream.paint("Question", "bold", "cyan")
-    yield from wrapped(safe(record.row.question), width, INDENT)
+    yield from wrap(safe(record.row.question), width, INDENT)
     for event in record.events:
         entry = view.add(event)
         if entry is not None:
@@ -156,7 +163,7 @@ def _transcript(record: Record, stream: Stream) -> Iterator[str]:
         yield from answer_lines(stream, result["answer"])
         yield ""
     if result["status"] in UNDECIDED:
-        yield stream.paint(why(result), "yellow")
+        yield stream.paint(stop_message(result), "yellow")
     yield from end_lines(stream, result, view.tools)
     yield stream.paint(f"run {record.row.id} · pnyx export {record.row.id} --format md", "dim")
     yield ""
@@ -191,7 +198,7 @@ def export(run_id: str, form: str, out: str | None) -> int:
 
 
 def _folder(record: Record, redact: Redact, root: Path) -> int:
-    folder = Folder(root, redact, told(record))
+    folder = Folder(root, redact, live_events(record))
     folder.claim(record.row.id)
     folder.flush()
     if folder.problem is not None:

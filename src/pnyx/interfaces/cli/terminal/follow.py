@@ -20,7 +20,7 @@ from ....run.handle import RunHandle
 from ....run.result import Result, exit_code
 from ...render.terminal import ClosedPipe
 from ...service import RunService
-from ...views.outcome import headline, why
+from ...views.outcome import headline, stop_message
 from ...views.transcript import Transcript
 from .output import Output
 from .plain import Progress, answer_lines, end_lines
@@ -33,7 +33,7 @@ __all__ = [
     "follow_run",
     "halt_on_signals",
     "note_embedded",
-    "tell_halt",
+    "report_halt",
 ]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -131,7 +131,7 @@ def _print(output: Output, result: Result, view: Transcript) -> None:
         output.out.lines(answer_lines(output.out, result.answer))
         output.note()
     if result.status in UNDECIDED:
-        output.error(why(document))
+        output.error(stop_message(document))
     if not output.quiet:
         output.err.lines(end_lines(output.err, document, view.tools))
         output.note(f"run {result.run_id} · pnyx show {result.run_id}", "dim")
@@ -170,7 +170,7 @@ def exclusive(folder: Path, what: str) -> Iterator[None]:
         yield
 
 
-def tell_halt(output: Output, why: Halted) -> int:
+def report_halt(output: Output, why: Halted) -> int:
     """Report that a batch stopped before its end, and how to continue it; return the exit code."""
     more = "" if isinstance(why, OutOfBudget) else ". Run the same command again to continue"
     output.error(f"stopped: {why}{more}")

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ....core.models import money
 from ...render.terminal import columns, flat
-from ...views.transcript import Place, place_name, quantity, seconds
+from ...views.transcript import SeatState, quantity, seat_name, seconds
 from .output import Output
 from .plain import Progress
 
@@ -74,7 +74,7 @@ class LiveProgress(Progress):
     def frame(self) -> Text:
         """The current view."""
         frame = Text(no_wrap=True, overflow="ellipsis", end="")
-        if self.view.result is None and self.view.places:
+        if self.view.result is None and self.view.seats:
             frame.append_text(self._head())
             for line in self._seats():
                 frame.append("\n").append_text(line)
@@ -88,15 +88,15 @@ class LiveProgress(Progress):
         return head.append(f"  {flat(self.view.question)[:200]}", "not bold dim")
 
     def _seats(self) -> Iterator[Text]:
-        places = list(self.view.places.values())
-        lines = columns(map(_row, places), right=(2, 3, 4))
+        seats = list(self.view.seats.values())
+        lines = columns(map(_row, seats), right=(2, 3, 4))
         width, height = self._console.size
-        roomy = 2 * len(places) < height - 2
-        for place, line in zip(places, lines, strict=True):
-            sign, look = STATES[place.state]
+        roomy = 2 * len(seats) < height - 2
+        for seat, line in zip(seats, lines, strict=True):
+            sign, look = STATES[seat.state]
             yield Text.assemble((f"{sign} ", look), line)
-            if roomy and place.state == "writing":
-                yield Text(f"    {_newest(place.tail, width - 6)}", "dim")
+            if roomy and seat.state == "writing":
+                yield Text(f"    {_newest(seat.tail, width - 6)}", "dim")
 
 
 def _newest(text: str, width: int) -> str:
@@ -108,14 +108,14 @@ def _newest(text: str, width: int) -> str:
     return f"… {cut.partition(' ')[2] or cut}"
 
 
-def _row(place: Place) -> tuple[str, ...]:
-    if not place.calls:
-        return (place_name(place.label, place.model), *[""] * 4)
-    busy = place.busy_s + (0.0 if place.since is None else time.monotonic() - place.since)
+def _row(seat: SeatState) -> tuple[str, ...]:
+    if not seat.calls:
+        return (seat_name(seat.label, seat.model), *[""] * 4)
+    busy = seat.busy_s + (0.0 if seat.since is None else time.monotonic() - seat.since)
     return (
-        place_name(place.label, place.model),
-        place.phase,
-        f"{place.output_tokens + place.arriving:,} tokens",
-        money(place.cost_usd),
+        seat_name(seat.label, seat.model),
+        seat.phase,
+        f"{seat.output_tokens + seat.arriving:,} tokens",
+        money(seat.cost_usd),
         seconds(busy),
     )

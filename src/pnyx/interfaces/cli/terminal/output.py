@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from ....errors import PnyxError
-from ...render.terminal import ClosedPipe, safe, wrapped
+from ...render.terminal import ClosedPipe, safe, wrap
 
 __all__ = ["Output", "Stream", "streams"]
 
@@ -93,7 +93,7 @@ class Output:
 
     def error(self, text: str) -> None:
         line = safe(f"pnyx: {text}")
-        self.err.lines([line] if self.err.width is None else wrapped(line, self.err.width))
+        self.err.lines([line] if self.err.width is None else wrap(line, self.err.width))
 
     def json(self, document: Any) -> None:
         """Print one JSON document, in ASCII, so that unpaired surrogates stay exact."""

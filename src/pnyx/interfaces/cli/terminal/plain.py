@@ -8,12 +8,12 @@ from typing import Any
 
 from ....core.decision import UNDECIDED
 from ....core.events import Event
-from ...render.terminal import clip, excerpt, flat, safe, wrapped
-from ...views.outcome import taken
-from ...views.transcript import Entry, Transcript, place_name, quantity
+from ...render.terminal import clip, excerpt, flat, safe, wrap
+from ...views.outcome import usage_line
+from ...views.transcript import Entry, Transcript, quantity, seat_name
 from .output import Output, Stream
 
-__all__ = ["Progress", "answer_lines", "end_lines", "entry_lines", "fitted"]
+__all__ = ["Progress", "answer_lines", "end_lines", "entry_lines", "paragraph"]
 
 INDENT = "    "
 LOOKS = dict.fromkeys(("silence", "retry", "unknown", "budget", "cut"), ("yellow",)) | {"dropped": ("red",)}
@@ -55,10 +55,10 @@ class Progress:
     def heading(self) -> Iterator[str]:
         """The first lines: run, protocol and panel."""
         view = self.view
-        seats = Counter(place.model for place in view.places.values())
+        seats = Counter(place.model for place in view.seats.values())
         models = ", ".join(model if n == 1 else f"{model}*{n}" for model, n in seats.items())
-        text = f"run {view.run_id} · {view.protocol} · {quantity(len(view.places), 'seat')}: {models}"
-        return fitted(self.output.err, text, "dim")
+        text = f"run {view.run_id} · {view.protocol} · {quantity(len(view.seats), 'seat')}: {models}"
+        return paragraph(self.output.err, text, "dim")
 
 
 def entry_lines(stream: Stream, entry: Entry, *, whole: bool) -> Iterator[str]:
@@ -68,40 +68,42 @@ def entry_lines(stream: Stream, entry: Entry, *, whole: bool) -> Iterator[str]:
     if entry.kind in ("reply", "tool"):
         yield stream.paint(flat(entry.title), *look) + stream.paint(safe(facts and f"  {facts}"), "dim")
         text = safe(entry.text) if whole else excerpt(entry.text)
-        yield from wrapped(text.strip("\n"), stream.width or WIDE, INDENT)
+        yield from wrap(text.strip("\n"), stream.width or WIDE, INDENT)
     else:
-        yield from fitted(stream, f"{entry.title}: {clip(entry.text, 300)}{facts and f' · {facts}'}", *look)
+        yield from paragraph(
+            stream, f"{entry.title}: {clip(entry.text, 300)}{facts and f' · {facts}'}", *look
+        )
 
 
-def fitted(stream: Stream, text: str, *styles: str) -> Iterator[str]:
+def paragraph(stream: Stream, text: str, *styles: str) -> Iterator[str]:
     """`text` as one paragraph, wrapped to the width of the terminal."""
-    for line in wrapped(flat(text), stream.width or WIDE):
+    for line in wrap(flat(text), stream.width or WIDE):
         yield stream.paint(line, *styles)
 
 
 def answer_lines(stream: Stream, answer: str) -> Iterator[str]:
     """The full answer, wrapped between words on a terminal."""
-    return wrapped(safe(answer).strip("\n"), stream.width or WIDE)
+    return wrap(safe(answer).strip("\n"), stream.width or WIDE)
 
 
 def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry] = ()) -> Iterator[str]:
     """The lines below the answer: confidence, dissent, sources, tools, dropped seats, usage."""
     if measures := _measures(result):
-        yield from fitted(stream, measures, "bold")
+        yield from paragraph(stream, measures, "bold")
     if result["dissent"]:
         yield stream.paint(f"dissent ({len(result['dissent'])})", "bold", "yellow")
     for dissent in result["dissent"]:
-        yield stream.paint(f"  {flat(place_name(dissent['seat'], dissent['model']))}", "bold")
-        yield from wrapped(excerpt(dissent["text"], lines=4, chars=300), stream.width or WIDE, INDENT)
+        yield stream.paint(f"  {flat(seat_name(dissent['seat'], dissent['model']))}", "bold")
+        yield from wrap(excerpt(dissent["text"], lines=4, chars=300), stream.width or WIDE, INDENT)
     yield from _sources(stream, result["detail"])
     if tools:
         yield stream.paint(f"tools used ({len(tools)})", "bold")
     for tool in tools:
-        yield from fitted(stream, f"{clip(tool.title, 200)}: {clip(tool.text, 80)}")
+        yield from paragraph(stream, f"{clip(tool.title, 200)}: {clip(tool.text, 80)}")
     for drop in result["dropped"]:
-        seat = flat(place_name(drop["seat"], drop["model"]))
-        yield from fitted(stream, f"dropped: {seat}: {clip(drop['reason'], 300)}", "red")
-    yield from fitted(stream, taken(result), "dim")
+        seat = flat(seat_name(drop["seat"], drop["model"]))
+        yield from paragraph(stream, f"dropped: {seat}: {clip(drop['reason'], 300)}", "red")
+    yield from paragraph(stream, usage_line(result), "dim")
 
 
 def _sources(stream: Stream, detail: Mapping[str, Any]) -> Iterator[str]:
@@ -109,12 +111,12 @@ def _sources(stream: Stream, detail: Mapping[str, Any]) -> Iterator[str]:
     sources: Sequence[Mapping[str, Any]] = detail.get("sources") or ()
     cited = [source for source in sources if source["cited"]]
     if sources:
-        yield from fitted(stream, f"sources ({len(cited)} of {len(sources)} cited)", "bold")
+        yield from paragraph(stream, f"sources ({len(cited)} of {len(sources)} cited)", "bold")
     for source in cited:
-        yield from fitted(stream, f"[{source['n']}] {clip(source['title'], 100)} · {source['url']}")
+        yield from paragraph(stream, f"[{source['n']}] {clip(source['title'], 100)} · {source['url']}")
     if unknown := detail.get("unknown_citations"):
         numbers = ", ".join(f"[{n}]" for n in unknown)
-        yield from fitted(stream, f"cites sources that do not exist: {numbers}", "yellow")
+        yield from paragraph(stream, f"cites sources that do not exist: {numbers}", "yellow")
 
 
 def _measures(result: Mapping[str, Any]) -> str:
