@@ -106,7 +106,8 @@ def test_resuming_a_finished_run_writes_its_folder(lab: ScriptedHost) -> None:
     assert tree("kept") == exported(run_id)
 
 
-@pytest.mark.parametrize("kill_at", ["4-", "9+", "15-"])
+# Replies that arrive together share a commit: 14 were the fewest of 48 runs on a busy machine.
+@pytest.mark.parametrize("kill_at", ["4-", "9+", "12-"])
 def test_the_folder_of_a_killed_and_resumed_run_is_equal_to_its_export(
     lab: ScriptedHost, kill_at: str
 ) -> None:
