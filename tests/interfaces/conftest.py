@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.support.browsing import Serve, Tab, chromium, serving
+from tests.support.packages import Install, installing
 from tests.support.scripted import ScriptedHost
 
 CONFIG = """
@@ -43,6 +44,13 @@ def lab(host: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PNYX_CONFIG", "lab.toml")
     monkeypatch.setenv("LAB_KEY", KEY)
     return host
+
+
+@pytest.fixture
+def install(lab: ScriptedHost, tmp_path: Path) -> Iterator[Install]:
+    """Installs packages until the test ends; the command line uses the provider `lab`."""
+    with installing(tmp_path / "site") as install:
+        yield install
 
 
 @pytest.fixture(scope="module")

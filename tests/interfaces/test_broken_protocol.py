@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.interfaces.shell import pnyx
-from tests.support.packages import Install, installing
+from tests.support.packages import Install
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import open_server
 
@@ -18,12 +17,6 @@ OURS = [
     *("deliberate", "moa", "sample", "single", "voting"),
 ]
 WHY = "protocol 'ailing' (ailing_page:PROTOCOL, of ailing-package) does not load: kaput"
-
-
-@pytest.fixture
-def install(lab: ScriptedHost, tmp_path: Path) -> Iterator[Install]:
-    with installing(tmp_path / "site") as install:
-        yield install
 
 
 @pytest.fixture(params=['raise ImportError("kaput")\n', 'raise SystemExit("kaput")\n'])

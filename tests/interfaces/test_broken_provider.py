@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.interfaces.shell import pnyx
-from tests.support.packages import Install, installing
+from tests.support.packages import Install
 from tests.support.scripted import ScriptedHost
 
 WHY = "provider kind 'ailing' (ailing_kind:KIND, of ailing-package) does not load: kaput"
-
-
-@pytest.fixture
-def install(lab: ScriptedHost, tmp_path: Path) -> Iterator[Install]:
-    with installing(tmp_path / "site") as install:
-        yield install
 
 
 @pytest.fixture(params=['raise ImportError("kaput")\n', 'raise SystemExit("kaput")\n'])

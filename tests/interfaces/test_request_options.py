@@ -81,11 +81,12 @@ def test_a_command_has_the_flags_and_their_help(name: str) -> None:
         assert shown.keys() == set(RUN_OPTIONS)
 
 
-@pytest.mark.parametrize("name", [name for name, option in OPTIONS.items() if option.flags])
+# The command itself reads the file of `--responses`: tests/interfaces/test_responses.py.
+@pytest.mark.parametrize(
+    "name", [name for name, option in OPTIONS.items() if option.flags and option.kind is not Kind.RESPONSES]
+)
 def test_a_flag_sets_its_option(name: str) -> None:
     option = OPTIONS[name]
-    if option.kind is Kind.RESPONSES:
-        pytest.skip("the command reads the file: tests/interfaces/test_responses.py")
     found: list[RunRequest] = []
 
     @click.command()

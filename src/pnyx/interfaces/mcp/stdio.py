@@ -93,7 +93,7 @@ class _Reader:
 
 
 class _Writer:
-    """Writes lines to a descriptor. scope: cancelled if the descriptor has no reader any more."""
+    """Writes lines to a descriptor. scope: cancelled once the reader has closed it."""
 
     def __init__(self, fd: int, scope: anyio.CancelScope) -> None:
         self._fd, self._scope = fd, scope

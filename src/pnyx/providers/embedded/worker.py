@@ -45,7 +45,7 @@ def main(path: str, context: int, slots: int, threads: int) -> None:
         return
     send({"ready": True})
     serve(engine, slots, send)
-    # Not by returning: Python would wait for generations that no one needs any more.
+    # Not by returning: Python would wait for the threads that still generate.
     os._exit(0)
 
 

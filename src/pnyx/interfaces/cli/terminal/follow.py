@@ -100,7 +100,7 @@ async def follow_run(
             try:
                 await _show(handle, progress, watch)
             except ClosedPipe:
-                # Nobody reads the answer any more, so nothing more is spent on it.
+                # The reader has closed the pipe: stop spending on the answer.
                 stop.halt()
                 async for event in handle.events():
                     watch(event)
