@@ -34,8 +34,8 @@ BELOW: dict[str, set[str]] = {
     # Outcomes are stored as objects of `reliability`.
     "store": BASE | {"core", "config", "reliability"},
 }
-BELOW["testing"] = BASE | {"core", "config", "prompts", "protocols", "providers"}
-BELOW["run"] = set(BELOW) - {"testing"}
+BELOW["run"] = set(BELOW)
+BELOW["testing"] = BASE | {"core", "config", "prompts", "protocols", "providers", "run"}
 BELOW["evaluate"] = set(BELOW)
 BELOW["interfaces"] = set(BELOW)
 # `pnyx/__init__.py`, which names what is public wherever it lives, and what `python -m pnyx` runs.

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pnyx
 from pnyx import testing
 from pnyx.core.protocol import Protocol
 from pnyx.core.steps import Ask, Brief, Decision, Panel, Reply
 from pnyx.core.text import Draft
-from pnyx.errors import IllegalPhase, NoQuorum, ProviderError, ScriptError, UsageError
+from pnyx.errors import IllegalPhase, NoQuorum, ProviderError, ScriptError, SeatAbsent, UsageError
 from pnyx.protocols import loaded
+from pnyx.run.drive import Where, drive
 from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve
 from pnyx.testing import (
@@ -29,6 +34,7 @@ from pnyx.testing import (
     drive_protocol,
     make_seats,
 )
+from tests.run.test_drive import Handler
 from tests.support.seats import seat
 
 PAGE = (Path(__file__).parents[1] / "docs" / "testing.md").read_text("utf-8")
@@ -182,6 +188,110 @@ def test_errors_are_those_of_a_real_run() -> None:
         drive_protocol(protocol(alone), lambda ask: "yes" if ask.seat.label[-1] == "A" else None, PANEL)
     with pytest.raises(UsageError, match="no option 'colour'"):
         drive_protocol("voting", answers, PANEL, colour="red")
+
+
+def test_branches_that_never_started_are_closed() -> None:
+    branches: list[Any] = []
+
+    async def halts(brief: Brief, panel: Panel) -> Decision:
+        async def branch(place: int) -> Any:
+            return await ask(panel, place, "Yes?")
+
+        branches.extend(branch(place) for place in range(3))
+        await panel.all(branches)
+        return decided("no")
+
+    def script(ask: Ask) -> str:
+        raise ValueError("the script has no reply")
+
+    with pytest.raises(ValueError, match="the script has no reply"):
+        drive_protocol(protocol(halts), script, PANEL)
+    assert [inspect.getcoroutinestate(branch) for branch in branches] == [inspect.CORO_CLOSED] * 3
+
+
+def test_a_run_that_another_decides_has_that_decision() -> None:
+    async def asks_another(brief: Brief, panel: Panel) -> Decision:
+        return await panel.run("voting", replace(brief, question="Or not?"))
+
+    driver = drive_protocol(protocol(asks_another), answers, PANEL, decide_run=lambda run: decided("so"))
+    assert (driver.decision, driver.asks) == (decided("so"), [])
+    assert [(run.protocol, run.brief.question) for run in driver.runs] == [("voting", "Or not?")]
+    with pytest.raises(NoQuorum, match="nobody"):
+        drive_protocol(
+            protocol(asks_another), answers, PANEL, decide_run=lambda run: NoQuorum("nobody is there")
+        )
+
+
+# A tree: ("ask", whether the seat answers) | ("all", quorum, [tree …]) | ("graph", quorum, [(needs, tree) …])
+QUORUM = st.integers(0, 3)
+TREES: Any = st.recursive(
+    st.tuples(st.just("ask"), st.booleans()),
+    lambda inner: st.one_of(
+        st.tuples(st.just("all"), QUORUM, st.lists(inner, min_size=1, max_size=3)),
+        st.tuples(
+            st.just("graph"),
+            QUORUM,
+            st.lists(st.tuples(st.sets(st.integers(0, 2)), inner), min_size=1, max_size=3),
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+async def walk(tree: Any, panel: Panel, text: str) -> str:
+    """Perform the tree; prompts tell whether the seat answers, and what the nodes needed answered."""
+    if tree[0] == "ask":
+        reply: Reply = await ask(panel, 0, f"{'answer' if tree[1] else 'silence'} {text}")
+        return reply.text
+    _, quorum, parts = tree
+    if tree[0] == "all":
+        return str(await panel.all([walk(part, panel, text) for part in parts], quorum))
+
+    def node(part: Any) -> Callable[[Any], Any]:
+        return lambda results: walk(part, panel, text + str(sorted(results)))
+
+    nodes = {
+        str(place): (tuple(str(need) for need in sorted(needs) if need < place), node(part))
+        for place, (needs, part) in enumerate(parts)
+    }
+    return str(await panel.graph(nodes, quorum))
+
+
+class Concurrent(Handler):
+    """Replies as `reply` does, after a number of turns of the loop that differs between asks."""
+
+    async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
+        self.keys.append(key)
+        for _ in range(sum(key.encode()) % 5):
+            await asyncio.sleep(0)
+        if (text := reply(ask)) is None:
+            raise SeatAbsent(ask.seat.label)
+        return Reply(ask, text)
+
+
+def reply(ask: Ask) -> str | None:
+    return None if ask.prompt.text.startswith("silence") else f"to {ask.prompt.text}"
+
+
+@given(TREES, st.booleans())
+def test_one_after_another_branches_ask_and_return_what_they_do_concurrently(
+    tree: Any, last_first: bool
+) -> None:
+    async def script(brief: Brief, panel: Panel) -> Decision:
+        try:
+            return decided(await walk(tree, panel, ""))
+        except (SeatAbsent, NoQuorum) as exc:
+            return decided(repr(exc))
+
+    driver = drive_protocol(protocol(script), reply, PANEL, last_first=last_first)
+    handler = Concurrent()
+    real = asyncio.run(
+        drive(
+            driver.protocol, driver.brief, driver.panel, handler, lambda name, brief: (driver.protocol, brief)
+        )
+    )
+    assert driver.decision == real
+    assert sorted(driver.keys) == sorted(handler.keys)
 
 
 def test_seats_may_be_references_or_seats() -> None:

@@ -257,6 +257,15 @@ async def test_a_graph_with_a_cycle_is_refused() -> None:
         await run(script)
 
 
+async def test_a_graph_that_needs_a_node_it_lacks_is_refused() -> None:
+    async def script(brief: Brief, panel: Panel) -> Decision:
+        await panel.graph({"x": (("y",), lambda g: ask(A, "x"))})
+        return Decision(answer="")
+
+    with pytest.raises(ScriptError, match=r"lacks: \['y'\]"):
+        await run(script)
+
+
 async def test_awaiting_anything_but_the_panel_is_refused() -> None:
     async def script(brief: Brief, panel: Panel) -> Decision:
         await asyncio.sleep(0.001)

@@ -1,8 +1,9 @@
-"""Advances a protocol step by step: the one loop, for the runner and for tests.
+"""Advances a protocol step by step: the one loop, for the runner and for `pnyx.testing`.
 
-It knows only the tree of steps; a `StepHandler` makes calls, uses tools, and records. It does not use the
-journal, the budget or providers. It reads the clock for one purpose: once the outcome of a parallel step is
-certain, the remaining branches get a little more time (`GRACE_S`).
+It knows only the tree of steps. A `StepHandler` makes calls, uses tools, and records; a `Scheduler` runs the
+branches of a parallel step. The loop does not use the journal, the budget or providers, and needs no event
+loop; the scheduler of real runs has asyncio's. That one reads the clock for one purpose: once the outcome of
+a parallel step is certain, the remaining branches get a little more time (`GRACE_S`).
 
 A step's key is its position in the tree. "/3/1.2/consensus/4" is step 3 of the protocol, step 1 of that
 step's script, its branch 2, a run of consensus in it, and step 4 of that. Keys do not depend on which branch
@@ -18,7 +19,7 @@ import typing
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from ..core.decision import flaw
 from ..core.phases import START
@@ -42,7 +43,7 @@ from ..core.steps import (
 from ..core.tool_calls import ToolResult
 from ..errors import Halted, NoQuorum, ScriptError, SeatAbsent
 
-__all__ = ["Resolve", "StepHandler", "Where", "drive"]
+__all__ = ["Late", "Node", "Resolve", "Scheduler", "StepHandler", "Where", "drive"]
 
 T = TypeVar("T")
 GRACE_S = 2.0
@@ -77,6 +78,43 @@ class StepHandler(typing.Protocol):
     async def close(self, key: str, late: Sequence[int], where: Where) -> None: ...
 
 
+class Late(SeatAbsent):
+    """The result of a branch that was closed before it had one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node(Generic[T]):
+    """A node of a graph. start: makes its coroutine from the results of the nodes that it needs."""
+
+    needs: Sequence[str]
+    start: Callable[[Mapping[str, T]], Coroutine[Any, Any, T]]
+
+
+class Scheduler(typing.Protocol):
+    """Runs the branches of a parallel step: in which order, and how many at a time, is up to it.
+
+    A branch without a result has `SeatAbsent` or `NoQuorum` in its place; any other exception of a branch is
+    raised. Every coroutine has ended or is closed when a method returns or raises.
+    """
+
+    async def run_all(
+        self, branches: Sequence[Coroutine[Any, Any, T]], enough: Callable[[list[T]], bool] | None
+    ) -> list[T | Exception]:
+        """Return the results in the order of the branches.
+
+        enough: whether the results so far make the outcome certain. The scheduler may then close the other
+        branches, and `Late` takes their place.
+        """
+        ...
+
+    async def run_graph(self, nodes: Mapping[str, Node[T]]) -> list[T | Exception]:
+        """Return the results in the order of the nodes, which have no cycle.
+
+        A node starts once its needs have results; without one of them it has the exception of that need.
+        """
+        ...
+
+
 Resolve = Callable[[str, Brief], tuple[Protocol, Brief]]
 """Finds a sub-protocol by name and resolves the options of its brief."""
 
@@ -88,15 +126,17 @@ async def drive(
     handler: StepHandler,
     resolve: Resolve,
     path: str = "",
+    scheduler: Scheduler | None = None,
 ) -> Decision:
     """Run a protocol to its decision.
 
-    path: the prefix of its steps' keys; "" for the outermost protocol. Raises `SeatAbsent` and `NoQuorum` if
+    path: the prefix of its steps' keys; "" for the outermost protocol. scheduler: without one, branches are
+    tasks of asyncio that run concurrently. Raises `SeatAbsent` and `NoQuorum` if
     the protocol does not handle them; `ScriptError` if it awaits anything but its panel, enters a phase that
     its table does not allow or from a branch, or returns no valid decision; and what the handler or the
     protocol's own code raises.
     """
-    driver = _Driver(protocol, panel, handler, resolve)
+    driver = _Driver(protocol, panel, handler, resolve, scheduler or _Concurrent())
     decision = await driver.script(protocol.script(brief, panel), path, root=True)
     if (problem := flaw(decision)) is not None:
         raise ScriptError(f"{protocol.name}: {problem}")
@@ -104,8 +144,16 @@ async def drive(
 
 
 class _Driver:
-    def __init__(self, protocol: Protocol, panel: Panel, handler: StepHandler, resolve: Resolve) -> None:
+    def __init__(
+        self,
+        protocol: Protocol,
+        panel: Panel,
+        handler: StepHandler,
+        resolve: Resolve,
+        scheduler: Scheduler,
+    ) -> None:
         self.protocol, self.panel, self.handler, self.resolve = protocol, panel, handler, resolve
+        self.scheduler = scheduler
         self.where = Where(protocol.name)
 
     async def script(self, coroutine: Coroutine[Step[Any], Any, Any], path: str, root: bool = False) -> Any:
@@ -144,8 +192,9 @@ class _Driver:
                 return await self.graph(key, nodes, quorum)
             case Run(name, brief):
                 inner, inner_brief = self.resolve(name, brief)
+                path = f"{key}/{inner.name}"
                 return await drive(
-                    inner, inner_brief, self.panel, self.handler, self.resolve, f"{key}/{inner.name}"
+                    inner, inner_brief, self.panel, self.handler, self.resolve, path, self.scheduler
                 )
             case Enter() if root:
                 self.protocol.phases.check(self.where.phase, step.phase, step.facts)
@@ -170,8 +219,13 @@ class _Driver:
         enough: Callable[[list[T]], bool] | None,
     ) -> list[T]:
         running = [self.branch(f"{key}.{i}", branch) for i, branch in enumerate(branches)]
-        results = await _gather(running, enough)
-        if late := [i for i, result in enumerate(results) if isinstance(result, _Late)]:
+        try:
+            results = await self.scheduler.run_all(running, enough)
+        finally:
+            for branch in branches:
+                if not isinstance(branch, Step):
+                    branch.close()  # it may not have started
+        if late := [i for i, result in enumerate(results) if isinstance(result, Late)]:
             await self.handler.close(key, late, self.where)
         return self._check_quorum([r for r in results if not isinstance(r, Exception)], quorum, len(branches))
 
@@ -185,21 +239,13 @@ class _Driver:
             TopologicalSorter({label: needs for label, (needs, _) in nodes.items()}).prepare()
         except CycleError as exc:
             raise ScriptError(f"{self.protocol.name}: a graph with a cycle: {exc.args[1]}") from exc
-        done = {label: asyncio.get_running_loop().create_future() for label in nodes}
+        if unknown := {need for needs, _ in nodes.values() for need in needs} - nodes.keys():
+            raise ScriptError(f"{self.protocol.name}: a graph needs nodes that it lacks: {sorted(unknown)}")
 
-        async def node(label: str, needs: Sequence[str], script: Callable[[Mapping[str, T]], Branch[T]]) -> T:
-            try:
-                # Without a shield, a future that other nodes await too would be cancelled with this node.
-                results = {need: await asyncio.shield(done[need]) for need in needs}
-                result = await self.branch(f"{key}.{label}", script(results))
-            except Exception as exc:
-                done[label].set_exception(exc)
-                done[label].exception()  # marks it as retrieved: this node raises it
-                raise
-            done[label].set_result(result)
-            return result
+        def node(label: str, needs: Sequence[str], script: Callable[[Mapping[str, T]], Branch[T]]) -> Node[T]:
+            return Node(needs, lambda results: self.branch(f"{key}.{label}", script(results)))
 
-        results = await _gather([node(label, *spec) for label, spec in nodes.items()])
+        results = await self.scheduler.run_graph({label: node(label, *spec) for label, spec in nodes.items()})
         present = {label: r for label, r in zip(nodes, results, strict=True) if not isinstance(r, Exception)}
         self._check_quorum(list(present), quorum, len(nodes))
         return present
@@ -211,8 +257,30 @@ class _Driver:
         return results
 
 
-class _Late(SeatAbsent):
-    """The branch was closed before it had a result."""
+class _Concurrent:
+    """The scheduler of real runs: every branch is a task of asyncio."""
+
+    async def run_all(
+        self, branches: Sequence[Coroutine[Any, Any, T]], enough: Callable[[list[T]], bool] | None
+    ) -> list[T | Exception]:
+        return await _gather(branches, enough)
+
+    async def run_graph(self, nodes: Mapping[str, Node[T]]) -> list[T | Exception]:
+        done = {label: asyncio.get_running_loop().create_future() for label in nodes}
+
+        async def run(label: str, node: Node[T]) -> T:
+            try:
+                # Without a shield, a future that other nodes await too would be cancelled with this node.
+                results = {need: await asyncio.shield(done[need]) for need in node.needs}
+                result = await node.start(results)
+            except Exception as exc:
+                done[label].set_exception(exc)
+                done[label].exception()  # marks it as retrieved: this node raises it
+                raise
+            done[label].set_result(result)
+            return result
+
+        return await _gather([run(label, node) for label, node in nodes.items()])
 
 
 async def _gather(
@@ -244,7 +312,7 @@ async def _gather(
         if waiting:
             # Retrieve their exceptions: asyncio warns about exceptions that are never retrieved.
             await asyncio.gather(*tasks, return_exceptions=True)
-    errors = [_Late("was not waited for") if task.cancelled() else task.exception() for task in tasks]
+    errors = [Late("was not waited for") if task.cancelled() else task.exception() for task in tasks]
     halted = [exc for exc in errors if isinstance(exc, Halted)]
     if stops := [*(exc for exc in errors if exc is not None and _is_fatal(exc)), *halted]:
         raise stops[0]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from graphlib import CycleError, TopologicalSorter
 from typing import Any, TypeAlias, cast
 
 from .. import protocols
-from ..core.decision import Brief, Decision, Given, flaw
+from ..core.decision import Brief, Decision, Given
 from ..core.models import Price, Seat
 from ..core.parsing.json_objects import read_structured
-from ..core.phases import START
+from ..core.phases import Phases
 from ..core.protocol import Protocol
-from ..core.steps import Abstain, All, Ask, Branch, Enter, Graph, Panel, Reply, Run, Step, Tally, Use
+from ..core.steps import Abstain, Ask, Enter, Panel, Reply, Run, Tally, Use
 from ..core.text import Material
 from ..core.tool_calls import ToolResult
-from ..errors import NoQuorum, ScriptError, SeatAbsent, UsageError
+from ..errors import SeatAbsent, UsageError
+from ..run.drive import Where, drive
+from .sequential import Sequential, finish
 
 __all__ = ["ProtocolDriver", "Script", "drive_protocol", "make_seats", "prompt_name"]
 
@@ -90,18 +91,22 @@ class ProtocolDriver:
         self.brief = Brief(question, "2026-01-02", resolved, tuple(context), tuple(responses))
         self.asks: list[Ask] = []
         self.keys: list[str] = []
-        self.waves: list[int] = []
         self.phases: list[tuple[str, int]] = []
         self.answers: list[str | None] = []
         self.tallies: list[Tally] = []
         self.abstentions: list[Abstain] = []
         self.runs: list[Run] = []
         self.tools: list[Use] = []
-        self._script, self._decide_run, self._tool, self._last_first = script, decide_run, tool, last_first
+        self._script, self._decide_run, self._tool = script, decide_run, tool
+        self._scheduler = Sequential(self.asks, last_first=last_first)
+        self.waves = self._scheduler.waves
 
     def decide(self) -> Decision:
         """Run the protocol. Raises what it raises; `ScriptError` for what the interface does not allow."""
-        self.decision = self._decide(self.protocol, self.brief, "")
+        handler = _Handler(self, self._script, self._tool)
+        self.decision = finish(
+            drive(self.protocol, self.brief, self.panel, handler, self._resolve, scheduler=self._scheduler)
+        )
         return self.decision
 
     def prompts(self) -> list[str]:
@@ -112,17 +117,35 @@ class ProtocolDriver:
         """The asks with that `prompt_name`."""
         return [ask for ask in self.asks if prompt_name(ask) == prompt]
 
-    def _decide(self, protocol: Protocol, brief: Brief, path: str) -> Decision:
-        scope = _Scope(self, protocol)
-        decision = scope.script(protocol.script(brief, self.panel), path, root=True)
-        if (wrong := flaw(decision)) is not None:
-            raise ScriptError(f"{protocol.name}: {wrong}")
-        return cast(Decision, decision)
+    def _resolve(self, name: str, brief: Brief) -> tuple[Protocol, Brief]:
+        """The protocol of a `Run` step; with `decide_run`, one that only returns that decision."""
+        self.runs.append(step := Run(name, brief))
+        if self._decide_run is None:
+            protocol = protocols.get(name)
+            options = protocol.resolve_options(protocol.select_options(brief.options))
+            return protocol, replace(brief, options=options)
+        decision = self._decide_run(step)
+        if isinstance(decision, Exception):
+            raise decision
 
-    def _ask(self, key: str, ask: Ask) -> Reply:
-        self.asks.append(ask)
-        self.keys.append(key)
-        reply = self._script(ask)
+        async def script(brief: Brief, panel: Panel) -> Decision:
+            return decision
+
+        return Protocol(name, "", Phases(()), script), brief
+
+
+class _Handler:
+    """Performs steps from the script of a driver, and notes them there."""
+
+    def __init__(
+        self, driver: ProtocolDriver, script: Script, tool: Callable[[Use], str | ToolResult] | None
+    ) -> None:
+        self.driver, self.script, self.tool = driver, script, tool
+
+    async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
+        self.driver.asks.append(ask)
+        self.driver.keys.append(key)
+        reply = self.script(ask)
         if reply is None:
             raise SeatAbsent(ask.seat.label)
         if isinstance(reply, Reply):
@@ -130,122 +153,24 @@ class ProtocolDriver:
         data, source = read_structured(reply, ask.schema) if ask.schema else (None, None)
         return Reply(ask, reply, data, source=source)
 
-    def _run(self, key: str, step: Run) -> Decision:
-        self.runs.append(step)
-        if self._decide_run is None:
-            protocol = protocols.get(step.protocol)
-            options = protocol.resolve_options(protocol.select_options(step.brief.options))
-            return self._decide(protocol, replace(step.brief, options=options), f"{key}/{protocol.name}")
-        decision = self._decide_run(step)
-        if isinstance(decision, Exception):
-            raise decision
-        return decision
-
-    def _use(self, step: Use) -> ToolResult:
-        self.tools.append(step)
-        if self._tool is None:
+    async def use(self, key: str, step: Use, where: Where) -> ToolResult:
+        self.driver.tools.append(step)
+        if self.tool is None:
             raise UsageError(
                 f"the protocol calls the tool {step.tool}: pass `tool`, which returns its result"
             )
-        result = self._tool(step)
+        result = self.tool(step)
         return ToolResult(result) if isinstance(result, str) else result
 
+    async def enter(self, key: str, step: Enter, where: Where) -> None:
+        self.driver.phases.append((step.phase, step.round))
+        self.driver.answers.append(step.answer)
 
-class _Scope:
-    """The steps of one protocol, which may run inside another; keys are those of `run/drive.py`."""
+    async def tally(self, key: str, step: Tally, where: Where) -> None:
+        self.driver.tallies.append(step)
 
-    def __init__(self, driver: ProtocolDriver, protocol: Protocol) -> None:
-        self.driver, self.protocol, self.phase = driver, protocol, START
+    async def abstain(self, key: str, step: Abstain, where: Where) -> None:
+        self.driver.abstentions.append(step)
 
-    def script(self, coroutine: Coroutine[Step[Any], Any, Any], path: str, root: bool = False) -> Any:
-        value: Any = None
-        error: Exception | None = None
-        position = 0
-        try:
-            while True:
-                try:
-                    step = coroutine.throw(error) if error else coroutine.send(value)
-                except StopIteration as done:
-                    return done.value
-                value, error, key = None, None, f"{path}/{position}"
-                position += 1
-                try:
-                    value = self.step(key, step, root)
-                except (SeatAbsent, NoQuorum) as exc:  # what a protocol may handle
-                    error = exc
-        finally:
-            coroutine.close()
-
-    def step(self, key: str, step: object, root: bool) -> Any:
-        driver = self.driver
-        match step:
-            case Ask():
-                return driver._ask(key, step)
-            case Use():
-                return driver._use(step)
-            case Tally():
-                driver.tallies.append(step)
-            case Abstain():
-                driver.abstentions.append(step)
-            case All(branches, quorum):
-                return self.all(key, branches, quorum)
-            case Graph(nodes, quorum):
-                return self.graph(key, nodes, quorum)
-            case Run():
-                return driver._run(key, step)
-            case Enter(phase, round, answer, facts) if root:
-                self.protocol.phases.check(self.phase, phase, facts)
-                self.phase = phase
-                driver.phases.append((phase, round))
-                driver.answers.append(answer)
-            case Enter():
-                raise ScriptError(f"{self.protocol.name}: a parallel branch may not change the phase")
-            case _:
-                kind = type(step).__name__
-                raise ScriptError(f"{self.protocol.name}: a protocol may only await its panel, not {kind}")
-        return None
-
-    def branch(self, key: str, branch: Branch[Any]) -> Any:
-        if isinstance(branch, Step):
-            return self.step(key, branch, root=False)
-        return self.script(branch, key)
-
-    def all(self, key: str, branches: Sequence[Branch[Any]], quorum: int) -> list[Any]:
-        before, results = len(self.driver.asks), dict[int, Any]()
-        order = list(enumerate(branches))
-        try:
-            for place, branch in reversed(order) if self.driver._last_first else order:
-                try:
-                    results[place] = self.branch(f"{key}.{place}", branch)
-                except (SeatAbsent, NoQuorum):
-                    continue
-        finally:
-            for branch in branches:
-                if not isinstance(branch, Step):
-                    branch.close()
-        self.driver.waves.append(len(self.driver.asks) - before)
-        self.check_quorum(len(results), len(branches), quorum)
-        return [results[place] for place in sorted(results)]
-
-    def graph(self, key: str, nodes: Mapping[str, Any], quorum: int) -> dict[str, Any]:
-        try:
-            order = list(
-                TopologicalSorter({label: needs for label, (needs, _) in nodes.items()}).static_order()
-            )
-        except CycleError as exc:
-            raise ScriptError(f"{self.protocol.name}: a graph with a cycle: {exc.args[1]}") from exc
-        done: dict[str, Any] = {}
-        for label in order:
-            needs, script = nodes[label]
-            if done.keys() >= set(needs):
-                try:
-                    done[label] = self.branch(f"{key}.{label}", script({need: done[need] for need in needs}))
-                except (SeatAbsent, NoQuorum):
-                    continue
-        self.check_quorum(len(done), len(nodes), quorum)
-        return {label: done[label] for label in nodes if label in done}
-
-    def check_quorum(self, answered: int, asked: int, quorum: int) -> None:
-        if answered < quorum:
-            place = f"{self.protocol.name}, {self.phase}"
-            raise NoQuorum(f"{place}: {answered} of {asked} answered, {quorum} needed")
+    async def close(self, key: str, late: Sequence[int], where: Where) -> None:
+        """Nothing to do: `Sequential` closes no branch that has started."""
