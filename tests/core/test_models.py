@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pnyx.core.models import Price, Seat, cheapest, money, strongest
+from pnyx.core.steps import Panel
 
 
 def seat(name: str, price: Price | None = None, parameters: float | None = None) -> Seat:
@@ -31,6 +32,14 @@ def test_free_local_models_rank_by_parameters_below_every_priced_one() -> None:
 def test_the_cheapest_has_the_lowest_input_price_and_an_unknown_price_is_not_cheap() -> None:
     seats = seat("A"), seat("B", Price(2.0, 0.1)), seat("C", Price(0.5, 60.0)), seat("D", FREE)
     assert letters(cheapest(seats)) == "DCBA"
+
+
+def test_equal_input_prices_are_compared_by_output_price_except_in_runs_of_revision_1() -> None:
+    seats = seat("A", Price(1.0, 8.0)), seat("B", Price(1.0, 2.0)), seat("C", Price(0.5, 60.0))
+    assert letters(cheapest(seats)) == "CBA"
+    assert letters(cheapest(seats, revision=1)) == "CAB"
+    assert Panel(seats).cheapest.label == Panel(seats, revision=1).cheapest.label == seats[2].label
+    assert letters(Panel(seats, revision=1).by_cost) == "CAB"
 
 
 def test_ties_fall_back_to_the_order_of_the_seats() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import pytest
 
+from pnyx.core.models import REVISION
 from pnyx.errors import UsageError
+from pnyx.run.spec import Spec
 from tests.support.processes import spec
 
 AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "warn_usd", "deadline_s")
@@ -33,3 +36,10 @@ def test_the_smallest_and_largest_values_are_accepted() -> None:
         spec(**dict.fromkeys(AMOUNTS, amount), allow_unknown_price=True).check()
     for seed in (0, 2**32 - 1):
         spec(seed=seed).check()
+
+
+def test_a_stored_run_without_a_revision_keeps_the_rules_of_revision_1() -> None:
+    stored = json.loads(json.dumps(spec().to_json()))
+    assert Spec.from_json(stored).panel.revision == REVISION
+    del stored["revision"]
+    assert Spec.from_json(stored).panel.revision == 1

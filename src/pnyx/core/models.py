@@ -6,10 +6,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["MOST", "NUSD", "Price", "Seat", "Usage", "cheapest", "money", "strengths", "strongest"]
+__all__ = [
+    "MOST",
+    "NUSD",
+    "REVISION",
+    "Price",
+    "Seat",
+    "Usage",
+    "cheapest",
+    "money",
+    "strengths",
+    "strongest",
+]
 
 NUSD = 1_000_000_000
 """Nano-USD per USD. Ledgers count whole nano-USD, so that sums are exact in every process."""
+REVISION = 2
+"""The revision of what protocols do. A run keeps the one that it started with, so that it can be resumed."""
 MOST = 1e9
 """The largest cap in USD: in nano-USD it fits the 64 bits of a database, with room for additions. Also the
 longest wait in seconds."""
@@ -121,9 +134,18 @@ def strongest(seats: tuple[Seat, ...]) -> tuple[Seat, ...]:
     )
 
 
-def cheapest(seats: tuple[Seat, ...]) -> tuple[Seat, ...]:
-    """The seats, lowest input price first, unknown prices last, then in their order."""
-    return tuple(sorted(seats, key=lambda s: s.price.input if s.price else math.inf))
+def cheapest(seats: tuple[Seat, ...], revision: int = REVISION) -> tuple[Seat, ...]:
+    """The seats by input price, then output price, lowest first; unknown prices last, then in their order.
+
+    Runs of revision 1 do not compare output prices.
+    """
+
+    def cost(seat: Seat) -> tuple[float, float]:
+        if seat.price is None:
+            return math.inf, math.inf
+        return seat.price.input, seat.price.output if revision > 1 else 0.0
+
+    return tuple(sorted(seats, key=cost))
 
 
 def strengths(seats: Sequence[Seat]) -> dict[str, float]:

@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from ..errors import SeatAbsent
 from .decision import Brief, Decision, Dissent
-from .models import Seat, cheapest, strongest
+from .models import REVISION, Seat, cheapest, strongest
 from .text import Draft, Material, Prompt, fence
 from .tool_calls import ToolCall, ToolResult, Turn
 
@@ -216,7 +216,7 @@ class Panel:
     derived. frame: the draft that a seat's role adds to the end of its prompts. tools: the tools that seats
     may call in phases that allow them. tool_turns: the most turns of a model in one such call; the last turn
     has no tools. authors: the models that wrote the answers in the request; their names are masked like the
-    seats' names.
+    seats' names. revision: of what protocols do, see `models.REVISION`.
     """
 
     seats: tuple[Seat, ...]
@@ -226,6 +226,7 @@ class Panel:
     tools: tuple[str, ...] = ()
     tool_turns: int = 5
     authors: tuple[str, ...] = ()
+    revision: int = REVISION
 
     @property
     def strongest(self) -> Seat:
@@ -233,7 +234,12 @@ class Panel:
 
     @property
     def cheapest(self) -> Seat:
-        return cheapest(self.seats)[0]
+        return self.by_cost[0]
+
+    @property
+    def by_cost(self) -> tuple[Seat, ...]:
+        """The seats, cheapest first."""
+        return cheapest(self.seats, self.revision)
 
     def shuffle(self, items: Sequence[T], *reader: object) -> list[T]:
         """`items` in an order that depends only on the seed and on `reader`: the same on every replay."""

@@ -11,7 +11,7 @@ from typing import Any
 from .. import protocols
 from ..core.decision import Given
 from ..core.documents import build
-from ..core.models import MOST, Price, Seat
+from ..core.models import MOST, REVISION, Price, Seat
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
@@ -34,7 +34,7 @@ class Spec:
     not change it. warn_usd: the amount at which a warning is due. deadline_s: seconds from the start, or from
     a resume, until the run is paused. searches: web searches that a seat's host may make itself in one
     request. search_price: USD for one of them, None if unknown. history, calibration: what earlier runs
-    teach, see `run.learned`.
+    teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`.
     """
 
     question: str
@@ -66,6 +66,7 @@ class Spec:
     conversation: str | None = None
     history: Mapping[str, Any] | None = None
     calibration: Mapping[str, Any] | None = None
+    revision: int = REVISION
 
     @property
     def protocol_def(self) -> Protocol:
@@ -88,6 +89,7 @@ class Spec:
             tools=self.tools,
             tool_turns=self.tool_turns,
             authors=tuple(response.source for response in self.responses if response.source),
+            revision=self.revision,
         )
 
     @property
@@ -190,7 +192,7 @@ class Spec:
     def from_json(cls, document: Mapping[str, Any], run_id: str = "") -> Spec:
         """Return the spec in a stored document; unknown fields are ignored. Raises `Unreadable`."""
         what = f"run {run_id}".strip()
-        values = dict(document)
+        values = {"revision": 1, **document}
         for name, of in (("seats", Seat), ("context", Material), ("responses", Given)):
             items = [{**one, **_price(one, what)} if of is Seat else one for one in values.get(name, ())]
             if name in values:

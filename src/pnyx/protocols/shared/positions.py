@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.answers.extract import final_answer
 from ...core.answers.grouping import find_group, group_answers
-from ...core.models import Seat, cheapest, strongest
+from ...core.models import Seat, strongest
 from ...core.parsing.partitions import groups_form
 from ...core.steps import Panel, Reply
 from ...core.tally import VoteCount, break_tie, by_seat
@@ -104,7 +104,7 @@ class AnswerGroups:
         """Return the judge's groups of equal texts, by number from 1; empty without a verdict."""
         materials = [Material(f"Text {n}", text) for n, text in enumerate(texts, 1)]
         draft, form = SAME(question=self.question, texts=materials), groups_form(len(texts))
-        for seat in cheapest(self.panel.seats)[:JUDGES]:
+        for seat in self.panel.by_cost[:JUDGES]:
             try:
                 verdict = await ask_verdict(self.panel, seat, draft, form)
             except SeatAbsent:
