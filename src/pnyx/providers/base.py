@@ -85,6 +85,9 @@ class Completion:
     model: str = ""
     searches: int | None = None
     sources: tuple[str, ...] = ()
+    reasoning: str = ""
+    finish_detail: str = ""
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         texts: tuple[object, ...] = (self.text, self.model, *self.sources)
