@@ -108,7 +108,7 @@ class Learned:
     """What a model refuses. dropped: parameters of the body, and of its `generationConfig`.
 
     renamed: old name -> new. max_tokens: its most output tokens, None if unknown. plain_schema: describe
-    schemas in the prompt. no_system: it has no system role.
+    schemas in the prompt. no_system: it has no system role. reasons: it has written thoughts.
     """
 
     dropped: set[str] = field(default_factory=set)
@@ -116,6 +116,7 @@ class Learned:
     max_tokens: int | None = None
     plain_schema: bool = False
     no_system: bool = False
+    reasons: bool = False
 
     def apply(self, body: dict[str, Any]) -> None:
         """Change the body of a request accordingly."""

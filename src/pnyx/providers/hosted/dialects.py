@@ -17,6 +17,7 @@ from .replies.anthropic import AnthropicReader
 from .replies.google import GoogleReader
 from .replies.openai import OpenAIReader
 from .replies.reply import Reader
+from .thinking import ThinkingStyle
 from .usage import ANTHROPIC, GOOGLE, OPENAI, Meter
 
 __all__ = ["DIALECTS", "Dialect", "Maker"]
@@ -31,13 +32,14 @@ class Dialect:
     """reader, meter: of its replies and of its usage. open: (base URL, key, HTTP client) -> maker of models.
 
     searches: how the host reports the web searches that it makes by itself: shown in the answer, or only
-    counted in the usage; none if it makes none.
+    counted in the usage; none if it makes none. thinking: see `thinking_settings`.
     """
 
     reader: type[Reader]
     meter: Meter
     open: Callable[[str, str, httpx2.AsyncClient], Maker]
     searches: Literal["none", "shown", "counted"] = "none"
+    thinking: ThinkingStyle = "effort"
 
     def is_azure(self, host: str | None) -> bool:
         """Whether the host is Azure's, which reads keys in a header of its own."""
@@ -115,11 +117,11 @@ def _mistral(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
 
 DIALECTS = {
     "openai": Dialect(OpenAIReader, OPENAI, _openai),
-    "anthropic": Dialect(AnthropicReader, ANTHROPIC, _anthropic, searches="shown"),
-    "google": Dialect(GoogleReader, GOOGLE, _google, searches="shown"),
+    "anthropic": Dialect(AnthropicReader, ANTHROPIC, _anthropic, searches="shown", thinking="anthropic"),
+    "google": Dialect(GoogleReader, GOOGLE, _google, searches="shown", thinking="google"),
     "mistral": Dialect(OpenAIReader, OPENAI, _mistral),
     "ollama": Dialect(OpenAIReader, OPENAI, _openai),
     "deepseek": Dialect(OpenAIReader, OPENAI, _openai),
-    "openrouter": Dialect(OpenAIReader, OPENAI, _openai, searches="counted"),
+    "openrouter": Dialect(OpenAIReader, OPENAI, _openai, searches="counted", thinking="openrouter"),
 }
 """By the name of the kind of provider."""

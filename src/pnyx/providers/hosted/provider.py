@@ -65,7 +65,10 @@ class HostedProvider:
         for changes_left in reversed(range(MAX_CHANGES + 1)):
             learned = self._adjustments.of(call.model)
             request = await self._requests.build(
-                call, stream=on_text is not None, plain_schema=learned.plain_schema
+                call,
+                stream=on_text is not None,
+                plain_schema=learned.plain_schema,
+                reasons=learned.reasons,
             )
             learned.apply(request.body)
             reader = self._dialect.reader()
@@ -74,9 +77,13 @@ class HostedProvider:
                     async for text in texts:
                         if on_text is not None:
                             on_text(text)
-                return self._completion(call, reader, tuple(notes))
+                completion = self._completion(call, reader, tuple(notes))
+                learned.reasons = learned.reasons or _reasons(completion)
+                return completion
             except HostError as exc:
-                change = self._adjustments.learn(call.model, exc, request.body) if changes_left else None
+                if reader.text or not changes_left:
+                    raise
+                change = self._adjustments.learn(call.model, exc, request.body)
                 if change is None:
                     raise
                 notes.append(f"{call.model} {change.note}")
@@ -131,6 +138,10 @@ class HostedProvider:
             finish_detail=reader.finish,
             notes=notes,
         )
+
+
+def _reasons(completion: Completion) -> bool:
+    return bool(completion.reasoning or (completion.usage and completion.usage.reasoning_tokens))
 
 
 def _read(reader: Reader, document: Any) -> Iterator[str]:

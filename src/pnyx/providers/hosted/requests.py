@@ -38,6 +38,7 @@ from ...core.lru import LRU
 from ...errors import ProviderError
 from ..base import Call
 from .dialects import Dialect
+from .thinking import thinking_settings
 
 __all__ = ["HostRequest", "RequestBuilder"]
 
@@ -99,6 +100,7 @@ class RequestBuilder:
 
     def __init__(self, dialect: Dialect, base_url: str, api_key: str | None) -> None:
         url = urlsplit(base_url)
+        self._dialect = dialect
         self._client = httpx2.AsyncClient(transport=_Taker(url.query), timeout=None)
         root = urlunsplit((url.scheme, url.netloc, url.path.rstrip("/"), "", ""))
         # Some SDKs refuse to start without a key, which local hosts do not require.
@@ -110,16 +112,18 @@ class RequestBuilder:
         """What pydantic-ai knows of `model`. Raises `UserError` for a name that no model can have."""
         return cast(Mapping[str, Any], self._models[model].profile)
 
-    async def build(self, call: Call, *, stream: bool, plain_schema: bool = False) -> HostRequest:
+    async def build(
+        self, call: Call, *, stream: bool, plain_schema: bool = False, reasons: bool = False
+    ) -> HostRequest:
         """Return the request for `call`; a new one each time, which the caller may change.
 
-        plain_schema: describe the schema in the prompt, for a host that refuses it as a parameter. Raises
-        `ProviderError` if no request can be made of the call.
+        plain_schema: describe the schema in the prompt, for a host that refuses it as a parameter. reasons:
+        the model is known to think. Raises `ProviderError` if no request can be made of the call.
         """
         taken: list[HostRequest] = []
         token = _REQUEST.set(taken)
         try:
-            direct = self._direct(call, plain_schema)
+            direct = self._direct(call, plain_schema, reasons)
             if stream:
                 async with model_request_stream(**direct):
                     pass
@@ -145,21 +149,23 @@ class RequestBuilder:
     async def close(self) -> None:
         await self._client.aclose()
 
-    def _direct(self, call: Call, plain_schema: bool) -> _Direct:
+    def _direct(self, call: Call, plain_schema: bool, reasons: bool) -> _Direct:
         model = self._models[call.model]
         settings = ModelSettings(max_tokens=call.max_tokens)
         if call.temperature is not None:
             settings["temperature"] = call.temperature
         if call.seed is not None:
             settings["seed"] = call.seed
+        special = thinking_settings(call, model.profile, self._dialect.thinking, reasons)
         if call.searches and model.profile.get("anthropic_supports_dynamic_filtering"):
             # Otherwise programs that the model writes read the results, and nothing is cited.
-            direct = {**settings, "anthropic_web_tools_allowed_callers": ["direct"]}
-            settings = cast(ModelSettings, direct)
+            special["anthropic_web_tools_allowed_callers"] = ["direct"]
         return _Direct(
             model=model,
             messages=_messages(call),
-            model_settings=settings,
+            model_settings=cast(
+                ModelSettings, {k: v for k, v in (settings | special).items() if v is not None}
+            ),
             model_request_parameters=_parameters(call, model, plain_schema),
         )
 
