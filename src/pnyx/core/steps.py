@@ -76,7 +76,8 @@ class Ask(Step["Reply"]):
     """Ask one seat. Raises `SeatAbsent` if it cannot answer, refuses, or returns an empty reply.
 
     tools: names of the tools that it may call; its calls are in `Reply.calls`. turns: its earlier tool calls
-    with their results.
+    with their results. max_tokens: the limit of a short reply, see `reply_sizes`; it is not part of the
+    fingerprint.
     """
 
     seat: Seat
@@ -84,6 +85,7 @@ class Ask(Step["Reply"]):
     schema: Schema | None = None
     tools: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = ()
+    max_tokens: int | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -247,19 +249,25 @@ class Panel:
         random.Random("/".join(map(str, (self.seed, *reader)))).shuffle(out)
         return out
 
-    def ask(self, seat: Seat, draft: Draft, schema: Schema | None = None) -> Ask:
-        """The step that asks `seat`, with the prompt variant and the role of the seat."""
+    def ask(
+        self, seat: Seat, draft: Draft, schema: Schema | None = None, *, max_tokens: int | None = None
+    ) -> Ask:
+        """The step that asks `seat`, with the prompt variant and the role of the seat.
+
+        max_tokens: see `Ask`.
+        """
         if seat.role and self.frame is not None:
             draft = Draft("", "", (draft, "\n", self.frame(seat.role)))
         names = (*(s.model for s in self.seats), *self.authors)
-        return Ask(seat, draft.render(salt=self.salt, short=seat.short_prompts, names=names), schema)
+        prompt = draft.render(salt=self.salt, short=seat.short_prompts, names=names)
+        return Ask(seat, prompt, schema, max_tokens=max_tokens)
 
-    async def work(self, seat: Seat, draft: Draft) -> Reply:
+    async def work(self, seat: Seat, draft: Draft, *, max_tokens: int | None = None) -> Reply:
         """Ask a seat that may call the panel's tools; in its last turn it must answer without them.
 
         Raises `SeatAbsent` as `Ask` does, and if the last turn only calls tools.
         """
-        ask = replace(self.ask(seat, draft), tools=self.tools)
+        ask = replace(self.ask(seat, draft, max_tokens=max_tokens), tools=self.tools)
         for _ in range(self.tool_turns - 1 if self.tools else 0):
             reply = await ask
             if not reply.calls:
