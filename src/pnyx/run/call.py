@@ -15,7 +15,6 @@ from ..core.compaction import fit, texts, tokens
 from ..core.events import CallFailed, CallFinished, CallStarted, SeatDropped, Token
 from ..core.parsing.json_objects import read_structured
 from ..core.steps import Ask
-from ..core.sycophancy.detect import is_blank, is_refusal
 from ..core.tool_calls import ToolSpec
 from ..errors import OutOfBudget, ProviderError
 from ..providers.base import (
@@ -31,11 +30,12 @@ from ..providers.base import (
 from ..providers.redaction import StreamRedactor
 from .budget import nusd, usd
 from .context import RunContext
-from .context_window import output_limit, request_limit
+from .context_window import output_limit, request_limit, thinking_limit
 from .drive import Where
 from .host_search import TOOL
 from .journal import Outcome
 from .limits import Deadline, Gate, delay, now
+from .reply import absence, copy_reply
 
 __all__ = ["ModelCall"]
 
@@ -67,6 +67,7 @@ class ModelCall:
             "seat": ask.seat.label,
         }
         self.fingerprint = ask.fingerprint
+        self.thinking = context.spec.thinking(ask.seat, where.phase, ask.effort)
 
     async def outcome(self) -> Outcome:
         """Perform the call and return its recorded outcome. Raises `NoQuorum`, `Halted`."""
@@ -75,7 +76,9 @@ class ModelCall:
             return self._already_dropped()
         inherited = context.journal.inherited.get(self.key)
         if inherited is not None and inherited.fingerprint == self.fingerprint:
-            return self._copy(inherited)
+            copy = copy_reply(inherited, self.fingerprint, **self.common, time=now())
+            context.journal.post(copy)
+            return copy
         # Here and not where a seat is dropped: a replay reads that from the journal and must still check.
         context.check_quorum()
         gate = context.gates[seat.provider]
@@ -142,7 +145,8 @@ class ModelCall:
 
     async def _record_intent(self) -> CallStarted:
         context, ask, text = self.context, self.ask, self._request_text()
-        max_tokens = output_limit(ask.seat, text, context.spec.limits.max_output_tokens)
+        limit = context.spec.limits.max_output_tokens + (self.thinking.tokens or 0)
+        max_tokens = output_limit(ask.seat, text, limit)
         started = CallStarted(
             **self.common,
             time=now(),
@@ -224,6 +228,8 @@ class ModelCall:
             schema=self.ask.schema,
             timeout_s=timeout,
             searches=self.searches,
+            effort=self.thinking.effort,
+            thinking_tokens=thinking_limit(self.thinking, started.max_tokens),
         )
 
         def publish(text: str) -> None:
@@ -261,7 +267,7 @@ class ModelCall:
         bill = context.budget.bill(
             started, ask.seat.price, done.usage, self._request_text(), bool(done.text), done.searches
         )
-        absent = None if done.tool_calls and ask.tools else _absence(done)
+        absent = None if done.tool_calls and ask.tools else absence(done)
         redact = context.redact_text
         text = redact(done.text)
         data, source = read_structured(text, ask.schema) if ask.schema else (None, None)
@@ -357,33 +363,6 @@ class ModelCall:
 
     def _seat_dropped(self, failed: CallFailed) -> SeatDropped:
         return SeatDropped(**self.common, time=failed.time, model=failed.model, reason=failed.message)
-
-    def _copy(self, inherited: CallFinished) -> CallFinished:
-        copy = CallFinished(
-            **self.common,
-            time=now(),
-            attempt=0,
-            fingerprint=self.fingerprint,
-            model=inherited.model,
-            text=inherited.text,
-            data=inherited.data,
-            tool_calls=inherited.tool_calls,
-            finish_reason=inherited.finish_reason,
-            cost_usd=0.0,
-            absent=inherited.absent,
-            sources=inherited.sources,
-            source=inherited.source,
-            copied=True,
-        )
-        self.context.journal.post(copy)
-        return copy
-
-
-def _absence(done: Completion) -> str | None:
-    """Return why a reply counts as an abstention, or None."""
-    if is_blank(done.text):
-        return "empty"
-    return "refusal" if done.finish_reason == "filter" or is_refusal(done.text) else None
 
 
 def _messages(ask: Ask) -> tuple[Message, ...]:

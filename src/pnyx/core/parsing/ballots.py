@@ -55,7 +55,7 @@ def ballot_form(labels: Sequence[str], author: str) -> Form[Ballot]:
         ranking = tuple(dict.fromkeys(data["ranking"]))
         return Ballot(kind, label, strip_punctuation(data["text"]), ranking)
 
-    return Form(ballot_schema(labels), from_data, partial(read_ballot, labels=labels, author=author))
+    return Form(ballot_schema(labels), from_data, partial(read_ballot, labels=labels, author=author), "none")
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def approval_form(author: str) -> Form[Approval]:
     def from_data(data: Mapping[str, Any]) -> Approval:
         return Approval(data["verdict"] == "APPROVE", data["reason"].strip())
 
-    return Form(APPROVAL, from_data, partial(read_approval, author=author))
+    return Form(APPROVAL, from_data, partial(read_approval, author=author), "none")
 
 
 def _approvals_in_object(document: dict[str, Any]) -> Iterable[tuple[str, str]]:
@@ -196,7 +196,9 @@ def read_class(text: str) -> QuestionClass:
     return cast(QuestionClass, _one(strong or weak, instruction))
 
 
-QUESTION_CLASS_FORM: Form[QuestionClass] = Form(QUESTION_CLASS, lambda data: data["class"], read_class)
+QUESTION_CLASS_FORM: Form[QuestionClass] = Form(
+    QUESTION_CLASS, lambda data: data["class"], read_class, "none"
+)
 
 
 def _sole(weak: list[str], words: DirectiveWords, reply: OwnWords) -> list[str]:

@@ -68,13 +68,14 @@ async def ask_verdict(panel: Panel, seat: Seat, draft: Draft, form: Form[T]) -> 
     Raises `UnreadableVerdict` if the second reply cannot be read either, and records that the seat abstains;
     raises `SeatAbsent` if the seat does not reply.
     """
-    reply = await panel.ask(seat, draft, form.schema)
+    reply = await panel.ask(seat, draft, form.schema, form.effort)
     try:
         return Verdict(reply, form.read(reply))
     except Unreadable as exc:
         problem = str(exc)
     previous = Material("Your reply", reply.text)
-    again = await panel.ask(seat, REPAIR(asked=draft, reply=previous, problem=problem), form.schema)
+    repair = REPAIR(asked=draft, reply=previous, problem=problem)
+    again = await panel.ask(seat, repair, form.schema, form.effort)
     try:
         return Verdict(again, form.read(again))
     except Unreadable as exc:
