@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pnyx.config.load import check_protocols, load
+from pnyx.config.schema import RunSettings
 from pnyx.core.phases import Phases
 from pnyx.core.protocol import Option, Protocol
 from pnyx.errors import ConfigError
@@ -18,7 +19,7 @@ OPTIONS: Mapping[str, Mapping[str, Option]] = {
     "consensus": {"rounds": Option(3, "rounds"), "threshold": Option(0.7, "likeness")},
     "voting": {"swap": Option(False, "swap")},
 }
-RUN = "protocol, deadline_s, call_deadline_s, retries, seed, temperature, max_output_tokens, hedge"
+RUN = ", ".join(RunSettings.model_fields)
 
 
 @pytest.mark.parametrize(

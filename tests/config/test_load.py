@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pnyx.config.credentials import database_secrets
-from pnyx.config.load import Settings, check_protocols, database_url, describe, load
+from pnyx.config.describe import describe
+from pnyx.config.load import Settings, check_protocols, database_url, load
 from pnyx.config.trust import trust
 from pnyx.core.phases import Phases
 from pnyx.core.protocol import Option, Protocol

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pnyx.config.credentials import database_secrets
-from pnyx.config.load import describe, load
+from pnyx.config.describe import describe
+from pnyx.config.load import load
 from pnyx.config.paths import models_dir
 from pnyx.config.schema import Settings
 from pnyx.config.trust import trust

@@ -97,7 +97,8 @@ def test_a_flag_sets_its_option(name: str) -> None:
     for number, flag in enumerate(option.flags):
         words, value = EXAMPLES[option.kind]
         if option.choices:
-            words, value = [], list(option.choices)[number]
+            words = [] if len(option.flags) > 1 else [list(option.choices)[number]]
+            value = list(option.choices)[number]
         done = CliRunner().invoke(run, [flag.partition("/")[0], *words], catch_exceptions=False)
         assert done.exit_code == 0, done.output
         assert getattr(found[-1], name) == value

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pnyx.core.models import REVISION
+from pnyx.core.thinking import EFFORTS, Thinking
 from pnyx.errors import UsageError
 from pnyx.run.spec import Spec
 from tests.support.processes import spec
@@ -43,3 +47,49 @@ def test_a_stored_run_without_a_revision_keeps_the_rules_of_revision_1() -> None
     assert Spec.from_json(stored).panel.revision == REVISION
     del stored["revision"]
     assert Spec.from_json(stored).panel.revision == 1
+
+
+UNSET = Thinking()
+LEVELS = st.builds(Thinking, st.sampled_from([None, *EFFORTS]), st.sampled_from([None, 0, 1000, 2000]))
+
+
+@given(request=LEVELS, of_phase=LEVELS, model=LEVELS, run=LEVELS)
+def test_thinking_is_that_of_the_request_then_the_phase_the_model_and_the_run(
+    request: Thinking, of_phase: Thinking, model: Thinking, run: Thinking
+) -> None:
+    one = spec(effort=request.effort, thinking_tokens=request.tokens)
+    limits = replace(
+        one.limits, effort=run.effort, thinking_tokens=run.tokens, phases={"vote": asdict(of_phase)}
+    )
+    one = Spec.from_json(json.loads(json.dumps(replace(one, limits=limits).to_json())))
+    seat = replace(one.seats[0], effort=model.effort, thinking_tokens=model.tokens)
+    assert one.thinking(seat, "vote") == Thinking.first([request, of_phase, model, run])
+    assert one.thinking(seat, "judge") == Thinking.first([request, model, run])
+    # A ballot keeps its own effort, unless its phase is configured.
+    assert one.thinking(seat, "judge", "none") == Thinking("none")
+    ballot = one.thinking(seat, "vote", "none")
+    assert ballot == (Thinking("none") if of_phase == UNSET else Thinking.first([of_phase]))
+    for phase in ("vote", "judge"):
+        for effort in (None, EFFORTS[0]):
+            tokens = one.thinking(seat, phase, effort).tokens or 0
+            assert limits.max_output_tokens + tokens <= one.output_limit(seat)
+
+
+@given(levels=st.lists(LEVELS, max_size=4))
+def test_no_thinking_and_a_limit_of_it_exclude_each_other(levels: list[Thinking]) -> None:
+    merged = Thinking.first(levels)
+    assert merged.tokens != 0
+    assert merged.effort != "none" or merged.tokens is None
+    decides = next((level for level in levels if level != UNSET), UNSET)
+    if decides.effort == "none" or decides.tokens == 0:
+        assert merged == Thinking("none")
+    else:
+        assert merged.effort == (decides.effort or merged.effort)
+        assert merged.tokens == (decides.tokens or merged.tokens)
+
+
+def test_thinking_of_a_higher_place_is_not_turned_off_by_a_lower_one() -> None:
+    assert Thinking.first([Thinking(tokens=500), Thinking("none")]) == Thinking(None, 500)
+    assert Thinking.first([Thinking("low"), Thinking(tokens=0), Thinking(tokens=500)]) == Thinking("low")
+    assert Thinking.first([Thinking("none"), Thinking("high", 500)]) == Thinking("none")
+    assert Thinking.first([UNSET, Thinking("high"), Thinking("low", 500)]) == Thinking("high", 500)

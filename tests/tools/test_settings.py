@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.config.load import Settings, describe, load
+from pnyx.config.describe import describe
+from pnyx.config.load import Settings, load
 from pnyx.config.trust import trust
 from pnyx.errors import ConfigError
 

@@ -12,32 +12,29 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from ..core.protocol import Protocol
 from ..errors import ConfigError, UsageError
 from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
-from .credentials import database_secrets
 from .layers import Key, Layer, Tree, Value, dotted, flatten, merge, origin, read, to_tables
 from .paths import config_dir, data_dir, expand_path, models_dir
-from .schema import OWN, SECTIONS, TABLES, RunSettings, Settings, nearest
+from .schema import OWN, SECTIONS, TABLES, RunSettings, Settings, nearest, table_at
 from .trust import PROJECT_FILE, is_allowed, restricted_part
 
 __all__ = [
-    "Setting",
     "Settings",
     "check_protocols",
     "data_dir",
     "database_url",
-    "describe",
     "keys",
     "load",
+    "phase_problems",
     "protocol_problems",
     "variables",
 ]
@@ -225,7 +222,8 @@ def _annotation(key: Key) -> Any:
 def keys() -> tuple[Key, ...]:
     """Return all keys; "*" is a name that the user chooses: ("run", "seed"), ("providers", "*", "kind")."""
     every = ((*table, field) for table, model in TABLES.items() for field in model.model_fields)
-    return tuple(key for key in every if key not in TABLES)
+    groups = {table[:-1] for table in TABLES if table[-1] == "*"}
+    return tuple(key for key in every if key not in TABLES and key not in groups)
 
 
 def variables() -> dict[str, Key]:
@@ -299,11 +297,11 @@ def _messages(invalid: ValidationError, tree: Tree, locations: Locations) -> Ite
         key = tuple(part for part in error["loc"] if part not in ("protocols", "[key]"))
         name, where = dotted(key), origin(tree, key)
         if error["type"] == "extra_forbidden":
-            table = TABLES.get(tuple(map(str, key[:-1]))) or TABLES[str(key[0]), "*"]
+            table = table_at([str(part) for part in key[:-1]])
             yield f"unknown key {name} in {where}" + (
                 "; keys do not belong in files: put it into a variable, and set api_key_env to its name"
                 if key[-1] == "api_key"
-                else _suggestion(tuple(map(str, key)), table.model_fields, locations())
+                else _suggestion(tuple(map(str, key)), table.model_fields if table else (), locations())
             )
         elif error["type"] == "missing":
             yield f"{dotted(key[:-1])} in {where} needs {key[-1]}"
@@ -347,42 +345,19 @@ def protocol_problems(settings: Settings, registry: Mapping[str, Protocol]) -> I
                     yield f"{exc} (in {settings.origin(name, option)})"
 
 
+def phase_problems(settings: Settings, registry: Iterable[Protocol]) -> Iterator[str]:
+    """Yield the problems of tables named after phases. registry: all protocols."""
+    known = sorted({phase for protocol in registry for phase in protocol.phases.names})
+    for name in settings.run.phases:
+        if name not in known:
+            where = f"{dotted(['run', 'phases', name])} in {settings.origin('run', 'phases', name)}"
+            yield f"{where}: no protocol has a phase of this name{_suggestion((name,), known, {})}"
+
+
 def _raise_problems(problems: list[str]) -> None:
     lines = list(dict.fromkeys(problems))
     if lines:
         raise ConfigError(lines[0] if len(lines) == 1 else "\n  - ".join(["the settings are wrong:", *lines]))
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One effective value for `pnyx config show`; secrets are masked."""
-
-    key: str
-    value: Any
-    origin: str
-
-
-def describe(settings: Settings) -> tuple[Setting, ...]:
-    """Return every effective value with its origin; of providers, models and protocols only what is set."""
-
-    def walk(table: BaseModel | Mapping[str, Any], prefix: Key) -> Iterator[Setting]:
-        items = table.items() if isinstance(table, Mapping) else iter(table)
-        for name, value in items:
-            key = (*prefix, name)
-            if isinstance(value, BaseModel | Mapping):
-                yield from walk(value, key)
-            elif prefix in TABLES or key in settings._origins:
-                yield Setting(dotted(key), _masked(key, value), settings.origin(*key))
-
-    sections = {name: getattr(settings, name) for name in SECTIONS}
-    return tuple(walk(sections | dict(settings.protocols), ()))
-
-
-def _masked(key: Key, value: Any) -> Any:
-    if key == DATABASE and value is not None:
-        for secret in database_secrets(value):
-            value = value.replace(secret, MASK)
-    return value
 
 
 def database_url(settings: Settings, env: Mapping[str, str] = os.environ) -> str:

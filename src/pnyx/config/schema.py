@@ -7,7 +7,7 @@ providers and the home folder of a `~`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -22,7 +22,9 @@ from pydantic import (
     model_validator,
 )
 
+from ..core.language import language_tag
 from ..core.models import MOST
+from ..core.thinking import Effort
 from ..errors import ConfigError
 from ..plugins import PROVIDERS
 from ..plugins import names as installed
@@ -39,6 +41,7 @@ __all__ = [
     "FileSettings",
     "ModelSettings",
     "PanelSettings",
+    "PhaseSettings",
     "ProviderSettings",
     "RunSettings",
     "SearchSettings",
@@ -48,6 +51,7 @@ __all__ = [
     "ToolsSettings",
     "WorkerSettings",
     "nearest",
+    "table_at",
 ]
 
 
@@ -55,11 +59,13 @@ OWN = "own"
 """The kind of a provider whose object a program supplies; every other kind is an installed plugin."""
 
 Tokens = Annotated[int, Field(gt=0, le=100_000_000)]
+ThinkingTokens = Annotated[int, Field(ge=0, le=100_000_000)]
 Rate = Annotated[float, Field(ge=0, le=1e6)]
 """A price. With the largest number of tokens of a call, its cost is at most the largest cap."""
 Cap = Annotated[float, Field(gt=0, le=MOST)]
 Seconds = Annotated[float, Field(gt=0, le=MOST)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
+Language = Annotated[str, AfterValidator(language_tag)]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
@@ -123,7 +129,8 @@ class ModelSettings(_Table):
     """Properties of a model that the catalogue lacks or has wrong. Prices in USD per million tokens.
 
     context, max_output: tokens. parameters: billions. proposer_eligible: whether it may propose.
-    short_prompts: whether it receives the short variants of prompts. temperature: overrides run.temperature.
+    short_prompts: whether it receives the short variants of prompts. temperature, reasoning_effort and
+    thinking_tokens override those of `run`.
     """
 
     input_price: Rate | None = None
@@ -136,6 +143,8 @@ class ModelSettings(_Table):
     proposer_eligible: bool | None = None
     short_prompts: bool | None = None
     temperature: Temperature | None = None
+    reasoning_effort: Effort | None = None
+    thinking_tokens: ThinkingTokens | None = None
 
     @model_validator(mode="after")
     def _whole_price(self) -> ModelSettings:
@@ -152,13 +161,22 @@ class PanelSettings(_Table):
     seats: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
 
+class PhaseSettings(_Table):
+    """How much models think in a phase; overrides the settings of models and of `run`."""
+
+    reasoning_effort: Effort | None = None
+    thinking_tokens: ThinkingTokens | None = None
+
+
 class RunSettings(_Table):
     """deadline_s: seconds from each start or resume of a run until it is paused.
 
     call_deadline_s: seconds for one call, retries included. retries: further requests of one call.
     seed: random seed; None draws one. temperature: None is the host's default. max_output_tokens: limit of
     one reply. hedge: whether a call slower than 95 % of its model's calls is sent a second time in
-    parallel, for at most 5 % of all calls.
+    parallel, for at most 5 % of all calls. reasoning_effort, thinking_tokens: how much a model thinks before
+    it answers, see `core.thinking`; None is the host's default. phases: by the name of a phase. language: of
+    the answer, a BCP 47 tag; None is that of the question.
     """
 
     protocol: str = "consensus"
@@ -169,6 +187,10 @@ class RunSettings(_Table):
     temperature: Temperature | None = None
     max_output_tokens: Tokens = 4096
     hedge: bool = False
+    reasoning_effort: Effort | None = None
+    thinking_tokens: ThinkingTokens | None = None
+    language: Language | None = None
+    phases: Mapping[str, PhaseSettings] = Field(default_factory=dict)
 
 
 class BudgetSettings(_Table):
@@ -319,6 +341,7 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("models", "*"): ModelSettings,
     ("panel",): PanelSettings,
     ("run",): RunSettings,
+    ("run", "phases", "*"): PhaseSettings,
     ("budget",): BudgetSettings,
     ("storage",): StorageSettings,
     ("tools",): ToolsSettings,
@@ -329,6 +352,15 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("worker",): WorkerSettings,
 }
 """The tables of a settings file; "*" is a name that the user chooses."""
+
+
+def table_at(key: Sequence[str]) -> type[BaseModel] | None:
+    """Return the table whose keys are below `key`, or None."""
+    for table, model in TABLES.items():
+        if len(table) == len(key) and all(a in ("*", b) for a, b in zip(table, key, strict=True)):
+            return model
+    return None
+
 
 SECTIONS = tuple(dict.fromkeys(table[0] for table in TABLES))
 RESTRICTED = frozenset(SECTIONS) - {"panel", "run"}

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .thinking import Effort
+
 __all__ = [
     "MOST",
     "NUSD",
@@ -100,6 +102,7 @@ class Seat:
     short_prompts: whether the model answers better to the short variant of a prompt.
     context, max_output: in tokens; None if unknown.
     weight: the weight of its vote, learned from outcomes; None if nothing was learned.
+    effort, thinking_tokens: configured for the model, see `Thinking`.
     """
 
     label: str
@@ -113,6 +116,8 @@ class Seat:
     context: int | None = None
     max_output: int | None = None
     weight: float | None = None
+    effort: Effort | None = None
+    thinking_tokens: int | None = None
 
     @property
     def provider(self) -> str:

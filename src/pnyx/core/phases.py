@@ -36,6 +36,12 @@ class Phases:
     transitions: tuple[Transition, ...]
     terminal: tuple[str, ...] = ("complete", "failed")
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The phases in which seats are called: all but the start and the terminal ones."""
+        targets = dict.fromkeys(t.target for t in self.transitions)
+        return tuple(name for name in targets if name not in self.terminal)
+
     def check(self, source: str, target: str, facts: Mapping[str, Any]) -> None:
         """Raise `IllegalPhase`, with the missing condition, unless the table allows the transition."""
         if source in self.terminal:

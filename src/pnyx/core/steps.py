@@ -18,6 +18,7 @@ from ..errors import SeatAbsent
 from .decision import Brief, Decision, Dissent
 from .models import REVISION, Seat, cheapest, strongest
 from .text import Draft, Material, Prompt, fence
+from .thinking import Effort
 from .tool_calls import ToolCall, ToolResult, Turn
 
 __all__ = [
@@ -76,8 +77,9 @@ class Ask(Step["Reply"]):
     """Ask one seat. Raises `SeatAbsent` if it cannot answer, refuses, or returns an empty reply.
 
     tools: names of the tools that it may call; its calls are in `Reply.calls`. turns: its earlier tool calls
-    with their results. max_tokens: the limit of a short reply, see `reply_sizes`; it is not part of the
-    fingerprint.
+    with their results. effort: for a reply that needs less thinking than an answer, such as a ballot; only a
+    setting for the phase takes precedence. max_tokens: the limit of a short reply, see `reply_sizes`.
+    Neither is part of the fingerprint.
     """
 
     seat: Seat
@@ -85,6 +87,7 @@ class Ask(Step["Reply"]):
     schema: Schema | None = None
     tools: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = ()
+    effort: Effort | None = None
     max_tokens: int | None = None
 
     @property
@@ -218,7 +221,8 @@ class Panel:
     derived. frame: the draft that a seat's role adds to the end of its prompts. tools: the tools that seats
     may call in phases that allow them. tool_turns: the most turns of a model in one such call; the last turn
     has no tools. authors: the models that wrote the answers in the request; their names are masked like the
-    seats' names. revision: of what protocols do, see `models.REVISION`.
+    seats' names. revision: of what protocols do, see `models.REVISION`. language: the tag of the language
+    to answer in; None: that of the question.
     """
 
     seats: tuple[Seat, ...]
@@ -229,6 +233,7 @@ class Panel:
     tool_turns: int = 5
     authors: tuple[str, ...] = ()
     revision: int = REVISION
+    language: str | None = None
 
     @property
     def strongest(self) -> Seat:
@@ -250,17 +255,23 @@ class Panel:
         return out
 
     def ask(
-        self, seat: Seat, draft: Draft, schema: Schema | None = None, *, max_tokens: int | None = None
+        self,
+        seat: Seat,
+        draft: Draft,
+        schema: Schema | None = None,
+        effort: Effort | None = None,
+        *,
+        max_tokens: int | None = None,
     ) -> Ask:
         """The step that asks `seat`, with the prompt variant and the role of the seat.
 
-        max_tokens: see `Ask`.
+        effort, max_tokens: see `Ask`.
         """
         if seat.role and self.frame is not None:
             draft = Draft("", "", (draft, "\n", self.frame(seat.role)))
         names = (*(s.model for s in self.seats), *self.authors)
         prompt = draft.render(salt=self.salt, short=seat.short_prompts, names=names)
-        return Ask(seat, prompt, schema, max_tokens=max_tokens)
+        return Ask(seat, prompt, schema, effort=effort, max_tokens=max_tokens)
 
     async def work(self, seat: Seat, draft: Draft, *, max_tokens: int | None = None) -> Reply:
         """Ask a seat that may call the panel's tools; in its last turn it must answer without them.

@@ -63,6 +63,9 @@ async def ask(
     budget_usd: float | None = None,
     deadline_s: float | None = None,
     seed: int | None = None,
+    effort: str | None = None,
+    thinking_tokens: int | None = None,
+    language: str | None = None,
     allow_unknown_price: bool = False,
     **more: Any,
 ) -> Result:

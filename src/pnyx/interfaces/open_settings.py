@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import protocols
-from ..config.load import load, protocol_problems
+from ..config.load import load, phase_problems, protocol_problems
 from ..config.schema import Settings
 from ..errors import PnyxError, UsageError
 from ..providers.catalogue import Catalogue, parse_seats
@@ -34,6 +34,8 @@ def _options_of(protocol: str) -> Iterable[str]:
 
 def _options(settings: Settings) -> Iterator[str]:
     yield from protocol_problems(settings, {name: protocols.get(name) for name in settings.protocols})
+    if settings.run.phases:  # else no protocol needs to be loaded
+        yield from phase_problems(settings, protocols.loaded())
 
 
 def _seats(settings: Settings) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from ..core.models import Usage
 from ..core.steps import Schema
+from ..core.thinking import Effort
 from ..core.tool_calls import ToolCall, ToolSpec
 from ..errors import ProviderError
 
@@ -51,6 +52,8 @@ class Call:
     """One request. model: its name at the host, without the provider. timeout_s: seconds until its deadline.
 
     searches: how many web searches the host may make by itself, if the host accepts a limit; 0: none.
+    effort: how much the model should think first. thinking_tokens: the most tokens of that, part of
+    `max_tokens`. None: the host's default. A host without such a parameter ignores both.
     """
 
     model: str
@@ -62,6 +65,8 @@ class Call:
     tools: tuple[ToolSpec, ...] = ()
     timeout_s: float | None = None
     searches: int = 0
+    effort: Effort | None = None
+    thinking_tokens: int | None = None
 
     @property
     def prompt(self) -> str:
@@ -73,7 +78,9 @@ class Call:
 class Completion:
     """One reply. usage: as the host reports it, however odd; None if it reports none.
 
+    text: the answer; it may contain thinking in tags. reasoning: thinking that the host returns apart.
     finish_reason: stop | length (cut at max_tokens) | filter (refused by the host) | tool (calls tools).
+    finish_detail: the host's own word for it, such as SAFETY.
     searches: how many web searches the host reports; None: not reported. sources: addresses that it cites.
     Raises `ValueError` for a field of another type, which no record could store.
     """
@@ -85,12 +92,17 @@ class Completion:
     model: str = ""
     searches: int | None = None
     sources: tuple[str, ...] = ()
+    reasoning: str = ""
+    finish_detail: str = ""
 
     def __post_init__(self) -> None:
-        texts: tuple[object, ...] = (self.text, self.model, *self.sources)
+        texts: tuple[object, ...] = (
+            *(self.text, self.model, self.reasoning, self.finish_detail),
+            *self.sources,
+        )
         calls: tuple[object, ...] = self.tool_calls
         if not all(isinstance(text, str) for text in texts):
-            raise ValueError("text, model and sources of a Completion are text")
+            raise ValueError("text, model, reasoning, finish_detail and sources of a Completion are text")
         if not all(isinstance(call, ToolCall) for call in calls):
             raise ValueError("tool_calls of a Completion are ToolCalls")
         if self.finish_reason not in get_args(FinishReason):

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from ..config.paths import models_dir
 from ..config.schema import ModelSettings, ProviderSettings, Settings
 from ..core.models import Price, Seat
+from ..core.thinking import Effort
 from ..errors import ConfigError, UsageError
 from .embedded.weights import find, installed
 from .embedded.weights_table import KNOWN
@@ -29,6 +30,12 @@ STRONG: Mapping[str, tuple[str, ...]] = {
     "openrouter": ("openai/gpt-6.1-sol", "anthropic/claude-opus-5.5", "google/gemini-4-argon"),
 }
 """Kind -> its models in the default panel. OpenRouter's are MAKER/MODEL, for makers without a key."""
+
+_FIELDS = {
+    **{key: key for key in ("context", "max_output", "parameters", "proposer_eligible", "short_prompts")},
+    **{"temperature": "temperature", "reasoning_effort": "effort", "thinking_tokens": "thinking_tokens"},
+}
+"""Key of `[models]` -> field of `ModelInfo`, prices apart."""
 
 SMALL_TEMPERATURE = 0.2
 """Of known embedded models: at llama.cpp's default of 0.8 they digress, at 0.5 they still miscalculate."""
@@ -55,6 +62,8 @@ class ModelInfo:
     proposer_eligible: bool = True
     short_prompts: bool = False
     temperature: float | None = None
+    effort: Effort | None = None
+    thinking_tokens: int | None = None
     source: str = "unknown"
 
 
@@ -76,8 +85,8 @@ class Catalogue:
     def describe(self, ref: str) -> ModelInfo:
         """The facts of a model. Raises `UsageError`, or `ConfigError` for an unknown provider."""
         settings = self._settings.models.get(ref, ModelSettings())
-        facts = {"context", "max_output", "parameters", "proposer_eligible", "short_prompts", "temperature"}
-        configured = settings.model_dump(include=facts, exclude_none=True)
+        configured = settings.model_dump(include=set(_FIELDS), exclude_none=True)
+        configured = {_FIELDS[key]: value for key, value in configured.items()}
         info = replace(self._defaults(ref, settings), **configured)
         if settings.input_price is None or settings.output_price is None:
             return info
@@ -199,6 +208,8 @@ def seats(
             temperature=infos[ref].temperature,
             context=infos[ref].context,
             max_output=infos[ref].max_output,
+            effort=infos[ref].effort,
+            thinking_tokens=infos[ref].thinking_tokens,
         )
         for number, (ref, letter) in enumerate(zip(refs, letters, strict=True), 1)
     )

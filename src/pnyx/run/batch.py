@@ -133,12 +133,16 @@ def _is_worth_repeating(past: Sequence[Event]) -> bool:
 
 def _request_key(spec: Spec) -> str:
     """Return a key of all that decides which requests are sent to which models. Dates and prices do not."""
-    seats = [[seat.model, seat.temperature, seat.role] for seat in spec.seats]
+    seats = [
+        [seat.model, seat.temperature, seat.role, seat.effort, seat.thinking_tokens] for seat in spec.seats
+    ]
     limits, responses = spec.limits, [[one.source, one.answer, one.reasoning] for one in spec.responses]
     parts: list[object] = [spec.protocol, seats, dict(spec.options), spec.seed, spec.question, responses]
     parts += [
         limits.temperature,
         limits.max_output_tokens,
+        *(limits.effort, limits.thinking_tokens, dict(limits.phases)),
+        *(spec.effort, spec.thinking_tokens, spec.language),
         spec.tools,
         spec.tool_turns,
         spec.searches,

@@ -15,7 +15,6 @@ from ..core.compaction import fit, texts, tokens
 from ..core.events import CallFailed, CallFinished, CallStarted, Token
 from ..core.parsing.json_objects import read_structured
 from ..core.steps import Ask
-from ..core.sycophancy.detect import is_blank, is_refusal
 from ..core.tool_calls import ToolSpec
 from ..errors import OutOfBudget, ProviderError
 from ..providers.base import (
@@ -31,12 +30,13 @@ from ..providers.base import (
 from ..providers.redaction import StreamRedactor
 from .budget import Bill, usd
 from .context import RunContext
-from .context_window import output_limit, request_limit
+from .context_window import output_limit, request_limit, thinking_limit
 from .drive import Where
 from .failed_calls import FailedCalls
 from .host_search import TOOL
 from .journal import Outcome
 from .limits import Deadline, Gate, delay, now
+from .reply import absence, copy_reply
 
 __all__ = ["ModelCall"]
 
@@ -70,6 +70,7 @@ class ModelCall:
         self.fingerprint = ask.fingerprint
         self.deadline = Deadline(None)
         self.failures = FailedCalls(context, ask.seat, self.common, self.fingerprint)
+        self.thinking = context.spec.thinking(ask.seat, where.phase, ask.effort)
 
     async def outcome(self) -> Outcome:
         """Perform the call and return its recorded outcome. Raises `NoQuorum`, `Halted`."""
@@ -78,7 +79,9 @@ class ModelCall:
             return self.failures.already_dropped()
         inherited = context.journal.inherited.get(self.key)
         if inherited is not None and inherited.fingerprint == self.fingerprint:
-            return self._copy(inherited)
+            copy = copy_reply(inherited, self.fingerprint, **self.common, time=now())
+            context.journal.post(copy)
+            return copy
         # Here and not where a seat is dropped: a replay reads that from the journal and must still check.
         context.check_quorum()
         gate = context.gates[seat.provider]
@@ -97,7 +100,7 @@ class ModelCall:
             if isinstance(result, Completion):
                 context.hedging.record(seat.model, elapsed)
                 context.circuits[seat.model].record_success()
-                if result.finish_reason == "length" and started.max_tokens < self._longest_reply():
+                if result.finish_reason == "length" and started.max_tokens < self._reply_limit():
                     # A model that thinks needs more than the limit of a short reply, each time.
                     context.long_replies.add(seat.model)
                     self.failures.record_cut(started, self._bill(started, result), elapsed)
@@ -157,9 +160,8 @@ class ModelCall:
 
     async def _record_intent(self) -> CallStarted:
         context, ask, text = self.context, self.ask, self._request_text()
-        max_tokens = self._longest_reply()
-        if ask.max_tokens is not None and ask.seat.model not in context.long_replies:
-            max_tokens = min(max_tokens, ask.max_tokens)
+        is_short = ask.max_tokens is not None and ask.seat.model not in context.long_replies
+        max_tokens = self._reply_limit(ask.max_tokens if is_short else None)
         started = CallStarted(
             **self.common,
             time=now(),
@@ -178,9 +180,11 @@ class ModelCall:
         await context.journal.append(started, ledger=context.budget.reserve(started))
         return started
 
-    def _longest_reply(self) -> int:
-        """Return the limit of the run for a reply, in tokens. The first limit of a short reply is lower."""
-        return output_limit(self.ask.seat, self._request_text(), self.context.spec.limits.max_output_tokens)
+    def _reply_limit(self, short: int | None = None) -> int:
+        """Return the most tokens of a reply with its thinking. short: the limit of a short reply."""
+        limit = self.context.spec.limits.max_output_tokens
+        limit = (limit if short is None else min(limit, short)) + (self.thinking.tokens or 0)
+        return output_limit(self.ask.seat, self._request_text(), limit)
 
     async def _race(
         self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate
@@ -245,6 +249,8 @@ class ModelCall:
             schema=self.ask.schema,
             timeout_s=timeout,
             searches=self.searches,
+            effort=self.thinking.effort,
+            thinking_tokens=thinking_limit(self.thinking, started.max_tokens),
         )
 
         def publish(text: str) -> None:
@@ -284,7 +290,7 @@ class ModelCall:
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         context, ask = self.context, self.ask
         bill = self._bill(started, done)
-        absent = None if done.tool_calls and ask.tools else _absence(done)
+        absent = None if done.tool_calls and ask.tools else absence(done)
         redact = context.redact_text
         text = redact(done.text)
         data, source = read_structured(text, ask.schema) if ask.schema else (None, None)
@@ -313,33 +319,6 @@ class ModelCall:
         )
         context.record(started, bill.cost_nusd or 0, finished)
         return finished
-
-    def _copy(self, inherited: CallFinished) -> CallFinished:
-        copy = CallFinished(
-            **self.common,
-            time=now(),
-            attempt=0,
-            fingerprint=self.fingerprint,
-            model=inherited.model,
-            text=inherited.text,
-            data=inherited.data,
-            tool_calls=inherited.tool_calls,
-            finish_reason=inherited.finish_reason,
-            cost_usd=0.0,
-            absent=inherited.absent,
-            sources=inherited.sources,
-            source=inherited.source,
-            copied=True,
-        )
-        self.context.journal.post(copy)
-        return copy
-
-
-def _absence(done: Completion) -> str | None:
-    """Return why a reply counts as an abstention, or None."""
-    if is_blank(done.text):
-        return "empty"
-    return "refusal" if done.finish_reason == "filter" or is_refusal(done.text) else None
 
 
 def _messages(ask: Ask) -> tuple[Message, ...]:

@@ -6,8 +6,9 @@ import math
 
 from ..core.compaction import tokens
 from ..core.models import Seat
+from ..core.thinking import Thinking
 
-__all__ = ["output_limit", "request_limit"]
+__all__ = ["output_limit", "request_limit", "thinking_limit"]
 
 REPLY_TOKENS = 1024
 """The most tokens that are reserved for the reply."""
@@ -25,3 +26,8 @@ def output_limit(seat: Seat, prompt: str, limit: int) -> int:
     if seat.context is not None:
         tokens_left = min(tokens_left, seat.context - tokens(prompt))
     return max(tokens_left, 16)
+
+
+def thinking_limit(thinking: Thinking, max_tokens: int) -> int | None:
+    """Return the most tokens of thinking in a call of `max_tokens`: at least a quarter is for the answer."""
+    return None if thinking.tokens is None else min(thinking.tokens, max_tokens - max_tokens // 4)

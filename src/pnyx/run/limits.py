@@ -6,13 +6,14 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from ..core.thinking import Effort
 from ..errors import ProviderError
 
 __all__ = ["Deadline", "Gate", "Limits", "delay", "now"]
@@ -50,7 +51,8 @@ def _second(seconds: int) -> str:
 class Limits:
     """The limits of a run's calls, in seconds and tokens. retries: attempts after the first.
 
-    hedge: whether a late call gets a second, parallel request.
+    hedge: whether a late call gets a second, parallel request. effort, thinking_tokens: configured for all
+    calls. phases: phase -> the fields of its `Thinking`.
     """
 
     call_deadline_s: float
@@ -59,6 +61,9 @@ class Limits:
     temperature: float | None = None
     seed: int | None = None
     hedge: bool = False
+    effort: Effort | None = None
+    thinking_tokens: int | None = None
+    phases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,9 @@ class RequestOption:
     """How interfaces show an option.
 
     low, high: inclusive bounds of a `WHOLE`. choices: value -> help, for a `TEXT` that allows no others.
-    flags, metavar, flag_help: for the command line; one flag per choice, if there are choices. http, mcp:
-    whether requests over HTTP (and batch lines) and the MCP tool have it. keyword: its name in the library.
+    flags, metavar, flag_help: for the command line; several flags of an option with choices are one for each.
+    http, mcp: whether requests over HTTP (and batch lines) and the MCP tool have it. keyword: its name in the
+    library.
     """
 
     kind: Kind
@@ -158,6 +159,35 @@ class RunRequest:
         flags=("--seed",),
         metavar="N",
         keyword="seed",
+    )
+    effort: str | None = _option(
+        Kind.TEXT,
+        "How much models think before they answer: none, low, medium or high; see docs/reasoning.md.",
+        choices={
+            "none": "No thinking.",
+            "low": "Little thinking.",
+            "medium": "More thinking.",
+            "high": "Much thinking.",
+        },
+        flags=("--effort",),
+        metavar="LEVEL",
+        keyword="effort",
+    )
+    thinking_tokens: int | None = _option(
+        Kind.WHOLE,
+        "The most tokens that a model thinks before it answers, on top of the limit of a reply.",
+        low=0,
+        high=100_000_000,
+        flags=("--thinking-tokens",),
+        metavar="N",
+        keyword="thinking_tokens",
+    )
+    language: str | None = _option(
+        Kind.TEXT,
+        "The language of the answer, such as en, de or pt-BR; by default that of the question.",
+        flags=("--language",),
+        metavar="TAG",
+        keyword="language",
     )
     tools: bool | None = _option(
         Kind.SWITCH,

@@ -22,9 +22,11 @@ from .. import protocols
 from ..config.load import NEEDS
 from ..config.schema import RunSettings, Settings, ToolsSettings
 from ..core.decision import Given
+from ..core.language import language_tag
 from ..core.protocol import Protocol
 from ..core.roles import assign
 from ..core.text import Material
+from ..core.thinking import EFFORTS, Effort
 from ..errors import UsageError
 from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, parse_seats, seats
 from ..tools.open import enabled_tools
@@ -129,6 +131,9 @@ def resolve(
         allow_unknown_price=values.allow_unknown_price or settings.budget.allow_unknown_price,
         owner=owner,
         conversation=conversation,
+        language=_language(values.language) or settings.run.language,
+        effort=_effort(values.effort),
+        thinking_tokens=_thinking_tokens(values.thinking_tokens),
         **_tools(settings.tools, settings.tools.enabled if values.tools is None else values.tools),
     )
     spec.check()
@@ -198,7 +203,34 @@ def _limits(run: RunSettings, call_deadline_s: float | None, seed: int | None) -
         temperature=run.temperature,
         seed=seed,
         hedge=run.hedge,
+        effort=run.reasoning_effort,
+        thinking_tokens=run.thinking_tokens,
+        phases={
+            name: {"effort": one.reasoning_effort, "tokens": one.thinking_tokens}
+            for name, one in run.phases.items()
+        },
     )
+
+
+def _language(tag: str | None) -> str | None:
+    try:
+        return None if tag is None else language_tag(tag)
+    except ValueError as exc:
+        raise UsageError(f"language {exc}") from None
+
+
+def _effort(effort: str | None) -> Effort | None:
+    found = next((level for level in EFFORTS if level == effort), None)
+    if found is None and effort is not None:
+        raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, not {effort[:40]!r}")
+    return found
+
+
+def _thinking_tokens(tokens: object) -> int | None:
+    low, high = OPTIONS["thinking_tokens"].low or 0, OPTIONS["thinking_tokens"].high or 0
+    if tokens is None or (type(tokens) is int and low <= tokens <= high):
+        return tokens
+    raise UsageError(f"thinking_tokens must be a whole number from {low} to {high}, not {tokens!r:.40}")
 
 
 def _panel(settings: Settings, panel: Sequence[str]) -> DefaultPanel:

@@ -15,6 +15,7 @@ from ..core.models import MOST, REVISION, Price, Seat
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
+from ..core.thinking import EFFORTS, Effort, Thinking
 from ..errors import ConfigError, UsageError
 from ..prompts import load
 from ..protocols.shared.grounding import grounded
@@ -34,7 +35,9 @@ class Spec:
     not change it. warn_usd: the amount at which a warning is due. deadline_s: seconds from the start, or from
     a resume, until the run is paused. searches: web searches that a seat's host may make itself in one
     request. search_price: USD for one of them, None if unknown. history, calibration: what earlier runs
-    teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`.
+    teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`. language: the tag of the
+    language to answer in; None: that of the question. effort, thinking_tokens: of the request; see
+    `thinking`.
     """
 
     question: str
@@ -67,6 +70,9 @@ class Spec:
     history: Mapping[str, Any] | None = None
     calibration: Mapping[str, Any] | None = None
     revision: int = REVISION
+    language: str | None = None
+    effort: Effort | None = None
+    thinking_tokens: int | None = None
 
     @property
     def protocol_def(self) -> Protocol:
@@ -90,6 +96,7 @@ class Spec:
             tool_turns=self.tool_turns,
             authors=tuple(response.source for response in self.responses if response.source),
             revision=self.revision,
+            language=self.language,
         )
 
     @property
@@ -108,6 +115,28 @@ class Spec:
         # Charged without a cap too: a cap that is set later counts earlier spending.
         return {"run": self.budget_usd, "day": self.day_usd, **batch, f"key:{self.owner}": self.key_usd}
 
+    def thinking(self, seat: Seat, phase: str, effort: Effort | None = None) -> Thinking:
+        """Return how much the seat may think in a call of `phase`. effort: see `Ask`.
+
+        Precedence: the request, the phase, the model, the run. A call with an effort of its own, such as a
+        ballot, keeps it, unless the phase is configured: a request for more thought is about answers.
+        """
+        of_phase = Thinking(**self.limits.phases.get(phase, {}))
+        if effort is not None:
+            return Thinking.first((of_phase, Thinking(effort)))
+        request, model, run = (Thinking(one.effort, one.thinking_tokens) for one in (self, seat, self.limits))
+        return Thinking.first((request, of_phase, model, run))
+
+    def output_limit(self, seat: Seat) -> int:
+        """Return the most output tokens of a call to the seat in any phase, thinking included."""
+        thinking = [
+            self.thinking(seat, phase, effort)
+            for phase in ("", *self.limits.phases)
+            for effort in (None, EFFORTS[0])
+        ]
+        most = self.limits.max_output_tokens + max(one.tokens or 0 for one in thinking)
+        return most if seat.max_output is None else min(most, seat.max_output)
+
     def same_request(self, other: Spec) -> bool:
         """Return whether both send the same request to the same panel, in any order; caps may differ."""
         return self._request() == other._request()
@@ -121,6 +150,9 @@ class Spec:
             self.context,
             self.responses,
             self.ground,
+            self.language,
+            self.effort,
+            self.thinking_tokens,
             seats,
         )
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import openai
 import pytest
 
+from pnyx.interfaces.http.completions import Completion
 from tests.support.scripted import Request, ScriptedHost
 from tests.support.serving import SERVER_KEY, ServerHandle, open_server
 
@@ -95,6 +96,16 @@ async def test_a_model_name_sets_preset_and_options(client: openai.AsyncOpenAI, 
         started = (await http.get(f"/v1/runs/{run}/export")).json()["events"][0]
     assert started["options"]["rounds"] == 1
     assert started["seed"] == 9
+
+
+@pytest.mark.parametrize(
+    ("level", "effort"), [("minimal", "low"), ("none", "none"), ("medium", "medium"), ("xhigh", "high")]
+)
+def test_reasoning_effort_is_the_effort_of_the_seats(level: str, effort: str) -> None:
+    completion = Completion.model_validate(
+        {"model": "voting", "messages": [{"role": "user", "content": "Why?"}], "reasoning_effort": level}
+    )
+    assert completion.to_request().effort == effort
 
 
 async def test_options_in_the_body_are_merged_with_those_in_the_model_name(

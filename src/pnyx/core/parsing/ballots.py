@@ -57,7 +57,7 @@ def ballot_form(labels: Sequence[str], author: str) -> Form[Ballot]:
         return Ballot(kind, label, strip_punctuation(data["text"]), ranking)
 
     read = partial(read_ballot, labels=labels, author=author)
-    return Form(ballot_schema(labels), from_data, read, max_tokens=BALLOT.limit)
+    return Form(ballot_schema(labels), from_data, read, "none", BALLOT.limit)
 
 
 @dataclass(frozen=True, slots=True)

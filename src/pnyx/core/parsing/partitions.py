@@ -41,6 +41,7 @@ def groups_form(count: int) -> Form[list[list[int]]]:
         groups_schema(count),
         lambda data: _groups(data["groups"], count),
         lambda text: read_groups(text, count),
+        effort="none",
         max_tokens=GROUPS.limit,
     )
 

@@ -83,7 +83,7 @@ def approval_form(author: str) -> Form[Approval]:
         return Approval(data["verdict"] == "APPROVE", data["reason"].strip())
 
     read = partial(read_approval, author=author)
-    return Form(APPROVAL, from_data, read, max_tokens=reply_sizes.APPROVAL.limit)
+    return Form(APPROVAL, from_data, read, "none", reply_sizes.APPROVAL.limit)
 
 
 def _approvals_in_object(document: dict[str, Any]) -> Iterable[tuple[str, str]]:
@@ -199,7 +199,7 @@ def read_class(text: str) -> QuestionClass:
 
 
 QUESTION_CLASS_FORM: Form[QuestionClass] = Form(
-    QUESTION_CLASS, lambda data: data["class"], read_class, max_tokens=reply_sizes.QUESTION_CLASS.limit
+    QUESTION_CLASS, lambda data: data["class"], read_class, "none", reply_sizes.QUESTION_CLASS.limit
 )
 
 

@@ -90,7 +90,7 @@ concurrency = click.option(
 run_id = click.argument("run_id", metavar="ID")
 RUN_OPTIONS = (
     *("protocol", "models", "rounds", "options", "preset", "cast", "roles", "deadline_s", "call_deadline_s"),
-    *("seed", "tools", "ground", "allow_unknown_price"),
+    *("seed", "effort", "thinking_tokens", "language", "tools", "ground", "allow_unknown_price"),
 )
 """The options of `RunRequest` that both `ask` and `batch` have."""
 
@@ -108,12 +108,12 @@ def request_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...,
 
 def _request_option(command: Callable[..., Any], name: str, option: RequestOption) -> Callable[..., Any]:
     values: dict[str, Any]
-    # click lists the option that was added last first.
-    for flag, choice in reversed([*zip(option.flags, option.choices, strict=False)]):
-        callback = functools.partial(_choose, name=name, choice=choice, flags=option.flags)
-        values = {"is_flag": True, "expose_value": False, "callback": callback}
-        command = click.option(flag, help=option.choices[choice], **values)(command)
-    if option.choices:
+    if len(option.flags) > 1 and option.choices:
+        # click lists the option that was added last first.
+        for flag, choice in reversed([*zip(option.flags, option.choices, strict=True)]):
+            callback = functools.partial(_choose, name=name, choice=choice, flags=option.flags)
+            values = {"is_flag": True, "expose_value": False, "callback": callback}
+            command = click.option(flag, help=option.choices[choice], **values)(command)
         return command
     repeated = option.kind in (Kind.TEXTS, Kind.TEXT_BY_NAME, Kind.VALUE_BY_NAME)
     values = {"metavar": option.metavar, "multiple": repeated}
@@ -130,6 +130,8 @@ def _request_option(command: Callable[..., Any], name: str, option: RequestOptio
             values["type"] = PAIR
         case Kind.RESPONSES:
             values["type"] = click.Path(path_type=Path)
+        case _ if option.choices:
+            values["type"] = click.Choice(list(option.choices))
         case _ if name == "protocol":
             values["type"] = PROTOCOL
     help = (option.flag_help or option.help) + (" Repeatable." if repeated else "")

@@ -82,6 +82,7 @@ class Completion(BaseModel):
     stream_options: StreamOptions | None = None
     n: Annotated[int, Field(ge=1, le=1)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    reasoning_effort: str | None = None
     tools: Annotated[list[Any], Field(max_length=0)] | None = None
     pnyx: Mapping[str, Any] = Field(default_factory=dict)
 
@@ -94,13 +95,19 @@ class Completion(BaseModel):
         options = {key: value for key, value in arm.options.items() if key != "preset"}
         preset = {"preset": arm.options["preset"]} if "preset" in arm.options else {}
         seed = {} if self.seed is None else {"seed": self.seed}
-        body = {"protocol": arm.protocol, **preset, **seed, **self.pnyx}
+        effort = {} if self.reasoning_effort is None else {"effort": _nearest_effort(self.reasoning_effort)}
+        body = {"protocol": arm.protocol, **preset, **seed, **effort, **self.pnyx}
         more = self.pnyx.get("options", {})
         # `RunBody` reports options that are not an object.
         body["options"] = {**options, **more} if isinstance(more, Mapping) else more
         request = RunBody.parse({**body, "question": last.text()}).to_request()
         earlier = tuple(Material(f"Earlier, {one.role}", one.text()) for one in self.messages[:-1])
         return replace(request, context=earlier)
+
+
+def _nearest_effort(level: str) -> str:
+    """Return the level of `RunRequest` for one of OpenAI's, which has more; `RunBody` reports any other."""
+    return {"minimal": "low", "xhigh": "high", "max": "high"}.get(level, level)
 
 
 @ROUTER.post("/chat/completions")

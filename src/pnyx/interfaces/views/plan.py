@@ -40,7 +40,7 @@ def plan(spec: Spec) -> Plan:
     least, most = call_bounds(spec.protocol_def, spec.seats, spec.options, spec.tables, len(spec.responses))
     most *= spec.tool_turns if spec.tools else 1
     if spec.tools and any(seat.context is None for seat in spec.seats):
-        return Plan((least, most), None, most * spec.limits.max_output_tokens, None)
+        return Plan((least, most), None, most * max(map(spec.output_limit, spec.seats)), None)
     sizes = [_largest(spec, seat) for seat in spec.seats]
     searches = spec.searches * (spec.search_price or 0.0) * NUSD
     known_search = not spec.searches or spec.search_price is not None
@@ -60,7 +60,7 @@ def plan(spec: Spec) -> Plan:
 
 def _largest(spec: Spec, seat: Seat) -> tuple[int, int]:
     """The longest prompt and reply of a seat, in tokens. A prompt has at most one reply of every seat."""
-    reply = min(spec.limits.max_output_tokens, seat.max_output or spec.limits.max_output_tokens)
+    reply = spec.output_limit(seat)
     material = sum(estimate_tokens(m.text) for m in spec.context) + (len(spec.seats) + 1) * reply
     prompt = TEMPLATE_TOKENS + estimate_tokens(spec.question) + material
     if spec.tools and seat.context is not None:

@@ -71,14 +71,14 @@ async def ask_verdict(panel: Panel, seat: Seat, draft: Draft, form: Form[T]) -> 
     Raises `UnreadableVerdict` if the second reply cannot be read either, and records that the seat abstains;
     raises `SeatAbsent` if the seat does not reply.
     """
-    reply = await panel.ask(seat, draft, form.schema, max_tokens=form.max_tokens)
+    reply = await panel.ask(seat, draft, form.schema, form.effort, max_tokens=form.max_tokens)
     try:
         return Verdict(reply, form.read(reply))
     except Unreadable as exc:
         problem = str(exc)
     previous = Material("Your reply", reply.text)
     repair = REPAIR(asked=draft, reply=previous, problem=problem)
-    again = await panel.ask(seat, repair, form.schema, max_tokens=form.max_tokens)
+    again = await panel.ask(seat, repair, form.schema, form.effort, max_tokens=form.max_tokens)
     try:
         return Verdict(again, form.read(again))
     except Unreadable as exc:

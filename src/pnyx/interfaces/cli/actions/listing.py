@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .... import protocols
-from ....config.load import describe
+from ....config.describe import describe
 from ....config.paths import config_dir, data_dir, expand_path, models_dir
 from ....config.schema import OWN, Settings
 from ....config.trust import PROJECT_FILE

@@ -1,0 +1,36 @@
+"""How much a model thinks before it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = ["EFFORTS", "Effort", "Thinking"]
+
+Effort: TypeAlias = Literal["none", "low", "medium", "high"]
+EFFORTS: tuple[Effort, ...] = ("none", "low", "medium", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """effort: the level. tokens: the most tokens of thinking. None: not set, so the host's default holds."""
+
+    effort: Effort | None = None
+    tokens: int | None = None
+
+    @classmethod
+    def first(cls, levels: Iterable[Thinking]) -> Thinking:
+        """Of settings that take precedence in this order: the first effort, and the first limit.
+
+        A limit of 0 is no thinking. No thinking ends the search: it holds if nothing before it is set, and
+        what comes after it never does.
+        """
+        effort: Effort | None = None
+        tokens: int | None = None
+        for level in levels:
+            if level.effort == "none" or level.tokens == 0:
+                return cls(effort, tokens) if effort or tokens else cls("none")
+            effort = effort or level.effort
+            tokens = tokens or level.tokens
+        return cls(effort, tokens)
