@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +13,7 @@ from typing import Any
 
 from tests.faults.test_server import Server, until
 from tests.faults.trial import Trial, soon
-from tests.support.sources import ROOT
+from tests.support.forked import Process, start
 
 __all__ = ["ASK", "CALLS", "Site", "Worker", "serving"]
 
@@ -27,7 +25,7 @@ CALLS = 4
 class Worker:
     """A `pnyx worker` in a separate process. stderr: its output until now."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: Process) -> None:
         self.process = process
         self.stderr = ""
         self._reading = threading.Thread(target=self._read, daemon=True)
@@ -95,10 +93,8 @@ class Site:
 
 
 @contextmanager
-def _hasty(*args: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])} | environment
-    command = [sys.executable, "-m", "tests.support.short_lease", *args]
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+def _hasty(*args: str, **environment: str) -> Iterator[Process]:
+    with start(*args, module="tests.support.short_lease", env=os.environ | environment) as process:
         try:
             yield process
         finally:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import threading
 
 import pytest
 
 from pnyx.core.models import Price
 from tests.faults.trial import PRICES, Trial, soon
+from tests.support import forked
 from tests.support.books import Run
-from tests.support.sources import ROOT
 
 PROCESSES, RUNS = 4, 10
 COSTLY = {"prompt_tokens": 6_000, "completion_tokens": 3_000, "total_tokens": 9_000}
@@ -19,18 +17,13 @@ COSTLY = {"prompt_tokens": 6_000, "completion_tokens": 3_000, "total_tokens": 9_
 
 def at_once(trial: Trial) -> list[str]:
     """Perform all runs in processes that start together; return how each run ended."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    command = [sys.executable, "-m", "tests.support.many_runs", str(RUNS)]
-    processes = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(PROCESSES)
-    ]
+    module = "tests.support.many_runs"
+    processes = [forked.start(str(RUNS), module=module, imports=forked.RUN) for _ in range(PROCESSES)]
     ends: list[str] = []
     for process in processes:
-        out, err = process.communicate(timeout=120)
-        trial.output += [out, err]
-        assert process.returncode == 0, err
-        for line in out.splitlines():
+        done = trial.ended(process)
+        assert done.code == 0, done.err
+        for line in done.out.splitlines():
             times, _, ended = line.partition(" ")
             ends += [ended] * int(times)
     return ends
@@ -112,13 +105,15 @@ def test_a_bill_beyond_the_reservation_stops_every_process_at_the_cap_that_they_
     trial: Trial = request.getfixturevalue(where)
     trial.settle(day_usd=0.06, call_deadline_s=60)
     trial.host.on("alpha", call=1, usage=EXCESS, after=2)
-    trial.host.on("alpha", call=2, delay=4.0)
+    stopped = threading.Event()
+    trial.host.on("alpha", call=2, until=stopped.is_set)
     with trial.spawned("ask", "Why?", "--json") as one:
         soon(lambda: len(trial.host.log) == 1)
         with trial.spawned("ask", "Why?", "--json") as other:
-            soon(lambda: len(trial.host.log) == 2)
-            ended = [trial.ended(process) for process in (one, other)]
-    assert [(done.code, done.json["stop_reason"]) for done in ended] == [(4, "budget")] * 2
+            first = trial.ended(one)
+            stopped.set()
+            second = trial.ended(other)
+    assert [(done.code, done.json["stop_reason"]) for done in (first, second)] == [(4, "budget")] * 2
     assert len(trial.host.log) == 2, "a request was sent past the cap"
     assert trial.ask().code == 4
     verdict = trial.check()

@@ -10,7 +10,7 @@ import json
 import os
 import random
 import signal
-import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from pnyx.protocols import names
 from tests.faults.trial import Trial, soon
 from tests.support.books import Books, Run
+from tests.support.forked import Process
 
 KILLS = int(os.environ.get("PNYX_KILLS", "20"))
 PROTOCOLS = sorted(names())
@@ -116,13 +117,13 @@ def silent(trial: Trial, seconds: int) -> bool:
     return True
 
 
-def stopped(process: subprocess.Popen[bytes]) -> bool:
+def stopped(process: Process) -> bool:
     """Return whether the system has stopped all threads of the process."""
     tasks = Path(f"/proc/{process.pid}/task").glob("*/stat")
     return {path.read_text().rpartition(")")[2].split()[0] for path in tasks} == {"T"}
 
 
-def freeze(trial: Trial, process: subprocess.Popen[bytes]) -> Run:
+def freeze(trial: Trial, process: Process) -> Run:
     """Stop the process while it waits for its last reply and holds no lock; return its run."""
 
     def waiting() -> bool:
@@ -175,7 +176,8 @@ def test_a_frozen_worker_that_wakes_after_a_takeover_is_refused_and_sends_nothin
     trial: Trial = request.getfixturevalue(where)
     trial.settle(call_deadline_s=60)
     trial.host.on("beta", call=1, after=4)
-    trial.host.on("beta", call=2, delay=4.0)
+    refused = threading.Event()
+    trial.host.on("beta", call=2, until=refused.is_set)
     with trial.spawned("ask", "Why?", "--rounds", "2") as process:
         frozen = freeze(trial, process)
         assert silent(trial, 60)
@@ -184,6 +186,7 @@ def test_a_frozen_worker_that_wakes_after_a_takeover_is_refused_and_sends_nothin
             process.send_signal(signal.SIGCONT)
             first = trial.ended(process)
             assert other.poll() is None, "the other one was not at work any more"
+            refused.set()
             second = trial.ended(other)
     assert (first.code, first.out) == (1, "")
     assert "was taken over by another process" in first.err

@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -17,6 +16,7 @@ import httpx2
 import pytest
 
 from tests.faults.trial import Trial, most_memory
+from tests.support.forked import Process
 from tests.support.serving import events_of
 
 RUNS, CALLS = int(os.environ.get("PNYX_RUNS", "200")), 12
@@ -29,7 +29,7 @@ VOTE = {"question": "Why?", "protocol": "voting"}
 class Server:
     """A `pnyx serve` in a separate process."""
 
-    process: subprocess.Popen[bytes]
+    process: Process
     url: str
     key: str
 
@@ -153,14 +153,16 @@ async def test_a_server_that_stops_saves_its_runs_within_10_s_and_informs_follow
     with serving(trial) as server:
         async with server.client() as client:
             started = [(await client.post("/v1/runs", json=VOTE)).json()["run_id"] for _ in range(3)]
+            followed: list[str] = []
             last: list[dict[str, Any]] = []
 
             async def follow(run: str) -> None:
                 async with client.stream("GET", f"/v1/runs/{run}/events") as response:
+                    followed.append(run)
                     last.append([event async for event in events_of(response)][-1])
 
             following = [asyncio.create_task(follow(run)) for run in started]
-            await until(lambda: len(trial.host.log) >= 6)
+            await until(lambda: len(trial.host.log) >= 6 and len(followed) == 3)
             elapsed = await asyncio.to_thread(server.end, number)
             await asyncio.gather(*following)
         assert (server.process.returncode, elapsed < 10) == (0, True)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,10 +20,9 @@ from pnyx.store import engine
 from pnyx.store.schema import REVISION
 from tests.faults.trial import Trial, soon
 from tests.interfaces.shell import Done
-from tests.support import fsyncs
+from tests.support import forked, fsyncs
 from tests.support.disks import small_disk
 from tests.support.postgres import PostgresServer
-from tests.support.sources import ROOT
 
 NOTICE = {"prompt_tokens": 500, "completion_tokens": 500, "total_tokens": 1000}
 LONG = "The wall is long, and it has stones. " * 1_500
@@ -61,11 +57,9 @@ def test_a_full_disk_stops_the_run_names_the_path_and_allows_a_resume_when_there
 
 def unsynced(trial: Trial, at: int) -> tuple[Done, int]:
     """A run whose every fsync fails from its nth commit on, and how many requests had an intent by then."""
-    command = [sys.executable, "-m", "tests.support.fsyncs", str(at), "ask", "Why?"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    done = subprocess.run(command, env=environment, capture_output=True, timeout=60, text=True)
-    allowed = done.stderr.partition(fsyncs.NOTICE)[2].partition("\n")[0]
-    return trial.told_by(Done(done.returncode, done.stdout, done.stderr)), int(allowed or 0)
+    done = trial.ended(forked.start(str(at), "ask", "Why?", module="tests.support.fsyncs"))
+    allowed = done.err.partition(fsyncs.NOTICE)[2].partition("\n")[0]
+    return done, int(allowed or 0)
 
 
 @pytest.mark.parametrize("at", range(1, 6))

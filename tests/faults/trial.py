@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any
 from pnyx.core.models import Price
 from tests.interfaces.shell import Done, pnyx, spawn
 from tests.support.checker import Verdict, check, exports
+from tests.support.forked import Process
 from tests.support.scripted import ScriptedHost
 
 __all__ = ["KEY", "PRICES", "Trial", "most_memory", "soon"]
@@ -62,7 +62,7 @@ class Trial:
         return self.pnyx("ask", "Why?", "--json", *args)
 
     @contextmanager
-    def spawned(self, *args: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    def spawned(self, *args: str, **options: Any) -> Iterator[Process]:
         """Run the command in a separate process, killed at the end if it still runs."""
         with spawn(*args, **options) as process:
             try:
@@ -70,9 +70,9 @@ class Trial:
             finally:
                 process.kill()
 
-    def ended(self, process: subprocess.Popen[bytes], within: float = 120.0) -> Done:
+    def ended(self, process: Process, within: float = 120.0) -> Done:
         out, err = process.communicate(timeout=within)
-        return self.told_by(Done(process.returncode, (out or b"").decode(), (err or b"").decode()))
+        return self.told_by(Done(process.wait(), out.decode(), err.decode()))
 
     def told_by(self, done: Done) -> Done:
         self.output += [done.out, done.err]

@@ -21,8 +21,9 @@ from typing import Any
 from unittest import mock
 
 from pnyx.interfaces.cli import main
+from tests.support import forked
 
-__all__ = ["Done", "Screen", "pnyx", "screen", "spawn"]
+__all__ = ["Done", "Screen", "interpreter", "pnyx", "screen", "spawn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +56,28 @@ def pnyx(*args: str, stdin: bytes = b"") -> Done:
     return Done(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
-def spawn(*args: str, **options: Any) -> subprocess.Popen[bytes]:
-    """Start the command in another process, with pipes."""
-    pipes: dict[str, Any] = {
-        "stdin": subprocess.DEVNULL,
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.PIPE,
-    }
-    return subprocess.Popen([sys.executable, "-m", "pnyx", *args], **(pipes | options))
+def spawn(*args: str, **options: Any) -> forked.Process:
+    """Start the command in another process, with pipes for its output."""
+    return forked.start(*args, **options)
+
+
+def interpreter(*args: str, **options: Any) -> subprocess.Popen[bytes]:
+    """Start the command in a new interpreter, for what happens before and after the command."""
+    streams: dict[str, Any] = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+    streams["stdin"] = subprocess.DEVNULL
+    return subprocess.Popen([sys.executable, "-m", "pnyx", *args], **(streams | options))
+
+
+def own_terminal() -> None:
+    """Make stdin the terminal of a new session, as a shell does."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 class Screen:
     """A command on a terminal of 100 columns. seen: the bytes written so far."""
 
-    def __init__(self, master: int, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, master: int, process: forked.Process) -> None:
         self.master, self.process = master, process
         self.seen = b""
 
@@ -108,18 +117,8 @@ def screen(*args: str, term: str = "xterm-256color", **options: Any) -> Iterator
     """Start the command on a terminal, in its own session as a shell does."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-
-    def own_terminal() -> None:
-        os.setsid()
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
     streams: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), slave)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pnyx", *args],
-        env=os.environ | {"TERM": term},
-        preexec_fn=own_terminal,
-        **(streams | options),
-    )
+    process = spawn(*args, env=os.environ | {"TERM": term}, preexec_fn=own_terminal, **(streams | options))
     os.close(slave)
     try:
         yield Screen(master, process)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import os
 import re
 import signal
 import sqlite3
-import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from tests.interfaces.shell import Done, pnyx
+from tests.support.forked import start
 from tests.support.scripted import Request, ScriptedHost
 
 NEEDED = 12
@@ -52,26 +53,27 @@ class Case:
         self.host = ScriptedHost()
         self.host.on("*", text=words)
 
-    async def pnyx(self, kill_at: str, *arguments: str) -> tuple[int, str, str]:
+    @property
+    def environment(self) -> dict[str, str]:
         (self.folder / "pnyx.toml").write_text(CONFIG.format(url=self.host.openai))
-        environment = {
+        return {
             **os.environ,
             "PNYX_CONFIG": str(self.folder / "pnyx.toml"),
             "PNYX_DATABASE": str(self.folder / "pnyx.db"),
             "OPENAI_API_KEY": "sk-planted-secret",
         }
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.support.kill_at_commit", kill_at, *arguments),
-            env=environment,
-            cwd=Path(__file__).parents[2],
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-        return process.returncode or 0, out.decode(), err.decode()
 
-    async def ask(self, kill_at: str) -> tuple[int, str, str]:
-        return await self.pnyx(kill_at, "ask", "Should we?", "--seed", "7", "--rounds", "3", "--json", "-q")
+    def ask(self, kill_at: str) -> Done:
+        """Ask in a process of its own, which kills itself there."""
+        command = (kill_at, "ask", "Should we?", "--seed", "7", "--rounds", "3", "--json", "-q")
+        with start(*command, module="tests.support.kill_at_commit", env=self.environment) as process:
+            out, err = process.communicate(timeout=60)
+            return Done(process.wait(), out.decode(), err.decode())
+
+    def resume(self, run_id: str) -> Done:
+        """Resume in this process, whose order of sets is another than that of the killed one."""
+        with mock.patch.dict(os.environ, self.environment):
+            return pnyx("resume", run_id, "--json", "-q")
 
     def events(self) -> list[dict[str, Any]]:
         with sqlite3.connect(self.folder / "pnyx.db") as connection:
@@ -92,15 +94,15 @@ def decision(document: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in document.items() if k not in ("run_id", "usage", "elapsed_s")}
 
 
-async def killed_and_resumed(folder: Path, kill_at: str, expected: dict[str, Any]) -> None:
+def killed_and_resumed(folder: Path, kill_at: str, expected: dict[str, Any]) -> None:
     case = Case(folder)
-    async with case.host:
-        code, out, err = await case.ask(kill_at)
-        if code == 0:
+    with case.host:
+        killed = case.ask(kill_at)
+        if killed.code == 0:
             # Simultaneous replies share a commit, so that this run made fewer than the first.
-            assert decision(json.loads(out)) == expected
+            assert decision(killed.json) == expected
             return
-        assert code == -signal.SIGKILL, err
+        assert killed.code == -signal.SIGKILL, killed.err
         try:
             before = case.events()
         except sqlite3.OperationalError:
@@ -111,9 +113,9 @@ async def killed_and_resumed(folder: Path, kill_at: str, expected: dict[str, Any
         recorded = {e["key"] for e in before if e["type"] == "call_finished"}
         in_flight = [e for e in before if e["type"] == "call_started" and e["key"] not in recorded]
         run_id = before[0]["run_id"]
-        code, out, err = await case.pnyx("0", "resume", run_id[:6], "--json", "-q")
-        assert code == 0, err
-        assert decision(json.loads(out)) == expected
+        resumed = case.resume(run_id[:6])
+        assert resumed.code == 0, resumed.err
+        assert decision(resumed.json) == expected
         assert NEEDED <= len(case.host.log) <= NEEDED + len(in_flight)
         events = case.events()
         assert [e["seq"] for e in events] == list(range(1, len(events) + 1))
@@ -128,10 +130,10 @@ async def killed_and_resumed(folder: Path, kill_at: str, expected: dict[str, Any
             if "cost_usd" in e or "charged_usd" in e
         )
         assert case.ledger(f"run:{run_id}") == (round(charged * 1e9), 0)
-        code, out, err = await case.pnyx("0", "resume", run_id, "--json", "-q")
-        assert decision(json.loads(out)) == expected
+        again = case.resume(run_id)
+        assert decision(again.json) == expected
         assert len(case.host.log) <= NEEDED + len(in_flight)
-        assert "sk-planted-secret" not in json.dumps(events) + out + err
+        assert "sk-planted-secret" not in json.dumps(events) + again.out + again.err
 
 
 COMMITS = 15
@@ -142,21 +144,18 @@ COMMITS = 15
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The decision of a run that nobody kills."""
 
-    async def whole() -> dict[str, Any]:
-        case = Case(tmp_path_factory.mktemp("kill") / "whole")
-        async with case.host:
-            code, out, err = await case.ask("0")
-            assert code == 0, err
-            assert len(case.host.log) == NEEDED
-            commits = int(err.split()[-1])
-            assert 12 <= commits <= COMMITS, commits
-            return decision(json.loads(out))
-
-    return asyncio.run(whole())
+    case = Case(tmp_path_factory.mktemp("kill") / "whole")
+    with case.host:
+        done = case.ask("0")
+        assert done.code == 0, done.err
+        assert len(case.host.log) == NEEDED
+        commits = int(done.err.split()[-1])
+        assert 12 <= commits <= COMMITS, commits
+        return decision(done.json)
 
 
 @pytest.mark.parametrize("kill_at", [f"{n}{side}" for n in range(1, COMMITS + 1) for side in "-+"])
-async def test_killed_before_and_after_every_commit_and_resumed_nothing_journaled_is_sent_again(
+def test_killed_before_and_after_every_commit_and_resumed_nothing_journaled_is_sent_again(
     kill_at: str, expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    await killed_and_resumed(tmp_path / "killed", kill_at, expected)
+    killed_and_resumed(tmp_path / "killed", kill_at, expected)

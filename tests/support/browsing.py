@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
@@ -26,6 +24,8 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
+
+from tests.support.forked import Process, start
 
 __all__ = ["CHROMIUM", "Serve", "Tab", "chromium", "serving"]
 
@@ -48,7 +48,7 @@ FLAGS = [
 class Serve:
     """A running server. link: the one that it prints for a browser, with its own key."""
 
-    process: subprocess.Popen[str]
+    process: Process
     url: str
     key: str
 
@@ -90,24 +90,22 @@ def serving(home: Path, config: str, port: int = 0, key: str = "", named: str = 
     (home / "lab.toml").write_text(config)
     environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     environment |= {"HOME": str(home), "PNYX_CONFIG": str(home / "lab.toml"), "LAB_KEY": "sk-planted"}
-    command = [sys.executable, "-m", "pnyx", "serve"]
     if named:
-        made = [*command, "--new-key", named]
-        key = subprocess.check_output(made, cwd=home, env=environment, stderr=subprocess.PIPE, text=True)
-    command += ["--port", str(port)]
-    with subprocess.Popen(command, cwd=home, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        with start("serve", "--new-key", named, folder=home, env=environment) as process:
+            key = process.communicate(timeout=60)[0].decode()
+    with start("serve", "--port", str(port), folder=home, env=environment) as process:
         assert process.stderr is not None
         try:
             output = ""
-            for line in process.stderr:
-                output += line
+            for raw in process.stderr:
+                output += (line := raw.decode())
                 if match := re.fullmatch(r"web page: (http://\S+)/(?:#key=(\S+))?\n", line):
                     break
             else:
                 raise AssertionError(f"the server ended: {output}")
             yield Serve(process, match[1], match[2] or key.strip())
         finally:
-            process.terminate()
+            process.send_signal(signal.SIGTERM)
             process.communicate(timeout=30)
 
 

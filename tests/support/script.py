@@ -49,6 +49,7 @@ class Fault:
     usage: as the dialect reports it, None for not at all; "true" reports what was used.
     body: these bytes instead of a reply. message: the error's, where `status` is one.
     delay: seconds before the reply. after: no reply before so many requests, to all models, have come in.
+    until: no reply before it returns true.
     hang: never reply. drip: (bytes, seconds between them). pings: after the head, a comment line every so
         many seconds, for ever.
     cut_at: hang up after so many bytes of body. reset: break the connection, at `cut_at` or else at once.
@@ -70,6 +71,7 @@ class Fault:
     body: bytes | None = None
     delay: float = 0.0
     after: int = 0
+    until: Callable[[], bool] | None = None
     drip: tuple[int, float] | None = None
     cut_at: int | None = None
     hang: bool = False

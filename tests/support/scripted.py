@@ -243,7 +243,7 @@ class _Connection(asyncio.Protocol):
         parsed, request, fault = admitted
         self.request = request
         wait = self.host.latency + fault.delay
-        steady = wait == 0 and not (fault.after or fault.hang or fault.drip or fault.pings)
+        steady = wait == 0 and not (fault.after or fault.until or fault.hang or fault.drip or fault.pings)
         if steady:
             self.send(parsed, request, fault)
         else:
@@ -253,6 +253,8 @@ class _Connection(asyncio.Protocol):
 
     async def late(self, parsed: ModelRequest, request: Request, fault: Fault, wait: float) -> None:
         await self.host.wait_for_requests(fault.after)
+        while fault.until is not None and not fault.until():  # noqa: ASYNC110 (set in another thread)
+            await asyncio.sleep(0.01)
         await asyncio.sleep(wait if not fault.hang else 86400)
         if fault.pings is not None:
             self.transport.write(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -11,15 +10,14 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pnyx.evaluate.execution.arm_names import MOST_SAMPLES
-from tests.interfaces.shell import Done, pnyx
-from tests.support import forked
+from tests.interfaces.shell import Done, pnyx, spawn
+from tests.support.forked import Process
 from tests.support.scripted import Request, ScriptedHost
 from tests.support.votes import judgement, votes_in
 
@@ -54,14 +52,13 @@ def skilled(lab: ScriptedHost, tmp_path: Path) -> ScriptedHost:
     return lab
 
 
-def begin(*args: str) -> BaseProcess:
-    return forked.start(("eval", *args), Path("out"), Path("err"))
+def begin(*args: str) -> Process:
+    return spawn("eval", *args)
 
 
-def ended(process: BaseProcess) -> Done:
-    process.join(120)
-    assert process.exitcode is not None
-    return Done(process.exitcode, Path("out").read_text(), Path("err").read_text())
+def ended(process: Process) -> Done:
+    out, err = process.communicate(timeout=120)
+    return Done(process.wait(), out.decode(), err.decode())
 
 
 def run(*args: str) -> Done:
@@ -139,7 +136,7 @@ def test_a_killed_evaluation_continues_and_pays_twice_only_for_calls_in_flight(s
     process = begin("sums.jsonl", *ARMS, "--concurrency", "2", "-q")
     wait_for(skilled, 15)
     process.kill()
-    process.join()
+    ended(process)
     assert 15 <= len(skilled.log) < 3 * N
     skilled.latency = 0.0
     done = measure("--no-self-consistency")
@@ -165,7 +162,7 @@ def test_ctrl_c_stops_the_evaluation_and_calls_in_flight_finish(skilled: Scripte
     skilled.latency = 0.1
     process = begin("sums.jsonl", *ARMS, "--concurrency", "2")
     wait_for(skilled, 10)
-    os.kill(process.pid or 0, signal.SIGINT)
+    process.send_signal(signal.SIGINT)
     done = ended(process)
     assert done.code == 130
     assert "interrupted. Run the same command again to continue" in done.err

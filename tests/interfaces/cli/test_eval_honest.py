@@ -14,9 +14,20 @@ from inspect_ai.scorer import Score, Target
 from inspect_ai.solver import TaskState
 
 from pnyx.evaluate.execution.inspect_plugin import same_answer
-from tests.interfaces.cli.test_eval import ARMS, N, asked, by_name, measure, reply, run, skilled, wait_for
+from tests.interfaces.cli.test_eval import (
+    ARMS,
+    N,
+    asked,
+    begin,
+    by_name,
+    ended,
+    measure,
+    reply,
+    run,
+    skilled,
+    wait_for,
+)
 from tests.interfaces.shell import pnyx
-from tests.support import forked
 from tests.support.scripted import Request, ScriptedHost
 
 __all__ = ["skilled"]
@@ -251,13 +262,10 @@ def test_a_dry_run_assumes_the_most_expensive_question(skilled: ScriptedHost, tm
 
 def test_the_same_evaluation_is_refused_while_it_runs(skilled: ScriptedHost) -> None:
     skilled.latency = 0.2
-    first = forked.start(
-        ("eval", "sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q"), Path("out1"), Path("err1")
-    )
+    first = begin("sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q")
     wait_for(skilled, 1)
     second = run("sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q")
-    first.join(120)
-    assert (first.exitcode, second.code) == (0, 2)
+    assert (ended(first).code, second.code) == (0, 2)
     assert "this evaluation is already running" in second.err
     assert len(skilled.log) == 4 * 4
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interfaces.shell import pnyx, screen, spawn
+from tests.interfaces.shell import interpreter, pnyx, screen, spawn
 from tests.support.scripted import ScriptedHost
 
 
@@ -130,7 +130,7 @@ def run_id(lab: ScriptedHost) -> str:
 @pytest.mark.parametrize("args", [["ask", "--jsonl", "Why?"], ["show", "RUN"], ["--help"], ["protocols"]])
 def test_a_closed_pipe_causes_no_message(run_id: str, args: list[str]) -> None:
     reading, writing = os.pipe()
-    with spawn(*(arg.replace("RUN", run_id) for arg in args), stdout=writing) as process:
+    with interpreter(*(arg.replace("RUN", run_id) for arg in args), stdout=writing) as process:
         os.close(writing)
         os.close(reading)
         _, err = process.communicate(timeout=30)
@@ -150,7 +150,7 @@ def test_a_closed_pipe_of_events_stops_the_run(lab: ScriptedHost) -> None:
 
 @pytest.mark.parametrize("args", [("protocols",), ("--help",), ("--version",), ("ask", "--help")])
 def test_a_full_disk_under_the_output_is_one_line(lab: ScriptedHost, args: tuple[str, ...]) -> None:
-    with open("/dev/full", "w") as full, spawn(*args, stdout=full) as process:
+    with open("/dev/full", "w") as full, interpreter(*args, stdout=full) as process:
         _, err = process.communicate(timeout=20)
     assert process.returncode == 1
     assert err == b"pnyx: cannot write the output: No space left on device\n"

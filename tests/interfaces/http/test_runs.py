@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from sse_starlette.sse import SendTimeoutError
 
 from pnyx.interfaces.http.streaming import run_events
+from tests.interfaces.shell import spawn
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, events_of, open_server
 
@@ -28,9 +28,8 @@ async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
 
 async def run_process(*args: str) -> str:
     """Run the command in another process, and return its output."""
-    pipes: dict[str, Any] = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "pnyx", *args, **pipes)
-    out, err = await process.communicate()
+    process = await asyncio.to_thread(spawn, *args)
+    out, err = await asyncio.to_thread(process.communicate)
     assert process.returncode == 0, err
     return out.decode()
 

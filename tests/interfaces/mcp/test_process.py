@@ -14,6 +14,7 @@ import pytest
 from tests.interfaces.cli.test_signals import wait_for_calls
 from tests.interfaces.shell import pnyx, spawn
 from tests.support.assistants import HELLO
+from tests.support.forked import Process
 from tests.support.scripted import ScriptedHost
 
 ASK = {
@@ -24,11 +25,11 @@ ASK = {
 }
 
 
-def assistant() -> subprocess.Popen[bytes]:
+def assistant() -> Process:
     return spawn("mcp", stdin=subprocess.PIPE)
 
 
-def say(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> None:
+def say(process: Process, *messages: dict[str, Any]) -> None:
     assert process.stdin is not None
     for message in messages:
         process.stdin.write(json.dumps(message).encode() + b"\n")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,11 +18,10 @@ from tests.interfaces.cli.test_signals import run_of, wait_for_calls
 from tests.interfaces.conftest import KEY
 from tests.interfaces.council_runs import council, exported, member, state, tree
 from tests.interfaces.shell import pnyx, spawn
+from tests.support.forked import start
 from tests.support.script import Request
 from tests.support.scripted import ScriptedHost
 from tests.support.search_service import SearchService
-
-ROOT = Path(__file__).parents[3]
 
 
 def test_a_council_writes_the_files_that_its_documentation_lists_and_the_export_is_equal(
@@ -112,12 +108,10 @@ def test_the_folder_of_a_killed_and_resumed_run_is_equal_to_its_export(
     lab: ScriptedHost, kill_at: str
 ) -> None:
     lab.on("*", text=member)
-    command = [sys.executable, "-m", "tests.support.kill_at_commit", kill_at, "ask", "-p", "council"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    killed = subprocess.run(
-        [*command, "--artifacts", "kept", "How many?"], env=environment, capture_output=True, timeout=60
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    command = (kill_at, "ask", "-p", "council", "--artifacts", "kept", "How many?")
+    with start(*command, module="tests.support.kill_at_commit") as killed:
+        _, err = killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL, err.decode()
     run_id = state()["run_id"]
     assert (state()["status"], "final.md" in tree("kept")) == ("running", False)
     before = tree("kept")

@@ -17,6 +17,8 @@ __all__ = ["Line", "count_lines", "read_lines"]
 
 MOST_BYTES = 4 << 20
 """Longest line. The rest of a longer one is skipped, so that memory stays bounded."""
+SKIPPED_BYTES = 64 << 10
+"""Read at once of what is skipped. Larger pieces are slower: the system provides new memory for each."""
 LONGEST_ID = 200
 
 
@@ -58,7 +60,7 @@ def _raw(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         number += 1
         whole = raw.endswith(b"\n") or len(raw) <= MOST_BYTES
         while not whole:
-            rest = file.readline(MOST_BYTES)
+            rest = file.readline(SKIPPED_BYTES)
             whole = not rest or rest.endswith(b"\n")
         if raw.strip():
             yield number, raw
