@@ -217,7 +217,8 @@ class Budget(_Base):
     """A budget changed state. scope: the budget.
 
     kind: "warning" (a threshold was passed) | "exhausted" (the next call, which may cost `next_usd`, does not
-    fit) | "raised" | "overrun" (a call cost `overrun_usd` more than its reservation).
+    fit; or the run, which is expected to cost `expected_usd`, and is not begun) | "raised" | "overrun" (a
+    call cost `overrun_usd` more than its reservation).
     """
 
     type: ClassVar[Literal["budget"]] = "budget"
@@ -228,6 +229,7 @@ class Budget(_Base):
     cap_usd: float | None
     overrun_usd: float = 0.0
     next_usd: float | None = None
+    expected_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

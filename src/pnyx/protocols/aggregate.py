@@ -22,6 +22,7 @@ from ..core.steps import Brief, Decision, Panel, Reply
 from ..core.tally import plurality
 from ..core.text import Draft, Material
 from ..prompts import load
+from . import expected
 from .shared.debate import RULE, Debate, decision_fields
 from .shared.first_answers import get_first_answers
 from .shared.poll import Poll
@@ -54,8 +55,7 @@ async def aggregate(brief: Brief, panel: Panel) -> Decision:
         return REVIEW(question=question, today=brief.today, answers=answers)
 
     if brief.options["aggregators"] == "each":
-        asks = [ask_review(panel, seat, ask(seat)) for seat in panel.seats]
-        reviews = await panel.all(asks, quorum=0)
+        reviews = await panel.all([ask_review(panel, seat, ask(seat)) for seat in panel.seats], 0)
         decision = await _majority(panel, question, first_answers, reviews)
     else:
         decision = _single(poll, await first_review(panel, ask))
@@ -82,9 +82,8 @@ def _single(poll: Poll, review: Review | None) -> Decision:
 async def _majority(
     panel: Panel, question: str | Draft, first_answers: Sequence[Reply], reviews: Sequence[Review]
 ) -> Decision:
-    answers = [StatedAnswer.of(reply) for reply in first_answers]
+    groups, answers = AnswerGroups(panel, question), [StatedAnswer.of(reply) for reply in first_answers]
     answers += [StatedAnswer(one.seat, one.answer, final_answer(one.answer)) for one in reviews]
-    groups = AnswerGroups(panel, question)
     grouped = await groups.assign(answers)
     debate = Debate([grouped[: len(first_answers)]])
     if reviews:
@@ -145,5 +144,6 @@ PROTOCOL = Protocol(
     },
     quorum_given=1,
     calls=_calls,
+    expected=expected.aggregate,
     presets={"quick": {"aggregators": "one"}, "deep": {"aggregators": "each"}},
 )

@@ -16,6 +16,7 @@ from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
 from ..errors import SeatAbsent
 from ..prompts import load
+from . import expected
 from .shared.verdict import ask_verdict, question_draft
 
 CLASSIFY = load("auto/classify")
@@ -72,5 +73,6 @@ PROTOCOL = Protocol(
     script=auto,
     options={"decompose": Option(True, "let questions of several dependent parts be decomposed")},
     calls=_calls,
+    expected=expected.auto,
     composable=False,
 )

@@ -21,6 +21,7 @@ from ..core.steps import Brief, Decision, Dissent, Panel, Reply
 from ..core.sycophancy.detect import find_praise, has_objection
 from ..core.text import Material
 from ..prompts import load
+from . import expected
 from .shared.challenge import ask_challenges
 from .shared.verdict import question_draft
 
@@ -138,5 +139,6 @@ PROTOCOL = Protocol(
         "kind": Option("", "the question's kind, which caps confidence", choices=("", *CAPS)),
     },
     calls=_calls,
+    expected=expected.consensus,
     presets={"quick": {"rounds": 1}, "deep": {"rounds": 6, "challengers": 4}},
 )

@@ -26,7 +26,7 @@ from ..core.steps import Brief, Decision, Panel, Reply
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
-from . import composable
+from . import composable, expected
 from .shared.subtasks import SubtaskAnswer, answer_subtasks, ask_plan
 from .shared.verdict import question_draft
 
@@ -46,13 +46,12 @@ PHASES = Phases(
 
 
 async def decompose(brief: Brief, panel: Panel) -> Decision:
-    options = brief.options
     await panel.enter("plan", question=brief.question)
-    plan, problem = await ask_plan(brief, panel, options["max_subtasks"])
+    plan, problem = await ask_plan(brief, panel, brief.options["max_subtasks"])
     if len(plan) < 2:
         return await _undecomposed(brief, panel, plan, problem or "the question has one part")
     await panel.enter("subtasks", plan=plan)
-    inner, parallel = options["inner"], options["parallel"]
+    inner, parallel = brief.options["inner"], brief.options["parallel"]
     answers = await answer_subtasks(brief, panel, plan, protocol=inner, parallel=parallel)
     if not answers:
         return await _undecomposed(brief, panel, plan, "no subtask could be answered")
@@ -61,13 +60,12 @@ async def decompose(brief: Brief, panel: Panel) -> Decision:
     reply = await _synthesis(panel, _draft(brief, plan, answers))
     answer = reply.text if reply else joined
     await panel.enter("complete", 1, answer, text=answer)
-    confidences = [one.decision.confidence for one in answers]
-    known = [confidence for confidence in confidences if confidence is not None]
+    known = [c for one in answers if (c := one.decision.confidence) is not None]
     return Decision(
         answer=answer,
         final_answer=final_answer(answer) if reply else None,
-        confidence=min(known) if len(known) == len(confidences) else None,
-        confidence_rule="least sure subtask" if len(known) == len(confidences) else None,
+        confidence=min(known) if len(known) == len(answers) else None,
+        confidence_rule="least sure subtask" if len(known) == len(answers) else None,
         dissent=tuple(against for one in answers for against in one.decision.dissent),
         stop_reason="synthesised" if reply else "no_synthesis",
         detail={
@@ -75,7 +73,7 @@ async def decompose(brief: Brief, panel: Panel) -> Decision:
             "plan": [_plan_fields(task) for task in plan],
             "subtasks": [_answer_fields(one) for one in answers],
             "missing": [plan[n - 1].label for n in _missing(plan, answers)],
-            "synthesis": options["synthesis"],
+            "synthesis": brief.options["synthesis"],
             "synthesiser": reply and {"seat": reply.seat.label, "model": reply.seat.model},
         },
     )
@@ -144,6 +142,7 @@ PROTOCOL = Protocol(
         ),
     },
     calls=_calls,
+    expected=expected.decompose,
     composable=False,
     closing=("synthesis",),
 )

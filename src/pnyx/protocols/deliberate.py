@@ -29,6 +29,7 @@ from ..core.tally import plurality
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
+from . import expected
 from .shared.debate import RULE, Debate, decision_fields
 from .shared.first_answers import get_first_answers
 from .shared.positions import AnswerGroups, StatedAnswer, leader, representative
@@ -125,8 +126,7 @@ async def _vote(panel: Panel, debate: Debate, groups: AnswerGroups) -> Sequence[
     draft = partial(VOTE, question=groups.question, history=debate.history())
     asks = [panel.ask(seat, draft(label=seat.label)) for seat in panel.seats]
     votes = [vote for vote in await panel.all(asks, quorum=0) if not vote.truncated]
-    labels = {seat.label for seat in panel.seats}
-    last = [one for label, one in debate.last_positions.items() if label in labels]
+    last = [one for label, one in debate.last_positions.items() if label in {s.label for s in panel.seats}]
     return await groups.assign([StatedAnswer.of(vote) for vote in votes]) or last or debate.first_answers
 
 
@@ -144,5 +144,6 @@ PROTOCOL = Protocol(
     options={"rounds": Option(5, "the most rounds of debate", 1, 20)},
     quorum_given=2,
     calls=_calls,
+    expected=expected.deliberate,
     presets={"quick": {"rounds": 1}, "deep": {"rounds": 8}},
 )

@@ -21,6 +21,7 @@ from ..core.steps import Brief, Decision, Panel, Reply
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
+from . import expected
 from .shared.first_answers import get_first_answers, judges
 from .shared.poll import Poll
 from .shared.verdict import question_draft
@@ -105,5 +106,6 @@ PROTOCOL = Protocol(
     options={"layers": Option(3, "layers in which every seat answers", 1, 10)},
     quorum_given=1,
     calls=_calls,
+    expected=expected.moa,
     presets={"quick": {"layers": 1}, "deep": {"layers": 4}},
 )

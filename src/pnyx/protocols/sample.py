@@ -21,6 +21,7 @@ from ..core.steps import Brief, Decision, Panel
 from ..core.stopping import lead_probability, votes_to_stop
 from ..errors import NoQuorum
 from ..prompts import load
+from . import expected
 from .shared.poll import Poll
 from .shared.verdict import question_draft
 
@@ -101,5 +102,6 @@ PROTOCOL = Protocol(
     },
     quorum=1,
     calls=_calls,
+    expected=expected.sample,
     presets={"quick": {"samples": 5}, "deep": {"samples": 32}},
 )

@@ -11,6 +11,7 @@ from ..core.phases import START, Phases, Transition
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Decision, Panel
 from ..prompts import load
+from . import expected
 from .shared.verdict import question_draft
 
 ANSWER = load("single/answer")
@@ -45,4 +46,5 @@ PROTOCOL = Protocol(
     script=single,
     quorum=1,
     calls=lambda scope: (1, 1),
+    expected=expected.single,
 )

@@ -31,6 +31,7 @@ from ..core.steps import Brief, Decision, Dissent, Panel, Reply
 from ..core.stopping import MIN_ANSWERS, STRONGEST_FIRST
 from ..core.text import Draft, Material
 from ..prompts import load
+from . import expected
 from .shared.first_answers import get_votes, judges
 from .shared.judge import Ruling, ask_rulings, settle
 from .shared.poll import SHARE, Poll
@@ -136,5 +137,6 @@ PROTOCOL = Protocol(
     },
     quorum_given=1,
     calls=_calls,
+    expected=expected.voting,
     presets={"deep": {"swap": True}},
 )

@@ -8,15 +8,18 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 from zlib import crc32
+
+from sqlalchemy import Connection
 
 from ..core.compaction import fit, texts, tokens
 from ..core.events import CallFailed, CallFinished, CallStarted, Token
 from ..core.parsing.json_objects import read_structured
 from ..core.steps import Ask
 from ..core.tool_calls import ToolSpec
-from ..errors import OutOfBudget, ProviderError
+from ..errors import ProviderError
 from ..providers.base import (
     Call,
     Completion,
@@ -28,7 +31,8 @@ from ..providers.base import (
     is_open,
 )
 from ..providers.redaction import StreamRedactor
-from .budget import Bill, usd
+from .admission import Refusal
+from .budget import Bill, OutputLimits, usd
 from .context import RunContext
 from .context_window import output_limit, request_limit, thinking_limit
 from .drive import Where
@@ -40,6 +44,10 @@ from .reply import absence, copy_reply
 
 __all__ = ["ModelCall"]
 
+ENOUGH = 1500
+"""Tokens of output that few answers reach: a call that has room for less waits, if room may come."""
+LEAST = 64
+"""The lowest useful limit of output in tokens, while no answer of the run is known."""
 SQUEEZE = (0.6, 0.8)
 """Shares to which a too long request is shortened; the second if the question is too long for the first."""
 SOURCES, ADDRESS = 20, 500
@@ -69,6 +77,7 @@ class ModelCall:
         }
         self.fingerprint = ask.fingerprint
         self.deadline = Deadline(None)
+        self.cut_at = 0
         self.failures = FailedCalls(context, ask.seat, self.common, self.fingerprint)
         self.thinking = context.spec.thinking(ask.seat, where.phase, ask.effort)
 
@@ -101,9 +110,11 @@ class ModelCall:
                 context.hedging.record(seat.model, elapsed)
                 context.circuits[seat.model].record_success()
                 if result.finish_reason == "length" and started.max_tokens < self._reply_limit():
-                    # A model that thinks needs more than the limit of a short reply, each time.
-                    context.long_replies.add(seat.model)
                     self.failures.record_cut(started, self._bill(started, result), elapsed)
+                    if started.max_tokens == self._limit():
+                        # A model that thinks needs more than the limit of a short reply, each time.
+                        context.long_replies.add(seat.model)
+                    self.cut_at = started.max_tokens
                     continue
                 return self._record_reply(started, result, elapsed)
             tries += 1
@@ -128,7 +139,10 @@ class ModelCall:
     async def _attempt(self, provider: Provider, gate: Gate) -> Response | CallFailed:
         """Return the response to a request, or the failure that drops the seat before one is sent."""
         context = self.context
+        refused: Refusal | None = None
         while True:
+            if refused is not None:
+                await self._wait_for_room(refused)
             if (dropped := self.failures.drop_if_down()) is not None:
                 return dropped
             async with gate.call(context.halt.requested, within=context.deadline.left) as inside:
@@ -139,8 +153,29 @@ class ModelCall:
                     return dropped
                 if self.deadline.at is None:
                     self.deadline = Deadline.after(context.spec.limits.call_deadline_s)
-                started = await self._record_intent()
-                return await self._race(provider, started, self.deadline.sooner(context.deadline), gate)
+                intent = await self._record_intent()
+                if isinstance(intent, CallStarted):
+                    if refused is not None:
+                        context.waiting.wake()  # the next call may have room too
+                    return await self._race(provider, intent, self.deadline.sooner(context.deadline), gate)
+                refused = intent
+
+    async def _wait_for_room(self, refused: Refusal) -> None:
+        """Wait until a call that was refused may have room. Raises `OutOfBudget` if none will come, `Halted`.
+
+        Not while it holds a slot of its host: calls that free room may need that.
+        """
+        context, began = self.context, time.monotonic()
+        if refused.scope is None:
+            context.waiting.wake()  # a call that waited for this run, or behind it
+            raise refused.error
+        age = (context.journal.created_at, context.run_id)
+        await context.waiting.wait(
+            refused.scope, age, context.halt.requested, within=max(context.deadline.left, 0)
+        )
+        context.check()
+        if self.deadline.at is not None:  # of an attempt before this one
+            self.deadline = Deadline(self.deadline.at + time.monotonic() - began)
 
     async def _prepare_provider(self, provider: Provider) -> None:
         # The call itself reports what is wrong with the provider.
@@ -158,27 +193,53 @@ class ModelCall:
             self.ask, self.cut_chars = shortened
         return shortened is not None
 
-    async def _record_intent(self) -> CallStarted:
-        context, ask, text = self.context, self.ask, self._request_text()
-        is_short = ask.max_tokens is not None and ask.seat.model not in context.long_replies
-        max_tokens = self._reply_limit(ask.max_tokens if is_short else None)
-        started = CallStarted(
-            **self.common,
-            time=now(),
-            attempt=context.journal.attempts(self.key) + 1,
-            fingerprint=self.fingerprint,
-            model=ask.seat.model,
-            prompt_id=ask.prompt.id,
-            prompt_sha256=ask.prompt.sha256,
-            prompt=ask.prompt.text,
-            schema=ask.schema.json if ask.schema else None,
-            max_tokens=max_tokens,
-            cut=self.cut_chars,
-            searches=self.searches,
-            reserved_usd=usd(context.budget.quote(ask.seat, text, max_tokens, self.searches)),
-        )
-        await context.journal.append(started, ledger=context.budget.reserve(started))
-        return started
+    async def _record_intent(self, whole: int | None = None) -> CallStarted | Refusal:
+        """Reserve the cost of a request and record it. whole: the only limit of its output that will do."""
+        context, ask, text, time = self.context, self.ask, self._request_text(), now()
+        attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
+        quote = partial(context.budget.quote, ask.seat, text, searches=self.searches)
+        limits = self._output_limits() if whole is None else OutputLimits(whole, whole, whole)
+
+        def intent(connection: Connection) -> CallStarted | Refusal:
+            reserved = context.budget.reserve(connection, time, quote, limits, context.spent_nusd, calls)
+            if isinstance(reserved, Refusal):
+                return reserved
+            return CallStarted(
+                **self.common,
+                time=time,
+                attempt=attempt,
+                fingerprint=self.fingerprint,
+                model=ask.seat.model,
+                prompt_id=ask.prompt.id,
+                prompt_sha256=ask.prompt.sha256,
+                prompt=ask.prompt.text,
+                schema=ask.schema.json if ask.schema else None,
+                max_tokens=reserved.max_tokens,
+                cut=self.cut_chars,
+                searches=self.searches,
+                reserved_usd=usd(reserved.amount),
+            )
+
+        recorded = await context.journal.reserve(intent)
+        if isinstance(recorded, CallStarted) and context.budget.claim is not None:
+            context.budget.claim.begun = True
+        return recorded
+
+    def _limit(self) -> int:
+        """Return the usual limit of the reply with its thinking, in tokens."""
+        is_short = self.ask.seat.model not in self.context.long_replies and not self.cut_at
+        return self._reply_limit(self.ask.max_tokens if is_short else None)
+
+    def _output_limits(self) -> OutputLimits:
+        most, thinking = self._limit(), self.thinking.tokens or 0
+        if self.ask.max_tokens is not None:
+            enough, least = self._reply_limit(self.ask.max_tokens), LEAST
+        else:
+            enough, least = ENOUGH, max(LEAST, (self.context.shortest_answer or 0) // 2)
+        if self.cut_at:
+            least = 2 * self.cut_at
+        least = min(most, least + thinking)
+        return OutputLimits(most, max(least, min(most, enough + thinking)), least)
 
     def _reply_limit(self, short: int | None = None) -> int:
         """Return the most tokens of a reply with its thinking. short: the limit of a short reply."""
@@ -203,9 +264,11 @@ class ModelCall:
             async with gate.call(first, context.halt.requested, within=context.deadline.left) as inside:
                 if first.done() or not inside:  # while the second one waited for the host's rate limit
                     return await first
-                try:
-                    second = await self._record_intent()
-                except OutOfBudget:
+                # A second request needs room without a wait, for as long a reply; else there is none.
+                second = None
+                if started.max_tokens == self._limit():
+                    second = await self._record_intent(started.max_tokens)
+                if not isinstance(second, CallStarted):
                     return await first
                 hedge = asyncio.create_task(self._send(provider, second, deadline, quiet=True))
                 sends[second.attempt] = hedge
@@ -290,6 +353,10 @@ class ModelCall:
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         context, ask = self.context, self.ask
         bill = self._bill(started, done)
+        if ask.max_tokens is None and done.finish_reason == "stop" and bill.usage.output_tokens:
+            context.shortest_answer = min(
+                context.shortest_answer or bill.usage.output_tokens, bill.usage.output_tokens
+            )
         absent = None if done.tool_calls and ask.tools else absence(done)
         redact = context.redact_text
         text = redact(done.text)

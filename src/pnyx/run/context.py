@@ -24,6 +24,7 @@ from .journal import Journal, within
 from .limits import Deadline, Gate, now
 from .result import Summary
 from .spec import Spec
+from .waiting import Waiting
 
 __all__ = ["RunContext"]
 
@@ -38,7 +39,9 @@ class RunContext:
     past: events stored before this process took the run over. gates, hedging, circuits: shared by all
     runs of the process. open_provider: name -> provider. redact: removes secrets from error messages;
     redact_text: removes keys from replies. notes: for the user before the run starts, such as why a tool is
-    off. long_replies: models of which a short reply did not fit its own limit; see `core.reply_sizes`.
+    off. waiting: calls of this process that wait for room under a cap. settled_calls: requests of the run
+    whose cost is known. long_replies: models of which a short reply did not fit its own limit; see
+    `core.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this process.
     """
 
     run_id: str
@@ -60,7 +63,10 @@ class RunContext:
     halt: Halt = field(default_factory=Halt)
     stop_requests: StopRequests = field(default_factory=StopRequests)
     spent_nusd: int = 0
+    waiting: Waiting = field(default_factory=Waiting)
+    settled_calls: int = 0
     long_replies: set[str] = field(default_factory=set)
+    shortest_answer: int | None = None
 
     @cached_property
     def quorum(self) -> int:
@@ -110,12 +116,14 @@ class RunContext:
         """Record the outcome of a request together with its charge in nUSD."""
         before, warn = self.spent_nusd, self.spec.warn_usd
         self.spent_nusd += charged_nusd
+        self.settled_calls += 1
         if warn is not None and before < warn * NUSD <= self.spent_nusd:
             account = Account(self.budget.run_scope, round(warn * NUSD), self.spent_nusd, 0)
             outcome = (*outcome, budget_event("warning", account, now()))
         if over := self.budget.overrun(started, charged_nusd, self.spent_nusd, outcome[0].time):
             outcome = (*outcome, over)
         self.journal.post(*outcome, ledger=self.budget.settle(started, charged_nusd))
+        self.waiting.wake()
 
     def write_off(self, branches: Sequence[str] = ("",), why: str = UNKNOWN) -> list[CallStarted]:
         """Charge requests whose outcome is unknown at their reservations, and return them.

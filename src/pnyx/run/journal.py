@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, cast
 
 from sqlalchemy import Connection
 
@@ -21,6 +21,7 @@ from ..core.events import (
     CallStarted,
     Event,
     PhaseEntered,
+    RunStarted,
     SeatAbstained,
     SeatDropped,
     ToolCalled,
@@ -35,6 +36,8 @@ __all__ = ["Journal", "Outcome", "within"]
 
 Outcome = CallFinished | CallFailed
 Recorded = Outcome | ToolCalled
+T = TypeVar("T")
+Write: TypeAlias = Callable[[Connection], tuple[Event, ...] | None]
 
 
 @dataclass(eq=False)
@@ -88,6 +91,7 @@ class Journal:
         self.database, self.run_id, self.epoch = database, run_id, epoch
         self.inherited = inherited or {}
         self.seq = 0
+        self.created_at = ""
         self.answer: str | None = None
         self.dropped: dict[str, str] = {}
         self._observe, self._publish, self._on_stop = observe, publish, on_stop
@@ -157,7 +161,24 @@ class Journal:
         if self._failure is not None:
             raise self._failure
         # The unit is written even if its caller is cancelled.
-        await asyncio.shield(self._submit(batch, batch, ledger, columns))
+        await asyncio.shield(self._submit(_with_ledger(batch, ledger), columns, applied=False))
+
+    async def reserve(self, make: Callable[[Connection], CallStarted | T]) -> CallStarted | T:
+        """Commit the intent that `make` returns, with what it writes; anything else is only returned.
+
+        make: called in the transaction, once for each attempt to commit. Raises what `append` raises.
+        """
+        if self._failure is not None:
+            raise self._failure
+        made: CallStarted | T | None = None
+
+        def write(connection: Connection) -> tuple[Event, ...] | None:
+            nonlocal made
+            made = make(connection)
+            return (made,) if isinstance(made, CallStarted) else None
+
+        await asyncio.shield(self._submit(write, None, applied=False))
+        return cast(CallStarted | T, made)
 
     async def flush(self) -> None:
         """Wait until all that is queued is committed."""
@@ -172,33 +193,37 @@ class Journal:
         """
         for event in batch:
             self._apply(event)
-        self._submit(batch, (), ledger, None).add_done_callback(self._remember_failure)
+        unit = self._submit(_with_ledger(batch, ledger), None, applied=True)
+        unit.add_done_callback(self._remember_failure)
 
     def _remember_failure(self, commit: asyncio.Future[Any]) -> None:
         if not commit.cancelled() and self._failure is None:
             self._failure = commit.exception()
 
     def _submit(
-        self,
-        batch: tuple[Event, ...],
-        unapplied: tuple[Event, ...],
-        ledger: Callable[[Connection], None] | None,
-        columns: Mapping[str, Any] | None,
+        self, write: Write, columns: Mapping[str, Any] | None, *, applied: bool
     ) -> asyncio.Future[Any]:
+        """Queue a unit. write: writes to the ledger and returns the unit's events; None: there is no unit.
+
+        applied: whether its events are applied already; if not, they are once they are committed.
+        """
         unit = _Unit(self._order)
 
-        def work(connection: Connection) -> tuple[int, str | None]:
-            if ledger is not None:
-                ledger(connection)
+        def work(connection: Connection) -> tuple[tuple[Event, ...], int, str | None] | None:
+            batch = write(connection)
+            if batch is None:
+                return None
             # Only now is known which buffered events are unwritten: an earlier unit that was rejected leaves
             # its events to this one. The order in the journal is the order of cause.
             unit.events = [*self._claim(unit), *batch]
-            return store.append(connection, self.run_id, self.epoch, unit.events, columns)
+            return (batch, *store.append(connection, self.run_id, self.epoch, unit.events, columns))
 
-        def committed(result: tuple[int, str | None]) -> None:
-            self.seq, stop = result
+        def committed(result: tuple[tuple[Event, ...], int, str | None] | None) -> None:
+            if result is None:
+                return
+            batch, self.seq, stop = result
             self._buffer = [buffered for buffered in self._buffer if buffered.unit is not unit]
-            for event in unapplied:
+            for event in () if applied else batch:
                 self._apply(event)
             for seq, event in enumerate(unit.events, self.seq - len(unit.events) + 1):
                 self._publish(event, seq)
@@ -241,12 +266,23 @@ class Journal:
             case PhaseEntered():
                 self._marks.add(event.key)
                 self.answer = event.answer or self.answer
+            case RunStarted():
+                self.created_at = event.time
             case SeatDropped():
                 self.dropped[event.seat or ""] = event.reason
             case _:
                 pass
         if event.seq is not None:
             self.seq = event.seq
+
+
+def _with_ledger(batch: tuple[Event, ...], ledger: Callable[[Connection], None] | None) -> Write:
+    def write(connection: Connection) -> tuple[Event, ...]:
+        if ledger is not None:
+            ledger(connection)
+        return batch
+
+    return write
 
 
 def within(key: str, branch: str) -> bool:

@@ -17,6 +17,7 @@ from ..tools.open import open_tools
 from .broadcast import Broadcast
 from .budget import RunBudget, nusd
 from .circuit_breaker import CircuitBreakers
+from .claim import Claim
 from .context import RunContext
 from .halting import StopRequests
 from .hedging import Hedging
@@ -26,6 +27,7 @@ from .journal import Journal
 from .limits import Deadline, Gate
 from .result import Summary
 from .spec import Spec
+from .waiting import Waiting
 
 __all__ = ["RunResources"]
 
@@ -39,6 +41,7 @@ class RunResources:
         self.gates = _Gates(settings)
         self.hedging = Hedging()
         self.circuits = CircuitBreakers()
+        self.waiting = Waiting()
 
     async def prepare(self, spec: Spec) -> tuple[str, ...]:
         """Open the run's tools. Return notes about tools that are off, and why.
@@ -90,11 +93,12 @@ class RunResources:
             publish=broadcast.publish,
             on_stop=stop_requests.request,
         )
+        calls = int(summary.usage["calls"])
         return RunContext(
             run_id=run_id,
             spec=spec,
             journal=journal,
-            budget=RunBudget(run_id, spec.caps, spec.search_price),
+            budget=RunBudget(run_id, spec.caps, spec.search_price, Claim.of(run_id, spec, calls > 0)),
             summary=summary,
             broadcast=broadcast,
             deadline=Deadline.after(spec.deadline_s),
@@ -110,6 +114,8 @@ class RunResources:
             redact_text=self.providers.redact_replies,
             stop_requests=stop_requests,
             spent_nusd=nusd(summary.cost.known_usd),
+            waiting=self.waiting,
+            settled_calls=calls - len(journal.in_flight()),
         )
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from ...core.phases import START, Phases, Transition
 from ...core.protocol import Option, Protocol, Scope
 from ...core.steps import Brief, Decision, Panel
+from .. import expected
 from ..shared.verdict import question_draft
 from .count import Count
 from .result import Close, decision
@@ -95,6 +96,7 @@ PROTOCOL = Protocol(
     script=council,
     options={"rounds": Option(50, "the most rounds: a fuse, since most councils end long before", 1, 500)},
     calls=_calls,
+    expected=expected.council,
     presets={"quick": {"rounds": 1}, "deep": {"rounds": 50}},
     nouns={"proposing": "proposal", "reviewing": "review", "voting": "vote"},
     closing=("synthesis", "confirm"),
