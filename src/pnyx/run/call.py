@@ -383,6 +383,7 @@ class ModelCall:
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             source=source,
             elapsed_s=round(elapsed, 3),
+            finish_detail=redact(done.finish_detail),
         )
         context.record(started, bill.cost_nusd or 0, finished)
         return finished
