@@ -158,6 +158,10 @@ class RunBudget:
         granted = admit(connection, caps, self.run_scope, request, hold, need, is_alive_now)
         if isinstance(granted, Refusal):
             return granted
+        if claim is not None:
+            claim.begun = True  # already for the calls that are sent with this one
+        if granted >= most:
+            return Reservation(limits.most, most)
         low, high = limits.least, limits.most
         while low < high:  # the most tokens that the granted amount pays for
             middle = (low + high + 1) // 2

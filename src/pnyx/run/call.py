@@ -46,8 +46,8 @@ __all__ = ["ModelCall"]
 
 ENOUGH = 1500
 """Tokens of output that few answers reach: a call that has room for less waits, if room may come."""
-LEAST = 64
-"""The lowest useful limit of output in tokens, while no answer of the run is known."""
+LEAST = 16
+"""The lowest limit of output in tokens, while no answer of the run is known; some hosts accept no less."""
 SQUEEZE = (0.6, 0.8)
 """Shares to which a too long request is shortened; the second if the question is too long for the first."""
 SOURCES, ADDRESS = 20, 500
@@ -220,10 +220,7 @@ class ModelCall:
                 reserved_usd=usd(reserved.amount),
             )
 
-        recorded = await context.journal.reserve(intent)
-        if isinstance(recorded, CallStarted) and context.budget.claim is not None:
-            context.budget.claim.begun = True
-        return recorded
+        return await context.journal.reserve(intent)
 
     def _limit(self) -> int:
         """Return the usual limit of the reply with its thinking, in tokens."""

@@ -265,6 +265,8 @@ def test_a_dry_run_prints_seats_calls_tokens_and_cost_and_stores_nothing(
         "tokens  at most",
         "if no seat fails",
         "cost    at most $",
+        ", about $",
+        " is expected",
     ):
         assert expected in done.out
     assert not lab.log
@@ -282,12 +284,14 @@ def test_the_bounds_of_a_dry_run_hold_for_the_run(lab: ScriptedHost) -> None:
     assert plan["calls"]["least"] <= usage["calls"] <= plan["calls"]["most"]
     for name in ("input_tokens", "output_tokens", "cost_usd"):
         assert plan["at_most"][name] >= usage[name]
+    assert 0 < plan["expected_usd"] < plan["at_most"]["cost_usd"]
 
 
 def test_a_dry_run_of_unknown_price_says_unknown(lab: ScriptedHost) -> None:
     args = ["ask", "--dry-run", "Why?", "-m", "lab:odd*3"]
     assert "cost    unknown" in pnyx(*args).out
-    assert pnyx(*args, "--json").json["at_most"]["cost_usd"] is None
+    unknown = pnyx(*args, "--json").json
+    assert (unknown["at_most"]["cost_usd"], unknown["expected_usd"]) == (None, None)
 
 
 def test_the_key_is_in_nothing_that_is_printed_or_stored(lab: ScriptedHost, home: Path) -> None:
