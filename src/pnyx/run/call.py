@@ -46,8 +46,8 @@ __all__ = ["ModelCall"]
 
 ENOUGH = 1500
 """Tokens of output that few answers reach: a call that has room for less waits, if room may come."""
-LEAST = 16
-"""The lowest limit of output in tokens, while no answer of the run is known; some hosts accept no less."""
+LEAST = 32
+"""The lowest limit of output in tokens, while no answer of the run is known."""
 SQUEEZE = (0.6, 0.8)
 """Shares to which a too long request is shortened; the second if the question is too long for the first."""
 SOURCES, ADDRESS = 20, 500
@@ -232,7 +232,7 @@ class ModelCall:
         if self.ask.max_tokens is not None:
             enough, least = self._reply_limit(self.ask.max_tokens), LEAST
         else:
-            enough, least = ENOUGH, max(LEAST, (self.context.shortest_answer or 0) // 2)
+            enough, least = ENOUGH, max(LEAST, self.context.shortest_answer or 0)
         if self.cut_at:
             least = 2 * self.cut_at
         least = min(most, least + thinking)
