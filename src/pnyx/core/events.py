@@ -119,7 +119,8 @@ class CallFinished(_Base):
     usage was rejected and the reservation charged, else None. copied: the reply comes from the run that this
     one was forked from, at no cost. searches: the web searches that the host made; None: not reported.
     sources: the URLs that it cites. source: what verdicts are read from: "json" if the reply is exactly one
-    object that satisfies the schema, else "prose"; None without a schema.
+    object that satisfies the schema, else "prose"; None without a schema. notes: what the user should know of
+    the model's host, such as a parameter that it refuses; each once.
     """
 
     type: ClassVar[Literal["call_finished"]] = "call_finished"
@@ -141,6 +142,7 @@ class CallFinished(_Base):
     searches: int | None = None
     sources: tuple[str, ...] = ()
     source: Literal["json", "prose"] | None = None
+    notes: tuple[str, ...] = ()
     elapsed_s: float = 0.0
 
 
