@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.interfaces.shell import Shell
+from pnyx.providers.hosted.connection import _trust
+from tests.interfaces.shell import pnyx
 
 SETTINGS = """
 [providers.lab]
 kind = "openai"
 base_url = "{url}"
 [run]
-call_deadline_s = {deadline}
+retries = 1
 """
 
 
@@ -59,19 +60,21 @@ def web_server(certificate: Path | None = None) -> Iterator[int]:
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate that nobody has signed but itself, with its key."""
     file = tmp_path_factory.mktemp("tls") / "both.pem"
-    command = f"openssl req -x509 -newkey rsa:2048 -nodes -keyout {file} -out {file}.crt -days 2 -subj /CN=localhost"
-    subprocess.run(command.split(), check=True, capture_output=True)
+    made = f"-newkey rsa:2048 -nodes -keyout {file} -out {file}.crt -days 2 -subj /CN=localhost"
+    subprocess.run(["openssl", "req", "-x509", *made.split()], check=True, capture_output=True)
     file.write_text(file.read_text() + Path(f"{file}.crt").read_text())
     return file
 
 
-def ask(shell: Shell, folder: Path, url: str, deadline: float = 5, **env: str) -> list[str]:
+def ask(folder: Path, url: str) -> list[str]:
     """The lines on stderr of a question to three seats at `url`, without the first."""
-    (folder / "lab.toml").write_text(SETTINGS.format(url=url, deadline=deadline))
+    (folder / "lab.toml").write_text(SETTINGS.format(url=url))
     models = [part for name in "abc" for part in ("-m", f"lab:{name}")]
-    done = shell("ask", "-p", "voting", *models, "?", env={"PNYX_CONFIG": str(folder / "lab.toml"), **env})
-    assert done.returncode == 3, done.stderr
-    return done.stderr.splitlines()[1:]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PNYX_CONFIG", str(folder / "lab.toml"))
+        done = pnyx("ask", "-p", "voting", *models, "?")
+    assert done.code == 3, done.err
+    return done.err.splitlines()[1:]
 
 
 def check(lines: list[str], host: str, words: str) -> None:
@@ -84,30 +87,39 @@ def check(lines: list[str], host: str, words: str) -> None:
     assert "Traceback" not in "".join(lines)
 
 
-def test_a_refused_connection(shell: Shell, tmp_path: Path) -> None:
+def test_a_refused_connection(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    lines = ask(shell, tmp_path, f"http://127.0.0.1:{port}/v1", 1)
+    lines = ask(tmp_path, f"http://127.0.0.1:{port}/v1")
     check(lines, f"127.0.0.1:{port}: ", "connection refused: is its server running?")
 
 
-def test_a_name_that_is_not_known(shell: Shell, tmp_path: Path) -> None:
-    lines = ask(shell, tmp_path, "http://no-such-host.invalid/v1", 1)
+def test_a_name_that_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def resolve(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    lines = ask(tmp_path, "http://no-such-host.invalid/v1")
     check(lines, "no-such-host.invalid: ", "the name of the host is not known: check base_url")
 
 
-def test_a_certificate_that_is_not_accepted(shell: Shell, tmp_path: Path, certificate: Path) -> None:
+def test_a_certificate_that_is_not_accepted(
+    tmp_path: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with web_server(certificate) as port:
-        lines = ask(shell, tmp_path, f"https://localhost:{port}/v1")
+        lines = ask(tmp_path, f"https://localhost:{port}/v1")
         check(lines, f"localhost:{port}: ", "(self-signed certificate): set SSL_CERT_FILE to a file")
-        # It is accepted once the file is named: the next trouble is another one.
-        lines = ask(shell, tmp_path, f"https://localhost:{port}/v1", SSL_CERT_FILE=f"{certificate}.crt")
+        # It is accepted once the file is named, and the next trouble is another one.
+        _trust.cache_clear()
+        monkeypatch.setenv("SSL_CERT_FILE", f"{certificate}.crt")
+        lines = ask(tmp_path, f"https://localhost:{port}/v1")
+        _trust.cache_clear()
         check(lines, f"localhost:{port}: ", "a web page came instead of a reply: check base_url")
 
 
-def test_a_host_that_speaks_no_tls(shell: Shell, tmp_path: Path) -> None:
+def test_a_host_that_speaks_no_tls(tmp_path: Path) -> None:
     with web_server() as port:
-        lines = ask(shell, tmp_path, f"https://127.0.0.1:{port}/v1")
+        lines = ask(tmp_path, f"https://127.0.0.1:{port}/v1")
     check(lines, f"127.0.0.1:{port}: ", "the host does not speak TLS")
 
 
@@ -118,9 +130,9 @@ def test_a_host_that_speaks_no_tls(shell: Shell, tmp_path: Path) -> None:
         ("missing", "HTTP 404: Welcome!: check base_url"),
     ],
 )
-def test_an_address_that_serves_web_pages(shell: Shell, tmp_path: Path, path: str, words: str) -> None:
+def test_an_address_that_serves_web_pages(tmp_path: Path, path: str, words: str) -> None:
     with web_server() as port:
-        check(ask(shell, tmp_path, f"http://127.0.0.1:{port}/{path}"), f"127.0.0.1:{port}: ", words)
+        check(ask(tmp_path, f"http://127.0.0.1:{port}/{path}"), f"127.0.0.1:{port}: ", words)
 
 
 @pytest.mark.parametrize(
@@ -131,8 +143,9 @@ def test_an_address_that_serves_web_pages(shell: Shell, tmp_path: Path, path: st
     ],
 )
 def test_a_proxy_that_cannot_be_used(
-    shell: Shell, tmp_path: Path, variable: str, proxy: str, words: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, proxy: str, words: str
 ) -> None:
-    lines = ask(shell, tmp_path, "http://pnyx.invalid/v1", 1, **{variable: proxy})
+    monkeypatch.setenv(variable, proxy)
+    lines = ask(tmp_path, "http://pnyx.invalid/v1")
     check(lines, "pnyx.invalid: ", words)
     assert "planted" not in "".join(lines)
