@@ -318,6 +318,7 @@ class ModelCall:
             source=source,
             notes=tuple(map(redact, context.new_notes(host_notes(ask.seat, self._request_text(), done)))),
             elapsed_s=round(elapsed, 3),
+            finish_detail=redact(done.finish_detail),
         )
         context.record(started, bill.cost_nusd or 0, finished)
         return finished
