@@ -177,7 +177,8 @@ for name in ("pnyx.providers.hosted.provider", "pydantic_ai.direct", "openai"):
         (
             "openai",
             Settings(),
-            r"provider openai needs its key in \$OPENAI_API_KEY\. Set it with: export OPENAI_API_KEY=YOUR_KEY",
+            r"provider openai needs its key in \$OPENAI_API_KEY\. "
+            "Set it with: export OPENAI_API_KEY=YOUR_KEY",
         ),
         (
             "google",
