@@ -119,7 +119,9 @@ class CallFinished(_Base):
     usage was rejected and the reservation charged, else None. copied: the reply comes from the run that this
     one was forked from, at no cost. searches: the web searches that the host made; None: not reported.
     sources: the URLs that it cites. source: what verdicts are read from: "json" if the reply is exactly one
-    object that satisfies the schema, else "prose"; None without a schema.
+    object that satisfies the schema, else "prose"; None without a schema. finish_detail: the host's own word
+    for `finish_reason`, such as SAFETY. notes: what the user should know of the model's host, such as a
+    parameter that it refuses; each once.
     """
 
     type: ClassVar[Literal["call_finished"]] = "call_finished"
@@ -141,7 +143,22 @@ class CallFinished(_Base):
     searches: int | None = None
     sources: tuple[str, ...] = ()
     source: Literal["json", "prose"] | None = None
+    notes: tuple[str, ...] = ()
     elapsed_s: float = 0.0
+    finish_detail: str = ""
+
+    @property
+    def abstention(self) -> str:
+        """Why the reply counts as an abstention, with the host's word for it; "" for an answer."""
+        if self.absent is None:
+            return ""
+        reason = "empty reply" if self.absent == "empty" else self.absent
+        plain = self.finish_detail.lower() in _PLAIN_FINISHES
+        return reason if plain else f"{reason} ({self.finish_detail})"
+
+
+_PLAIN_FINISHES = ("", "stop", "end_turn", "stop_sequence", "eos", "complete")
+"""Words of hosts for a reply that ended by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

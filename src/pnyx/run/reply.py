@@ -32,6 +32,7 @@ def copy_reply(inherited: CallFinished, fingerprint: str, **common: Any) -> Call
         data=inherited.data,
         tool_calls=inherited.tool_calls,
         finish_reason=inherited.finish_reason,
+        finish_detail=inherited.finish_detail,
         cost_usd=0.0,
         absent=inherited.absent,
         sources=inherited.sources,

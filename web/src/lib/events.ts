@@ -53,6 +53,7 @@ export interface CallFinished extends Base {
   text: string;
   tool_calls: { name?: string }[];
   finish_reason: string;
+  finish_detail?: string;
   input_tokens: number;
   cached_tokens: number;
   output_tokens: number;

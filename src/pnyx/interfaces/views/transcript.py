@@ -232,7 +232,7 @@ class Transcript:
             facts.append(f"usage {event.usage_flag}, charged at the reservation")
         title = self._title(event, seat.model)
         if event.absent:
-            text = f"abstained: {'empty reply' if event.absent == 'empty' else event.absent}"
+            text = f"abstained: {event.abstention}"
             return Entry(kind="silence", title=title, text=text, facts=tuple(facts))
         tools = ", ".join(str(call.get("name")) for call in event.tool_calls)
         facts += [f"calls {tools}"] if tools else []

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from ...errors import ProviderError
 from ...gc_pause import paused_collection
 from ..base import Call, Completion
+from ..redaction import MIN_SECRET
 from .adjustments import Adjustments, Learned
 from .connection import Connection, HostRequest, Limits
 from .dialects import DIALECTS, Dialect
@@ -48,7 +49,7 @@ class HostedProvider:
     def __init__(self, dialect: Dialect, base_url: str, api_key: str | None) -> None:
         self._dialect = dialect
         self._host = urlsplit(base_url).netloc.rpartition("@")[2]
-        self._secrets = (api_key,) if api_key else ()
+        self._secrets = (api_key,) if api_key and len(api_key) >= MIN_SECRET else ()
         self._plain: PlainWriter | None = None
         if dialect.has_plain_requests and not dialect.is_azure(urlsplit(base_url).hostname):
             self._plain = PlainWriter.of(base_url, api_key, os.environ)
