@@ -151,12 +151,12 @@ class Response:
     """The response to a request, while it arrives.
 
     size: bytes of its body. streamed: whether it is a stream of events. unread: an event that is no document.
-    All are known after the documents.
+    start: how the body starts. All are known after the documents.
     """
 
     def __init__(self, response: aiohttp.ClientResponse, limits: Limits) -> None:
         self._response, self._limits = response, limits
-        self.streamed, self.unread, self.size = False, "", 0
+        self.streamed, self.unread, self.start, self.size = False, "", "", 0
 
     async def documents(self) -> AsyncIterator[Any]:
         """Yield the JSON documents of the body as they arrive. Raises `ProviderError`."""
@@ -168,9 +168,10 @@ class Response:
                     await asyncio.sleep(0)
                 for document in documents.feed(part):
                     yield document
-        self.streamed, self.unread = documents.is_stream, documents.words
+        self.streamed, self.start = documents.is_stream, documents.start
         for document in documents.end():
             yield document
+        self.unread = documents.words
 
     async def _pieces(self) -> AsyncIterator[bytes]:
         """Yield the decoded body. aiohttp inflates in bounded steps, so a zip bomb is stopped early."""

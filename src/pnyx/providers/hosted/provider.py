@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HostedProvider", "open_hosted"]
 
+LAST_CHARS = 60
 MAX_CHANGES = 6
 """Parameters of one call that its host may refuse."""
 
@@ -136,13 +137,14 @@ class HostedProvider:
                 late = isinstance(exc, HostError) or exc.kind in ("truncated", "timeout")
                 if not (reader.is_complete and late):
                     raise
-        if not reader.any:
-            if response.unread:
-                raise unreadable("the reply is not JSON", response.unread.encode())
-            if count or (response.size and not response.streamed):
-                raise ProviderError("malformed", "the host sent no reply", billed=True)
+        if not reader.any and (count or response.unread or (response.size and not response.streamed)):
+            words = response.unread or response.start
+            if count and not response.unread:
+                raise ProviderError("malformed", f"the host sent no answer: {words}", billed=True)
+            raise unreadable("the reply is not JSON", words.encode())
         if not reader.any or (response.streamed and not reader.is_complete):
-            raise ProviderError("truncated", "the stream ended before the reply did", billed=True)
+            last = f", after: {''.join(reader.text)[-LAST_CHARS:]}" if reader.text else ""
+            raise ProviderError("truncated", f"the stream ended before the reply did{last}", billed=True)
 
     def _completion(self, call: Call, reader: Reader, notes: tuple[str, ...]) -> Completion:
         meter, searches = self._dialect.meter, None
@@ -159,7 +161,7 @@ class HostedProvider:
             searches=searches,
             sources=tuple(reader.sources) if call.searches else (),
             reasoning="".join(reader.reasoning),
-            finish_detail=reader.finish,
+            finish_detail=reader.finish_detail(),
             notes=notes,
         )
 
