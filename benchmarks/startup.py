@@ -1,7 +1,13 @@
-"""The start-up time of pnyx: `python -m benchmarks.startup [--tries N]`.
+"""The start-up time of pnyx, and its time from the last reply to its exit: `python -m benchmarks.startup`.
 
-For each command: the CPU seconds of its process and the seconds until its first output, minimum of N tries:
-`pnyx --help`; `pnyx mcp` until it has answered `initialize` and `tools/list`, then closed; `import pnyx`.
+First, for each of `import pnyx`, `pnyx --help` and `pnyx mcp` (until it has answered `initialize` and
+`tools/list`, then closed): the CPU seconds of its process and the seconds until its first output, minimum of
+N tries.
+
+Then, for `pnyx ask` with three hosted models and for bare scripts, against a scripted host in another
+process: seconds and CPU seconds until the first request arrives at the host, and from the last reply until
+the process has ended. Medians of N rounds, each of which runs every program once, and the ratios within the
+rounds. Linux only: the host reads the CPU clock of the process that asks it.
 """
 
 from __future__ import annotations
@@ -9,12 +15,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.support.scripted import Request, ScriptedHost
 
 PNYX = str(Path(sys.executable).with_name("pnyx"))
 HELLO = {
@@ -35,13 +46,47 @@ COMMANDS = {
 }
 """Name -> command, its input, and the number of output lines to wait for."""
 
+LATENCY_S = 0.3
+BARE = """
+import asyncio, sys
+from pydantic_ai.direct import model_request
+from pydantic_ai.messages import ModelRequest
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+async def main():
+    model = OpenAIChatModel("alpha", provider=OpenAIProvider(base_url=sys.argv[1], api_key="none"))
+    await model_request(model, [ModelRequest.user_text_prompt("Should we?")])
+asyncio.run(main())
+"""
+OURS = """
+import asyncio, sys
+from pnyx.providers.hosted.provider import open_hosted
+from pnyx.providers.base import Call, Message
+async def main():
+    host = open_hosted("openai", base_url=sys.argv[1], api_key="none")
+    await host.complete(Call("alpha", (Message("user", "Should we?"),), 100))
+    await host.close()
+asyncio.run(main())
+"""
+LIBRARY = """
+import pnyx
+pnyx.ask_sync("Should we?", protocol="voting")
+"""
+BARE_NAME = "bare pydantic-ai script"
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    env = {**os.environ, "PNYX_DATABASE": str(folder / "runs.db"), "XDG_CONFIG_HOME": str(folder), **more}
+    # An installed pnyx has bytecode. With this variable, a working copy would be compiled at every start.
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    return env
+
 
 def measure(command: list[str], text: str, lines: int, folder: Path) -> tuple[float, float]:
     """CPU seconds of the process, and seconds until it has written `lines` lines."""
-    env = {**os.environ, "PNYX_DATABASE": str(folder / "runs.db"), "XDG_CONFIG_HOME": str(folder)}
     start, before = time.perf_counter(), os.times()
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(folder)
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -57,8 +102,113 @@ def measure(command: list[str], text: str, lines: int, folder: Path) -> tuple[fl
     return cpu, ready if lines else time.perf_counter() - start
 
 
+def cpu_of(pid: int) -> float:
+    """CPU seconds of all threads of a process that is under way."""
+    # The clock id of a process, as clock_getcpuclockid(3) returns it on Linux.
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+class WatchedHost(ScriptedHost):
+    """Notes when the process `pid` made its first request and got its last reply."""
+
+    pid = 0
+    first: tuple[float, float] | None = None
+    last: tuple[float, float] | None = None
+
+    def watch(self, pid: int) -> None:
+        self.pid, self.first, self.last = pid, None, None
+
+    def _now(self) -> tuple[float, float]:
+        return time.perf_counter(), cpu_of(self.pid)
+
+    def admit(self, path: str, raw: bytes, headers: dict[str, str]) -> Any:
+        self.first = self.first or self._now()
+        return super().admit(path, raw, headers)
+
+    def replied(self, request: Request) -> None:
+        self.last = self._now()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Seconds and CPU seconds until the first request, and from the last reply until the exit."""
+
+    first: float
+    first_cpu: float
+    tail: float
+    tail_cpu: float
+
+
+def ask(host: WatchedHost, command: list[str], env: Mapping[str, str]) -> Taken:
+    start = time.perf_counter()
+    with subprocess.Popen(
+        command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        host.watch(process.pid)
+        _, status, used = os.wait4(process.pid, 0)
+        end = time.perf_counter()
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, f"{command} ended with {process.returncode}"
+    assert host.first is not None, f"{command} made no request"
+    assert host.last is not None
+    tail_cpu = used.ru_utime + used.ru_stime - host.last[1]
+    return Taken(host.first[0] - start, host.first[1], end - host.last[0], tail_cpu)
+
+
+def settings(url: str) -> str:
+    names = ("alpha", "beta", "gamma")
+    prices = "".join(f'[models."lab:{name}"]\ninput_price = 1.0\noutput_price = 4.0\n' for name in names)
+    seats = ", ".join(f'"lab:{name}"' for name in names)
+    return f'[providers.lab]\nkind = "openai"\nbase_url = "{url}"\n[panel]\nseats = [{seats}]\n{prices}'
+
+
+def asked(folder: Path, tries: int) -> dict[str, list[Taken]]:
+    """Name of a program -> its measurements."""
+    with WatchedHost(latency=LATENCY_S) as host:
+        (folder / "pnyx.toml").write_text(settings(host.openai))
+        env = environment(folder, PNYX_CONFIG=str(folder / "pnyx.toml"), OPENAI_API_KEY="none")
+        new = environment(folder, PNYX_CONFIG=env["PNYX_CONFIG"], PNYX_DATABASE=str(folder / "new.db"))
+        question = [PNYX, "ask", "Should we?"]
+        programs = {
+            BARE_NAME: ([sys.executable, "-c", BARE, host.openai], env),
+            "the same over pnyx's provider": ([sys.executable, "-c", OURS, host.openai], env),
+            "pnyx ask -p voting": ([*question, "-p", "voting"], env),
+            "pnyx ask -p consensus": ([*question, "-p", "consensus", "--rounds", "1"], env),
+            "pnyx.ask_sync, voting": ([sys.executable, "-c", LIBRARY], env),
+            "pnyx ask, new database": ([*question, "-p", "voting"], new),
+        }
+        taken: dict[str, list[Taken]] = {name: [] for name in programs}
+        for n in range(tries + 1):
+            for name, (command, variables) in programs.items():
+                for file in folder.glob("new.db*"):
+                    file.unlink()
+                one = ask(host, command, variables)
+                if n:  # the first round fills caches
+                    taken[name].append(one)
+    return taken
+
+
+def print_asked(taken: Mapping[str, list[Taken]]) -> None:
+    print(f"\n{'':32} first request: s, CPU s (ratios)       after the last reply: s, CPU s")
+    bare = taken[BARE_NAME]
+    for name, rows in taken.items():
+        middle = [statistics.median(getattr(row, field) for row in rows) for field in Taken.__slots__]
+        ratios = [
+            statistics.median(
+                getattr(row, f) / getattr(base, f) for row, base in zip(rows, bare, strict=True)
+            )
+            for f in ("first", "first_cpu")
+        ]
+        print(
+            f"{name:32} {middle[0]:6.3f} {middle[1]:6.3f} ({ratios[0]:.2f}, {ratios[1]:.2f})"
+            f"{'':12} {middle[2]:6.3f} {middle[3]:6.3f}"
+        )
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tries", type=int, default=7)
     tries = parser.parse_args().tries
     with tempfile.TemporaryDirectory() as folder:
@@ -66,6 +216,7 @@ def main() -> None:
             taken = [measure(command, text, lines, Path(folder)) for _ in range(tries + 1)][1:]
             cpu, ready = (min(values) for values in zip(*taken, strict=True))
             print(f"{name:12} {cpu:.2f} s of CPU, first answer after {ready:.2f} s")
+        print_asked(asked(Path(folder), tries))
 
 
 if __name__ == "__main__":

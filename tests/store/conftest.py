@@ -14,12 +14,17 @@ from pnyx.store import Database
 from pnyx.store import engine as engine_module
 
 
-def first_schema(connection: Connection) -> None:
-    """Create the tables of the first release and insert a run."""
+def migrate(connection: Connection, revision: str) -> None:
+    """Run the migrations up to `revision`."""
     config = Config()
     config.set_main_option("script_location", str(Path(pnyx.store.__file__).parent / "migrations"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "0001")
+    command.upgrade(config, revision)
+
+
+def first_schema(connection: Connection) -> None:
+    """Create the tables of the first release and insert a run."""
+    migrate(connection, "0001")
     values = {
         "id": "old",
         "owner": "local",
@@ -38,12 +43,17 @@ def first_schema(connection: Connection) -> None:
     connection.execute(text(f"INSERT INTO runs ({names}) VALUES ({marks})"), values)
 
 
+async def open_empty(url: str, monkeypatch: pytest.MonkeyPatch) -> Database:
+    """Open a new database without creating its tables."""
+    with monkeypatch.context() as patch:
+        patch.setattr(engine_module, "REVISION", None)
+        return await Database.open(url)
+
+
 @pytest.fixture
 async def old_url(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database of revision 0001."""
-    with monkeypatch.context() as patch:
-        patch.setattr(engine_module, "REVISION", None)
-        database = await Database.open(database_url)
+    database = await open_empty(database_url, monkeypatch)
     await database._backend.write([first_schema], repeatable=True)
     await database.close()
     return database_url

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, create_engine, inspect, text
+from sqlalchemy import Connection, text
 
 from pnyx.errors import ConfigError, OutOfBudget, StoreError
 from pnyx.store import Database, engine, ledger
 from pnyx.store import runs as store
-from pnyx.store.schema import REVISION, metadata
+from pnyx.store.schema import REVISION
 
 
 async def test_a_new_database_opens_without_a_manual_step(database_url: str) -> None:
@@ -30,30 +30,6 @@ async def test_a_new_database_opens_without_a_manual_step(database_url: str) -> 
         lambda c: c.execute(text("SELECT version_num FROM alembic_version")).scalar()
     ) == (REVISION)
     await reopened.close()
-
-
-async def test_migrations_create_the_tables_that_the_code_declares(tmp_path: Path) -> None:
-    await (await Database.open(tmp_path / "a.db")).close()
-    migrated, declared = create_engine(f"sqlite:///{tmp_path}/a.db"), create_engine("sqlite://")
-    metadata.create_all(declared)
-
-    def shape(connection: Connection) -> dict[str, object]:
-        inspector = inspect(connection)
-        return {
-            table: (
-                [(c["name"], str(c["type"]), c["nullable"]) for c in inspector.get_columns(table)],
-                inspector.get_pk_constraint(table)["constrained_columns"],
-                sorted((i["name"], tuple(i["column_names"])) for i in inspector.get_indexes(table)),
-            )
-            for table in inspector.get_table_names()
-            # FTS5 creates the tables of recall itself.
-            if table != "alembic_version" and not table.startswith("recall")
-        }
-
-    with migrated.connect() as one, declared.connect() as other:
-        assert shape(one) == shape(other)
-    migrated.dispose()
-    declared.dispose()
 
 
 async def test_several_processes_can_create_the_same_database(tmp_path: Path) -> None:

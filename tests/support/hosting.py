@@ -6,15 +6,16 @@ import asyncio
 import gc
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import _AsyncGeneratorContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
-import httpx2
 import pytest
 
 from pnyx.errors import ProviderError
 from pnyx.providers.base import Call, Completion, Message
+from pnyx.providers.hosted.connection import Connection, Limits, Response
 from pnyx.providers.hosted.provider import HostedProvider, open_hosted
 from tests.support.scripted import ScriptedHost
 
@@ -58,24 +59,24 @@ async def open_provider(kind: str, host: ScriptedHost) -> AsyncIterator[HostedPr
 async def openrouter(host: ScriptedHost) -> AsyncIterator[HostedProvider]:
     """A provider at OpenRouter's address, by which it is recognised; its requests go to the scripted host."""
     provider = open_hosted("openrouter", base_url="https://openrouter.ai/api/v1", api_key=KEY)
-    provider._client._transport = _Redirected(provider._client._transport, host.port)
+    provider._connection = _Redirected(host.url)
     try:
         yield provider
     finally:
         await provider.close()
 
 
-class _Redirected(httpx2.AsyncBaseTransport):
-    def __init__(self, under: httpx2.AsyncBaseTransport, port: int) -> None:
-        self._under, self._port = under, port
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        path = request.url.path.replace("/api/", "/openrouter/")
-        request.url = request.url.copy_with(scheme="http", host="127.0.0.1", port=self._port, path=path)
-        return await self._under.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        await self._under.aclose()
+class _Redirected(Connection):
+    def request(
+        self,
+        method: str,
+        url: str,
+        headers: list[tuple[str, str]],
+        limits: Limits,
+        body: dict[str, Any] | None = None,
+    ) -> _AsyncGeneratorContextManager[Response]:
+        path = urlsplit(url).path.replace("/api/", "/openrouter/")
+        return super().request(method, self.base_url + path, headers, limits, body)
 
 
 async def ask(

@@ -132,6 +132,9 @@ class ScriptedHost:
         chosen = [fault for fault in self._faults if fault.matches(parsed.model, request.call)]
         return parsed, request, chosen[-1] if chosen else Fault(parsed.model)
 
+    def replied(self, request: Request) -> None:
+        """Called right before the end of a reply is written; for hosts that note more."""
+
     def other_response(self, path: str, raw: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
         """Return status and body for a request that is not a model call."""
         if path == "/__log":
@@ -279,6 +282,7 @@ class _Connection(asyncio.Protocol):
         cut = fault.reset or (fault.cut_at is not None and fault.cut_at <= request.sent)
         request.completed = not cut
         request.done = True
+        self.host.replied(request)
         self.transport.write(wire)
         if fault.reset:
             # A zero linger makes close() send RST instead of FIN; what was written before it goes out first.

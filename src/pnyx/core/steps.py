@@ -78,7 +78,8 @@ class Ask(Step["Reply"]):
 
     tools: names of the tools that it may call; its calls are in `Reply.calls`. turns: its earlier tool calls
     with their results. effort: for a reply that needs less thinking than an answer, such as a ballot; only a
-    setting for the phase takes precedence. It is not part of the fingerprint.
+    setting for the phase takes precedence. max_tokens: the limit of a short reply, see `reply_sizes`.
+    Neither is part of the fingerprint.
     """
 
     seat: Seat
@@ -87,6 +88,7 @@ class Ask(Step["Reply"]):
     tools: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = ()
     effort: Effort | None = None
+    max_tokens: int | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -253,22 +255,30 @@ class Panel:
         return out
 
     def ask(
-        self, seat: Seat, draft: Draft, schema: Schema | None = None, effort: Effort | None = None
+        self,
+        seat: Seat,
+        draft: Draft,
+        schema: Schema | None = None,
+        effort: Effort | None = None,
+        *,
+        max_tokens: int | None = None,
     ) -> Ask:
-        """The step that asks `seat`, with the prompt variant and the role of the seat. effort: see `Ask`."""
+        """The step that asks `seat`, with the prompt variant and the role of the seat.
+
+        effort, max_tokens: see `Ask`.
+        """
         if seat.role and self.frame is not None:
             draft = Draft("", "", (draft, "\n", self.frame(seat.role)))
         names = (*(s.model for s in self.seats), *self.authors)
-        return Ask(
-            seat, draft.render(salt=self.salt, short=seat.short_prompts, names=names), schema, effort=effort
-        )
+        prompt = draft.render(salt=self.salt, short=seat.short_prompts, names=names)
+        return Ask(seat, prompt, schema, effort=effort, max_tokens=max_tokens)
 
-    async def work(self, seat: Seat, draft: Draft) -> Reply:
+    async def work(self, seat: Seat, draft: Draft, *, max_tokens: int | None = None) -> Reply:
         """Ask a seat that may call the panel's tools; in its last turn it must answer without them.
 
         Raises `SeatAbsent` as `Ask` does, and if the last turn only calls tools.
         """
-        ask = replace(self.ask(seat, draft), tools=self.tools)
+        ask = replace(self.ask(seat, draft, max_tokens=max_tokens), tools=self.tools)
         for _ in range(self.tool_turns - 1 if self.tools else 0):
             reply = await ask
             if not reply.calls:

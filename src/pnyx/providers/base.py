@@ -94,11 +94,13 @@ class Completion:
     sources: tuple[str, ...] = ()
     reasoning: str = ""
     finish_detail: str = ""
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         texts: tuple[object, ...] = (
             *(self.text, self.model, self.reasoning, self.finish_detail),
             *self.sources,
+            *self.notes,
         )
         calls: tuple[object, ...] = self.tool_calls
         if not all(isinstance(text, str) for text in texts):

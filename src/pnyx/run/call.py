@@ -12,7 +12,7 @@ from typing import Any
 from zlib import crc32
 
 from ..core.compaction import fit, texts, tokens
-from ..core.events import CallFailed, CallFinished, CallStarted, SeatDropped, Token
+from ..core.events import CallFailed, CallFinished, CallStarted, Token
 from ..core.parsing.json_objects import read_structured
 from ..core.steps import Ask
 from ..core.tool_calls import ToolSpec
@@ -28,10 +28,11 @@ from ..providers.base import (
     is_open,
 )
 from ..providers.redaction import StreamRedactor
-from .budget import nusd, usd
+from .budget import Bill, usd
 from .context import RunContext
 from .context_window import output_limit, request_limit, thinking_limit
 from .drive import Where
+from .failed_calls import FailedCalls
 from .host_search import TOOL
 from .journal import Outcome
 from .limits import Deadline, Gate, delay, now
@@ -67,13 +68,15 @@ class ModelCall:
             "seat": ask.seat.label,
         }
         self.fingerprint = ask.fingerprint
+        self.deadline = Deadline(None)
+        self.failures = FailedCalls(context, ask.seat, self.common, self.fingerprint)
         self.thinking = context.spec.thinking(ask.seat, where.phase, ask.effort)
 
     async def outcome(self) -> Outcome:
         """Perform the call and return its recorded outcome. Raises `NoQuorum`, `Halted`."""
         context, seat = self.context, self.ask.seat
         if seat.label in context.journal.dropped:
-            return self._already_dropped()
+            return self.failures.already_dropped()
         inherited = context.journal.inherited.get(self.key)
         if inherited is not None and inherited.fingerprint == self.fingerprint:
             copy = copy_reply(inherited, self.fingerprint, **self.common, time=now())
@@ -86,27 +89,22 @@ class ModelCall:
         searching = context.spec.searches and TOOL in self.ask.tools
         if searching or not is_open(provider):
             await context.unless_halted(self._prepare_provider(provider))
-        call_deadline: Deadline | None = None
         tries, squeezed = 0, False
         if not self._fit(request_limit(seat)):
-            return self._too_long()
+            return self.failures.too_long()
         while True:
-            if (dropped := self._drop_if_down()) is not None:
-                return dropped
-            async with gate.call(context.halt.requested, within=context.deadline.left) as inside:
-                context.check()
-                if not inside:
-                    continue
-                if (dropped := self._drop_if_down()) is not None:  # while it waited for the gate
-                    return dropped
-                if call_deadline is None:
-                    call_deadline = Deadline.after(context.spec.limits.call_deadline_s)
-                started = await self._record_intent()
-                sent = await self._race(provider, started, call_deadline.sooner(context.deadline), gate)
+            sent = await self._attempt(provider, gate)
+            if isinstance(sent, CallFailed):
+                return sent
             started, result, elapsed = sent.started, sent.result, sent.elapsed_s
             if isinstance(result, Completion):
                 context.hedging.record(seat.model, elapsed)
                 context.circuits[seat.model].record_success()
+                if result.finish_reason == "length" and started.max_tokens < self._reply_limit():
+                    # A model that thinks needs more than the limit of a short reply, each time.
+                    context.long_replies.add(seat.model)
+                    self.failures.record_cut(started, self._bill(started, result), elapsed)
+                    continue
                 return self._record_reply(started, result, elapsed)
             tries += 1
             wait = delay(tries, result) if result.retryable and tries <= context.spec.limits.retries else None
@@ -115,17 +113,34 @@ class ModelCall:
                 squeezed = True
                 size = tokens(self._request_text())
                 wait = 0.0 if any(self._fit(size * share) for share in SQUEEZE) else None
-            if wait is not None and wait >= call_deadline.left:
+            if wait is not None and wait >= self.deadline.left:
                 wait = None
             if context.deadline.left <= 0 or context.halt.reason is not None:
                 # The run stops, the seat does not fail: a resume tries again.
-                self._record_failure(started, result, elapsed, final=False, wait=None)
+                self.failures.record(started, result, elapsed, final=False, wait=None)
                 context.check()
-            failed = self._record_failure(started, result, elapsed, final=wait is None, wait=wait)
+            failed = self.failures.record(started, result, elapsed, final=wait is None, wait=wait)
             if wait is None:
                 context.circuits[seat.model].record_failure(context.run_id, failed.kind, failed.message)
                 return failed
             await context.sleep(wait)
+
+    async def _attempt(self, provider: Provider, gate: Gate) -> Response | CallFailed:
+        """Return the response to a request, or the failure that drops the seat before one is sent."""
+        context = self.context
+        while True:
+            if (dropped := self.failures.drop_if_down()) is not None:
+                return dropped
+            async with gate.call(context.halt.requested, within=context.deadline.left) as inside:
+                context.check()
+                if not inside:
+                    continue
+                if (dropped := self.failures.drop_if_down()) is not None:  # while it waited for the gate
+                    return dropped
+                if self.deadline.at is None:
+                    self.deadline = Deadline.after(context.spec.limits.call_deadline_s)
+                started = await self._record_intent()
+                return await self._race(provider, started, self.deadline.sooner(context.deadline), gate)
 
     async def _prepare_provider(self, provider: Provider) -> None:
         # The call itself reports what is wrong with the provider.
@@ -145,8 +160,8 @@ class ModelCall:
 
     async def _record_intent(self) -> CallStarted:
         context, ask, text = self.context, self.ask, self._request_text()
-        limit = context.spec.limits.max_output_tokens + (self.thinking.tokens or 0)
-        max_tokens = output_limit(ask.seat, text, limit)
+        is_short = ask.max_tokens is not None and ask.seat.model not in context.long_replies
+        max_tokens = self._reply_limit(ask.max_tokens if is_short else None)
         started = CallStarted(
             **self.common,
             time=now(),
@@ -164,6 +179,12 @@ class ModelCall:
         )
         await context.journal.append(started, ledger=context.budget.reserve(started))
         return started
+
+    def _reply_limit(self, short: int | None = None) -> int:
+        """Return the most tokens of a reply with its thinking. short: the limit of a short reply."""
+        limit = self.context.spec.limits.max_output_tokens
+        limit = (limit if short is None else min(limit, short)) + (self.thinking.tokens or 0)
+        return output_limit(self.ask.seat, self._request_text(), limit)
 
     async def _race(
         self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate
@@ -207,7 +228,7 @@ class ModelCall:
             if task is not winner:
                 other = task.result() if task.done() else Response(started, overtaken, 0.0)
                 error = overtaken if isinstance(other.result, Completion) else other.result
-                self._record_failure(started, error, other.elapsed_s, final=False, wait=None)
+                self.failures.record(started, error, other.elapsed_s, final=False, wait=None)
         return winner.result()
 
     async def _send(
@@ -262,11 +283,13 @@ class ModelCall:
         """Return all text of the request that counts as tokens."""
         return "\n".join(texts(self.ask, self._tools()))
 
+    def _bill(self, started: CallStarted, done: Completion) -> Bill:
+        price, text = self.ask.seat.price, self._request_text()
+        return self.context.budget.bill(started, price, done.usage, text, bool(done.text), done.searches)
+
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         context, ask = self.context, self.ask
-        bill = context.budget.bill(
-            started, ask.seat.price, done.usage, self._request_text(), bool(done.text), done.searches
-        )
+        bill = self._bill(started, done)
         absent = None if done.tool_calls and ask.tools else absence(done)
         redact = context.redact_text
         text = redact(done.text)
@@ -296,73 +319,6 @@ class ModelCall:
         )
         context.record(started, bill.cost_nusd or 0, finished)
         return finished
-
-    def _record_failure(
-        self,
-        started: CallStarted,
-        error: ProviderError,
-        elapsed: float,
-        *,
-        final: bool,
-        wait: float | None,
-    ) -> CallFailed:
-        context, seat = self.context, self.ask.seat
-        charged = started.reserved_usd if error.billed else 0.0
-        failed = CallFailed(
-            **self.common,
-            time=now(),
-            attempt=started.attempt,
-            fingerprint=self.fingerprint,
-            model=seat.model,
-            kind=error.kind,
-            message=context.redact(str(error)),
-            final=final,
-            charged_usd=charged,
-            retry_in_s=wait and round(wait, 3),
-            elapsed_s=round(elapsed, 3),
-        )
-        context.record(started, nusd(charged), failed, *([self._seat_dropped(failed)] if final else []))
-        return failed
-
-    def _already_dropped(self) -> CallFailed:
-        """Record that nothing is sent to a seat that was dropped earlier."""
-        failed = self._failed_unsent("dropped", "was dropped earlier in this run")
-        self.context.journal.buffer(failed)
-        return failed
-
-    def _too_long(self) -> CallFailed:
-        """Drop the seat of a request that cannot be shortened to its window."""
-        window = f"{self.ask.seat.context or 0:,} tokens"
-        return self._drop_unsent("too_long", f"the question alone exceeds the model's window of {window}")
-
-    def _drop_if_down(self) -> CallFailed | None:
-        """Drop the seat if its host is known to be down and the quorum allows it; None: send the call."""
-        context = self.context
-        if len(context.spec.seats) - len(context.journal.dropped) <= context.quorum:
-            return None
-        reason = context.circuits[self.ask.seat.model].refusal(context.run_id)
-        return None if reason is None else self._drop_unsent("down", reason)
-
-    def _drop_unsent(self, kind: str, message: str) -> CallFailed:
-        failed = self._failed_unsent(kind, message)
-        self.context.journal.buffer(failed)
-        self.context.journal.buffer(self._seat_dropped(failed))
-        return failed
-
-    def _failed_unsent(self, kind: str, message: str) -> CallFailed:
-        return CallFailed(
-            **self.common,
-            time=now(),
-            attempt=self.context.journal.attempts(self.key),
-            fingerprint=self.fingerprint,
-            model=self.ask.seat.model,
-            kind=kind,
-            message=message,
-            final=True,
-        )
-
-    def _seat_dropped(self, failed: CallFailed) -> SeatDropped:
-        return SeatDropped(**self.common, time=failed.time, model=failed.model, reason=failed.message)
 
 
 def _messages(ask: Ask) -> tuple[Message, ...]:

@@ -38,7 +38,7 @@ class RunContext:
     past: events stored before this process took the run over. gates, hedging, circuits: shared by all
     runs of the process. open_provider: name -> provider. redact: removes secrets from error messages;
     redact_text: removes keys from replies. notes: for the user before the run starts, such as why a tool is
-    off.
+    off. long_replies: models of which a short reply did not fit its own limit; see `core.reply_sizes`.
     """
 
     run_id: str
@@ -60,6 +60,7 @@ class RunContext:
     halt: Halt = field(default_factory=Halt)
     stop_requests: StopRequests = field(default_factory=StopRequests)
     spent_nusd: int = 0
+    long_replies: set[str] = field(default_factory=set)
 
     @cached_property
     def quorum(self) -> int:

@@ -24,6 +24,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyErro
 
 from ..config.database_url import parse_database_url
 from ..errors import ConfigError, PnyxError, StoreError
+from .creation import create_tables
 from .postgresql import PostgreSQL, Work, is_refusal
 from .prepared import driver_of
 from .schema import REVISION
@@ -328,7 +329,10 @@ def _migrate(connection: Connection, name: str) -> None:
         return  # another process was faster
     if tables and revision is None:
         raise StoreError(f"database {name} holds other tables: pnyx needs a database of its own")
-    # alembic takes 0.2 s to import, and only a new or an old database needs it.
+    if not tables:
+        create_tables(connection)
+        return
+    # alembic takes 0.2 s to import, and only the database of an earlier version needs it.
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory

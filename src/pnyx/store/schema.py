@@ -1,4 +1,4 @@
-"""The tables. The migrations in `migrations/` create them; a test compares the two."""
+"""The tables of a new database. The migrations in `migrations/` lead to the same; a test compares the two."""
 
 from __future__ import annotations
 

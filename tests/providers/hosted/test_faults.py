@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pnyx.providers.base import Call, Message
-from pnyx.providers.hosted.http_errors import one_line, retry_after
+from pnyx.providers.hosted.failures import one_line, retry_after
 from pnyx.providers.hosted.provider import open_hosted
 from tests.support.hosting import KEY, ask, kinds, open_provider, stalls, ways
 from tests.support.scripted import ScriptedHost
@@ -23,7 +23,7 @@ QUESTION = (Message("user", "Is 7 prime?"),)
 
 
 STATUSES = {
-    **{302: "refused", 400: "refused", 402: "refused", 409: "refused"},
+    **{302: "refused", 400: "refused", 402: "refused", 409: "overloaded"},
     **{401: "auth", 403: "auth", 404: "not_found", 413: "too_long", 429: "rate_limited"},
     **{500: "overloaded", 502: "overloaded", 503: "overloaded", 529: "overloaded"},
 }
@@ -133,7 +133,7 @@ async def test_a_proxy_in_the_environment_is_used(
     provider = open_hosted("openai", base_url="http://pnyx.invalid/v1", api_key=KEY)
     error = (await ask(provider)).error
     await provider.close()
-    assert (error.kind, str(error)) == ("not_found", "HTTP 404: no such page")
+    assert (error.kind, str(error)) == ("not_found", "pnyx.invalid: HTTP 404: no such page")
 
 
 @pytest.mark.parametrize("status", ["407 Proxy Authentication Required", "502 Bad Gateway", "no HTTP"])
@@ -155,7 +155,7 @@ async def test_a_proxy_that_refuses_is_reported_without_its_password(
     assert "planted" not in str(error)
     if status[0].isdigit():
         code, _, words = status.partition(" ")
-        assert str(error) == f"cannot connect: the proxy answers HTTP {code}: {words}"
+        assert str(error) == f"pnyx.invalid: cannot connect: the proxy answers HTTP {code}: {words}"
         assert (error.kind, error.billed) == ("unreachable", False)
 
 
@@ -293,7 +293,7 @@ async def test_an_error_inside_a_stream_has_its_kind(
     host.on("alpha", body=event + b"\n\n")
     async with open_provider(kind, host) as provider:
         error = (await ask(provider, stream=True)).error
-    assert (error.kind, error.billed) == (kind_of_error, True)
+    assert (error.kind, error.billed) == (kind_of_error, False)
 
 
 EMPTIES = {
@@ -306,16 +306,17 @@ EMPTIES = {
 
 @pytest.mark.parametrize("count", [600, 160_000])
 @kinds
-async def test_a_structure_that_would_block_an_sdk_is_refused(
-    host: ScriptedHost, kind: str, count: int
-) -> None:
+async def test_a_reply_of_many_empty_parts_blocks_nothing(host: ScriptedHost, kind: str, count: int) -> None:
     async with open_provider(kind, host) as provider:
         await ask(provider, "warm")
         host.on("alpha", body=EMPTIES[kind] % b",".join([b"{}"] * count))
         async with stalls() as spells:
-            error = (await ask(provider)).error
-    assert error.kind == "malformed"
-    assert max(spells) < 0.25
+            outcome = await ask(provider)
+    if kind in ("openai", "mistral"):
+        assert outcome.error.kind == "malformed"
+    else:
+        assert outcome.completion.text == ""
+    assert max(spells) < 0.5
 
 
 BOMB = gzip.compress(b'{"a": "' + b"x" * 300_000_000)

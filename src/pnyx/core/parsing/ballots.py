@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal, cast
 
 from ..regex import regex
+from ..reply_sizes import BALLOT
 from ..steps import Schema
 from .attribution import is_reported
 from .authorship import OwnWords, own_words
@@ -55,7 +56,8 @@ def ballot_form(labels: Sequence[str], author: str) -> Form[Ballot]:
         ranking = tuple(dict.fromkeys(data["ranking"]))
         return Ballot(kind, label, strip_punctuation(data["text"]), ranking)
 
-    return Form(ballot_schema(labels), from_data, partial(read_ballot, labels=labels, author=author), "none")
+    read = partial(read_ballot, labels=labels, author=author)
+    return Form(ballot_schema(labels), from_data, read, "none", BALLOT.limit)
 
 
 @dataclass(frozen=True, slots=True)

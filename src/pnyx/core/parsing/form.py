@@ -20,13 +20,14 @@ class Form(Generic[T]):
 
     from_data: reads an object that satisfies the schema. from_prose: reads any other reply. schema,
     from_data: None if the verdict is a line of a text that is needed as well. effort: "none" for a short
-    reply; see `Ask`.
+    reply; see `Ask`. max_tokens: the limit of a short reply, see `reply_sizes`.
     """
 
     schema: Schema | None
     from_data: Callable[[Mapping[str, Any]], T] | None
     from_prose: Callable[[str], T]
     effort: Effort | None = None
+    max_tokens: int | None = None
 
     def read(self, reply: Reply) -> T:
         """The verdict in `reply`, from its data if it is nothing but an object of the schema."""

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ..regex import regex
+from ..reply_sizes import GROUPS
 from ..steps import Schema
 from .authorship import own_words
 from .form import Form
@@ -41,6 +42,7 @@ def groups_form(count: int) -> Form[list[list[int]]]:
         lambda data: _groups(data["groups"], count),
         lambda text: read_groups(text, count),
         effort="none",
+        max_tokens=GROUPS.limit,
     )
 
 

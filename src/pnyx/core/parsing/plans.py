@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .. import reply_sizes
 from ..regex import regex
 from .authorship import own_words
 from .directives import Unreadable, strip_punctuation
@@ -130,7 +131,9 @@ def _subtasks(items: Any) -> Iterator[Subtask]:
         yield Subtask(str(n if label is None else label).strip(), question.strip(), _needs(needs))
 
 
-PLAN_FORM = Form(PLAN, lambda data: tuple(_subtasks(data["subtasks"])), read_plan)
+PLAN_FORM = Form(
+    PLAN, lambda data: tuple(_subtasks(data["subtasks"])), read_plan, max_tokens=reply_sizes.PLAN.limit
+)
 
 
 def _question(task: Mapping[str, Any]) -> Any:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, cast
 
+from .. import reply_sizes
 from ..regex import regex
 from .attribution import is_imagined
 from .authorship import OwnWords, own_words
@@ -81,7 +82,8 @@ def approval_form(author: str) -> Form[Approval]:
     def from_data(data: Mapping[str, Any]) -> Approval:
         return Approval(data["verdict"] == "APPROVE", data["reason"].strip())
 
-    return Form(APPROVAL, from_data, partial(read_approval, author=author), "none")
+    read = partial(read_approval, author=author)
+    return Form(APPROVAL, from_data, read, "none", reply_sizes.APPROVAL.limit)
 
 
 def _approvals_in_object(document: dict[str, Any]) -> Iterable[tuple[str, str]]:
@@ -197,7 +199,7 @@ def read_class(text: str) -> QuestionClass:
 
 
 QUESTION_CLASS_FORM: Form[QuestionClass] = Form(
-    QUESTION_CLASS, lambda data: data["class"], read_class, "none"
+    QUESTION_CLASS, lambda data: data["class"], read_class, "none", reply_sizes.QUESTION_CLASS.limit
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core.models import Seat
+from ...core.reply_sizes import CHALLENGE
 from ...core.steps import Panel, Reply
 from ...core.text import Draft
 from ...errors import NoQuorum
@@ -17,7 +18,7 @@ async def ask_challenges(panel: Panel, proposer: Seat, drafts: Sequence[Draft]) 
     """Return one challenge for each draft. Raises `NoQuorum` if only the proposer's own seat answers."""
     ranked, count = challengers(panel.seats, proposer), len(drafts)
     substitutes = [seat for seat in ranked[count:] if seat != proposer]
-    challenges = await ask_each(panel, [*ranked[:count], *substitutes], drafts)
+    challenges = await ask_each(panel, [*ranked[:count], *substitutes], drafts, CHALLENGE.limit)
     if len(panel.seats) > 1 and all(challenge.seat == proposer for challenge in challenges):
         raise NoQuorum("consensus, challenge: nobody but the proposer's own seat answered")
     return challenges

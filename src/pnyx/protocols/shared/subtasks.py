@@ -46,12 +46,13 @@ async def ask_plan(brief: Brief, panel: Panel, most: int) -> tuple[tuple[Subtask
     """
     draft = PLAN_PROMPT(question=question_draft(brief), today=brief.today, most=str(most))
     try:
-        reply = await panel.ask(panel.cheapest, draft, PLAN_FORM.schema)
+        reply = await panel.ask(panel.cheapest, draft, PLAN_FORM.schema, max_tokens=PLAN_FORM.max_tokens)
         plan, problem = _read(reply, most)
         if problem:
             previous = Material("Your plan", reply.text)
             again = REPAIR_PROMPT(asked=draft, plan=previous, problem=problem)
-            plan, problem = _read(await panel.ask(panel.cheapest, again, PLAN_FORM.schema), most)
+            second = panel.ask(panel.cheapest, again, PLAN_FORM.schema, max_tokens=PLAN_FORM.max_tokens)
+            plan, problem = _read(await second, most)
     except SeatAbsent as exc:
         return (), f"the planner was silent: {exc}"
     return plan, problem

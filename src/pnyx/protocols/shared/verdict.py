@@ -29,16 +29,19 @@ def question_draft(brief: Brief) -> str | Draft:
     return CONTEXT(question=brief.question, context=brief.context)
 
 
-async def ask_each(panel: Panel, seats: Sequence[Seat], drafts: Sequence[Draft]) -> list[Reply]:
+async def ask_each(
+    panel: Panel, seats: Sequence[Seat], drafts: Sequence[Draft], max_tokens: int | None = None
+) -> list[Reply]:
     """Return a reply to each draft, from the first seats in parallel; the next seat replaces a silent one.
 
-    Returns fewer replies if the seats run out. Raises `NoQuorum` if nobody answers.
+    Returns fewer replies if the seats run out. max_tokens: see `Ask`. Raises `NoQuorum` if nobody answers.
     """
     waiting, left, replies = list(seats), list(drafts), list[Reply]()
     while waiting and left:
         turn, waiting = waiting[: len(left)], waiting[len(left) :]
         pairs = list(zip(turn, left, strict=False))
-        new = await panel.all([panel.work(seat, draft) for seat, draft in pairs], quorum=0)
+        asks = [panel.work(seat, draft, max_tokens=max_tokens) for seat, draft in pairs]
+        new = await panel.all(asks, quorum=0)
         replies, answered = [*replies, *new], {reply.seat for reply in new}
         left = [draft for seat, draft in pairs if seat not in answered]
     if not replies:
@@ -68,14 +71,14 @@ async def ask_verdict(panel: Panel, seat: Seat, draft: Draft, form: Form[T]) -> 
     Raises `UnreadableVerdict` if the second reply cannot be read either, and records that the seat abstains;
     raises `SeatAbsent` if the seat does not reply.
     """
-    reply = await panel.ask(seat, draft, form.schema, form.effort)
+    reply = await panel.ask(seat, draft, form.schema, form.effort, max_tokens=form.max_tokens)
     try:
         return Verdict(reply, form.read(reply))
     except Unreadable as exc:
         problem = str(exc)
     previous = Material("Your reply", reply.text)
     repair = REPAIR(asked=draft, reply=previous, problem=problem)
-    again = await panel.ask(seat, repair, form.schema, form.effort)
+    again = await panel.ask(seat, repair, form.schema, form.effort, max_tokens=form.max_tokens)
     try:
         return Verdict(again, form.read(again))
     except Unreadable as exc:

@@ -13,25 +13,37 @@ from urllib.parse import urlsplit
 import httpx2
 from pydantic_ai.models import Model
 
-from .usage import ANTHROPIC, GOOGLE, MISTRAL, OPENAI, Meter
+from .replies.anthropic import AnthropicReader
+from .replies.google import GoogleReader
+from .replies.openai import OpenAIReader
+from .replies.reply import Reader
+from .thinking import ThinkingStyle
+from .usage import ANTHROPIC, GOOGLE, OPENAI, Meter
 
 __all__ = ["DIALECTS", "Dialect", "Maker"]
 
+AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 Maker = Callable[[str], "Model[Any]"]
 """From a model's name at the host to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """meter: how its usage is reported. open: (base URL, key, HTTP client) -> maker of models.
+    """reader, meter: of its replies and of its usage. open: (base URL, key, HTTP client) -> maker of models.
 
     searches: how the host reports the web searches that it makes by itself: shown in the answer, or only
-    counted in the usage; none if it makes none.
+    counted in the usage; none if it makes none. thinking: see `thinking_settings`.
     """
 
+    reader: type[Reader]
     meter: Meter
     open: Callable[[str, str, httpx2.AsyncClient], Maker]
     searches: Literal["none", "shown", "counted"] = "none"
+    thinking: ThinkingStyle = "effort"
+
+    def is_azure(self, host: str | None) -> bool:
+        """Whether the host is Azure's, which reads keys in a header of its own."""
+        return self.reader is OpenAIReader and (host or "").endswith(AZURE)
 
 
 def _openai(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
@@ -104,12 +116,12 @@ def _mistral(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
 
 
 DIALECTS = {
-    "openai": Dialect(OPENAI, _openai),
-    "anthropic": Dialect(ANTHROPIC, _anthropic, searches="shown"),
-    "google": Dialect(GOOGLE, _google, searches="shown"),
-    "mistral": Dialect(MISTRAL, _mistral),
-    "ollama": Dialect(OPENAI, _openai),
-    "deepseek": Dialect(OPENAI, _openai),
-    "openrouter": Dialect(OPENAI, _openai, searches="counted"),
+    "openai": Dialect(OpenAIReader, OPENAI, _openai),
+    "anthropic": Dialect(AnthropicReader, ANTHROPIC, _anthropic, searches="shown", thinking="anthropic"),
+    "google": Dialect(GoogleReader, GOOGLE, _google, searches="shown", thinking="google"),
+    "mistral": Dialect(OpenAIReader, OPENAI, _mistral),
+    "ollama": Dialect(OpenAIReader, OPENAI, _openai),
+    "deepseek": Dialect(OpenAIReader, OPENAI, _openai),
+    "openrouter": Dialect(OpenAIReader, OPENAI, _openai, searches="counted", thinking="openrouter"),
 }
 """By the name of the kind of provider."""

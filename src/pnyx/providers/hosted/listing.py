@@ -5,17 +5,14 @@ It uses the same session, proxy and certificates as a call, and loads no SDK.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-import httpx2
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from ...errors import ProviderError
-from .dialects import DIALECTS
-from .http_errors import one_line
-from .transport import MAX_BYTES, READ_S, WIRE, Transport, Wire
+from .connection import Connection, Limits
+from .failures import one_line
 
 __all__ = ["list_models"]
 
@@ -47,39 +44,29 @@ async def list_models(kind: str, *, base_url: str, api_key: str | None = None) -
     Raises `ProviderError` as a call does; "not_found" or "malformed" if the address has no list, as with some
     hosts. It waits as long as a call may: the caller sets a limit.
     """
-    meter, request = DIALECTS[kind].meter, _REQUESTS.get(kind, _ListingRequest())
-    root = base_url.rstrip("/")
+    request = _REQUESTS.get(kind, _ListingRequest())
+    url = urlsplit(base_url)
+    root = url.path.rstrip("/").removesuffix(request.version)
+    query = "&".join(filter(None, (url.query, urlencode(request.query))))
     # The SDKs send this too without a key.
     key = api_key or "none"
-    wire = Wire(MAX_BYTES, MAX_BYTES, READ_S, marks=MAX_BYTES)
-    token = WIRE.set(wire)
+    headers = [(name, value.format(key=key)) for name, value in request.headers.items()]
+    address = urlunsplit((url.scheme, url.netloc, f"{root}{request.version}/models", query, ""))
+    connection = Connection(base_url)
     try:
-        async with httpx2.AsyncClient(transport=Transport(root, meter), timeout=None) as client:
-            response = await client.get(
-                f"{root.removesuffix(request.version)}{request.version}/models",
-                params=dict(request.query),
-                headers={
-                    "Accept-Encoding": "gzip, deflate",
-                    **{name: value.format(key=key) for name, value in request.headers.items()},
-                },
-            )
-        if wire.failure is None:
-            return frozenset(_names(response.content))
-    except httpx2.HTTPError as exc:
-        wire.failure = wire.failure or ProviderError("unreachable", f"cannot connect: {exc}")
-    except (ValueError, RecursionError):
-        wire.failure = ProviderError("malformed", "the reply is not JSON")
+        async with connection.request("GET", address, headers, Limits()) as response:
+            return frozenset([name async for document in response.documents() for name in _names(document)])
+    except ProviderError as exc:
+        # The original may quote the request with its key, so it is not chained.
+        raise ProviderError(exc.kind, one_line(str(exc), (key,) if api_key else ())) from None
     finally:
-        WIRE.reset(token)
-    # The client's exception may quote the request with its key, so it is not chained.
-    raise ProviderError(wire.failure.kind, one_line(str(wire.failure), (key,) if api_key else ())) from None
+        await connection.close()
 
 
-def _names(raw: bytes) -> Iterator[str]:
-    document: Any = json.loads(raw)
+def _names(document: Any) -> Iterator[str]:
     if isinstance(document, dict):
-        document = document.get("data") or document.get("models")
-    for model in document if isinstance(document, list) else ():
+        document = document.get("data") or document.get("models") or document
+    for model in document if isinstance(document, list) else [document]:
         name = (model.get("id") or model.get("name")) if isinstance(model, dict) else None
         if isinstance(name, str):
             yield name.removeprefix("models/")

@@ -1,21 +1,14 @@
-"""Usage as each dialect reports it, read before an SDK sees it.
-
-The SDKs refuse a whole reply for an odd count in it, or drop the count. So the report is set aside
-unchanged, and the SDK gets one that it accepts.
-"""
+"""Usage as each dialect reports it."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...core.models import Usage
-from ...core.regex import regex
 
-__all__ = ["ANTHROPIC", "GOOGLE", "MISTRAL", "OPENAI", "Meter"]
+__all__ = ["ANTHROPIC", "GOOGLE", "OPENAI", "Meter"]
 
 MAX_OUTPUT = 1_000_000
 """Tokens that one reply may have: a larger total is ignored."""
@@ -25,47 +18,12 @@ MAX_OUTPUT = 1_000_000
 class Meter:
     """One dialect's report of usage.
 
-    key: its name, at the top of a document or under `within`. marks: a pattern of documents that have, or
-    should have, a report. filler: what the SDK gets instead, None for nothing. count: returns the merged
-    reports as (input, cached, output, reasoning) tokens; raises if they are not whole numbers. search_path:
-    where the reports count the host's web searches.
+    count: returns the merged reports as (input, cached, output, reasoning) tokens; raises if they are not
+    whole numbers. search_path: where the reports count the host's web searches.
     """
 
-    key: str
-    marks: re.Pattern[bytes]
-    filler: Mapping[str, int] | None
     count: Callable[[Mapping[str, Any]], tuple[int, ...]]
-    within: str = ""
     search_path: tuple[str, ...] = ()
-
-    def extract(self, raw: bytes, reports: dict[str, Any]) -> bytes:
-        """Return `raw`, a JSON document, with its report moved to `reports`; unchanged if it is not JSON."""
-        if not self.marks.search(raw):
-            return raw
-        try:
-            document = json.loads(raw)
-        except (ValueError, RecursionError):
-            return raw
-        holder = document.get(self.within) or document if isinstance(document, dict) else None
-        if not isinstance(holder, dict):
-            return raw
-        report = holder.pop(self.key, None)
-        if isinstance(report, dict):
-            # Reports in one stream are cumulative, and later ones leave out what did not change.
-            reports.update({k: v for k, v in report.items() if v is not None})
-        if self.filler is not None:
-            holder[self.key] = self.filler
-        return json.dumps(document).encode()
-
-    def extract_events(self, block: bytes, reports: dict[str, Any]) -> bytes:
-        """Return `block`, whole lines of server-sent events, with their reports moved to `reports`."""
-        if not self.marks.search(block):
-            return block
-        lines = block.split(b"\n")
-        for i, line in enumerate(lines):
-            if line.startswith(b"data:"):
-                lines[i] = b"data: " + self.extract(line[5:].strip(), reports)
-        return b"\n".join(lines)
 
     def usage(self, reports: Mapping[str, Any]) -> Usage | None:
         """The reports as tokens, however odd, or None if they are not whole numbers or all zero."""
@@ -138,25 +96,6 @@ def _count(number: Any) -> int:
     return int(number)
 
 
-OPENAI = Meter(
-    "usage",
-    regex(rb'"usage"\s*:\s*[^\sn]'),
-    None,
-    _openai,
-    search_path=("server_tool_use_details", "web_search_requests"),
-)
-MISTRAL = Meter(
-    "usage",
-    regex(rb'"usage"\s*:\s*[^\sn]|"object"\s*:\s*"chat.completion"'),
-    {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-    _openai,
-)
-ANTHROPIC = Meter(
-    "usage",
-    regex(rb'"type"\s*:\s*"message(_start|_delta)?"'),
-    {"input_tokens": 0, "output_tokens": 0},
-    _anthropic,
-    within="message",
-    search_path=("server_tool_use", "web_search_requests"),
-)
-GOOGLE = Meter("usageMetadata", regex(rb'"usageMetadata"'), None, _google)
+OPENAI = Meter(_openai, ("server_tool_use_details", "web_search_requests"))
+ANTHROPIC = Meter(_anthropic, ("server_tool_use", "web_search_requests"))
+GOOGLE = Meter(_google)

@@ -1,0 +1,233 @@
+"""One request per call over aiohttp, with bounds on what a host may send.
+
+Whether a request was sent, whether its reply ended properly and how long it is decide what a failure is and
+whether it may have cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import httpx2
+from yarl import URL
+
+from ...errors import ProviderError
+from .documents import Documents
+from .failures import failure, read_report
+
+__all__ = ["Connection", "Limits"]
+
+ANSWER_BYTES = 500_000
+"""Decoded bytes of any reply; `TOKEN_BYTES` more for each requested token."""
+TOKEN_BYTES = 32
+MAX_BYTES = 10_000_000
+FRAME_BYTES = 1_000
+"""What a stream may add around each token."""
+SEARCH_BYTES = 400_000
+"""What a search by the host may add to a reply: it includes the results, encrypted."""
+PART_BYTES = 4_000
+CONNECTIONS = 1_000
+CONNECT_S = 10.0
+IDLE_S = 60.0
+READ_S = 600.0
+"""Silence that ends a call without a deadline."""
+ERROR_BYTES = 64_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """max_bytes: decoded, over which a body is refused. silence_s: the longest wait between two bytes."""
+
+    max_bytes: int = MAX_BYTES
+    silence_s: float = READ_S
+
+    @classmethod
+    def of(cls, max_tokens: int, timeout_s: float | None, searches: int, stream: bool) -> Limits:
+        """The limits of a call for `max_tokens` with `searches` of the host."""
+        answer = min(ANSWER_BYTES + TOKEN_BYTES * max_tokens + SEARCH_BYTES * searches, MAX_BYTES)
+        return cls(answer + FRAME_BYTES * max_tokens * stream, READ_S if timeout_s is None else timeout_s)
+
+
+class Connection:
+    """An aiohttp session for one host. It reuses connections and follows no redirect."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
+        self._https = base_url.startswith("https:")
+        self._proxy = _proxy(base_url)
+        self._session: aiohttp.ClientSession | None = None
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(
+                limit=CONNECTIONS, keepalive_timeout=IDLE_S, ssl=_trust() if self._https else False
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), max_field_size=65_536
+            )
+        return self._session
+
+    @asynccontextmanager
+    async def request(
+        self,
+        method: str,
+        url: str,
+        headers: list[tuple[str, str]],
+        limits: Limits,
+        body: dict[str, Any] | None = None,
+    ) -> AsyncIterator[Response]:
+        """Send a request, with `body` as JSON; the response, whose status is below 300.
+
+        Raises `ProviderError`. Leaving the block early drops the connection.
+        """
+        response = await self._send(method, url, headers, limits, body)
+        try:
+            if response.status >= 300:
+                text = (await _read_error(response)).decode("utf-8", "replace")
+                raise failure(read_report(response.status, text), response.headers, text)
+            yield Response(response, limits)
+        finally:
+            response.close()
+
+    async def _send(
+        self,
+        method: str,
+        url: str,
+        headers: list[tuple[str, str]],
+        limits: Limits,
+        body: dict[str, Any] | None,
+    ) -> aiohttp.ClientResponse:
+        try:
+            return await self._open().request(
+                method,
+                URL(url, encoded=True),
+                headers=[*headers, ("Accept-Encoding", "gzip, deflate")],
+                data=None if body is None else json.dumps(body, ensure_ascii=False).encode(),
+                allow_redirects=False,
+                proxy=self._proxy,
+                timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=limits.silence_s),
+            )
+        except (*_NOT_SENT,) as exc:
+            raise ProviderError("unreachable", f"cannot connect: {_describe(exc)}") from exc
+        except TimeoutError as exc:
+            raise ProviderError("timeout", f"no answer within {limits.silence_s:g} s", billed=True) from exc
+        except aiohttp.ClientResponseError as exc:
+            raise ProviderError("malformed", f"the answer is not HTTP: {exc.message}", billed=True) from exc
+        except (aiohttp.ClientError, OSError) as exc:
+            message = f"the connection broke before an answer: {exc}"
+            raise ProviderError("unreachable", message, billed=True) from exc
+        except ValueError as exc:
+            # Raised before anything is sent, for what cannot be; never raised for a reply.
+            raise ProviderError("refused", f"the request cannot be made: {exc}") from exc
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+class Response:
+    """The response to a request, while it arrives.
+
+    size: bytes of its body. streamed: whether it is a stream of events. unread: an event that is no document.
+    All are known after the documents.
+    """
+
+    def __init__(self, response: aiohttp.ClientResponse, limits: Limits) -> None:
+        self._response, self._limits = response, limits
+        self.streamed, self.unread, self.size = False, "", 0
+
+    async def documents(self) -> AsyncIterator[Any]:
+        """Yield the JSON documents of the body as they arrive. Raises `ProviderError`."""
+        documents = Documents()
+        async for piece in self._pieces():
+            for number, part in enumerate(_parts(piece)):
+                if number:
+                    # A burst does not wait for the network, so nothing else would run before its end.
+                    await asyncio.sleep(0)
+                for document in documents.feed(part):
+                    yield document
+        self.streamed, self.unread = documents.is_stream, documents.words
+        for document in documents.end():
+            yield document
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        """Yield the decoded body. aiohttp inflates in bounded steps, so a zip bomb is stopped early."""
+        most = self._limits.max_bytes
+        try:
+            while piece := await self._response.content.readany():
+                self.size += len(piece)
+                if self.size > most:
+                    raise ProviderError("malformed", f"the answer is over {most} bytes", billed=True)
+                yield piece
+        except TimeoutError as exc:
+            message = f"nothing came for {self._limits.silence_s:g} s"
+            raise ProviderError("timeout", message, billed=True) from exc
+        except (aiohttp.ClientError, OSError) as exc:
+            raise ProviderError("truncated", f"the answer broke off: {exc}", billed=True) from exc
+
+
+def _describe(exc: Exception) -> str:
+    """The error without the address, which may contain a proxy's password."""
+    match exc:
+        case aiohttp.ClientHttpProxyError():
+            return f"the proxy answers HTTP {exc.status}: {exc.message}"
+        case aiohttp.InvalidURL():
+            return "the address of the host, or of its proxy, is not a URL"
+    return str(exc)
+
+
+_NOT_SENT = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.InvalidURL,
+)
+
+
+def _parts(block: bytes) -> Iterator[bytes]:
+    """`block` in parts of `PART_BYTES`."""
+    for start in range(0, len(block), PART_BYTES):
+        yield block[start : start + PART_BYTES]
+
+
+async def _read_error(response: aiohttp.ClientResponse) -> bytes:
+    body = b""
+    try:
+        while len(body) < ERROR_BYTES and (piece := await response.content.readany()):
+            body += piece
+    except (aiohttp.ClientError, OSError, TimeoutError):
+        pass  # the status is enough; the body only explains it
+    return body[:ERROR_BYTES]
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()
+
+
+def _proxy(base_url: str) -> str | None:
+    """The proxy that the environment names for this host; the loopback never has one."""
+    url = urlsplit(base_url)
+    host = url.hostname or ""
+    if host == "localhost" or _is_loopback(host) or proxy_bypass(host):
+        return None
+    proxies = getproxies()
+    return proxies.get(url.scheme) or proxies.get("all")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,181 @@
+"""The JSON documents of a reply, whatever form the host gives it.
+
+A host may answer a request for a stream with one document, and the other way round; with a JSON array, or
+with one document per line. The form is read from the body, because content types are often wrong. Events
+need no blank line between them, may have comments, any line end, a byte order mark and data on several lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import ProviderError
+from .failures import quote, unreadable
+
+__all__ = ["DONE", "Documents"]
+
+DONE = object()
+"""What `Documents` returns for the event that ends a stream: [DONE]."""
+_BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
+_FIELDS = (b"data", b"event", b"id", b"retry", b"")
+"""Fields of server-sent events; the empty one is a comment."""
+
+
+@dataclass(slots=True)
+class Documents:
+    """Reads a body in pieces. `feed` and `end` return the documents that are complete.
+
+    words: the first event that is no JSON. Raises `ProviderError` "malformed" for what is neither JSON nor
+    events; "truncated" if the body ends inside a document.
+    """
+
+    words: str = ""
+
+    _rest: bytearray = field(default_factory=bytearray)
+    _events: bool | None = None
+    _data: list[bytes] = field(default_factory=list)
+    _named_error: bool = False
+    _searched: int = 0
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the body is a stream of events."""
+        return bool(self._events)
+
+    def feed(self, piece: bytes) -> Iterator[Any]:
+        self._rest += piece
+        if self._events is None:
+            self._recognise(bool(piece))
+        if self._events:
+            yield from self._lines()
+
+    def end(self) -> Iterator[Any]:
+        if self._events is None:
+            self._recognise(False)
+        if self._events:
+            yield from self._last_lines()
+            return
+        body = bytes(self._rest).strip()
+        if not body:
+            return
+        if any(name.startswith(body) for name in _FIELDS):
+            raise ProviderError("truncated", "the stream ended inside its first event", billed=True)
+        try:
+            document = json.loads(body)
+        except RecursionError as exc:
+            raise ProviderError("malformed", "the reply is nested too deep", billed=True) from exc
+        except ValueError:
+            yield from _json_lines(body)
+            return
+        yield from document if isinstance(document, list) else (document,)
+
+    def _recognise(self, more: bool) -> None:
+        """Set `_events` once the first line shows whether the body is a stream of events."""
+        start = bytes(self._rest[:64]).lstrip(b"\r\n\t ")
+        if start.startswith(_BOM) or (more and _BOM.startswith(start)):
+            start = start[len(_BOM) :].lstrip(b"\r\n\t ")
+        if not start and more:
+            return
+        name, colon, _ = start.partition(b":")
+        if more and not colon and any(known.startswith(name.strip()) for known in _FIELDS) and len(start) < 8:
+            return
+        self._events = bool(colon) and name.strip() in _FIELDS
+        # What comes before the first line says nothing.
+        at = self._rest.find(start[:1]) if start else len(self._rest)
+        del self._rest[:at]
+
+    def _lines(self) -> Iterator[Any]:
+        """Yield the documents of the whole lines so far. A "\\r" at the end may be half of a "\\r\\n"."""
+        end = max(self._rest.rfind(b"\n", self._searched), self._rest.rfind(b"\r", self._searched, -1)) + 1
+        self._searched = max(len(self._rest) - 1, 0)
+        if not end:
+            return
+        block = bytes(self._rest[:end])
+        del self._rest[:end]
+        self._searched = max(len(self._rest) - 1, 0)
+        for line in _split_lines(block):
+            yield from self._line(line)
+
+    def _last_lines(self) -> Iterator[Any]:
+        """Yield the documents of what is left. The last event needs no line end if it is complete."""
+        for line in _split_lines(bytes(self._rest)):
+            yield from self._line(line)
+        self._rest.clear()
+        if self._data:
+            found, document = _parse(b"\n".join(self._data))
+            if not found:
+                raise ProviderError("truncated", "the stream ended inside an event", billed=True)
+            yield document
+
+    def _line(self, line: bytes) -> Iterator[Any]:
+        if not line.strip():
+            if self._data:
+                yield from self._dispatch()
+            self._named_error = False
+            return
+        name, colon, value = line.partition(b":")
+        name = name.strip()
+        if line.lstrip()[:1] in (b"{", b"["):
+            name, colon, value = b"data", b":", line  # a document without its field name
+        if not colon or name not in _FIELDS:
+            if self._data:
+                self._data.append(line)  # a line of a document that was broken without repeating the field
+            return
+        if name == b"event":
+            self._named_error = value.strip() == b"error"
+        elif name == b"data":
+            self._data.append(value.removeprefix(b" "))
+            # Events without a blank line between them have one line of data each.
+            found, document = _parse(value) if len(self._data) == 1 else (False, None)
+            if found:
+                self._data.clear()
+                yield document
+
+    def _dispatch(self) -> Iterator[Any]:
+        """Yield the document of an event that has several lines of data, or none that is JSON."""
+        data = b"\n".join(self._data)
+        self._data.clear()
+        found, document = _parse(data)
+        if found:
+            yield document
+        elif self._named_error:
+            yield {"error": data.decode("utf-8", "replace").strip()}
+        elif data.strip()[:1] in (b"{", b"["):
+            raise unreadable("an event is not JSON", data)
+        else:
+            self.words = self.words or quote(data)  # such as a sign of life in words of the host's own
+
+
+def _split_lines(block: bytes) -> list[bytes]:
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return block.split(b"\n")[: -1 if block.endswith(b"\n") else None]
+
+
+def _parse(data: bytes) -> tuple[bool, Any]:
+    """Return whether `data` is a document, and the document."""
+    text = data.strip()
+    if text == b"[DONE]":
+        return True, DONE
+    try:
+        return True, json.loads(text)
+    except RecursionError as exc:
+        raise ProviderError("malformed", "an event is nested too deep", billed=True) from exc
+    except ValueError:
+        return False, None
+
+
+def _json_lines(body: bytes) -> Iterator[Any]:
+    """Yield the documents of a body with one on each line, or raise why it is none."""
+    lines = [line for line in body.splitlines() if line.strip()]
+    whole = [found for found in (_parse(line) for line in lines) if found[0]]
+    if len(lines) > 1 and len(whole) == len(lines):
+        yield from (document for _, document in whole)
+        return
+    if len(lines) > 1 and len(whole) == len(lines) - 1 and lines[-1][:1] == b"{":
+        yield from (document for _, document in whole)
+        raise ProviderError("truncated", "the reply ended inside a document", billed=True)
+    raise unreadable("the reply is not JSON", body)

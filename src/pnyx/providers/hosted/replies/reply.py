@@ -1,0 +1,184 @@
+"""One reply, read from documents of any dialect.
+
+A reader takes every document, whole replies and pieces of a stream alike, so it does not matter which of them
+a host sends. It reads the fields that it knows, ignores all others, and misses none that it can do without.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ...base import FinishReason, ToolCall
+from ..documents import DONE
+from ..failures import Report, failure, report
+
+__all__ = ["INVALID_JSON", "SEPARATOR", "Reader", "ToolCallParts", "items", "mapping", "text_of"]
+
+SEPARATOR = "\n\n"
+"""Between two texts of a reply between which the host searched."""
+INVALID_JSON = "INVALID_JSON"
+"""The argument that holds what a model wrote instead of an object of JSON."""
+
+
+@dataclass(slots=True)
+class ToolCallParts:
+    """A tool call whose arguments arrive in pieces, or as an object."""
+
+    id: str = ""
+    name: str = ""
+    written: list[str] = field(default_factory=list)
+    value: Mapping[str, Any] | None = None
+
+    def is_complete(self) -> bool:
+        return self.value is not None or _is_json("".join(self.written))
+
+    def call(self) -> ToolCall:
+        """The call; arguments that are not a JSON object of finite numbers are kept as text."""
+        return ToolCall(self.id or f"call-{secrets.token_hex(6)}", self.name, self._arguments())
+
+    def _arguments(self) -> dict[str, Any]:
+        written = "".join(self.written)
+        try:
+            found = self.value if self.value is not None else json.loads(written or "{}")
+            found = json.loads(found) if isinstance(found, str) else found  # encoded twice
+            # No record can store an infinite number, or one of more digits than Python writes.
+            json.dumps(found, allow_nan=False)
+        except (ValueError, RecursionError):
+            return {INVALID_JSON: written or repr(self.value)}
+        if found is None:
+            return {}
+        return dict(found) if isinstance(found, Mapping) else {INVALID_JSON: written or repr(self.value)}
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+class Reader(ABC):
+    """Reads the documents of one reply.
+
+    text, reasoning: in pieces. finish: the host's word for why the reply ended, "" until it says so. refusal:
+    the model's words if it refuses. done: whether the stream said that it ended. usage: reports of usage,
+    merged. sources: cited addresses. searches: web searches that the reply shows.
+    """
+
+    FINISHES: ClassVar[Mapping[str, FinishReason]]
+    """The host's word -> ours, in lower case. Any other word counts as "stop"."""
+    FAILURES: ClassVar[Mapping[str, int]] = {}
+    """The host's word for an end that is a failure -> the HTTP status that it amounts to."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+        self.refusal: list[str] = []
+        self.tools: dict[object, ToolCallParts] = {}
+        self.finish = ""
+        self.done = False
+        self.model = ""
+        self.usage: dict[str, Any] = {}
+        self.sources: list[str] = []
+        self.searches = 0
+        self.any = False
+        self._broken = False
+
+    def add(self, document: Any) -> Iterator[str]:
+        """Read a document, and yield the text in it. Raises `ProviderError` for an error that it reports."""
+        if document is DONE:
+            self.done = True
+            return
+        documents = document if isinstance(document, list) else [document]
+        for one in documents:
+            if found := report(one):
+                raise failure(found)
+            if isinstance(one, Mapping):
+                yield from self.read(one)
+                self.check(one)
+
+    @abstractmethod
+    def read(self, document: Mapping[str, Any]) -> Iterator[str]:
+        """Read a document that reports no error, and yield the text in it."""
+
+    def check(self, document: Mapping[str, Any]) -> None:
+        """Raise `ProviderError` if the reply has ended with a failure."""
+        status = self.FAILURES.get(self.finish.lower())
+        if status is not None:
+            words = self.failure_words(document) or f"the host ended the reply with {self.finish!r}"
+            raise failure(Report(status, words, self.finish))
+
+    def failure_words(self, document: Mapping[str, Any]) -> str:
+        """The host's words for an end that is a failure."""
+        return ""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing of a stream can be missing."""
+        return bool(self.finish) or self.done
+
+    def piece(self, text: object) -> Iterator[str]:
+        """Add a piece of the answer, and yield it."""
+        if not isinstance(text, str) or not text:
+            return
+        if self._broken:
+            text, self._broken = SEPARATOR + text, False
+        self.text.append(text)
+        yield text
+
+    def interrupt(self) -> None:
+        """Note that the host did something of its own between two texts."""
+        self._broken = bool(self.text)
+
+    def think(self, text: object) -> None:
+        if isinstance(text, str) and text:
+            self.reasoning.append(text)
+
+    def cite(self, url: object) -> None:
+        if isinstance(url, str) and url and url not in self.sources:
+            self.sources.append(url)
+
+    def report_usage(self, found: object) -> None:
+        """Merge a report: in one stream they are cumulative, and later ones leave out what did not change."""
+        if isinstance(found, Mapping):
+            self.usage.update({name: value for name, value in found.items() if value is not None})
+
+    def finish_reason(self) -> FinishReason:
+        calls = any(tool.name for tool in self.tools.values())
+        reason = self.FINISHES.get(self.finish.lower(), "stop")
+        if self.refusal and reason == "stop":
+            return "filter"
+        return "tool" if calls and reason == "stop" else "stop" if reason == "tool" and not calls else reason
+
+    def answer(self) -> str:
+        return "".join(self.text) or "".join(self.refusal)
+
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return tuple(tool.call() for tool in self.tools.values() if tool.name)
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """`value` if it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def items(value: object) -> list[Any]:
+    """`value` if it is a list; an object alone as a list of one; else an empty list."""
+    return value if isinstance(value, list) else [value] if isinstance(value, Mapping) else []
+
+
+def text_of(value: object) -> str:
+    """The text of a string, of a part, or of a list of parts."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(map(text_of, value))
+    if isinstance(value, Mapping):
+        return next((text_of(value[name]) for name in ("text", "thinking", "summary") if value.get(name)), "")
+    return ""

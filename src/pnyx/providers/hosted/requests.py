@@ -1,0 +1,224 @@
+"""Requests as pydantic-ai and the SDK of a kind write them, taken before they are sent.
+
+The libraries know how each host wants its messages, tools, schemas and settings. Sending and reading are
+`connection` and `replies`, because hosts deviate from what an SDK accepts.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypedDict, cast
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
+from pydantic_ai.direct import model_request, model_request_stream
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.native_tools import AbstractNativeTool, WebSearchTool
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from ...core.lru import LRU
+from ...errors import ProviderError
+from ..base import Call
+from .dialects import Dialect
+from .thinking import thinking_settings
+
+__all__ = ["HostRequest", "RequestBuilder"]
+
+MAX_MODELS = 256
+"""Model objects that a provider keeps; making one again is cheap."""
+
+# A setting that pydantic-ai leaves out for a model is no news for whoever asks a question.
+warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic_ai\.")
+
+
+@dataclass(slots=True)
+class HostRequest:
+    """One HTTP request. body: the JSON document that is posted."""
+
+    url: str
+    headers: list[tuple[str, str]] = field(repr=False)
+    body: dict[str, Any] = field(repr=False)
+
+
+class _Taken(BaseException):
+    """Ends the SDK's work on a request. SDKs wrap or retry after any `Exception`."""
+
+
+_REQUEST: ContextVar[list[HostRequest]] = ContextVar("_REQUEST")
+"""Where the current task takes its request."""
+
+
+class _Taker(httpx2.AsyncBaseTransport):
+    """Takes the request that an SDK sends. query: of the base URL; it is added to every address."""
+
+    def __init__(self, query: str) -> None:
+        self._query = query
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        url = urlsplit(str(request.url))
+        query = "&".join(filter(None, (url.query, self._query)))
+        headers = [(k.decode("latin-1"), v.decode("latin-1")) for k, v in request.headers.raw]
+        body = json.loads(await request.aread())
+        address = urlunsplit((url.scheme, url.netloc, url.path, query, ""))
+        _REQUEST.get().append(HostRequest(address, [h for h in headers if h[0].lower() not in _OWN], body))
+        raise _Taken
+
+
+_OWN = ("host", "content-length", "connection", "accept-encoding")
+"""Headers of the connection, which sends the request after its body may have changed."""
+
+
+class _Direct(TypedDict):
+    """The arguments of a direct request."""
+
+    model: Model[Any]
+    messages: list[ModelMessage]
+    model_settings: ModelSettings
+    model_request_parameters: ModelRequestParameters
+
+
+class RequestBuilder:
+    """Writes the requests to one host."""
+
+    def __init__(self, dialect: Dialect, base_url: str, api_key: str | None) -> None:
+        url = urlsplit(base_url)
+        self._dialect = dialect
+        self._client = httpx2.AsyncClient(transport=_Taker(url.query), timeout=None)
+        root = urlunsplit((url.scheme, url.netloc, url.path.rstrip("/"), "", ""))
+        # Some SDKs refuse to start without a key, which local hosts do not require.
+        key = api_key or "none"
+        self._extra = {"api-key": key} if dialect.is_azure(url.hostname) else {}
+        self._models = LRU[str, Model[Any]](MAX_MODELS, make=dialect.open(root, key, self._client))
+
+    def profile(self, model: str) -> Mapping[str, Any]:
+        """What pydantic-ai knows of `model`. Raises `UserError` for a name that no model can have."""
+        return cast(Mapping[str, Any], self._models[model].profile)
+
+    async def build(
+        self, call: Call, *, stream: bool, plain_schema: bool = False, reasons: bool = False
+    ) -> HostRequest:
+        """Return the request for `call`; a new one each time, which the caller may change.
+
+        plain_schema: describe the schema in the prompt, for a host that refuses it as a parameter. reasons:
+        the model is known to think. Raises `ProviderError` if no request can be made of the call.
+        """
+        taken: list[HostRequest] = []
+        token = _REQUEST.set(taken)
+        try:
+            direct = self._direct(call, plain_schema, reasons)
+            if stream:
+                async with model_request_stream(**direct):
+                    pass
+            else:
+                await model_request(**direct)
+        except _Taken:
+            taken[0].headers += self._extra.items()
+            return taken[0]
+        except Exception as exc:
+            # The SDK's exception may quote the request with its key, so it is not chained.
+            raise ProviderError("refused", f"the request cannot be made: {exc}") from None
+        finally:
+            _REQUEST.reset(token)
+        raise ProviderError("refused", "the request cannot be made: its SDK sent nothing")
+
+    def can_search(self, model: str) -> bool:
+        """Whether the host has a search tool for `model`."""
+        try:
+            return WebSearchTool in self.profile(model).get("supported_native_tools", ())
+        except UserError:
+            return False  # no model can have that name: a call to it reports the error
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    def _direct(self, call: Call, plain_schema: bool, reasons: bool) -> _Direct:
+        model = self._models[call.model]
+        settings = ModelSettings(max_tokens=call.max_tokens)
+        if call.temperature is not None:
+            settings["temperature"] = call.temperature
+        if call.seed is not None:
+            settings["seed"] = call.seed
+        special = thinking_settings(call, model.profile, self._dialect.thinking, reasons)
+        if call.searches and model.profile.get("anthropic_supports_dynamic_filtering"):
+            # Otherwise programs that the model writes read the results, and nothing is cited.
+            special["anthropic_web_tools_allowed_callers"] = ["direct"]
+        return _Direct(
+            model=model,
+            messages=_messages(call),
+            model_settings=cast(
+                ModelSettings, {k: v for k, v in (settings | special).items() if v is not None}
+            ),
+            model_request_parameters=_parameters(call, model, plain_schema),
+        )
+
+
+def _messages(call: Call) -> list[ModelMessage]:
+    turns: list[ModelMessage] = []
+    for message in call.messages:
+        text = _sendable(message.text)
+        if message.role == "assistant":
+            texts = [TextPart(text)] if text else []
+            calls = [ToolCallPart(t.name, dict(t.arguments), t.id) for t in message.tool_calls]
+            turns.append(ModelResponse(parts=[*texts, *calls]))
+            continue
+        part: ModelRequestPart
+        if message.role == "system":
+            part = SystemPromptPart(text)
+        elif message.role == "user":
+            part = UserPromptPart(text)
+        else:
+            part = ToolReturnPart(message.tool_name, text, message.tool_call_id)
+        if turns and isinstance(turns[-1], ModelRequest):
+            turns[-1].parts = [*turns[-1].parts, part]
+        else:
+            turns.append(ModelRequest(parts=[part]))
+    return turns
+
+
+def _sendable(text: str) -> str:
+    """`text` with U+FFFD for lone surrogates, which a model may write but no request can contain."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _parameters(call: Call, model: Model[Any], plain_schema: bool) -> ModelRequestParameters:
+    tools = [
+        ToolDefinition(name=t.name, description=t.description, parameters_json_schema=dict(t.parameters))
+        for t in call.tools
+    ]
+    search: list[AbstractNativeTool] = []
+    if call.searches:
+        limited = WebSearchTool(max_uses=call.searches)
+        search = [WebSearchTool() if model.unsupported_native_tool_settings(limited) else limited]
+        if not model.profile.get("google_supports_tool_combination", True):
+            tools = []
+    if call.schema is None:
+        return ModelRequestParameters(function_tools=tools, native_tools=search)
+    native = model.profile.get("supports_json_schema_output") and not plain_schema
+    return ModelRequestParameters(
+        function_tools=tools,
+        native_tools=search,
+        output_mode="native" if native else "prompted",
+        output_object=OutputObjectDefinition(call.schema.document, name=call.schema.name),
+    )
