@@ -119,7 +119,9 @@ class CallFinished(_Base):
     usage was rejected and the reservation charged, else None. copied: the reply comes from the run that this
     one was forked from, at no cost. searches: the web searches that the host made; None: not reported.
     sources: the URLs that it cites. source: what verdicts are read from: "json" if the reply is exactly one
-    object that satisfies the schema, else "prose"; None without a schema.
+    object that satisfies the schema, else "prose"; None without a schema. reasoning: what the model thought
+    before it answered, in part if it is very long; never shown to other seats. finish_detail: the host's own
+    word for the finish reason.
     """
 
     type: ClassVar[Literal["call_finished"]] = "call_finished"
@@ -141,14 +143,17 @@ class CallFinished(_Base):
     searches: int | None = None
     sources: tuple[str, ...] = ()
     source: Literal["json", "prose"] | None = None
+    reasoning: str | None = None
+    finish_detail: str | None = None
     elapsed_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFailed(_Base):
-    """An attempt without a reply. final: no retry follows, and the seat abstains from this step.
+    """An attempt without a usable reply. final: no retry follows, and the seat abstains from this step.
 
-    charged_usd: the reservation if the host may have billed the attempt, else 0. None: unknown price.
+    charged_usd: what a reply that was cut off cost; else the reservation if the host may have billed the
+    attempt, else 0. None: unknown price. Tokens, reasoning: of a reply that was cut off.
     """
 
     type: ClassVar[Literal["call_failed"]] = "call_failed"
@@ -159,6 +164,11 @@ class CallFailed(_Base):
     message: str
     final: bool
     charged_usd: float | None = 0.0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    reasoning: str | None = None
     retry_in_s: float | None = None
     elapsed_s: float = 0.0
 

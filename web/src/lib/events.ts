@@ -56,6 +56,10 @@ export interface CallFinished extends Base {
   input_tokens: number;
   cached_tokens: number;
   output_tokens: number;
+  /** Events of version 0.2 and before lack it, and the two that follow. */
+  reasoning_tokens?: number;
+  reasoning?: string | null;
+  finish_detail?: string | null;
   cost_usd: number | null;
   usage_flag: string | null;
   absent: string | null;
@@ -73,6 +77,11 @@ export interface CallFailed extends Base {
   message: string;
   final: boolean;
   charged_usd: number | null;
+  /** Of a reply that was cut off; older events lack them. */
+  input_tokens?: number;
+  cached_tokens?: number;
+  output_tokens?: number;
+  reasoning?: string | null;
   retry_in_s: number | null;
   elapsed_s: number;
 }

@@ -204,16 +204,21 @@ function finishCall(view: View, event: E.CallFinished): View {
     cost_usd: usd,
     elapsed_s: event.elapsed_s,
     facts: [...turn.facts, ...factsOf(event)],
+    reasoning: event.reasoning ?? "",
     sources: event.sources,
   });
 }
 
 function failCall(view: View, event: E.CallFailed): View {
+  const usage = { ...view.usage };
+  for (const name of ["input_tokens", "cached_tokens", "output_tokens"] as const) usage[name] += event[name] ?? 0;
   const seat = seatOf(view, event.seat);
   const state = event.retry_in_s === null ? "waiting" : "retrying";
-  const out = updateSeat(addRunCost(view, event, event.charged_usd), event.seat, event.model, {
+  const out = updateSeat(addRunCost({ ...view, usage }, event, event.charged_usd), event.seat, event.model, {
     ...addCost(seat?.cost, event, event.charged_usd),
     ...closeCall(seat, event.key, event.elapsed_s, state),
+    input_tokens: (seat?.input_tokens ?? 0) + (event.input_tokens ?? 0),
+    output_tokens: (seat?.output_tokens ?? 0) + (event.output_tokens ?? 0),
   });
   const turn = turnOf(view, event.key) ?? newTurn(event, "call", event.phase ?? "");
   // A second request, sent beside a late one, fails after the first has answered. Keep the answer.
@@ -289,6 +294,7 @@ function newTurn(event: E.Event, kind: Turn["kind"], title: string): Turn {
     cost_usd: 0,
     elapsed_s: null,
     attempts: 1,
+    reasoning: "",
     failures: [],
     facts: [],
     sources: [],
@@ -360,6 +366,7 @@ function addRunCost(view: View, of: Charge, usd: number | null): View {
 function factsOf(event: E.CallFinished): string[] {
   const facts: string[] = [];
   if (event.copied) facts.push("copied from the forked run");
+  if (event.reasoning_tokens) facts.push(`${event.reasoning_tokens.toLocaleString("en")} tokens of reasoning`);
   if (event.finish_reason === "length") facts.push("cut at the token limit");
   if (event.searches) facts.push(`searched ${event.searches === 1 ? "once" : `${event.searches} times`}`);
   if (event.usage_flag) facts.push(`usage ${event.usage_flag}: charged the reserved amount`);
