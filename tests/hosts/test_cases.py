@@ -66,6 +66,10 @@ async def test_a_run_bills_retries_and_tells(lab: ScriptedHost, database: Databa
     assert len(trial.of(CallStarted)) == 1
     assert case.text is None or reply.text == case.text
     assert reply.finish_reason == case.finish
+    assert case.detail is None or reply.finish_detail == case.detail
+    if reply.absent is not None and case.finish == "filter":
+        assert case.detail
+        assert case.detail in trial.result.detail["message"]
     assert trial.result.status == ("single" if _answers(case, reply) else "failed")
     if case.stream and reply.absent is None:
         assert trial.tokens == reply.text

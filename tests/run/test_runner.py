@@ -166,7 +166,7 @@ async def test_an_empty_reply_or_a_refusal_is_an_abstention(
     missing = (
         ()
         if nothing.strip(" \n\u200b")
-        else ({"seat": "Participant C", "model": "h:small", "reason": "empty"},)
+        else ({"seat": "Participant C", "model": "h:small", "reason": "empty reply"},)
     )
     assert (result.dropped, result.degraded) == (missing, bool(missing))
     assert [d.model for d in result.dissent] == ["h:mid"]

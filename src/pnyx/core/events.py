@@ -119,9 +119,9 @@ class CallFinished(_Base):
     usage was rejected and the reservation charged, else None. copied: the reply comes from the run that this
     one was forked from, at no cost. searches: the web searches that the host made; None: not reported.
     sources: the URLs that it cites. source: what verdicts are read from: "json" if the reply is exactly one
-    object that satisfies the schema, else "prose"; None without a schema. reasoning: what the model thought
-    before it answered, in part if it is very long; never shown to other seats. finish_detail: the host's own
-    word for the finish reason.
+    object that satisfies the schema, else "prose"; None without a schema. finish_detail: the host's own word
+    for `finish_reason`, such as SAFETY. reasoning: what the model thought before it answered, in part if it is
+    very long; never shown to other seats.
     """
 
     type: ClassVar[Literal["call_finished"]] = "call_finished"
@@ -143,9 +143,25 @@ class CallFinished(_Base):
     searches: int | None = None
     sources: tuple[str, ...] = ()
     source: Literal["json", "prose"] | None = None
-    reasoning: str | None = None
-    finish_detail: str | None = None
     elapsed_s: float = 0.0
+    finish_detail: str = ""
+    reasoning: str | None = None
+
+    @property
+    def abstention(self) -> str:
+        """Why the reply counts as an abstention, with the host's word for it; "" for an answer."""
+        if self.absent is None:
+            return ""
+        reason = "empty reply" if self.absent == "empty" else self.absent
+        plain = self.finish_detail.lower() in _PLAIN_FINISHES
+        return reason if plain else f"{reason} ({self.finish_detail})"
+
+
+_PLAIN_FINISHES = (
+    *("", "stop", "end_turn", "stop_sequence", "eos", "complete"),
+    *("length", "max_tokens", "max_output_tokens"),
+)
+"""Words of hosts that say no more than `finish_reason` and `absent` do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -372,9 +372,9 @@ class ModelCall:
             searches=done.searches if type(done.searches) is int else None,
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             source=source,
-            reasoning=stored_reasoning(done, redact),
-            finish_detail=redact(done.finish_detail)[:LONGEST_DETAIL] or None,
             elapsed_s=round(elapsed, 3),
+            finish_detail=redact(done.finish_detail)[:LONGEST_DETAIL],
+            reasoning=stored_reasoning(done, redact),
         )
         context.record(started, bill.cost_nusd or 0, finished)
         return finished

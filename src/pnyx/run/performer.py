@@ -90,7 +90,7 @@ class Performer:
         if isinstance(outcome, CallFailed):
             raise SeatAbsent(f"{ask.seat.label}: {outcome.message}")
         if outcome.absent:
-            raise SeatAbsent(f"{ask.seat.label}: {outcome.absent}")
+            raise SeatAbsent(f"{ask.seat.label}: {outcome.abstention}")
         return Reply(
             ask,
             outcome.text,

@@ -19,8 +19,6 @@ LONGEST_REASONING = 100_000
 """Characters of reasoning that are recorded."""
 LONGEST_DETAIL = 200
 """Characters of a host's word for a finish reason that are recorded."""
-USUAL_ENDS = frozenset(("", "stop", "length", "end_turn", "eos", "stop_sequence", "max_tokens", "completed"))
-"""Words of hosts that say no more than our own finish reason does, in lower case."""
 
 
 def separate(done: Completion) -> Completion:
@@ -38,8 +36,6 @@ def absence(done: Completion, reason: str) -> str | None:
     """Return why a reply counts as an abstention, or None. reason: of one without an answer."""
     if is_blank(done.text):
         return reason
-    if done.finish_reason == "filter" and done.finish_detail:
-        return f"filter: {done.finish_detail[:LONGEST_DETAIL]}"
     return "refusal" if done.finish_reason == "filter" or is_refusal(done.text) else None
 
 
@@ -54,11 +50,6 @@ def no_answer(done: Completion, usage: Usage, setting: str) -> str:
                 f"no answer: {thought:,} tokens went to reasoning; raise {setting} or lower reasoning_effort"
             )
         return f"no answer before the limit of the reply; raise {setting}"
-    detail = done.finish_detail[:LONGEST_DETAIL]
-    if done.finish_reason == "filter":
-        return f"filter: {detail}" if detail else "filter"
-    if detail.lower() not in USUAL_ENDS:
-        return f"empty: {detail}"
     return "no answer: the reply is all reasoning" if done.reasoning.strip() else "empty"
 
 
@@ -85,11 +76,11 @@ def copy_reply(inherited: CallFinished, fingerprint: str, **common: Any) -> Call
         data=inherited.data,
         tool_calls=inherited.tool_calls,
         finish_reason=inherited.finish_reason,
+        finish_detail=inherited.finish_detail,
         cost_usd=0.0,
         absent=inherited.absent,
         sources=inherited.sources,
         source=inherited.source,
         reasoning=inherited.reasoning,
-        finish_detail=inherited.finish_detail,
         copied=True,
     )

@@ -156,7 +156,7 @@ class Summary:
 
     def _hear(self, event: CallFinished) -> None:
         if event.absent is not None and event.absent != "refusal":
-            self._miss(event, event.absent)
+            self._miss(event, event.abstention)
         elif event.text.strip():
             self.answered.add(event.seat or "")
 

@@ -53,13 +53,13 @@ export interface CallFinished extends Base {
   text: string;
   tool_calls: { name?: string }[];
   finish_reason: string;
+  finish_detail?: string;
   input_tokens: number;
   cached_tokens: number;
   output_tokens: number;
-  /** Events of version 0.2 and before lack it, and the two that follow. */
+  /** Older events lack it, and `reasoning`. */
   reasoning_tokens?: number;
   reasoning?: string | null;
-  finish_detail?: string | null;
   cost_usd: number | null;
   usage_flag: string | null;
   absent: string | null;

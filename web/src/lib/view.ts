@@ -176,6 +176,17 @@ function addToken(view: View, event: E.Token): View {
   return putTurn(out, event, { ...turn, state: "writing", text });
 }
 
+const PLAIN_FINISHES = [
+  "", "stop", "end_turn", "stop_sequence", "eos", "complete", "length", "max_tokens", "max_output_tokens",
+];
+
+/** Why the reply counts as an abstention, with the host's word for it. */
+function abstention(event: E.CallFinished): string {
+  const reason = event.absent === "empty" ? "empty reply" : event.absent;
+  const word = event.finish_detail ?? "";
+  return PLAIN_FINISHES.includes(word.toLowerCase()) ? `${reason}` : `${reason} (${word})`;
+}
+
 function finishCall(view: View, event: E.CallFinished): View {
   const usage = { ...view.usage };
   if (!event.copied) {
@@ -199,7 +210,7 @@ function finishCall(view: View, event: E.CallFinished): View {
     ...turn,
     state: silent ? "silent" : "answered",
     text: event.text,
-    note: silent ? `abstained: ${event.absent === "empty" ? "empty reply" : event.absent}` : "",
+    note: silent ? `abstained: ${abstention(event)}` : "",
     tokens: event.output_tokens,
     cost_usd: usd,
     elapsed_s: event.elapsed_s,

@@ -68,8 +68,7 @@ class Artifacts:
                 if isinstance(event, ToolCalled):
                     self._tools.append((entry, event))
             case CallFinished():
-                reason = "empty reply" if event.absent == "empty" else str(event.absent)
-                changed.add(self._failed(event, reason, event.text))
+                changed.add(self._failed(event, event.abstention, event.text))
             case CallFailed(final=True):
                 changed.add(self._failed(event, f"{event.kind}: {event.message}"))
             case VoteTallied() if entry is not None:

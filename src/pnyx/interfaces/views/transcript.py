@@ -237,7 +237,7 @@ class Transcript:
             facts.append(f"usage {event.usage_flag}, charged at the reservation")
         title = self._title(event, seat.model)
         if event.absent:
-            text = f"abstained: {'empty reply' if event.absent == 'empty' else event.absent}"
+            text = f"abstained: {event.abstention}"
             return Entry(
                 kind="silence", title=title, text=text, facts=tuple(facts), reasoning=event.reasoning or ""
             )
