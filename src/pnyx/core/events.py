@@ -120,8 +120,8 @@ class CallFinished(_Base):
     one was forked from, at no cost. searches: the web searches that the host made; None: not reported.
     sources: the URLs that it cites. source: what verdicts are read from: "json" if the reply is exactly one
     object that satisfies the schema, else "prose"; None without a schema. finish_detail: the host's own word
-    for `finish_reason`, such as SAFETY. reasoning: what the model thought before it answered, in part if it is
-    very long; never shown to other seats.
+    for `finish_reason`, such as SAFETY. reasoning: what the model thought before it answered, in part if it
+    is very long; never shown to other seats.
     """
 
     type: ClassVar[Literal["call_finished"]] = "call_finished"

@@ -231,8 +231,8 @@ class ModelCall:
         """Return the setting that limits a reply, and its value."""
         limit, most = self.context.spec.limits.max_output_tokens, self.ask.seat.max_output
         if most is not None and most <= started.max_tokens:
-            return f'max_output of [models."{self.ask.seat.model}"] (now {most:,})'
-        return f"max_output_tokens (now {limit:,})"
+            return f'max_output of [models."{self.ask.seat.model}"] (now {most})'
+        return f"max_output_tokens (now {limit})"
 
     async def _race(
         self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate
