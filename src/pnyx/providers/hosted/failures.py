@@ -41,6 +41,7 @@ _TRY_AGAIN = regex(
     re.IGNORECASE,
 )
 _UNITS = {"ms": 0.001, "mi": 60.0, "m": 60.0, "s": 1.0}
+_OF_A_MODEL = regex(r"model|deployment|engine|endpoint", re.IGNORECASE)
 MAY_HAVE_COST = (504, 524)
 """A gateway waited in vain: the host may have finished the reply, and billed it."""
 NOT_BY_CODE = 600
@@ -67,6 +68,8 @@ class HostError(ProviderError):
 
     def __init__(self, kind: str, report: Report, retry_after: float | None, billed: bool) -> None:
         shown = " ".join(filter(None, (f"HTTP {report.status}:" if report.status else "", report.message)))
+        if kind == "not_found" and not _OF_A_MODEL.search(report.words):
+            shown = f"{shown.removesuffix('.')}: check base_url"
         super().__init__(kind, shown, retry_after=retry_after, billed=billed)
         self.report = report
 
@@ -189,8 +192,9 @@ def unreadable(problem: str, body: bytes) -> ProviderError:
     text = quote(body)
     words = " ".join(re.sub(r"<[^>]*>", " ", text).split())
     if body.lstrip()[:1] == b"<":
-        message = f"the host sent a web page instead of a reply ({words}): check base_url"
-        return ProviderError("malformed", message, billed=True)
+        # No model has answered, and the same page comes again.
+        message = f"a web page came instead of a reply: check base_url ({words})"
+        return ProviderError("not_found", message)
     if TEMPORARY.search(words):
         return failure(Report(0, words))
     return ProviderError("malformed", f"{problem}: {words}", billed=True)
