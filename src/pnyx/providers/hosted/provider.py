@@ -24,7 +24,7 @@ from .requests import HostRequest, RequestBuilder
 
 __all__ = ["HostedProvider", "open_hosted"]
 
-MAX_CHANGES = 6
+MAX_CHANGES = 12
 """Parameters of one call that its host may refuse."""
 
 
@@ -61,7 +61,6 @@ class HostedProvider:
         await self._connection.close()
 
     async def _complete(self, call: Call, on_text: Callable[[str], None] | None) -> Completion:
-        notes: list[str] = []
         for changes_left in reversed(range(MAX_CHANGES + 1)):
             learned = self._adjustments.of(call.model)
             request = await self._requests.build(
@@ -77,7 +76,8 @@ class HostedProvider:
                     async for text in texts:
                         if on_text is not None:
                             on_text(text)
-                completion = self._completion(call, reader, tuple(notes))
+                notes = tuple(f"{call.model} {note}" for note in learned.take_notes())
+                completion = self._completion(call, reader, notes)
                 learned.reasons = learned.reasons or _reasons(completion)
                 return completion
             except HostError as exc:
@@ -86,7 +86,6 @@ class HostedProvider:
                 change = self._adjustments.learn(call.model, exc, request.body)
                 if change is None:
                     raise
-                notes.append(f"{call.model} {change.note}")
                 call = replace(call, max_tokens=change.max_tokens or call.max_tokens)
         raise AssertionError("the last attempt returns or raises")
 
@@ -94,6 +93,7 @@ class HostedProvider:
         self, call: Call, request: HostRequest, reader: Reader, stream: bool
     ) -> AsyncGenerator[str]:
         """Send the request, and yield the text of its reply as `reader` reads it."""
+        stream = stream or request.body.get("stream") is True
         limits = Limits.of(call.max_tokens, call.timeout_s, call.searches, stream)
         async with self._connection.request(
             "POST", request.url, request.headers, limits, request.body
