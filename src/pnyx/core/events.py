@@ -120,7 +120,8 @@ class CallFinished(_Base):
     one was forked from, at no cost. searches: the web searches that the host made; None: not reported.
     sources: the URLs that it cites. source: what verdicts are read from: "json" if the reply is exactly one
     object that satisfies the schema, else "prose"; None without a schema. finish_detail: the host's own word
-    for `finish_reason`, such as SAFETY.
+    for `finish_reason`, such as SAFETY. notes: what the user should know of the model's host, such as a
+    parameter that it refuses; each once.
     """
 
     type: ClassVar[Literal["call_finished"]] = "call_finished"
@@ -142,6 +143,7 @@ class CallFinished(_Base):
     searches: int | None = None
     sources: tuple[str, ...] = ()
     source: Literal["json", "prose"] | None = None
+    notes: tuple[str, ...] = ()
     elapsed_s: float = 0.0
     finish_detail: str = ""
 

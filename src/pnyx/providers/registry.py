@@ -17,12 +17,10 @@ from .adapter import AnyProvider, adapt
 from .base import Call, Completion, Provider, can_search
 from .installed import KINDS, configure, key_variables
 from .kind import ProviderConfig, ProviderKind
-from .redaction import Redactor
+from .redaction import MIN_SECRET, Redactor
 
 __all__ = ["Providers"]
 
-MIN_SECRET = 6
-"""Characters; masking anything shorter would make ordinary text unreadable."""
 MIN_KEY = 16
 """The same in replies of models, where `ollama` and the password `postgres` are words."""
 

@@ -33,6 +33,7 @@ from .context import RunContext
 from .context_window import output_limit, request_limit, thinking_limit
 from .drive import Where
 from .failed_calls import FailedCalls
+from .host_notes import host_notes
 from .host_search import TOOL
 from .journal import Outcome
 from .limits import Deadline, Gate, delay, now
@@ -315,6 +316,7 @@ class ModelCall:
             searches=done.searches if type(done.searches) is int else None,
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             source=source,
+            notes=tuple(map(redact, context.new_notes(host_notes(ask.seat, self._request_text(), done)))),
             elapsed_s=round(elapsed, 3),
             finish_detail=redact(done.finish_detail),
         )

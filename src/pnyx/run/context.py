@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -60,6 +60,7 @@ class RunContext:
     halt: Halt = field(default_factory=Halt)
     stop_requests: StopRequests = field(default_factory=StopRequests)
     spent_nusd: int = 0
+    said: set[str] = field(default_factory=set)
     long_replies: set[str] = field(default_factory=set)
 
     @cached_property
@@ -86,6 +87,12 @@ class RunContext:
             raise NoQuorum(
                 f"{len(live)} of {len(self.spec.seats)} seats are left, {self.quorum} needed ({why})"
             )
+
+    def new_notes(self, notes: Iterable[str]) -> tuple[str, ...]:
+        """Return the notes that no earlier call of the run has."""
+        new = tuple(dict.fromkeys(note for note in notes if note not in self.said))
+        self.said.update(new)
+        return new
 
     async def sleep(self, seconds: float) -> None:
         """Wait between two attempts. Raises `Halted` as soon as the run halts."""

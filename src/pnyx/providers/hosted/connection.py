@@ -25,6 +25,7 @@ from yarl import URL
 from ...errors import ProviderError
 from .documents import Documents
 from .failures import failure, read_report
+from .trouble import SOCKS, trouble
 
 __all__ = ["Connection", "Limits"]
 
@@ -108,6 +109,8 @@ class Connection:
         limits: Limits,
         body: dict[str, Any] | None,
     ) -> aiohttp.ClientResponse:
+        if self._proxy is not None and self._proxy.lower().startswith("socks"):
+            raise ProviderError("refused", f"cannot connect: {SOCKS}")
         try:
             return await self._open().request(
                 method,
@@ -119,7 +122,7 @@ class Connection:
                 timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=limits.silence_s),
             )
         except (*_NOT_SENT,) as exc:
-            raise ProviderError("unreachable", f"cannot connect: {_describe(exc)}") from exc
+            raise trouble(exc) from exc
         except TimeoutError as exc:
             raise ProviderError("timeout", f"no answer within {limits.silence_s:g} s", billed=True) from exc
         except aiohttp.ClientResponseError as exc:
@@ -175,16 +178,6 @@ class Response:
             raise ProviderError("timeout", message, billed=True) from exc
         except (aiohttp.ClientError, OSError) as exc:
             raise ProviderError("truncated", f"the answer broke off: {exc}", billed=True) from exc
-
-
-def _describe(exc: Exception) -> str:
-    """The error without the address, which may contain a proxy's password."""
-    match exc:
-        case aiohttp.ClientHttpProxyError():
-            return f"the proxy answers HTTP {exc.status}: {exc.message}"
-        case aiohttp.InvalidURL():
-            return "the address of the host, or of its proxy, is not a URL"
-    return str(exc)
 
 
 _NOT_SENT = (

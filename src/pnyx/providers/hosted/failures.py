@@ -46,6 +46,7 @@ MAY_HAVE_COST = (504, 524)
 """A gateway waited in vain: the host may have finished the reply, and billed it."""
 TEMPORARY_STATUSES = (408, 409, 423, 424, 425, 498, 499)
 PERMANENT_STATUSES = (501, 505, 510)
+_OF_A_MODEL = regex(r"model|deployment|engine|endpoint", re.IGNORECASE)
 
 
 class HostError(ProviderError):
@@ -54,10 +55,9 @@ class HostError(ProviderError):
     def __init__(
         self, kind: str, report: Report, retry_after: float | None, billed: bool, about_request: bool
     ) -> None:
-        words = report.message
-        if report.is_page and kind == "not_found":
-            words += ": check base_url"
-        shown = " ".join(filter(None, (f"HTTP {report.status}:" if report.status else "", words)))
+        shown = " ".join(filter(None, (f"HTTP {report.status}:" if report.status else "", report.message)))
+        if kind == "not_found" and not _OF_A_MODEL.search(report.words):
+            shown = f"{shown.removesuffix('.')}: check base_url"
         super().__init__(kind, shown, retry_after=retry_after, billed=billed)
         self.report = report
         self.about_request = about_request
@@ -139,8 +139,8 @@ def unreadable(problem: str, body: bytes) -> ProviderError:
     text = quote(body)
     if body.lstrip()[:1] == b"<":
         title = page_title(body.decode("utf-8", "replace"))[:QUOTE_CHARS]
-        message = f"the host sent a web page instead of a reply ({title}): check base_url"
-        return ProviderError("malformed", message, billed=True)
+        # No model has answered, and the same page comes again.
+        return ProviderError("not_found", f"a web page came instead of a reply: check base_url ({title})")
     words = " ".join(text.split())
     if TEMPORARY.search(words):
         return failure(Report(0, words))

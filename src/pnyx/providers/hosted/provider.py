@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from ...errors import ProviderError
 from ..base import Call, Completion
+from ..redaction import MIN_SECRET
 from .adjustments import Adjustments
 from .connection import Connection, Limits
 from .dialects import DIALECTS, Dialect
@@ -39,7 +40,7 @@ class HostedProvider:
     def __init__(self, dialect: Dialect, base_url: str, api_key: str | None) -> None:
         self._dialect = dialect
         self._host = urlsplit(base_url).netloc.rpartition("@")[2]
-        self._secrets = (api_key,) if api_key else ()
+        self._secrets = (api_key,) if api_key and len(api_key) >= MIN_SECRET else ()
         self._requests = RequestBuilder(dialect, base_url, api_key)
         self._connection = Connection(base_url)
         self._adjustments = Adjustments()
