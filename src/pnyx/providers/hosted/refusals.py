@@ -211,7 +211,8 @@ def _in_clause(clause: str, names: list[str]) -> list[str]:
 def _places(name: str, clause: str) -> Iterator[tuple[int, int, int, str]]:
     """Where `clause` names a parameter, the surest way first: quoted, by its name, or by other words."""
     if match := _quoted(name).search(clause):
-        yield 0, match.start("name"), match.end("name"), name
+        start, end = match.span("name" if match["name"] else "last")
+        yield 0, start, end, name
         return
     if name not in WORDS_BY_ACCIDENT and (match := _bare(name).search(clause)):
         if _REFUSED.search(clause):
@@ -244,10 +245,10 @@ def _bare(name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=128)
 def _quoted(name: str) -> re.Pattern[str]:
-    """The name in quotes or brackets, with a path below it, or announced as a parameter."""
+    """The name in quotes or brackets, announced as a parameter, or as the last word after a colon."""
     parts = r"[\s_.-]?".join(re.findall(r"[A-Z]?[a-z0-9]+", name))
-    before = r"(?:['\"`\[(]|(?:param(?:eter)?|field|argument|property|input)s?:? ['\"`]?)"
-    return re.compile(rf"{before}(?P<name>{parts})(?![\w-])", re.IGNORECASE)
+    before = r"(?:['\"`\[(]|(?:param(?:eter)?|field|argument|property|input)s?(?: name)?:? ['\"`]?)"
+    return re.compile(rf"(?:{before}(?P<name>{parts})(?![\w-])|: (?P<last>{parts})\W*$)", re.IGNORECASE)
 
 
 _SYSTEM = regex(
