@@ -46,12 +46,13 @@ CODES: dict[int, str] = {
     429: "ratelimiterror ratelimitexceeded ratelimit resourceexhausted throttlingexception throttling"
     " throttlingratequota toomanyrequests requestlimitexceeded ratelimitreachederror ratelimitreached"
     " tokensratelimitexceeded limitrequests throttlingallocationquota throttlingburstrate limitburstrate"
-    " servicetiercapacityexceeded toomanyrequestsexception",
+    " toomanyrequestsexception",
     500: "apierror servererror internal internalerror internalservererror internalserverexception"
     " modelerrorexception modelstreamerrorexception unknown unknownerror",
     503: "unavailable serviceunavailable serviceunavailableexception serviceunavailableerror unavailableerror"
     " engineoverloadederror engineoverloaded modeloverloaded serveroverloaded busy"
-    " insufficientsystemresource modelnotreadyexception capacityexceeded modelisovercapacity",
+    " insufficientsystemresource servicetiercapacityexceeded"
+    " modelnotreadyexception capacityexceeded modelisovercapacity",
     504: "deadlineexceeded timeouterror gatewaytimeout timeout",
     529: "overloadederror overloaded",
 }
