@@ -11,7 +11,7 @@ import json
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from ipaddress import ip_address
 from typing import Any
@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import httpx2
 from yarl import URL
 
 from ...errors import ProviderError
@@ -27,7 +26,7 @@ from .documents import Documents
 from .failures import failure, read_report
 from .trouble import SOCKS, trouble
 
-__all__ = ["Connection", "Limits"]
+__all__ = ["Connection", "HostRequest", "Limits"]
 
 ANSWER_BYTES = 500_000
 """Decoded bytes of any reply; `TOKEN_BYTES` more for each requested token."""
@@ -58,6 +57,15 @@ class Limits:
         """The limits of a call for `max_tokens` with `searches` of the host."""
         answer = min(ANSWER_BYTES + TOKEN_BYTES * max_tokens + SEARCH_BYTES * searches, MAX_BYTES)
         return cls(answer + FRAME_BYTES * max_tokens * stream, READ_S if timeout_s is None else timeout_s)
+
+
+@dataclass(slots=True)
+class HostRequest:
+    """One HTTP request. body: the JSON document that is posted."""
+
+    url: str
+    headers: list[tuple[str, str]] = field(repr=False)
+    body: dict[str, Any] = field(repr=False)
 
 
 class Connection:
@@ -207,6 +215,9 @@ async def _read_error(response: aiohttp.ClientResponse) -> bytes:
 
 @cache
 def _trust() -> ssl.SSLContext:
+    # Loopback hosts do without certificates, and most start-ups without a second HTTP client.
+    import httpx2
+
     return httpx2.create_ssl_context()
 
 

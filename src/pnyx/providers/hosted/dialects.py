@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
-
-import httpx2
-from pydantic_ai.models import Model
 
 from .replies.anthropic import AnthropicReader
 from .replies.google import GoogleReader
@@ -19,6 +16,11 @@ from .replies.openai import OpenAIReader
 from .replies.reply import Reader
 from .thinking import ThinkingStyle
 from .usage import ANTHROPIC, GOOGLE, OPENAI, Meter
+
+if TYPE_CHECKING:
+    # Requests of text alone do without them.
+    import httpx2
+    from pydantic_ai.models import Model
 
 __all__ = ["DIALECTS", "Dialect", "Maker"]
 
@@ -40,6 +42,11 @@ class Dialect:
     open: Callable[[str, str, httpx2.AsyncClient], Maker]
     searches: Literal["none", "shown", "counted"] = "none"
     thinking: ThinkingStyle = "effort"
+
+    @property
+    def has_plain_requests(self) -> bool:
+        """Whether its hosts speak OpenAI's chat API, so that `PlainWriter` may write to them."""
+        return self.open is _openai
 
     def is_azure(self, host: str | None) -> bool:
         """Whether the host is Azure's, which reads keys in a header of its own."""

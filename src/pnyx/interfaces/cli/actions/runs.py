@@ -11,7 +11,7 @@ from ....core.decision import UNDECIDED
 from ....core.models import money
 from ....core.search_terms import Snippet
 from ....errors import UsageError
-from ....evaluate.analysis.learning import OWNER
+from ....evaluate.owners import OWNER
 from ....providers.registry import Providers
 from ...open_settings import open_settings
 from ...render.folder import Folder
