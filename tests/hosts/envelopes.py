@@ -15,7 +15,7 @@ __all__ = ["DIALECTS", "Envelope", "Mutation", "envelope", "mutations", "wire"]
 DIALECTS = ("openai", "anthropic", "google", "mistral")
 Path = tuple[str | int, ...]
 """Where a value stands: the number of its document, then keys and numbers."""
-OTHER_TYPES = (0, 7, 1.5, True, False, "", "x", [], ["x"], [{"x": 1}], {}, {"x": 1})
+OTHER_TYPES: tuple[Any, ...] = (0, 7, 1.5, True, False, "", "x", [], ["x"], [{"x": 1}], {}, {"x": 1})
 UNKNOWN = (None, 1, "x", {"x": [1, {"y": None}]}, [None, "x"])
 
 

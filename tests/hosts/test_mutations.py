@@ -79,7 +79,7 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:  # type: ignore[misc]
+def lab() -> Iterator[Lab]:
     lab = Lab()
     yield lab
     lab.close()
