@@ -121,7 +121,8 @@ class CallFinished(_Base):
     sources: the URLs that it cites. source: what verdicts are read from: "json" if the reply is exactly one
     object that satisfies the schema, else "prose"; None without a schema. finish_detail: the host's own word
     for `finish_reason`, such as SAFETY. notes: what the user should know of the model's host, such as a
-    parameter that it refuses; each once.
+    parameter that it refuses; each once. reasoning: what the model thought before it answered, in part if it
+    is very long; never shown to other seats.
     """
 
     type: ClassVar[Literal["call_finished"]] = "call_finished"
@@ -146,6 +147,7 @@ class CallFinished(_Base):
     notes: tuple[str, ...] = ()
     elapsed_s: float = 0.0
     finish_detail: str = ""
+    reasoning: str | None = None
 
     @property
     def abstention(self) -> str:
@@ -157,15 +159,19 @@ class CallFinished(_Base):
         return reason if plain else f"{reason} ({self.finish_detail})"
 
 
-_PLAIN_FINISHES = ("", "stop", "end_turn", "stop_sequence", "eos", "complete")
-"""Words of hosts for a reply that ended by itself."""
+_PLAIN_FINISHES = (
+    *("", "stop", "end_turn", "stop_sequence", "eos", "complete"),
+    *("length", "max_tokens", "max_output_tokens"),
+)
+"""Words of hosts that say no more than `finish_reason` and `absent` do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFailed(_Base):
-    """An attempt without a reply. final: no retry follows, and the seat abstains from this step.
+    """An attempt without a usable reply. final: no retry follows, and the seat abstains from this step.
 
-    charged_usd: the reservation if the host may have billed the attempt, else 0. None: unknown price.
+    charged_usd: what a reply that was cut off cost; else the reservation if the host may have billed the
+    attempt, else 0. None: unknown price. Tokens, reasoning: of a reply that was cut off.
     """
 
     type: ClassVar[Literal["call_failed"]] = "call_failed"
@@ -176,6 +182,11 @@ class CallFailed(_Base):
     message: str
     final: bool
     charged_usd: float | None = 0.0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    reasoning: str | None = None
     retry_in_s: float | None = None
     elapsed_s: float = 0.0
 

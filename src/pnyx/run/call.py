@@ -13,8 +13,10 @@ from zlib import crc32
 
 from ..core.compaction import fit, texts, tokens
 from ..core.events import CallFailed, CallFinished, CallStarted, Token
+from ..core.markup.reasoning import ReasoningSplitter
 from ..core.parsing.json_objects import read_structured
 from ..core.steps import Ask
+from ..core.sycophancy.detect import is_blank
 from ..core.tool_calls import ToolSpec
 from ..errors import OutOfBudget, ProviderError
 from ..providers.base import (
@@ -37,12 +39,14 @@ from .host_notes import host_notes
 from .host_search import TOOL
 from .journal import Outcome
 from .limits import Deadline, Gate, delay, now
-from .reply import absence, copy_reply
+from .reply import LONGEST_DETAIL, absence, copy_reply, no_answer, separate, stored_reasoning
 
 __all__ = ["ModelCall"]
 
 SQUEEZE = (0.6, 0.8)
 """Shares to which a too long request is shortened; the second if the question is too long for the first."""
+RAISE = 2
+"""Factor by which the limit rises for a second reply, after one that was all reasoning."""
 SOURCES, ADDRESS = 20, 500
 """The most cited sources that are recorded, and the longest address. A shortened address would not work."""
 
@@ -94,17 +98,21 @@ class ModelCall:
         if not self._fit(request_limit(seat)):
             return self.failures.too_long()
         while True:
-            sent = await self._attempt(provider, gate)
+            try:
+                sent = await self._attempt(provider, gate)
+            except OutOfBudget:
+                cut = context.journal.cut_off(self.key)
+                if cut is None or cut.max_tokens < self._reply_limit():
+                    raise
+                return self.failures.unanswered(cut)
             if isinstance(sent, CallFailed):
                 return sent
             started, result, elapsed = sent.started, sent.result, sent.elapsed_s
             if isinstance(result, Completion):
                 context.hedging.record(seat.model, elapsed)
                 context.circuits[seat.model].record_success()
-                if result.finish_reason == "length" and started.max_tokens < self._reply_limit():
-                    # A model that thinks needs more than the limit of a short reply, each time.
-                    context.long_replies.add(seat.model)
-                    self.failures.record_cut(started, self._bill(started, result), elapsed)
+                if self._is_cut_short(started, result, elapsed):
+                    self._record_cut(started, result, elapsed)
                     continue
                 return self._record_reply(started, result, elapsed)
             tries += 1
@@ -161,8 +169,7 @@ class ModelCall:
 
     async def _record_intent(self) -> CallStarted:
         context, ask, text = self.context, self.ask, self._request_text()
-        is_short = ask.max_tokens is not None and ask.seat.model not in context.long_replies
-        max_tokens = self._reply_limit(ask.max_tokens if is_short else None)
+        max_tokens = self._next_limit()
         started = CallStarted(
             **self.common,
             time=now(),
@@ -181,11 +188,52 @@ class ModelCall:
         await context.journal.append(started, ledger=context.budget.reserve(started))
         return started
 
-    def _reply_limit(self, short: int | None = None) -> int:
+    def _next_limit(self) -> int:
+        """Return the most tokens of the next reply with its thinking."""
+        whole, cut = self._reply_limit(), self.context.journal.cut_off(self.key)
+        if cut is not None:
+            return whole if cut.max_tokens < whole else self._reply_limit(RAISE)
+        is_short = self.ask.max_tokens is not None and self.ask.seat.model not in self.context.long_replies
+        return self._reply_limit(short=self.ask.max_tokens) if is_short else whole
+
+    def _reply_limit(self, times: int = 1, short: int | None = None) -> int:
         """Return the most tokens of a reply with its thinking. short: the limit of a short reply."""
         limit = self.context.spec.limits.max_output_tokens
         limit = (limit if short is None else min(limit, short)) + (self.thinking.tokens or 0)
-        return output_limit(self.ask.seat, self._request_text(), limit)
+        return output_limit(self.ask.seat, self._request_text(), times * limit)
+
+    def _is_cut_short(self, started: CallStarted, done: Completion, elapsed: float) -> bool:
+        """Whether a reply is to be asked for again under a higher limit.
+
+        That is so for one that ended below the limit of the run; and, once, for one that ended there without
+        an answer, if there is time for twice as long a reply.
+        """
+        if done.finish_reason != "length":
+            return False
+        if started.max_tokens < self._reply_limit():
+            return True
+        first = self.context.journal.cut_off(self.key) is None
+        is_higher = started.max_tokens < self._reply_limit(RAISE)
+        has_time = min(self.deadline.left, self.context.deadline.left) > RAISE * elapsed
+        return is_blank(done.text) and not done.tool_calls and first and is_higher and has_time
+
+    def _record_cut(self, started: CallStarted, done: Completion, elapsed: float) -> None:
+        if started.max_tokens < self._reply_limit():
+            # A model that thinks needs more than the limit of a short reply, each time.
+            self.context.long_replies.add(self.ask.seat.model)
+        bill = self._bill(started, done)
+        reason = no_answer(done, bill.usage, self._limit_setting(started))
+        if not is_blank(done.text):
+            reason = f"the reply was cut off at a limit of {started.max_tokens:,} tokens"
+        redact = self.context.redact_text
+        self.failures.record_cut(started, bill, elapsed, redact(reason), stored_reasoning(done, redact))
+
+    def _limit_setting(self, started: CallStarted) -> str:
+        """Return the setting that limits a reply, and its value."""
+        limit, most = self.context.spec.limits.max_output_tokens, self.ask.seat.max_output
+        if most is not None and most <= started.max_tokens:
+            return f'max_output of [models."{self.ask.seat.model}"] (now {most})'
+        return f"max_output_tokens (now {limit})"
 
     async def _race(
         self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate
@@ -257,19 +305,26 @@ class ModelCall:
         def publish(text: str) -> None:
             context.broadcast.publish(Token(**self.common, time=now(), run_id=context.run_id, text=text))
 
-        stream = StreamRedactor(context.redact_text, publish)
+        stream, splitter = StreamRedactor(context.redact_text, publish), ReasoningSplitter()
+
+        def show(piece: str) -> None:
+            stream.add(splitter.add(piece))
+
         started_at = time.monotonic()
         result: Completion | ProviderError
         try:
             async with asyncio.timeout(timeout):
-                result = await complete_call(
-                    provider, call, stream.add if context.broadcast.wants_text and not quiet else None
+                result = separate(
+                    await complete_call(
+                        provider, call, show if context.broadcast.wants_text and not quiet else None
+                    )
                 )
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
         except ProviderError as exc:
             result = exc
         finally:
+            stream.add(splitter.end())
             stream.end()
         return Response(started, result, time.monotonic() - started_at)
 
@@ -285,13 +340,15 @@ class ModelCall:
         return "\n".join(texts(self.ask, self._tools()))
 
     def _bill(self, started: CallStarted, done: Completion) -> Bill:
-        price, text = self.ask.seat.price, self._request_text()
-        return self.context.budget.bill(started, price, done.usage, text, bool(done.text), done.searches)
+        price, text, wrote = self.ask.seat.price, self._request_text(), bool(done.text or done.reasoning)
+        return self.context.budget.bill(started, price, done.usage, text, wrote, done.searches)
 
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         context, ask = self.context, self.ask
         bill = self._bill(started, done)
-        absent = None if done.tool_calls and ask.tools else absence(done)
+        absent = absence(done, no_answer(done, bill.usage, self._limit_setting(started)))
+        if done.tool_calls and ask.tools:
+            absent = None
         redact = context.redact_text
         text = redact(done.text)
         data, source = read_structured(text, ask.schema) if ask.schema else (None, None)
@@ -312,13 +369,14 @@ class ModelCall:
             reasoning_tokens=bill.usage.reasoning_tokens,
             cost_usd=usd(bill.cost_nusd),
             usage_flag=bill.flag,
-            absent=absent,
+            absent=absent and redact(absent),
             searches=done.searches if type(done.searches) is int else None,
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             source=source,
             notes=tuple(map(redact, context.new_notes(host_notes(ask.seat, self._request_text(), done)))),
             elapsed_s=round(elapsed, 3),
-            finish_detail=redact(done.finish_detail),
+            finish_detail=redact(done.finish_detail)[:LONGEST_DETAIL],
+            reasoning=stored_reasoning(done, redact),
         )
         context.record(started, bill.cost_nusd or 0, finished)
         return finished

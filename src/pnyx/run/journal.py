@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -31,10 +31,19 @@ from ..errors import Diverged
 from ..store import Database
 from ..store import runs as store
 
-__all__ = ["Journal", "Outcome", "within"]
+__all__ = ["CUT_OFF", "CutOff", "Journal", "Outcome", "within"]
 
 Outcome = CallFinished | CallFailed
 Recorded = Outcome | ToolCalled
+CUT_OFF = "cut_off"
+"""The kind of failure of a reply that ended at its limit, and is asked for again under a higher one."""
+
+
+class CutOff(NamedTuple):
+    """A reply that was cut off. max_tokens: its limit. message: what to do, for people."""
+
+    max_tokens: int
+    message: str
 
 
 @dataclass(eq=False)
@@ -94,6 +103,7 @@ class Journal:
         self._started: dict[str, CallStarted] = {}
         self._open: dict[tuple[str, int], CallStarted] = {}
         self._outcomes: dict[str, Recorded] = {}
+        self._cut_off: dict[str, CutOff] = {}
         self._marks: set[str] = set()
         self._closed: set[str] = set()
         self._buffer: list[_Buffered] = []
@@ -125,6 +135,10 @@ class Journal:
     def attempts(self, key: str) -> int:
         """Return how many requests were sent for the step."""
         return self._started[key].attempt if key in self._started else 0
+
+    def cut_off(self, key: str) -> CutOff | None:
+        """Return the last reply of the step that was cut off and is asked for again."""
+        return self._cut_off.get(key)
 
     def in_flight(self) -> list[CallStarted]:
         """Return requests without a recorded outcome: the process died, or stopped at once."""
@@ -230,9 +244,14 @@ class Journal:
             case CallStarted():
                 self._started[event.key] = self._open[event.key, event.attempt] = event
             case CallFinished() | CallFailed():
-                self._open.pop((event.key, event.attempt), None)
-                if isinstance(event, CallFinished) or event.final:
+                started = self._open.pop((event.key, event.attempt), None)
+                if isinstance(event, CallFinished):
+                    # Nothing that a run does depends on reasoning, which can be long.
+                    self._outcomes[event.key] = replace(event, reasoning=None) if event.reasoning else event
+                elif event.final:
                     self._outcomes[event.key] = event
+                elif event.kind == CUT_OFF and started is not None:
+                    self._cut_off[event.key] = CutOff(started.max_tokens, event.message)
             case ToolCalled():
                 self._outcomes[event.key] = event
             case VoteTallied() | SeatAbstained() | BranchesClosed():

@@ -143,8 +143,9 @@ class HostedProvider:
                 raise ProviderError("malformed", f"the host sent no answer: {words}", billed=True)
             raise unreadable("the reply is not JSON", words.encode())
         if not reader.any or (response.streamed and not reader.is_complete):
-            last = f", after: {''.join(reader.text)[-LAST_CHARS:]}" if reader.text else ""
-            raise ProviderError("truncated", f"the stream ended before the reply did{last}", billed=True)
+            last = "".join(reader.text)[-LAST_CHARS:] or response.start
+            message = "the stream ended before the reply did" + (f", after: {last}" if last else "")
+            raise ProviderError("truncated", message, billed=True)
 
     def _completion(self, call: Call, reader: Reader, notes: tuple[str, ...]) -> Completion:
         meter, searches = self._dialect.meter, None

@@ -76,8 +76,8 @@ class Progress:
         return paragraph(self.output.err, text, "dim")
 
 
-def entry_lines(stream: Stream, entry: Entry, *, whole: bool) -> Iterator[str]:
-    """An entry as lines, safe and painted. whole: its full text instead of an excerpt."""
+def entry_lines(stream: Stream, entry: Entry, *, whole: bool, reasoning: bool = False) -> Iterator[str]:
+    """An entry as lines, safe and painted. whole: its full text instead of an excerpt. reasoning: add it."""
     facts = " · ".join(entry.facts)
     look = LOOKS.get(entry.kind, ("bold",))
     if entry.kind in ("reply", "tool"):
@@ -88,6 +88,10 @@ def entry_lines(stream: Stream, entry: Entry, *, whole: bool) -> Iterator[str]:
         yield from paragraph(
             stream, f"{entry.title}: {clip(entry.text, 300)}{facts and f' · {facts}'}", *look
         )
+    if reasoning and entry.reasoning:
+        yield f"{INDENT}{stream.paint('Reasoning', 'dim', 'bold')}"
+        for line in wrap(safe(entry.reasoning).strip("\n"), stream.width or WIDE, 2 * INDENT):
+            yield stream.paint(line, "dim")
 
 
 def paragraph(stream: Stream, text: str, *styles: str) -> Iterator[str]:
