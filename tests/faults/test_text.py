@@ -87,16 +87,18 @@ EMPTY = {"empty": {"text": ""}, "blank": {"text": " \n\t\u200b "}, "refusal": {"
 
 
 @pytest.mark.parametrize("name", EMPTY)
-@pytest.mark.parametrize(("silent", "code"), [(1, 0), (2, 3), (3, 3)], ids=["one", "all but one", "all"])
+@pytest.mark.parametrize("silent", [1, 2, 3], ids=["one", "all but one", "all"])
 def test_an_empty_reply_is_an_abstention_and_below_quorum_exits_with_3_without_confidence(
-    trial: Trial, name: str, silent: int, code: int
+    trial: Trial, name: str, silent: int
 ) -> None:
+    # A run without the answer of a seat is degraded; a refusal is an answer.
+    code = 3 if silent > 1 else 0 if name == "refusal" else 5
     trial.host.on("*", text="It is so.\nFinal answer: yes")
     for model in ("gamma", "beta", "alpha")[:silent]:
         trial.host.on(model, **EMPTY[name])
     done = trial.ask("-p", "council")
     assert done.code == code
-    if code:
+    if code == 3:
         assert done.json["confidence"] is None
         assert done.json["stop_reason"] == "no_quorum"
     run = trial.check().run

@@ -12,7 +12,8 @@ A file holds `[[case]]` tables; keys above the first one are defaults of its cas
   message may have. wait: the seconds that the host asks for.
 - usd: what the replies of the case cost at `PRICE`, or "reserved". By default an error is free, and a
   completion has the usage `STANDARD`.
-- requests: how many are sent in a run; by default one, or two where `kind` is retried.
+- requests: how many are sent in a run; by default one, or two where `kind` is retried
+  or the reply is asked for again.
 - lacks, has: keys that the last request lacks, and that it has, with their values.
 """
 
@@ -77,7 +78,13 @@ class Case:
     @property
     def sent(self) -> int:
         """How many requests a run sends."""
-        return self.requests or (1 + (self.kind != "" and ProviderError.KINDS[self.kind]))
+        is_retried = self.kind != "" and ProviderError.KINDS[self.kind]
+        return self.requests or (1 + (is_retried or self.is_asked_again))
+
+    @property
+    def is_asked_again(self) -> bool:
+        """Whether the reply reached its limit without an answer, and the call has a second request."""
+        return self.finish == "length" and not (self.text or "").strip() and not self.kind
 
     @property
     def nusd(self) -> int | None:
@@ -90,8 +97,8 @@ class Case:
 
     @property
     def last_is_ours(self) -> bool:
-        """Whether a reply of the case, and not the host's proper answer, is the last one."""
-        return self.sent <= len(self.replies)
+        """Whether a reply of the case, and not the host's proper answer, is the last that a provider gets."""
+        return self.is_asked_again or self.sent <= len(self.replies)
 
 
 def load() -> list[Case]:

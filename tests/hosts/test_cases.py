@@ -61,6 +61,11 @@ async def test_a_run_bills_retries_and_tells(lab: ScriptedHost, database: Databa
         assert [e.reason for e in trial.of(SeatDropped)] == ([first.message] if first.final else [])
         assert trial.result.status == ("failed" if first.final else "single")
         return
+    if case.is_asked_again:
+        (cut,) = failed
+        assert (cut.kind, cut.final, cut.message.startswith("no answer")) == ("cut_off", False, True)
+        assert [event.max_tokens for event in trial.of(CallStarted)] == [1000, 2000]
+        return
     assert [failure.message for failure in failed] == []
     (reply,) = finished
     assert len(trial.of(CallStarted)) == 1

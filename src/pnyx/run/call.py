@@ -16,14 +16,15 @@ from sqlalchemy import Connection
 
 from ..core.compaction import fit, texts, tokens
 from ..core.events import CallFailed, CallFinished, CallStarted, Token
+from ..core.markup.reasoning import ReasoningSplitter
 from ..core.parsing.json_objects import read_structured
 from ..core.steps import Ask
+from ..core.sycophancy.detect import is_blank
 from ..core.tool_calls import ToolSpec
-from ..errors import ProviderError
+from ..errors import OutOfBudget, ProviderError
 from ..providers.base import (
     Call,
     Completion,
-    Message,
     Provider,
     can_search,
     complete_call,
@@ -34,20 +35,19 @@ from ..providers.redaction import StreamRedactor
 from .admission import Refusal
 from .budget import Bill, OutputLimits, usd
 from .context import RunContext
-from .context_window import output_limit, request_limit, thinking_limit
+from .context_window import request_limit, thinking_limit
 from .drive import Where
 from .failed_calls import FailedCalls
+from .host_notes import host_notes
 from .host_search import TOOL
 from .journal import Outcome
 from .limits import Deadline, Gate, delay, now
-from .reply import absence, copy_reply
+from .messages import cache_key, messages
+from .reply import LONGEST_DETAIL, absence, copy_reply, no_answer, separate, stored_reasoning
+from .reply_limits import ReplyLimits
 
 __all__ = ["ModelCall"]
 
-ENOUGH = 1500
-"""Tokens of output that few answers reach: a call that has room for less waits, if room may come."""
-LEAST = 32
-"""The lowest limit of output in tokens, while no answer of the run is known."""
 SQUEEZE = (0.6, 0.8)
 """Shares to which a too long request is shortened; the second if the question is too long for the first."""
 SOURCES, ADDRESS = 20, 500
@@ -77,17 +77,16 @@ class ModelCall:
         }
         self.fingerprint = ask.fingerprint
         self.deadline = Deadline(None)
-        self.cut_at = 0
         self.failures = FailedCalls(context, ask.seat, self.common, self.fingerprint)
         self.thinking = context.spec.thinking(ask.seat, where.phase, ask.effort)
+        self.limits = ReplyLimits(context, key, ask.seat, ask.max_tokens, self.thinking)
 
     async def outcome(self) -> Outcome:
         """Perform the call and return its recorded outcome. Raises `NoQuorum`, `Halted`."""
         context, seat = self.context, self.ask.seat
         if seat.label in context.journal.dropped:
             return self.failures.already_dropped()
-        inherited = context.journal.inherited.get(self.key)
-        if inherited is not None and inherited.fingerprint == self.fingerprint:
+        if (inherited := context.journal.inherit(self.key, self.ask)) is not None:
             copy = copy_reply(inherited, self.fingerprint, **self.common, time=now())
             context.journal.post(copy)
             return copy
@@ -102,19 +101,23 @@ class ModelCall:
         if not self._fit(request_limit(seat)):
             return self.failures.too_long()
         while True:
-            sent = await self._attempt(provider, gate)
+            try:
+                sent = await self._attempt(provider, gate)
+            except OutOfBudget:
+                cut = context.journal.cut_off(self.key)
+                if cut is None or cut.max_tokens < self.limits.whole(self._request_text()):
+                    raise
+                return self.failures.unanswered(cut)
             if isinstance(sent, CallFailed):
                 return sent
             started, result, elapsed = sent.started, sent.result, sent.elapsed_s
             if isinstance(result, Completion):
                 context.hedging.record(seat.model, elapsed)
                 context.circuits[seat.model].record_success()
-                if result.finish_reason == "length" and started.max_tokens < self._reply_limit():
-                    self.failures.record_cut(started, self._bill(started, result), elapsed)
-                    if started.max_tokens == self._limit():
-                        # A model that thinks needs more than the limit of a short reply, each time.
-                        context.long_replies.add(seat.model)
-                    self.cut_at = started.max_tokens
+                left = min(self.deadline.left, context.deadline.left)
+                text = self._request_text()
+                if self.limits.is_too_low(text, started.max_tokens, result, elapsed, left):
+                    self._record_cut(started, result, elapsed)
                     continue
                 return self._record_reply(started, result, elapsed)
             tries += 1
@@ -198,7 +201,7 @@ class ModelCall:
         context, ask, text, time = self.context, self.ask, self._request_text(), now()
         attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
         quote = partial(context.budget.quote, ask.seat, text, searches=self.searches)
-        limits = self._output_limits() if whole is None else OutputLimits(whole, whole, whole)
+        limits = self.limits.in_budget(text) if whole is None else OutputLimits(whole, whole, whole)
 
         def intent(connection: Connection) -> CallStarted | Refusal:
             reserved = context.budget.reserve(connection, time, quote, limits, context.spent_nusd, calls)
@@ -213,6 +216,7 @@ class ModelCall:
                 prompt_id=ask.prompt.id,
                 prompt_sha256=ask.prompt.sha256,
                 prompt=ask.prompt.text,
+                system=ask.prompt.system,
                 schema=ask.schema.json if ask.schema else None,
                 max_tokens=reserved.max_tokens,
                 cut=self.cut_chars,
@@ -222,27 +226,14 @@ class ModelCall:
 
         return await context.journal.reserve(intent)
 
-    def _limit(self) -> int:
-        """Return the usual limit of the reply with its thinking, in tokens."""
-        is_short = self.ask.seat.model not in self.context.long_replies and not self.cut_at
-        return self._reply_limit(self.ask.max_tokens if is_short else None)
-
-    def _output_limits(self) -> OutputLimits:
-        most, thinking = self._limit(), self.thinking.tokens or 0
-        if self.ask.max_tokens is not None:
-            enough, least = self._reply_limit(self.ask.max_tokens), LEAST
-        else:
-            enough, least = ENOUGH, max(LEAST, self.context.shortest_answer or 0)
-        if self.cut_at:
-            least = 2 * self.cut_at
-        least = min(most, least + thinking)
-        return OutputLimits(most, max(least, min(most, enough + thinking)), least)
-
-    def _reply_limit(self, short: int | None = None) -> int:
-        """Return the most tokens of a reply with its thinking. short: the limit of a short reply."""
-        limit = self.context.spec.limits.max_output_tokens
-        limit = (limit if short is None else min(limit, short)) + (self.thinking.tokens or 0)
-        return output_limit(self.ask.seat, self._request_text(), limit)
+    def _record_cut(self, started: CallStarted, done: Completion, elapsed: float) -> None:
+        bill = self._bill(started, done)
+        is_whole = self.limits.note_cut(self._request_text(), started.max_tokens)
+        reason = no_answer(done, bill.usage, self.limits.setting(started.max_tokens))
+        if not is_blank(done.text) or not is_whole:
+            reason = f"the reply was cut off at a limit of {started.max_tokens:,} tokens"
+        redact = self.context.redact_text
+        self.failures.record_cut(started, bill, elapsed, redact(reason), stored_reasoning(done, redact))
 
     async def _race(
         self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate
@@ -263,7 +254,7 @@ class ModelCall:
                     return await first
                 # A second request needs room without a wait, for as long a reply; else there is none.
                 second = None
-                if started.max_tokens == self._limit():
+                if started.max_tokens == self.limits.next(self._request_text()):
                     second = await self._record_intent(started.max_tokens)
                 if not isinstance(second, CallStarted):
                     return await first
@@ -300,7 +291,7 @@ class ModelCall:
         timeout = None if deadline.at is None else max(deadline.left, 0.001)
         call = Call(
             model=seat.name,
-            messages=_messages(self.ask),
+            messages=messages(self.ask),
             tools=self._tools(),
             max_tokens=started.max_tokens,
             temperature=seat.temperature if seat.temperature is not None else limits.temperature,
@@ -309,6 +300,7 @@ class ModelCall:
             schema=self.ask.schema,
             timeout_s=timeout,
             searches=self.searches,
+            cache_key=cache_key(context.run_id, seat.model),
             effort=self.thinking.effort,
             thinking_tokens=thinking_limit(self.thinking, started.max_tokens),
         )
@@ -316,19 +308,26 @@ class ModelCall:
         def publish(text: str) -> None:
             context.broadcast.publish(Token(**self.common, time=now(), run_id=context.run_id, text=text))
 
-        stream = StreamRedactor(context.redact_text, publish)
+        stream, splitter = StreamRedactor(context.redact_text, publish), ReasoningSplitter()
+
+        def show(piece: str) -> None:
+            stream.add(splitter.add(piece))
+
         started_at = time.monotonic()
         result: Completion | ProviderError
         try:
             async with asyncio.timeout(timeout):
-                result = await complete_call(
-                    provider, call, stream.add if context.broadcast.wants_text and not quiet else None
+                result = separate(
+                    await complete_call(
+                        provider, call, show if context.broadcast.wants_text and not quiet else None
+                    )
                 )
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
         except ProviderError as exc:
             result = exc
         finally:
+            stream.add(splitter.end())
             stream.end()
         return Response(started, result, time.monotonic() - started_at)
 
@@ -344,17 +343,17 @@ class ModelCall:
         return "\n".join(texts(self.ask, self._tools()))
 
     def _bill(self, started: CallStarted, done: Completion) -> Bill:
-        price, text = self.ask.seat.price, self._request_text()
-        return self.context.budget.bill(started, price, done.usage, text, bool(done.text), done.searches)
+        price, text, wrote = self.ask.seat.price, self._request_text(), bool(done.text or done.reasoning)
+        return self.context.budget.bill(started, price, done.usage, text, wrote, done.searches)
 
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         context, ask = self.context, self.ask
         bill = self._bill(started, done)
+        absent = absence(done, no_answer(done, bill.usage, self.limits.setting(started.max_tokens)))
+        if done.tool_calls and ask.tools:
+            absent = None
         if ask.max_tokens is None and done.finish_reason == "stop" and bill.usage.output_tokens:
-            context.shortest_answer = min(
-                context.shortest_answer or bill.usage.output_tokens, bill.usage.output_tokens
-            )
-        absent = None if done.tool_calls and ask.tools else absence(done)
+            context.note_answer(bill.usage.output_tokens)
         redact = context.redact_text
         text = redact(done.text)
         data, source = read_structured(text, ask.schema) if ask.schema else (None, None)
@@ -373,25 +372,18 @@ class ModelCall:
             cached_tokens=bill.usage.cached_tokens,
             output_tokens=bill.usage.output_tokens,
             reasoning_tokens=bill.usage.reasoning_tokens,
+            cache_write_tokens=bill.usage.cache_write_tokens,
+            cache_write_1h_tokens=bill.usage.cache_write_1h_tokens,
             cost_usd=usd(bill.cost_nusd),
             usage_flag=bill.flag,
-            absent=absent,
+            absent=absent and redact(absent),
             searches=done.searches if type(done.searches) is int else None,
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             source=source,
+            notes=tuple(map(redact, context.new_notes(host_notes(ask.seat, self._request_text(), done)))),
             elapsed_s=round(elapsed, 3),
-            finish_detail=redact(done.finish_detail),
+            finish_detail=redact(done.finish_detail)[:LONGEST_DETAIL],
+            reasoning=stored_reasoning(done, redact),
         )
         context.record(started, bill.cost_nusd or 0, finished)
         return finished
-
-
-def _messages(ask: Ask) -> tuple[Message, ...]:
-    messages = [Message("user", ask.prompt.text)]
-    for turn in ask.turns:
-        messages.append(Message("assistant", turn.text, turn.calls))
-        messages += [
-            Message("tool", result, tool_call_id=call.id, tool_name=call.name)
-            for call, result in zip(turn.calls, turn.results, strict=True)
-        ]
-    return tuple(messages)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -63,6 +63,7 @@ class RunContext:
     halt: Halt = field(default_factory=Halt)
     stop_requests: StopRequests = field(default_factory=StopRequests)
     spent_nusd: int = 0
+    said: set[str] = field(default_factory=set)
     waiting: Waiting = field(default_factory=Waiting)
     settled_calls: int = 0
     long_replies: set[str] = field(default_factory=set)
@@ -72,6 +73,10 @@ class RunContext:
     def quorum(self) -> int:
         """The least number of live seats. Raises `NotFound` if the protocol is not installed."""
         return self.spec.quorum
+
+    def note_answer(self, tokens: int) -> None:
+        """Remember the length of a whole answer."""
+        self.shortest_answer = min(self.shortest_answer or tokens, tokens)
 
     def check(self) -> None:
         """Raise `Halted` if the run must not send another request."""
@@ -92,6 +97,12 @@ class RunContext:
             raise NoQuorum(
                 f"{len(live)} of {len(self.spec.seats)} seats are left, {self.quorum} needed ({why})"
             )
+
+    def new_notes(self, notes: Iterable[str]) -> tuple[str, ...]:
+        """Return the notes that no earlier call of the run has."""
+        new = tuple(dict.fromkeys(note for note in notes if note not in self.said))
+        self.said.update(new)
+        return new
 
     async def sleep(self, seconds: float) -> None:
         """Wait between two attempts. Raises `Halted` as soon as the run halts."""

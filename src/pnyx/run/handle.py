@@ -244,15 +244,14 @@ class RunHandle:
         if consensus_reached is None and decision.status in AGREEMENT_KNOWN:
             consensus_reached = decision.status == "consensus"
         decision = replace(decision, detail=detail, consensus_reached=consensus_reached)
-        dropped = tuple(self.summary.dropped)
         return Result(
             **{f.name: getattr(decision, f.name) for f in fields(decision)},
             run_id=self.run_id,
             protocol=self.spec.protocol,
             question=self.spec.question,
             seats=self.spec.seat_rows,
-            dropped=dropped,
-            degraded=bool(dropped),
+            dropped=self.summary.missing,
+            degraded=self.summary.degraded,
             usage=dict(self.summary.usage),
             elapsed_s=self._elapsed(),
         )

@@ -54,6 +54,9 @@ class Artifacts:
         self._seq = event.seq or self._seq
         entry = self._view.add(event)
         changed = {STATE}
+        if isinstance(event, CallFinished | CallFailed) and entry is not None and entry.reasoning:
+            lines = self._markdown.reasoning(entry, "#")
+            changed.add(self._append(self._path(event, "reasoning.md"), lines))
         match event:
             case RunStarted():
                 self._created_at = event.time

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
-
-import httpx2
-from pydantic_ai.models import Model
 
 from .replies.anthropic import AnthropicReader
 from .replies.google import GoogleReader
@@ -20,8 +17,14 @@ from .replies.reply import Reader
 from .thinking import ThinkingStyle
 from .usage import ANTHROPIC, GOOGLE, OPENAI, Meter
 
+if TYPE_CHECKING:
+    # Requests of text alone do without them.
+    import httpx2
+    from pydantic_ai.models import Model
+
 __all__ = ["DIALECTS", "Dialect", "Maker"]
 
+ANTHROPIC_HOST = "api.anthropic.com"
 AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 Maker = Callable[[str], "Model[Any]"]
 """From a model's name at the host to the model."""
@@ -41,9 +44,20 @@ class Dialect:
     searches: Literal["none", "shown", "counted"] = "none"
     thinking: ThinkingStyle = "effort"
 
+    @property
+    def has_plain_requests(self) -> bool:
+        """Whether its hosts speak OpenAI's chat API, so that `PlainWriter` may write to them."""
+        return self.open is _openai
+
     def is_azure(self, host: str | None) -> bool:
-        """Whether the host is Azure's, which reads keys in a header of its own."""
         return self.reader is OpenAIReader and (host or "").endswith(AZURE)
+
+    def key_headers(self, host: str | None) -> tuple[str, ...]:
+        """Headers in which the host reads a key, beside that of its SDK."""
+        if self.is_azure(host):
+            return ("api-key",)
+        # Gateways that speak the dialect of Anthropic may know only the header that its SDK once sent.
+        return ("x-api-key",) if self.reader is AnthropicReader and host != ANTHROPIC_HOST else ()
 
 
 def _openai(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:

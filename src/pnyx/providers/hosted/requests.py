@@ -10,7 +10,6 @@ import json
 import warnings
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any, TypedDict, cast
 from urllib.parse import urlsplit, urlunsplit
 
@@ -37,25 +36,18 @@ from pydantic_ai.tools import ToolDefinition
 from ...core.lru import LRU
 from ...errors import ProviderError
 from ..base import Call
+from .connection import HostRequest
 from .dialects import Dialect
+from .plain import SEEDS, sendable
 from .thinking import thinking_settings
 
-__all__ = ["HostRequest", "RequestBuilder"]
+__all__ = ["RequestBuilder"]
 
 MAX_MODELS = 256
 """Model objects that a provider keeps; making one again is cheap."""
 
 # A setting that pydantic-ai leaves out for a model is no news for whoever asks a question.
 warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic_ai\.")
-
-
-@dataclass(slots=True)
-class HostRequest:
-    """One HTTP request. body: the JSON document that is posted."""
-
-    url: str
-    headers: list[tuple[str, str]] = field(repr=False)
-    body: dict[str, Any] = field(repr=False)
 
 
 class _Taken(BaseException):
@@ -105,7 +97,7 @@ class RequestBuilder:
         root = urlunsplit((url.scheme, url.netloc, url.path.rstrip("/"), "", ""))
         # Some SDKs refuse to start without a key, which local hosts do not require.
         key = api_key or "none"
-        self._extra = {"api-key": key} if dialect.is_azure(url.hostname) else {}
+        self._extra = dict.fromkeys(dialect.key_headers(url.hostname), key)
         self._models = LRU[str, Model[Any]](MAX_MODELS, make=dialect.open(root, key, self._client))
 
     def profile(self, model: str) -> Mapping[str, Any]:
@@ -155,7 +147,7 @@ class RequestBuilder:
         if call.temperature is not None:
             settings["temperature"] = call.temperature
         if call.seed is not None:
-            settings["seed"] = call.seed
+            settings["seed"] = call.seed % SEEDS
         special = thinking_settings(call, model.profile, self._dialect.thinking, reasons)
         if call.searches and model.profile.get("anthropic_supports_dynamic_filtering"):
             # Otherwise programs that the model writes read the results, and nothing is cited.
@@ -173,7 +165,7 @@ class RequestBuilder:
 def _messages(call: Call) -> list[ModelMessage]:
     turns: list[ModelMessage] = []
     for message in call.messages:
-        text = _sendable(message.text)
+        text = sendable(message.text)
         if message.role == "assistant":
             texts = [TextPart(text)] if text else []
             calls = [ToolCallPart(t.name, dict(t.arguments), t.id) for t in message.tool_calls]
@@ -191,15 +183,6 @@ def _messages(call: Call) -> list[ModelMessage]:
         else:
             turns.append(ModelRequest(parts=[part]))
     return turns
-
-
-def _sendable(text: str) -> str:
-    """`text` with U+FFFD for lone surrogates, which a model may write but no request can contain."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _parameters(call: Call, model: Model[Any], plain_schema: bool) -> ModelRequestParameters:

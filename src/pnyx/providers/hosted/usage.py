@@ -27,11 +27,13 @@ class Meter:
 
     def usage(self, reports: Mapping[str, Any]) -> Usage | None:
         """The reports as tokens, however odd, or None if they are not whole numbers or all zero."""
-        try:
-            counts = self.count(reports)
-        except (AttributeError, LookupError, ValueError, OverflowError):
-            return None
-        return Usage(*counts) if any(counts) else None
+        for count in (self.count, *COUNTS):
+            try:
+                counts = count(reports)
+            except (AttributeError, LookupError, ValueError, OverflowError):
+                continue
+            return Usage(*counts) if any(counts) else None
+        return None
 
     def searches(self, reports: Mapping[str, Any]) -> int | None:
         """How many searches the reports count, or None if they have no whole number of them."""
@@ -76,10 +78,17 @@ def _anthropic(report: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _google(report: Mapping[str, Any]) -> tuple[int, ...]:
+    report = {_camel_case(name): value for name, value in report.items()}
     sent = _count(report["promptTokenCount"]) + _optional(report, "toolUsePromptTokenCount")
     thoughts = _optional(report, "thoughtsTokenCount")
     output = _optional(report, "candidatesTokenCount") + thoughts
     return sent, _optional(report, "cachedContentTokenCount"), output, thoughts
+
+
+def _camel_case(name: str) -> str:
+    """A field's name in JSON; some proxies use its name in the protocol buffers."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
 
 
 def _optional(report: Mapping[str, Any], *path: str) -> int:
@@ -96,6 +105,8 @@ def _count(number: Any) -> int:
     return int(number)
 
 
+COUNTS = (_openai, _anthropic, _google, lambda report: _anthropic(report["tokens"]))
+"""Tried in turn if a report has not the names of its dialect: gateways pass on the host's behind them."""
 OPENAI = Meter(_openai, ("server_tool_use_details", "web_search_requests"))
 ANTHROPIC = Meter(_anthropic, ("server_tool_use", "web_search_requests"))
 GOOGLE = Meter(_google)
