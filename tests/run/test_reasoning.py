@@ -189,13 +189,17 @@ async def test_a_seat_that_only_thinks_is_missing_with_the_setting_to_raise(make
 
 async def test_without_room_in_the_budget_the_seat_abstains_and_the_run_goes_on(make: Make) -> None:
     free = make(Thinker({"mid": 300}))
-    handle = await free.start(protocol="voting", options={})
+    three: dict[str, Any] = {"protocol": "sample", "options": {"samples": 3, "adaptive": False}}
+    handle = await free.start(**three)
     await handle.result()
-    starts = events_of(await free.log(handle.run_id), CallStarted)
-    # Room for three first requests, and after them for the judge, but not for the second of a seat.
-    limit = sum(event.reserved_usd for event in starts if event.max_tokens == 200 and event.phase == "vote")
+    log = await free.log(handle.run_id)
+    (second,) = [event for event in events_of(log, CallStarted) if event.max_tokens == 400]
+    first = sum(event.cost_usd or 0 for event in events_of(log, CallFinished) if event.attempt == 1)
+    first += sum(event.charged_usd or 0 for event in events_of(log, CallFailed))
+    # There is room for three first requests, whatever their order, but never for the second one of a seat.
+    limit = first + 0.7 * (second.reserved_usd or 0)
     node = make(Thinker({"mid": 300}))
-    handle = await node.start(protocol="voting", options={}, budget_usd=limit + 1e-9)
+    handle = await node.start(**three, budget_usd=limit)
     result = await handle.result()
     log = await node.log(handle.run_id)
     cut, given_up = events_of(log, CallFailed)
@@ -205,7 +209,7 @@ async def test_without_room_in_the_budget_the_seat_abstains_and_the_run_goes_on(
     assert (result.status, result.degraded) != ("paused", False)
     account = await account_of(node, handle.run_id)
     assert account.reserved_nusd == 0
-    assert account.spent_nusd <= round((limit + 1e-9) * 1e9)
+    assert account.spent_nusd <= round(limit * 1e9)
 
 
 @pytest.mark.parametrize("is_sent", [False, True])
