@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DIALECTS", "Dialect", "Maker"]
 
+ANTHROPIC_HOST = "api.anthropic.com"
 AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 Maker = Callable[[str], "Model[Any]"]
 """From a model's name at the host to the model."""
@@ -49,8 +50,14 @@ class Dialect:
         return self.open is _openai
 
     def is_azure(self, host: str | None) -> bool:
-        """Whether the host is Azure's, which reads keys in a header of its own."""
         return self.reader is OpenAIReader and (host or "").endswith(AZURE)
+
+    def key_headers(self, host: str | None) -> tuple[str, ...]:
+        """Headers in which the host reads a key, beside that of its SDK."""
+        if self.is_azure(host):
+            return ("api-key",)
+        # Gateways that speak the dialect of Anthropic may know only the header that its SDK once sent.
+        return ("x-api-key",) if self.reader is AnthropicReader and host != ANTHROPIC_HOST else ()
 
 
 def _openai(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:

@@ -17,11 +17,13 @@ from ...core.steps import Schema
 from ..base import Call
 from .connection import HostRequest
 
-__all__ = ["PlainWriter", "sendable"]
+__all__ = ["SEEDS", "PlainWriter", "sendable"]
 
 OTHER_HOSTS = ("openrouter.ai", "api.deepseek.com")
 """Hosts with requests of their own."""
 OFFICIAL = "api.openai.com"
+SEEDS = 2**31
+"""Google, xAI and DashScope read a seed as a signed number of 32 bits."""
 WRITTEN = {"model", "messages", "max_tokens", "temperature", "seed", "schema", "timeout_s", "effort"}
 """The fields of a call that this module writes, or that no request contains."""
 _DEFAULTS = {field.name: field.default for field in fields(Call) if field.default is not MISSING}
@@ -77,7 +79,7 @@ class PlainWriter:
         if call.temperature is not None:
             body["temperature"] = call.temperature
         if call.seed is not None:
-            body["seed"] = call.seed
+            body["seed"] = call.seed % SEEDS
         if call.effort is not None and (reasons or call.effort != "none"):
             body["reasoning_effort"] = call.effort
         if call.schema is not None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["HostedProvider", "open_hosted"]
 
 LAST_CHARS = 60
-MAX_CHANGES = 6
+MAX_CHANGES = 12
 """Parameters of one call that its host may refuse."""
 
 
@@ -78,7 +78,6 @@ class HostedProvider:
         await self._connection.close()
 
     async def _complete(self, call: Call, on_text: Callable[[str], None] | None) -> Completion:
-        notes: list[str] = []
         for changes_left in reversed(range(MAX_CHANGES + 1)):
             learned = self._adjustments.of(call.model)
             request = await self._request(call, learned, on_text is not None)
@@ -89,7 +88,8 @@ class HostedProvider:
                     async for text in texts:
                         if on_text is not None:
                             on_text(text)
-                completion = self._completion(call, reader, tuple(notes))
+                notes = tuple(f"{call.model} {note}" for note in learned.take_notes())
+                completion = self._completion(call, reader, notes)
                 learned.reasons = learned.reasons or _reasons(completion)
                 return completion
             except HostError as exc:
@@ -98,7 +98,6 @@ class HostedProvider:
                 change = self._adjustments.learn(call.model, exc, request.body)
                 if change is None:
                     raise
-                notes.append(f"{call.model} {change.note}")
                 call = replace(call, max_tokens=change.max_tokens or call.max_tokens)
         raise AssertionError("the last attempt returns or raises")
 
@@ -119,6 +118,7 @@ class HostedProvider:
         self, call: Call, request: HostRequest, reader: Reader, stream: bool
     ) -> AsyncGenerator[str]:
         """Send the request, and yield the text of its reply as `reader` reads it."""
+        stream = stream or request.body.get("stream") is True
         limits = Limits.of(call.max_tokens, call.timeout_s, call.searches, stream)
         async with self._connection.request(
             "POST", request.url, request.headers, limits, request.body
@@ -133,18 +133,23 @@ class HostedProvider:
                             raise ProviderError("malformed", "the answer is too long", billed=True)
                         yield text
             except ProviderError as exc:
-                # A reply that says it has ended is whole, whatever follows.
-                late = isinstance(exc, HostError) or exc.kind in ("truncated", "timeout")
+                # A reply that says it has ended is whole, whatever follows; a failure that it reports is one.
+                reported = isinstance(exc, HostError)
+                late = bool(reader.text or reader.tools) if reported else exc.kind in ("truncated", "timeout")
+                if reader.failed and not reported:
+                    reader.check()
                 if not (reader.is_complete and late):
                     raise
+        reader.check()
         if not reader.any and (count or response.unread or (response.size and not response.streamed)):
             words = response.unread or response.start
             if count and not response.unread:
                 raise ProviderError("malformed", f"the host sent no answer: {words}", billed=True)
             raise unreadable("the reply is not JSON", words.encode())
         if not reader.any or (response.streamed and not reader.is_complete):
-            last = f", after: {''.join(reader.text)[-LAST_CHARS:]}" if reader.text else ""
-            raise ProviderError("truncated", f"the stream ended before the reply did{last}", billed=True)
+            last = "".join(reader.text)[-LAST_CHARS:] or response.start
+            message = "the stream ended before the reply did" + (f", after: {last}" if last else "")
+            raise ProviderError("truncated", message, billed=True)
 
     def _completion(self, call: Call, reader: Reader, notes: tuple[str, ...]) -> Completion:
         meter, searches = self._dialect.meter, None

@@ -38,7 +38,7 @@ from ...errors import ProviderError
 from ..base import Call
 from .connection import HostRequest
 from .dialects import Dialect
-from .plain import sendable
+from .plain import SEEDS, sendable
 from .thinking import thinking_settings
 
 __all__ = ["RequestBuilder"]
@@ -97,7 +97,7 @@ class RequestBuilder:
         root = urlunsplit((url.scheme, url.netloc, url.path.rstrip("/"), "", ""))
         # Some SDKs refuse to start without a key, which local hosts do not require.
         key = api_key or "none"
-        self._extra = {"api-key": key} if dialect.is_azure(url.hostname) else {}
+        self._extra = dict.fromkeys(dialect.key_headers(url.hostname), key)
         self._models = LRU[str, Model[Any]](MAX_MODELS, make=dialect.open(root, key, self._client))
 
     def profile(self, model: str) -> Mapping[str, Any]:
@@ -147,7 +147,7 @@ class RequestBuilder:
         if call.temperature is not None:
             settings["temperature"] = call.temperature
         if call.seed is not None:
-            settings["seed"] = call.seed
+            settings["seed"] = call.seed % SEEDS
         special = thinking_settings(call, model.profile, self._dialect.thinking, reasons)
         if call.searches and model.profile.get("anthropic_supports_dynamic_filtering"):
             # Otherwise programs that the model writes read the results, and nothing is cited.
