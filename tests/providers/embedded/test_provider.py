@@ -6,12 +6,10 @@ import asyncio
 import json
 import os
 import shutil
-import struct
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -176,54 +174,6 @@ async def test_a_model_that_repeats_itself_is_stopped(provider: EmbeddedProvider
     assert 50 < done.usage.output_tokens < 120
     free = await asyncio.wait_for(provider.complete(call("Hello.", 1)), 10)
     assert free.usage
-
-
-THINKING = """\
-{% for m in messages %}<|im_start|>{{m.role}}
-{% if m.reasoning_content %}<think>
-{{m.reasoning_content}}
-</think>
-
-{% endif %}{{m.content}}<|im_end|>
-{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
-<think>
-{% if enable_thinking is false %}
-</think>
-
-{% endif %}{% endif %}"""
-"""A chat template of a model that thinks, unless that is turned off; shorter than that of SmolLM2."""
-
-
-@pytest.fixture
-def thinker(smollm2: Path, tmp_path: Path) -> Path:
-    """SmolLM2 with a template in which it thinks."""
-    content, key = smollm2.read_bytes(), b"tokenizer.chat_template"
-    start = content.index(key) + len(key) + 12
-    (length,) = struct.unpack_from("<Q", content, start - 8)
-    path = tmp_path / "thinker.gguf"
-    template = (THINKING + "{#").encode().ljust(length - 2) + b"#}"
-    path.write_bytes(content[:start] + template + content[start + length :])
-    return path
-
-
-async def test_a_model_thinks_apart_from_its_answer_as_much_as_it_may(thinker: Path) -> None:
-    provider, pieces = open_embedded(context=2048, slots=1), list[str]()
-    try:
-        whole = await provider.complete(
-            call("Say hi.", 24, model=str(thinker), temperature=0.0), pieces.append
-        )
-        assert (whole.text, whole.finish_reason, pieces) == ("", "length", [])
-        assert whole.reasoning.strip()
-        none = await provider.complete(call("Say hi.", 16, model=str(thinker), effort="none"))
-        assert (none.reasoning, bool(none.text.strip())) == ("", True)
-        few = call("Say hi.", 24, model=str(thinker), temperature=0.0, effort="low", thinking_tokens=8)
-        short = await provider.complete(few)
-        assert 0 < len(short.reasoning) < len(whole.reasoning)
-        assert short.text.strip() or short.finish_reason == "stop"
-        verdict = await provider.complete(replace(few, schema=VOTE, max_tokens=100))
-        assert json.loads(verdict.text).keys() == {"vote", "sure"}
-    finally:
-        await provider.close()
 
 
 async def test_seed_and_temperature_decide_the_text(provider: EmbeddedProvider) -> None:
