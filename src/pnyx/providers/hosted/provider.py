@@ -136,10 +136,14 @@ class HostedProvider:
                             raise ProviderError("malformed", "the answer is too long", billed=True)
                         yield text
             except ProviderError as exc:
-                # A reply that says it has ended is whole, whatever follows.
-                late = isinstance(exc, HostError) or exc.kind in ("truncated", "timeout")
+                # A reply that says it has ended is whole, whatever follows; a failure that it reports is one.
+                reported = isinstance(exc, HostError)
+                late = bool(reader.text or reader.tools) if reported else exc.kind in ("truncated", "timeout")
+                if reader.failed and not reported:
+                    reader.check()
                 if not (reader.is_complete and late):
                     raise
+        reader.check()
         if not reader.any and (count or response.unread or (response.size and not response.streamed)):
             words = response.unread or response.start
             if count and not response.unread:
