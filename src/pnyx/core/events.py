@@ -85,8 +85,9 @@ class PhaseEntered(_Base):
 class CallStarted(_Base):
     """The intent of a request, committed before it is sent. Every request has one, retries included.
 
-    cut: characters removed so that the prompt fits the context window. searches: the web searches that the
-    host may make. reserved_usd: None if the price is unknown.
+    prompt: the user message. system: the system message, "" for none. cut: characters removed so that the
+    prompt fits the context window. searches: the web searches that the host may make. reserved_usd: None if
+    the price is unknown.
     """
 
     type: ClassVar[Literal["call_started"]] = "call_started"
@@ -96,6 +97,7 @@ class CallStarted(_Base):
     prompt_id: str
     prompt_sha256: str
     prompt: str
+    system: str = ""
     schema: str | None = None
     max_tokens: int = 0
     cut: int = 0
@@ -137,6 +139,8 @@ class CallFinished(_Base):
     cached_tokens: int = 0
     output_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
     cost_usd: float | None = None
     usage_flag: str | None = None
     absent: str | None = None

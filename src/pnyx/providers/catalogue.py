@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 
 from ..config.paths import models_dir
 from ..config.schema import ModelSettings, ProviderSettings, Settings
-from ..core.models import Price, Seat
+from ..core.models import WRITE, Price, Seat
 from ..core.thinking import Effort
 from ..errors import ConfigError, UsageError
 from .embedded.weights import find, installed
@@ -31,6 +31,8 @@ STRONG: Mapping[str, tuple[str, ...]] = {
 }
 """Kind -> its models in the default panel. OpenRouter's are MAKER/MODEL, for makers without a key."""
 
+WRITES_CACHE = ("anthropic",)
+"""Kinds whose hosts bill what they write to their prompt cache, at whatever address."""
 _FIELDS = {
     **{key: key for key in ("context", "max_output", "parameters", "proposer_eligible", "short_prompts")},
     **{"temperature": "temperature", "reasoning_effort": "effort", "thinking_tokens": "thinking_tokens"},
@@ -90,12 +92,16 @@ class Catalogue:
         info = replace(self._defaults(ref, settings), **configured)
         if settings.input_price is None or settings.output_price is None:
             return info
+        write = settings.cache_write_price
+        if write is None and info.kind in WRITES_CACHE:
+            write = WRITE * settings.input_price
         price = self._price(
             settings.input_price,
             settings.output_price,
             settings.cached_price,
             settings.reasoning_price,
             "configuration",
+            write,
         )
         return replace(info, price=price, source=price.source)
 
@@ -157,8 +163,9 @@ class Catalogue:
         cached: float | None = None,
         reasoning: float | None = None,
         source: str = "",
+        cache_write: float | None = None,
     ) -> Price:
-        return Price(input, output, cached, reasoning, self._today.isoformat(), source)
+        return Price(input, output, cached, reasoning, self._today.isoformat(), source, cache_write)
 
 
 def parse_seats(specs: Iterable[str]) -> tuple[str, ...]:

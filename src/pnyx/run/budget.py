@@ -56,7 +56,8 @@ def audit(usage: Usage | None, input_tokens: int, output_tokens: int, has_text: 
         return "negative"
     if usage.input_tokens == 0 or (has_text and usage.output_tokens == 0):
         return "zero"
-    if usage.cached_tokens > usage.input_tokens or usage.reasoning_tokens > usage.output_tokens:
+    cached = usage.cached_tokens + usage.cache_write_tokens + usage.cache_write_1h_tokens
+    if cached > usage.input_tokens or usage.reasoning_tokens > usage.output_tokens:
         return "inconsistent"
     if usage.input_tokens > 4 * input_tokens + 10_000 or usage.output_tokens > 4 * output_tokens + 10_000:
         return "absurd"

@@ -22,7 +22,6 @@ from ..errors import OutOfBudget, ProviderError
 from ..providers.base import (
     Call,
     Completion,
-    Message,
     Provider,
     can_search,
     complete_call,
@@ -39,6 +38,7 @@ from .host_notes import host_notes
 from .host_search import TOOL
 from .journal import Outcome
 from .limits import Deadline, Gate, delay, now
+from .messages import cache_key, messages
 from .reply import LONGEST_DETAIL, absence, copy_reply, no_answer, separate, stored_reasoning
 
 __all__ = ["ModelCall"]
@@ -82,8 +82,7 @@ class ModelCall:
         context, seat = self.context, self.ask.seat
         if seat.label in context.journal.dropped:
             return self.failures.already_dropped()
-        inherited = context.journal.inherited.get(self.key)
-        if inherited is not None and inherited.fingerprint == self.fingerprint:
+        if (inherited := context.journal.inherit(self.key, self.ask)) is not None:
             copy = copy_reply(inherited, self.fingerprint, **self.common, time=now())
             context.journal.post(copy)
             return copy
@@ -179,6 +178,7 @@ class ModelCall:
             prompt_id=ask.prompt.id,
             prompt_sha256=ask.prompt.sha256,
             prompt=ask.prompt.text,
+            system=ask.prompt.system,
             schema=ask.schema.json if ask.schema else None,
             max_tokens=max_tokens,
             cut=self.cut_chars,
@@ -289,7 +289,7 @@ class ModelCall:
         timeout = None if deadline.at is None else max(deadline.left, 0.001)
         call = Call(
             model=seat.name,
-            messages=_messages(self.ask),
+            messages=messages(self.ask),
             tools=self._tools(),
             max_tokens=started.max_tokens,
             temperature=seat.temperature if seat.temperature is not None else limits.temperature,
@@ -298,6 +298,7 @@ class ModelCall:
             schema=self.ask.schema,
             timeout_s=timeout,
             searches=self.searches,
+            cache_key=cache_key(context.run_id, seat.model),
             effort=self.thinking.effort,
             thinking_tokens=thinking_limit(self.thinking, started.max_tokens),
         )
@@ -367,6 +368,8 @@ class ModelCall:
             cached_tokens=bill.usage.cached_tokens,
             output_tokens=bill.usage.output_tokens,
             reasoning_tokens=bill.usage.reasoning_tokens,
+            cache_write_tokens=bill.usage.cache_write_tokens,
+            cache_write_1h_tokens=bill.usage.cache_write_1h_tokens,
             cost_usd=usd(bill.cost_nusd),
             usage_flag=bill.flag,
             absent=absent and redact(absent),
@@ -380,14 +383,3 @@ class ModelCall:
         )
         context.record(started, bill.cost_nusd or 0, finished)
         return finished
-
-
-def _messages(ask: Ask) -> tuple[Message, ...]:
-    messages = [Message("user", ask.prompt.text)]
-    for turn in ask.turns:
-        messages.append(Message("assistant", turn.text, turn.calls))
-        messages += [
-            Message("tool", result, tool_call_id=call.id, tool_name=call.name)
-            for call, result in zip(turn.calls, turn.results, strict=True)
-        ]
-    return tuple(messages)

@@ -27,11 +27,13 @@ from ..core.events import (
     VoteTallied,
     closed_branches,
 )
+from ..core.steps import Ask
+from ..core.text import prompt_name
 from ..errors import Diverged
 from ..store import Database
 from ..store import runs as store
 
-__all__ = ["CUT_OFF", "CutOff", "Journal", "Outcome", "within"]
+__all__ = ["CUT_OFF", "CutOff", "Inherited", "Journal", "Outcome", "within"]
 
 Outcome = CallFinished | CallFailed
 Recorded = Outcome | ToolCalled
@@ -44,6 +46,14 @@ class CutOff(NamedTuple):
 
     max_tokens: int
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """A finished call of the run that another one is a fork of. started: None for a reply that was copied."""
+
+    finished: CallFinished
+    started: CallStarted | None = None
 
 
 @dataclass(eq=False)
@@ -76,10 +86,11 @@ class _Buffered:
 class Journal:
     """The recorded steps of a run by key, and the only way to record more.
 
-    past: the stored events. inherited: finished calls of the run that this one is a fork of. observe: called
-    once with every event, past ones too, when it is certain. publish: called with every new event and its
-    `seq`, in order, after its commit. on_stop: called with the stop request of another process ("cancel" or
-    "pause").
+    past: the stored events. inherited: finished calls of the run that this one is a fork of. by_name: compare
+    calls by place, seat, model and name of the prompt instead of the fingerprint, for runs that began with
+    the prompts of an earlier revision, which had the same tasks in other words. observe: called once with
+    every event, past ones too, when it is certain. publish: called with every new event and its `seq`, in
+    order, after its commit. on_stop: called with the stop request of another process ("cancel" or "pause").
     """
 
     def __init__(
@@ -89,13 +100,15 @@ class Journal:
         epoch: int,
         *,
         past: Sequence[Event] = (),
-        inherited: Mapping[str, CallFinished] | None = None,
+        inherited: Mapping[str, Inherited] | None = None,
+        by_name: bool = False,
         observe: Callable[[Event], object] = lambda event: None,
         publish: Callable[[Event, int | None], object] = lambda event, seq: None,
         on_stop: Callable[[str], None] = lambda stop: None,
     ) -> None:
         self.database, self.run_id, self.epoch = database, run_id, epoch
-        self.inherited = inherited or {}
+        self.by_name = by_name
+        self._inherited = inherited or {}
         self.seq = 0
         self.answer: str | None = None
         self.dropped: dict[str, str] = {}
@@ -113,24 +126,47 @@ class Journal:
         for event in past:
             self._apply(event)
 
-    def outcome(self, key: str, fingerprint: str) -> Outcome | None:
+    def outcome(self, key: str, ask: Ask) -> Outcome | None:
         """Return the outcome of the call at `key`, or None. Raises `Diverged` if the step differs."""
-        recorded = self._recorded(key, fingerprint)
+        previous = self._started.get(key) or self._outcomes.get(key)
+        if previous is not None and not self._is_same(previous, ask):
+            raise self._diverged(key)
+        recorded = self._outcomes.get(key)
         return None if isinstance(recorded, ToolCalled) else recorded
 
     def tool_result(self, key: str, fingerprint: str) -> ToolCalled | None:
         """Return the recorded tool call at `key`, or None. Raises `Diverged` if the step differs."""
-        recorded = self._recorded(key, fingerprint)
-        return recorded if isinstance(recorded, ToolCalled) else None
-
-    def _recorded(self, key: str, fingerprint: str) -> Recorded | None:
         previous = self._started.get(key) or self._outcomes.get(key)
         if previous is not None and previous.fingerprint != fingerprint:
-            raise Diverged(
-                f"Step {key} of run {self.run_id} differs from the recorded one: a prompt or a protocol has "
-                f"changed. Keep the replies that still match with: pnyx resume {self.run_id} --fork"
-            )
-        return self._outcomes.get(key)
+            raise self._diverged(key)
+        return previous if isinstance(previous, ToolCalled) else None
+
+    def inherit(self, key: str, ask: Ask) -> CallFinished | None:
+        """Return the reply to the same step in the run that this one is a fork of, or None."""
+        inherited = self._inherited.get(key)
+        if inherited is None or not self._is_same(inherited.started or inherited.finished, ask):
+            return None
+        # Fingerprints compare the prompt. Names do not, and what this run asked itself may have changed it.
+        if self.by_name and any(_precedes(new, key) for new in self._started):
+            return None
+        return inherited.finished
+
+    def _is_same(self, recorded: CallStarted | Recorded, ask: Ask) -> bool:
+        if recorded.fingerprint == ask.fingerprint:
+            return True
+        if not self.by_name or recorded.seat != ask.seat.label:
+            return False
+        if not isinstance(
+            recorded, CallStarted
+        ):  # nothing was sent: a seat that was dropped, or a copied reply
+            return not isinstance(recorded, ToolCalled)
+        return recorded.model == ask.seat.model and prompt_name(recorded.prompt_id) == ask.prompt.name
+
+    def _diverged(self, key: str) -> Diverged:
+        return Diverged(
+            f"Step {key} of run {self.run_id} differs from the recorded one: a prompt or a protocol has "
+            f"changed. Keep the replies that still match with: pnyx resume {self.run_id} --fork"
+        )
 
     def attempts(self, key: str) -> int:
         """Return how many requests were sent for the step."""
@@ -271,3 +307,12 @@ class Journal:
 def within(key: str, branch: str) -> bool:
     """Return whether the step at `key` is the branch, or below it: in its script, or in a branch of it."""
     return key == branch or key.startswith((f"{branch}/", f"{branch}."))
+
+
+def _precedes(first: str, second: str) -> bool:
+    """Whether the step at `first` comes before that at `second` in one script, and may influence it."""
+    for one, other in zip(first.split("/"), second.split("/"), strict=False):
+        if one != other:
+            places = one.partition(".")[0], other.partition(".")[0]
+            return all(place.isdigit() for place in places) and int(places[0]) < int(places[1])
+    return False

@@ -84,7 +84,7 @@ class Performer:
         """
         if self.context.journal.is_closed(key):
             raise SeatAbsent.of(ask.seat.label, "was not waited for")
-        outcome = self.context.journal.outcome(key, ask.fingerprint)
+        outcome = self.context.journal.outcome(key, ask)
         if outcome is None:
             outcome = await ModelCall(self.context, key, ask, where).outcome()
         if isinstance(outcome, CallFailed):

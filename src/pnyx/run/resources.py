@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from ..config.schema import Settings
-from ..core.events import CallFinished, Event
+from ..core.events import Event
 from ..errors import ConfigError
 from ..protocols.shared import grounding
 from ..providers.registry import Providers
@@ -22,7 +22,7 @@ from .halting import StopRequests
 from .hedging import Hedging
 from .host_search import TOOL as SEARCH
 from .host_search import missing_search_note, seats_without_search
-from .journal import Journal
+from .journal import Inherited, Journal
 from .limits import Deadline, Gate
 from .result import Summary
 from .spec import Spec
@@ -74,7 +74,7 @@ class RunResources:
         database: Database,
         *,
         past: Sequence[Event] = (),
-        inherited: Mapping[str, CallFinished] | None = None,
+        inherited: Mapping[str, Inherited] | None = None,
         notes: tuple[str, ...] = (),
     ) -> RunContext:
         """Return the context of a prepared run. past: its stored events. inherited: see `Journal`."""
@@ -86,6 +86,7 @@ class RunResources:
             epoch,
             past=past,
             inherited=inherited,
+            by_name=spec.revision < 2,
             observe=summary.add,
             publish=broadcast.publish,
             on_stop=stop_requests.request,

@@ -123,7 +123,7 @@ def test_one_round_is_no_consensus_with_require_consensus(lab: ScriptedHost) -> 
 
 
 def test_a_budget_pauses_with_exit_4_and_a_larger_one_resumes(lab: ScriptedHost) -> None:
-    paused = pnyx("ask", "--budget", "0.0175", "Why?")
+    paused = pnyx("ask", "--budget", "0.0195", "Why?")
     assert paused.code == 4
     run_id = paused.err.split("run ")[1].split(" ")[0]
     assert f"pnyx resume {run_id} --budget 0." in paused.err
