@@ -127,7 +127,7 @@ def test_each_prompt_of_a_seat_begins_with_what_its_last_one_shared(name: str) -
             assert ask.prompt.breaks[: len(before.breaks)] == before.breaks
         last[ask.seat.label] = ask.prompt
     assert len(last) == 3
-    assert all(len(prompt.breaks) > 5 for prompt in last.values())
+    assert all(len(prompt.breaks) >= 5 for prompt in last.values())
 
 
 @pytest.mark.parametrize(

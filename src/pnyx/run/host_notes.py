@@ -17,7 +17,8 @@ LEAST_WINDOW = 256
 def host_notes(seat: Seat, prompt: str, done: Completion) -> Iterator[str]:
     """Yield the notes of the provider, and one if the host has read only a part of `prompt`."""
     yield from (f"{seat.provider}:{note}" for note in done.notes)
-    read = None if done.usage is None else cut_prompt(done.usage.input_tokens, prompt)
+    reported: object = getattr(done.usage, "input_tokens", None)  # a provider may report anything
+    read = cut_prompt(reported, prompt) if type(reported) is int else None
     if read is not None:
         yield (
             f"{seat.model} has read only {read:,} of about {tokens(prompt):,} tokens: its host cuts prompts. "

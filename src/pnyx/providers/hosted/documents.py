@@ -21,6 +21,7 @@ __all__ = ["DONE", "Documents"]
 DONE = object()
 """What `Documents` returns for the event that ends a stream: [DONE]."""
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
+_DONE = (b"[DONE]", b"[done]", b"DONE")
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")
 _FIELDS = (b"data", b"event", b"id", b"retry", b"error", b"")
@@ -174,7 +175,7 @@ def _split_lines(block: bytes) -> list[bytes]:
 def _parse(data: bytes) -> tuple[bool, Any]:
     """Return whether `data` is a document, and the document."""
     text = data.strip()
-    if text == b"[DONE]":
+    if text.strip(b'"') in _DONE:
         return True, DONE
     try:
         return True, json.loads(text)

@@ -105,7 +105,10 @@ class HostedProvider:
         """A new request for `call`."""
         how = {"stream": stream, "plain_schema": learned.plain_schema, "reasons": learned.reasons}
         plain = None if self._plain is None else self._plain.write(call, **how)
-        return plain or await (await self._requests()).build(call, **how)
+        request = plain or await (await self._requests()).build(call, **how)
+        if self._dialect.caching == "key" and call.cache_key:
+            request.body["prompt_cache_key"] = call.cache_key
+        return request
 
     async def _requests(self) -> RequestBuilder:
         """The writer of requests that are not plain, loaded at the first one."""
@@ -133,10 +136,14 @@ class HostedProvider:
                             raise ProviderError("malformed", "the answer is too long", billed=True)
                         yield text
             except ProviderError as exc:
-                # A reply that says it has ended is whole, whatever follows.
-                late = isinstance(exc, HostError) or exc.kind in ("truncated", "timeout")
+                # A reply that says it has ended is whole, whatever follows; a failure that it reports is one.
+                reported = isinstance(exc, HostError)
+                late = bool(reader.text or reader.tools) if reported else exc.kind in ("truncated", "timeout")
+                if reader.failed and not reported:
+                    reader.check()
                 if not (reader.is_complete and late):
                     raise
+        reader.check()
         if not reader.any and (count or response.unread or (response.size and not response.streamed)):
             words = response.unread or response.start
             if count and not response.unread:

@@ -25,6 +25,8 @@ class GoogleReader(Reader):
         if block and block != "BLOCK_REASON_UNSPECIFIED":
             self.any, self.finish = True, block
             self.blocked = True
+        if document.get("candidates") == [] and self.usage:
+            self.any = self.done = True  # an empty reply
         for candidate in first_of(document.get("candidates")):
             yield from self._candidate(candidate)
 

@@ -35,8 +35,9 @@ class OpenAIReader(Reader):
         self.report_usage(document.get("usage") or groq.get("usage"))
         for choice in self._choices(document):
             yield from self._choice(choice)
-        # Usage alone is the last event of a stream.
-        self.done = self.done or (document.get("choices") == [] and bool(document.get("usage")))
+        # Usage alone is the last event of a stream, and says of a whole reply that it is empty.
+        if document.get("choices") == [] and document.get("usage"):
+            self.any = self.done = True
 
     def _choices(self, document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield the first choice, which some servers put elsewhere."""

@@ -87,6 +87,7 @@ class Reader(ABC):
         self.searches = 0
         self.any = False
         self._broken = False
+        self._end_words = ""
 
     def add(self, document: Any) -> Iterator[str]:
         """Read a document, and yield the text in it. Raises `ProviderError` for an error that it reports."""
@@ -99,18 +100,23 @@ class Reader(ABC):
                 raise failure(found)
             if isinstance(one, Mapping):
                 yield from self.read(one)
-                self.check(one)
+                if self.failed:
+                    self._end_words = self.failure_words(one) or self._end_words
 
     @abstractmethod
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
         """Read a document that reports no error, and yield the text in it."""
 
-    def check(self, document: Mapping[str, Any]) -> None:
+    @property
+    def failed(self) -> bool:
+        """Whether the reply has ended with a failure. An error that says more may follow."""
+        return self.finish.lower() in FAILURES
+
+    def check(self) -> None:
         """Raise `ProviderError` if the reply has ended with a failure."""
-        status = FAILURES.get(self.finish.lower())
-        if status is not None:
-            words = self.failure_words(document) or f"the host ended the reply with {self.finish!r}"
-            raise failure(Report(status, words, self.finish))
+        if self.failed:
+            words = self._end_words or f"the host ended the reply with {self.finish!r}"
+            raise failure(Report(FAILURES[self.finish.lower()], words, self.finish))
 
     def failure_words(self, document: Mapping[str, Any]) -> str:
         """The host's words for an end that is a failure."""
@@ -119,7 +125,7 @@ class Reader(ABC):
     @property
     def is_complete(self) -> bool:
         """Whether nothing of a stream can be missing."""
-        return (bool(self.finish) or self.done) and self.finish.lower() not in FAILURES
+        return (bool(self.finish) or self.done) and not self.failed
 
     def end(self, reason: object) -> None:
         """Note the host's word for why the reply ended; one that is no text still ends it."""
