@@ -6,7 +6,7 @@ Reads no files: `pnyx.prompts` loads templates and makes drafts of them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -182,7 +182,7 @@ class _Rendering:
             combine_digests([draft.sha256 for draft in self.sources]),
             "".join(self.out).rstrip() + "\n",
             tuple(self.material),
-            JOINT.join(_strings(part, self.nonce).strip() for part in (system, role) if part) + "\n",
+            _joined(_strings(part, self.nonce) for part in (system, role)),
             (*breaks, *(end for _, end in blocks)),
             spare,
         )
@@ -241,6 +241,12 @@ class _Rendering:
     def _add(self, text: str) -> None:
         self.out.append(text)
         self.length += len(text)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """The texts that are not blank, as one."""
+    kept = [text.strip() for text in texts if text.strip()]
+    return JOINT.join(kept) + "\n" if kept else ""
 
 
 def _strings(pieces: Sequence[Piece], nonce: str = "") -> str:

@@ -96,7 +96,15 @@ def test_a_round_starts_without_what_is_not_needed_once_that_is_long() -> None:
 def test_seats_write_in_the_language_of_the_question_or_in_the_one_that_is_given() -> None:
     for language, words in ((None, "in the language of the question"), ("de", ": de.")):
         for short in (False, True):
-            draft = transcript(panel=replace(PANEL, language=language)).opening(TASK())
-            system = draft.render(short=short).system
-            assert words in system
-            assert ("language of the question" in system) == (language is None)
+            prompt = transcript(panel=replace(PANEL, language=language)).opening(TASK()).render(short=short)
+            said = prompt.text[: prompt.breaks[0]] if short else prompt.system
+            assert words in said
+            assert ("language of the question" in said) == (language is None)
+
+
+def test_a_small_model_keeps_the_system_message_of_its_template_unless_it_has_a_role() -> None:
+    draft = transcript().opening(TASK())
+    assert draft.render(short=True).system == ""
+    assert draft.render(short=True, role=load("role")(role="skeptic")).system.startswith(
+        "Your part on this panel"
+    )

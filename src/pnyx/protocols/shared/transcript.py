@@ -26,13 +26,14 @@ class Transcript:
     """
 
     def __init__(self, brief: Brief, panel: Panel, system: Template) -> None:
-        rules = RULES(
-            language=LANGUAGE() if panel.language is None else OTHER_LANGUAGE(language=panel.language)
-        )
-        head = QUESTION(question=brief.question, today=brief.today)
+        tag = panel.language
+        language = LANGUAGE() if tag is None else OTHER_LANGUAGE(language=tag)
+        # Small models keep the system message of their template, and read the language after the question.
+        asked = Draft("", "", (), Draft("", "", ("\n", language.variant(short=True))))
+        head = Draft("", "", (QUESTION(question=brief.question, today=brief.today), asked))
         if brief.context:
             head = Draft("", "", (head, "\n", CONTEXT(context=brief.context)))
-        self._before = Preamble(system(rules=rules), head, NOTICE())
+        self._before = Preamble(system(rules=RULES(language=language)), head, NOTICE())
         self._order = panel.shuffle([seat.label for seat in panel.seats])
         self._contributions: dict[str, Material] = {}
 

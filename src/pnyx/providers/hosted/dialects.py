@@ -36,6 +36,8 @@ class Dialect:
 
     searches: how the host reports the web searches that it makes by itself: shown in the answer, or only
     counted in the usage; none if it makes none. thinking: see `thinking_settings`.
+    caching: how a host learns which beginnings requests share: from the beginnings themselves; from a key for
+    requests that share one; or from marks in the messages.
     """
 
     reader: type[Reader]
@@ -43,11 +45,18 @@ class Dialect:
     open: Callable[[str, str, httpx2.AsyncClient], Maker]
     searches: Literal["none", "shown", "counted"] = "none"
     thinking: ThinkingStyle = "effort"
+    caching: Literal["prefix", "key", "points"] = "prefix"
 
     @property
     def has_plain_requests(self) -> bool:
         """Whether its hosts speak OpenAI's chat API, so that `PlainWriter` may write to them."""
         return self.open is _openai
+
+    def marks_cache_of(self, model: str) -> bool:
+        """Whether requests to `model` have marks for a cache. A router knows those of two vendors' models."""
+        return self.caching == "points" and (
+            self.thinking != "openrouter" or model.startswith(("anthropic/", "google/"))
+        )
 
     def is_azure(self, host: str | None) -> bool:
         return self.reader is OpenAIReader and (host or "").endswith(AZURE)
@@ -130,12 +139,16 @@ def _mistral(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
 
 
 DIALECTS = {
-    "openai": Dialect(OpenAIReader, OPENAI, _openai),
-    "anthropic": Dialect(AnthropicReader, ANTHROPIC, _anthropic, searches="shown", thinking="anthropic"),
+    "openai": Dialect(OpenAIReader, OPENAI, _openai, caching="key"),
+    "anthropic": Dialect(
+        AnthropicReader, ANTHROPIC, _anthropic, searches="shown", thinking="anthropic", caching="points"
+    ),
     "google": Dialect(GoogleReader, GOOGLE, _google, searches="shown", thinking="google"),
     "mistral": Dialect(OpenAIReader, OPENAI, _mistral),
     "ollama": Dialect(OpenAIReader, OPENAI, _openai),
     "deepseek": Dialect(OpenAIReader, OPENAI, _openai),
-    "openrouter": Dialect(OpenAIReader, OPENAI, _openai, searches="counted", thinking="openrouter"),
+    "openrouter": Dialect(
+        OpenAIReader, OPENAI, _openai, searches="counted", thinking="openrouter", caching="points"
+    ),
 }
 """By the name of the kind of provider."""

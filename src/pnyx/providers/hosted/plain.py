@@ -26,6 +26,8 @@ SEEDS = 2**31
 """Google, xAI and DashScope read a seed as a signed number of 32 bits."""
 WRITTEN = {"model", "messages", "max_tokens", "temperature", "seed", "schema", "timeout_s", "effort"}
 """The fields of a call that this module writes, or that no request contains."""
+ADDED = {"cache_key"}
+"""The fields that `HostedProvider` adds to any request."""
 _DEFAULTS = {field.name: field.default for field in fields(Call) if field.default is not MISSING}
 _SPECIAL = (
     *("<|", "|>", "[|", "<\uff5c", "_of_turn>", "INST]", "_PROMPT]", "_TOOLS]", "_RESULTS]", "_CALLS]"),
@@ -88,7 +90,8 @@ class PlainWriter:
         return HostRequest(self._url, list(self._headers), body)
 
     def _is_plain(self, call: Call) -> bool:
-        if any(getattr(call, name) != value for name, value in _DEFAULTS.items() if name not in WRITTEN):
+        others = _DEFAULTS.keys() - WRITTEN - ADDED
+        if any(getattr(call, name) != _DEFAULTS[name] for name in others):
             return False
         if any(m.tool_calls or m.role == "tool" or not m.text.strip() for m in call.messages):
             return False

@@ -105,7 +105,10 @@ class HostedProvider:
         """A new request for `call`."""
         how = {"stream": stream, "plain_schema": learned.plain_schema, "reasons": learned.reasons}
         plain = None if self._plain is None else self._plain.write(call, **how)
-        return plain or await (await self._requests()).build(call, **how)
+        request = plain or await (await self._requests()).build(call, **how)
+        if self._dialect.caching == "key" and call.cache_key:
+            request.body["prompt_cache_key"] = call.cache_key
+        return request
 
     async def _requests(self) -> RequestBuilder:
         """The writer of requests that are not plain, loaded at the first one."""

@@ -10,6 +10,7 @@ import json
 import warnings
 from collections.abc import Mapping
 from contextvars import ContextVar
+from itertools import pairwise
 from typing import Any, TypedDict, cast
 from urllib.parse import urlsplit, urlunsplit
 
@@ -17,6 +18,7 @@ import httpx2
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
+    CachePoint,
     ModelMessage,
     ModelRequest,
     ModelRequestPart,
@@ -25,6 +27,7 @@ from pydantic_ai.messages import (
     TextPart,
     ToolCallPart,
     ToolReturnPart,
+    UserContent,
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters
@@ -35,7 +38,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from ...core.lru import LRU
 from ...errors import ProviderError
-from ..base import Call
+from ..base import Call, Message
 from .connection import HostRequest
 from .dialects import Dialect
 from .plain import SEEDS, sendable
@@ -154,7 +157,7 @@ class RequestBuilder:
             special["anthropic_web_tools_allowed_callers"] = ["direct"]
         return _Direct(
             model=model,
-            messages=_messages(call),
+            messages=_messages(call, marked=self._dialect.marks_cache_of(call.model)),
             model_settings=cast(
                 ModelSettings, {k: v for k, v in (settings | special).items() if v is not None}
             ),
@@ -162,7 +165,8 @@ class RequestBuilder:
         )
 
 
-def _messages(call: Call) -> list[ModelMessage]:
+def _messages(call: Call, marked: bool) -> list[ModelMessage]:
+    """The turns of a conversation. marked: with a mark where a beginning ends that later requests share."""
     turns: list[ModelMessage] = []
     for message in call.messages:
         text = sendable(message.text)
@@ -175,7 +179,7 @@ def _messages(call: Call) -> list[ModelMessage]:
         if message.role == "system":
             part = SystemPromptPart(text)
         elif message.role == "user":
-            part = UserPromptPart(text)
+            part = UserPromptPart(_with_cache_points(message) if marked and message.breaks else text)
         else:
             part = ToolReturnPart(message.tool_name, text, message.tool_call_id)
         if turns and isinstance(turns[-1], ModelRequest):
@@ -183,6 +187,19 @@ def _messages(call: Call) -> list[ModelMessage]:
         else:
             turns.append(ModelRequest(parts=[part]))
     return turns
+
+
+def _with_cache_points(message: Message) -> list[UserContent]:
+    """The text in parts, with a mark behind the first and the last beginning that later requests share.
+
+    Between them stand beginnings of earlier requests, which have written them to the cache already.
+    """
+    places = sorted({message.breaks[0], message.breaks[-1]} - {0})
+    parts: list[UserContent] = []
+    for start, end in pairwise((0, *places)):
+        parts += [sendable(message.text[start:end]), CachePoint()]
+    rest = message.text[places[-1] if places else 0 :]
+    return [*parts, sendable(rest)] if rest.strip() else parts
 
 
 def _parameters(call: Call, model: Model[Any], plain_schema: bool) -> ModelRequestParameters:

@@ -18,8 +18,8 @@ MAX_OUTPUT = 1_000_000
 class Meter:
     """One dialect's report of usage.
 
-    count: returns the merged reports as (input, cached, output, reasoning) tokens; raises if they are not
-    whole numbers. search_path: where the reports count the host's web searches.
+    count: returns the merged reports as the counts of a `Usage`; raises if they are not whole numbers.
+    search_path: where the reports count the host's web searches.
     """
 
     count: Callable[[Mapping[str, Any]], tuple[int, ...]]
@@ -53,7 +53,8 @@ def _openai(report: Mapping[str, Any]) -> tuple[int, ...]:
     )
     reasoning = _optional(report, "completion_tokens_details", "reasoning_tokens")
     sent = _count(report["prompt_tokens"])
-    return sent, cached, _output(report, sent), reasoning
+    written = _optional(report, "prompt_tokens_details", "cache_write_tokens")
+    return sent, cached, _output(report, sent), reasoning, written
 
 
 def _output(report: Mapping[str, Any], sent: int) -> int:
@@ -68,12 +69,16 @@ def _output(report: Mapping[str, Any], sent: int) -> int:
 
 def _anthropic(report: Mapping[str, Any]) -> tuple[int, ...]:
     cached = _optional(report, "cache_read_input_tokens")
-    sent = _count(report["input_tokens"]) + cached + _optional(report, "cache_creation_input_tokens")
+    written = _optional(report, "cache_creation_input_tokens")
+    hour = _optional(report, "cache_creation", "ephemeral_1h_input_tokens")
+    hour = hour if 0 <= hour <= written else 0
     return (
-        sent,
+        _count(report["input_tokens"]) + cached + written,
         cached,
         _count(report["output_tokens"]),
         _optional(report, "output_tokens_details", "thinking_tokens"),
+        written - hour,
+        hour,
     )
 
 
