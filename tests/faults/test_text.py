@@ -22,7 +22,7 @@ BODIES = {
     "[]": b"[]",
     "NaN": b"NaN",
     "JSON 200,000 deep": b'{"choices":' * 200_000,
-    "no choices": b'{"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}',
+    "no choices": b'{"choices": []}',
 }
 
 
@@ -48,7 +48,9 @@ def test_a_200_without_a_valid_reply_is_one_retry_and_a_drop_and_blocks_nothing(
     result, longest = asyncio.run(run())
     assert (result.status, result.degraded) == ("decided", True)
     assert longest < 0.25
-    assert kinds(list(trial.check().books.runs.values())[1]) == ["malformed"] * 2
+    # No model writes a web page, and another request gets the same one.
+    expected = ["not_found"] if name == "HTML" else ["malformed"] * 2
+    assert kinds(list(trial.check().books.runs.values())[1]) == expected
 
 
 WORDS = "Oui, because 17 times 24 is 408 — “no” is no answer, naïve or not.\nFinal answer: 408"
@@ -208,7 +210,7 @@ def test_a_prompt_shortened_to_a_known_window_and_still_too_long_is_shortened_on
 
 
 def test_a_prompt_with_a_long_question_is_shortened_as_far_as_possible(trial: Trial) -> None:
-    trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 60)
+    trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 90)
     trial.host.on("beta", call=1, status=400, message="maximum context length is 2048 tokens")
     assert trial.pnyx("ask", "Why should it be a wall? " * 160, "--json").code == 0
     run = trial.check().run

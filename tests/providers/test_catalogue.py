@@ -72,7 +72,7 @@ def test_a_larger_configured_window_is_priced_at_the_tier_it_reaches() -> None:
 def test_cache_writes_and_reads_have_prices_of_their_own() -> None:
     for ref, expected in (
         ("anthropic:claude-opus-5-5", (4.0, 0.2, 5.0)),
-        ("openai:gpt-6.1-sol", (2.0, 0.2, 2.5)),
+        ("openai:gpt-6.1-sol", (2.0, 0.1, 2.5)),
     ):
         price = catalogue().describe(ref).price
         assert price is not None

@@ -99,10 +99,8 @@ test("late text of a finished call is ignored", () => {
 test("a second attempt replaces the first, whose failure stays listed", () => {
   const found = turns(viewOf(recorded("consensus"))).filter((turn) => turn.attempts === 2);
   assert.equal(found.length, 1);
-  assert.deepEqual(
-    found[0]?.failures.map((failure) => failure.message),
-    ["HTTP 500: scripted error"],
-  );
+  assert.equal(found[0]?.failures.length, 1);
+  assert.match(found[0]?.failures[0]?.message ?? "", /HTTP 500: scripted error$/);
   assert.equal(found[0]?.state, "answered");
 });
 
@@ -124,7 +122,7 @@ test("rounds are stages, and nested protocols have their own rounds", () => {
 test("a dropped seat has a reason", () => {
   const view = viewOf(recorded("dropped"));
   const [dropped] = view.seats.filter((seat) => seat.state === "dropped");
-  assert.equal(dropped?.dropped, "HTTP 400: no such model");
+  assert.match(dropped?.dropped ?? "", /HTTP 400: no such model$/);
   assert.equal(turns(view).find((turn) => turn.seat === dropped?.label)?.state, "failed");
   assert.equal(view.stages[0]?.notes[0]?.kind, "tally");
 });

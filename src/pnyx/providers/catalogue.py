@@ -39,6 +39,8 @@ _FIELDS = {
 }
 """Key of `[models]` -> field of `ModelInfo`, prices apart."""
 
+SMALL_WINDOW = 4096
+"""Tokens. The long prompts take up to 1,500 of them."""
 SMALL_TEMPERATURE = 0.2
 """Of known embedded models: at llama.cpp's default of 0.8 they digress, at 0.5 they still miscalculate."""
 SMALL_OUTPUT = 256
@@ -62,7 +64,7 @@ class ModelInfo:
     max_output: int | None = None
     parameters: float | None = None
     proposer_eligible: bool = True
-    short_prompts: bool = False
+    short_prompts: bool | None = None
     temperature: float | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
@@ -211,7 +213,7 @@ def seats(
             price=infos[ref].price,
             parameters=infos[ref].parameters,
             proposer_eligible=infos[ref].proposer_eligible,
-            short_prompts=infos[ref].short_prompts,
+            short_prompts=_needs_short_prompts(infos[ref]),
             temperature=infos[ref].temperature,
             context=infos[ref].context,
             max_output=infos[ref].max_output,
@@ -220,6 +222,13 @@ def seats(
         )
         for number, (ref, letter) in enumerate(zip(refs, letters, strict=True), 1)
     )
+
+
+def _needs_short_prompts(info: ModelInfo) -> bool:
+    """Whether a model gets the short prompts: as configured, else if the long ones would fill its window."""
+    if info.short_prompts is None:
+        return info.context is not None and info.context <= SMALL_WINDOW
+    return info.short_prompts
 
 
 def default_panel(settings: Settings, env: Mapping[str, str] = os.environ) -> DefaultPanel:

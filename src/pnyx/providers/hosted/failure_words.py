@@ -104,6 +104,10 @@ TOO_LONG = regex(
     r"|too large for model|range of input length|max input length|maxlength: ?\d+, actual: ?\d+"
     r"|`?inputs`? (?:tokens \+|must have less than)|\binputs? tokens? \+"
     r"|max(?:imum)?-sampled tokens|exceed_context_size|content_length_limit"
+    r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger|greater"
+    r"|over the|must be less|but max)[^.]{0,60}(?:token|length|context|window)"
+    r"|(?:prompt|inputs?) tokens? must be (?:less|at most|<)"
+    r"|(?:input|prompt) tokens? limit|(?:prompt|input) (?:has|is|of) \d+ tokens"
     # What to do about it
     r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
     r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入长度|超长|过长",
@@ -163,9 +167,11 @@ BAD_KEY = regex(
 
 NO_MODEL = regex(
     r"model[^.]{0,80}(?:does not exist|not exist|not found|unknown|has been decommissioned|is not available"
-    r"|reached the end of its life)|not found the model|(?:unknown|invalid|no such|unexpected) model\b"
+    r"|reached the end of its life)|not found the model|(?:unknown|unsupported|invalid|no such|unexpected)"
+    r" model\b"
     r"|model identifier is invalid|not a valid model|supported api model names|unable to access model"
-    r"|no models loaded|unexpected model name|模型不存在",
+    r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? is not supported|no models loaded"
+    r"|unexpected model name|模型不存在",
     re.IGNORECASE,
 )
 """A model that the host does not have, or not for this key."""

@@ -106,7 +106,8 @@ def _kind(found: Report) -> str:
     if status in (0, 400, 422) and FAILED_GENERATION.search(words):
         return "malformed"
     if status in (404, 405, 410) or (
-        status in (0, 400, 403, 422) and (named == 404 or NO_MODEL.search(words))
+        status in (0, 400, 403, 422)
+        and (named == 404 or (NO_MODEL.search(words) or NO_MODEL.match(found.message)))
     ):
         return "not_found"
     if status == 403:

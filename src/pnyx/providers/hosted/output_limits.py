@@ -18,7 +18,7 @@ USEFUL_TOKENS = 256
 MARGIN_TOKENS = 32
 """Left free of a window, since hosts count a prompt in more than one way."""
 
-_N = r"\d[\d,]*"
+_N = r"\d[\d,]{0,14}"
 _WINDOW = rf"(?:context length|context window|context limit)\D{{0,40}}?(?P<window>{_N})(?: tokens)?"
 _ROOMS = [
     regex(pattern, re.IGNORECASE | re.DOTALL)
@@ -87,7 +87,7 @@ _LIMIT = regex(
 )
 _TOO_MUCH = regex(
     r"too (?:large|big|high|long|many)|at most|less than|lower than|<=|maximum|exceed|range|upper bound"
-    r"|larger|above|up to|is limited|> ?\d|范围|过大|超过",
+    r"|larger|above|up to|between|is limited|> ?\d|范围|过大|超过",
     re.IGNORECASE,
 )
 _TOO_LITTLE = regex(
@@ -112,7 +112,7 @@ def lower_limit(message: str, now: int) -> int | None:
     return max(allowed) if allowed else now // 2
 
 
-_NUMBER = regex(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)(?![\w]|\.\d)")
+_NUMBER = regex(r"(?<!\w)(?<!(?<!\.)\.)(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,12})(?![\w]|\.\d)")
 
 
 def _bounds(message: str) -> Iterator[int]:

@@ -44,6 +44,7 @@ _REFUSED = regex(
     r"|only (?:the )?(?:default|supports?|one|allowed|for|when|\d)|no such|illegal|forbidden"
     r"|does not (?:exist|support|accept)|rejected|disallow|out of range|: range|supported range"
     r"|input should|above maximum"
+    r"|(?:param\w*|field|argument|key)\b[^.]{0,30} not found|only .{0,30}supported"
     r"|requires --|no endpoints found that|不支持|无效|非法|有误",
     re.IGNORECASE,
 )
@@ -53,7 +54,7 @@ _NOT_OFFERED = regex(
     re.IGNORECASE,
 )
 _SCHEMA_REFUSED = regex(
-    r"too (?:complex|many|large|deep)|fail|conversion|unrecogni[sz]ed|constraint|features|combined"
+    r"too (?:complex|many|large|deep)|fail|conversion|unrecogni[sz]ed|constraint|features|combined|requires?"
     r"|must contain",
     re.IGNORECASE,
 )
@@ -71,7 +72,8 @@ _TOOLS = regex(
 )
 _SCHEMA = regex(
     r"response.?format|response.?(?:json.?)?schema|json.?schema|structured.?outputs?|json.?mode|grammar"
-    r"|output.?format|response.?mime.?type|application/json|(?:specified|response) schema|schema is too"
+    r"|output.?format|guided.?(?:decoding|json)|response.?mime.?type|application/json"
+    r"|(?:specified|response) schema|schema is too"
     r"|the word '?json",
     re.IGNORECASE,
 )
@@ -215,7 +217,7 @@ def _places(name: str, clause: str) -> Iterator[tuple[int, int, int, str]]:
         yield 0, start, end, name
         return
     if name not in WORDS_BY_ACCIDENT and (match := _bare(name).search(clause)):
-        if _REFUSED.search(clause):
+        if _REFUSED.search(clause) or name in bodies.SCHEMA:
             yield 1, match.start(), match.end(), name
         return
     plain = _PLAIN_WORDS.get(name)

@@ -19,6 +19,9 @@ __all__ = ["Report", "page_title", "read_report", "report"]
 
 MAX_CHARS = 20_000
 """Of a web page, in which a title is searched."""
+MAX_WORDS = 4_000
+"""Characters of a message that are read; a host may send much more."""
+MAX_CODES = 20
 MAX_DEPTH = 4
 """Of reports inside reports."""
 
@@ -40,6 +43,10 @@ class Report:
     details: str = field(default="", repr=False)
     is_page: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("message", "code", "param", "details"):
+            object.__setattr__(self, name, getattr(self, name)[:MAX_WORDS])
+
     @property
     def words(self) -> str:
         """All that the kind can be read from."""
@@ -49,7 +56,7 @@ class Report:
     def named_status(self) -> int:
         """The HTTP status that the codes amount to, 0 if they name none; the most telling one."""
         parts = re.split(r"[\s#]+", f"{self.code} {self.details}")
-        found = [status for part in (self.code, *parts) if (status := status_of_code(part))]
+        found = [status for part in (self.code, *parts[:MAX_CODES]) if (status := status_of_code(part))]
         return next((status for status in found if status not in (400, 500)), found[0] if found else 0)
 
 
@@ -123,7 +130,7 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     message = next((found[name] for name in _MESSAGES if found.get(name)), None)
     status = status or _status_in(names)
     if isinstance(message, list) and message and isinstance(message[0], Mapping):
-        items = tuple(_item(one) for one in message if isinstance(one, Mapping))
+        items = tuple(_item(one) for one in message[:MAX_CODES] if isinstance(one, Mapping))
         return Report(status, "; ".join(one.message for one in items), code, items[0].param, items)
     if (inner := _inner(message)) is not None and depth < MAX_DEPTH:
         return _wrapped(inner, found, code, depth)

@@ -190,14 +190,16 @@ def _messages(call: Call, marked: bool) -> list[ModelMessage]:
 
 
 def _with_cache_points(message: Message) -> list[UserContent]:
-    """The text in parts, with a mark behind the first and the last beginning that later requests share.
+    """The text in a part for each beginning that other requests share, the first and the last with a mark.
 
-    Between them stand beginnings of earlier requests, which have written them to the cache already.
+    Earlier requests have written those between to the cache. A host looks for them where parts end.
     """
-    places = sorted({message.breaks[0], message.breaks[-1]} - {0})
+    places = sorted(set(message.breaks) - {0})
     parts: list[UserContent] = []
     for start, end in pairwise((0, *places)):
-        parts += [sendable(message.text[start:end]), CachePoint()]
+        parts.append(sendable(message.text[start:end]))
+        if end in (places[0], places[-1]):
+            parts.append(CachePoint())
     rest = message.text[places[-1] if places else 0 :]
     return [*parts, sendable(rest)] if rest.strip() else parts
 

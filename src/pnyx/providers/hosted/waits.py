@@ -15,6 +15,8 @@ __all__ = ["retry_after"]
 LONGEST_RESET_S = 60.0
 """A limit that is whole again only later has room for one request much sooner."""
 
+MAX_CHARS = 8_000
+"""Of a body, in which a wait is searched."""
 _DURATION = (
     r"(?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s)"
     r"(?![a-z])\s*)+"
@@ -52,6 +54,7 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
         return wait
     if header and (wait := _until(header)) is not None:
         return wait
+    body = body[:MAX_CHARS]
     for found in (_field(body), _words(body)):
         if found is not None:
             return found
@@ -107,7 +110,7 @@ def _until(text: str) -> float | None:
     for parse in (parsedate_to_datetime, datetime.fromisoformat):
         try:
             date = parse(text)
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
         break
     if date is None:
