@@ -91,15 +91,12 @@ def deliberate(scope: Scope) -> list[ExpectedCalls]:
 
 def council(scope: Scope) -> list[ExpectedCalls]:
     n = len(scope.seats)
-    reviews = (n - 1) * REVIEW
-    return [
-        ExpectedCalls(n, ANSWER),
-        ExpectedCalls(n, reviews, (n - 1) * ANSWER),
-        ExpectedCalls(n, REBUTTAL, ANSWER + reviews),
-        ExpectedCalls(n, BALLOT, n * (ANSWER + reviews + REBUTTAL)),
-        ExpectedCalls(1, ANSWER, n * (ANSWER + BALLOT)),
-        ExpectedCalls(n, sizes.APPROVAL.usual, 2 * ANSWER),
-    ]
+    calls, read = list[ExpectedCalls](), 0
+    # Every seat reads all that was written before.
+    for writes in (ANSWER, (n - 1) * REVIEW, REBUTTAL, BALLOT):
+        calls.append(ExpectedCalls(n, writes, read))
+        read += n * writes
+    return [*calls, ExpectedCalls(1, ANSWER, read), ExpectedCalls(n, sizes.APPROVAL.usual, read + ANSWER)]
 
 
 def decompose(scope: Scope) -> list[ExpectedCalls]:

@@ -19,7 +19,7 @@ from .spec import Spec
 
 __all__ = ["Expectation", "expect", "kind_of"]
 
-PROMPT_TOKENS = 400
+PROMPT_TOKENS = 600
 """The usual length of one of our prompts without its question and material."""
 BYTES_PER_TOKEN = 4
 """In prose; reservations assume 2."""
