@@ -19,11 +19,12 @@ from packaging.utils import canonicalize_name
 
 from tests.support.sources import ROOT, modules
 
-BASE = {"errors", "_version", "plugins"}
+BASE = {"errors", "_version", "plugins", "gc_pause"}
 BELOW: dict[str, set[str]] = {
     "_version": set(),
     "errors": set(),
     "plugins": {"errors"},
+    "gc_pause": set(),
     "core": BASE,
     "config": BASE | {"core"},
     "prompts": BASE | {"core"},

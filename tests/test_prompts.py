@@ -37,7 +37,11 @@ def test_a_missing_file_a_missing_slot_and_a_spare_slot_raise(tmp_path: Path) ->
     assert load("p", tmp_path)(question="{{today}}", today="D").render().text == "{{today}} on D\n"
 
 
-def test_a_short_variant_has_the_same_slots(tmp_path: Path) -> None:
+def test_a_short_variant_may_leave_out_slots_and_has_no_others(tmp_path: Path) -> None:
+    (tmp_path / "q.md").write_text("{{question}} on {{today}}")
+    (tmp_path / "q.short.md").write_text("{{question}}")
+    draft = load("q", tmp_path)(question="Q", today="D")
+    assert [draft.render(short=short).text for short in (False, True)] == ["Q on D\n", "Q\n"]
     (tmp_path / "p.md").write_text("{{question}}")
     (tmp_path / "p.short.md").write_text("{{other}}")
     with pytest.raises(PromptError, match="other slots"):
@@ -47,8 +51,8 @@ def test_a_short_variant_has_the_same_slots(tmp_path: Path) -> None:
 def test_every_prompt_with_material_explains_its_marks() -> None:
     for path in ROOT.rglob("*.md"):
         raw = path.read_text("utf-8")
-        if any(f"{{{{{slot}}}}}" in raw for slot in ("proposal", "challenges", "previous")):
-            assert "{{nonce}}" in raw, path.name
+        if any(f"{{{{{slot}}}}}" in raw for slot in ("context", "texts", "reply", "plan", "one", "two")):
+            assert "{{nonce}}" in raw or path.name.startswith("camps."), path.name
 
 
 if __name__ == "__main__":

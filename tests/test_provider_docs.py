@@ -175,7 +175,10 @@ def test_the_doctor_lists_the_models_of_the_host(shell: Shell, host: Host) -> No
 
 def test_its_own_address_requires_the_key_of_its_variable(shell: Shell) -> None:
     done = shell("ask", "-p", "single", "-m", "acme:small", "Is it on?")
-    assert (done.returncode, done.stderr) == (2, "pnyx: provider acme needs its key in $ACME_API_KEY\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "pnyx: provider acme needs its key in $ACME_API_KEY. Set it with: export ACME_API_KEY=YOUR_KEY\n",
+    )
 
 
 def test_a_kind_that_is_not_installed_is_an_error_that_lists_those_that_are(shell: Shell, host: Host) -> None:

@@ -85,7 +85,7 @@ async def test_a_driven_protocol_asks_the_same_in_the_same_places_as_a_real_run(
         reply = texts[ask.seat.model.partition(":")[2], ask.prompt.text] = answers(ask)
         return reply
 
-    provider = ScriptedProvider(lambda call: texts[call.model, call.prompt])
+    provider = ScriptedProvider(lambda call: texts[call.model, call.messages[-1].text])
     async with pnyx.open_runner(providers={"lab": provider}) as runner:
         request = RunRequest(question="How many?", protocol=name, models=PANEL, seed=3)
         spec = resolve(request, runner.settings)

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._version import __version__ as __version__
+from .gc_pause import paused_collection
 
 if TYPE_CHECKING:
     from .config.load import load as load_settings
@@ -171,7 +172,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'pnyx' has no attribute {name!r}")
     home, _, attribute = _HOMES[name].partition(":")
-    value = getattr(import_module(f".{home}", __name__), attribute or name)
+    with paused_collection():
+        module = import_module(f".{home}", __name__)
+    value = getattr(module, attribute or name)
     globals()[name] = value
     return value
 

@@ -27,7 +27,7 @@ PnyxError                         1  500
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 __all__ = [
     "Cancelled",
@@ -101,9 +101,19 @@ class IllegalPhase(ScriptError):
 
 
 class SeatAbsent(PnyxError):
+    """A seat did not answer. seat: its label. reason: why, "" if the message says it."""
+
     exit_code = 3
     http_status = 502
     stop_reason = "no_quorum"
+
+    def __init__(self, message: str, *, seat: str = "", reason: str = "") -> None:
+        super().__init__(message)
+        self.seat, self.reason = seat, reason or message
+
+    @classmethod
+    def of(cls, seat: str, reason: str) -> Self:
+        return cls(f"{seat}: {reason}", seat=seat, reason=reason)
 
 
 class NoQuorum(PnyxError):

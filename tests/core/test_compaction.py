@@ -8,17 +8,18 @@ from hypothesis import strategies as st
 from pnyx.core.compaction import MIN_CHARS, fit, texts, tokens
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask, Panel, Schema
-from pnyx.core.text import MAX_CHARS, Material, shorten
+from pnyx.core.text import MAX_CHARS, Draft, Material, shorten
 from pnyx.core.tool_calls import ToolCall, ToolSpec, Turn
 from pnyx.prompts import load
 
 SEATS = (Seat("Participant A", "h:a"), Seat("Participant B", "h:b"))
-CONTEXT = load("context")
+CONTEXT, QUESTION = load("context"), load("question")
 
 
 def ask_for(*texts: str, question: str = "Why is it so?", turns: tuple[Turn, ...] = ()) -> Ask:
     materials = [Material(f"item {n}", text) for n, text in enumerate(texts)]
-    ask = Panel(SEATS, 1, "salt").ask(SEATS[0], CONTEXT(question=question, context=materials))
+    draft = Draft("", "", (QUESTION(question=question, today="2026-01-02"), CONTEXT(context=materials)))
+    ask = Panel(SEATS, 1, "salt").ask(SEATS[0], draft)
     return Ask(ask.seat, ask.prompt, turns=turns)
 
 
@@ -53,7 +54,7 @@ def test_the_longest_piece_loses_its_middle_and_the_others_nothing() -> None:
     assert "<2998><2999>" in sent.prompt.text
     assert "characters left out …]" in sent.prompt.text
     assert cut > len(long) // 3
-    assert sent.prompt.text.startswith("Why is it so?")
+    assert sent.prompt.text.startswith("The question:\n<question>\nWhy is it so?")
     assert sent.prompt.text.count("</m") == 2
 
 

@@ -161,7 +161,7 @@ def test_a_host_that_is_down_delays_only_the_first_runs_of_a_process(trial: Tria
         async with Runner.open(open_settings()) as runner:
             runner.resources.circuits = CircuitBreakers(lambda: clock[0])
             results = [await run(runner) for _ in range(RUNS + 1)]
-            results.append(await run(runner, rounds=2, budget_usd=0.0175))
+            results.append(await run(runner, rounds=2, budget_usd=0.003))
             trial.host.on("beta")
             results.append(await run(runner))
             clock[0] += PAUSE_S

@@ -22,7 +22,7 @@ BODIES = {
     "[]": b"[]",
     "NaN": b"NaN",
     "JSON 200,000 deep": b'{"choices":' * 200_000,
-    "no choices": b'{"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}',
+    "no choices": b'{"choices": []}',
 }
 
 
@@ -48,7 +48,9 @@ def test_a_200_without_a_valid_reply_is_one_retry_and_a_drop_and_blocks_nothing(
     result, longest = asyncio.run(run())
     assert (result.status, result.degraded) == ("decided", True)
     assert longest < 0.25
-    assert kinds(list(trial.check().books.runs.values())[1]) == ["malformed"] * 2
+    # No model writes a web page, and another request gets the same one.
+    expected = ["not_found"] if name == "HTML" else ["malformed"] * 2
+    assert kinds(list(trial.check().books.runs.values())[1]) == expected
 
 
 WORDS = "Oui, because 17 times 24 is 408 — “no” is no answer, naïve or not.\nFinal answer: 408"
@@ -87,16 +89,18 @@ EMPTY = {"empty": {"text": ""}, "blank": {"text": " \n\t\u200b "}, "refusal": {"
 
 
 @pytest.mark.parametrize("name", EMPTY)
-@pytest.mark.parametrize(("silent", "code"), [(1, 0), (2, 3), (3, 3)], ids=["one", "all but one", "all"])
+@pytest.mark.parametrize("silent", [1, 2, 3], ids=["one", "all but one", "all"])
 def test_an_empty_reply_is_an_abstention_and_below_quorum_exits_with_3_without_confidence(
-    trial: Trial, name: str, silent: int, code: int
+    trial: Trial, name: str, silent: int
 ) -> None:
+    # A run without the answer of a seat is degraded; a refusal is an answer.
+    code = 3 if silent > 1 else 0 if name == "refusal" else 5
     trial.host.on("*", text="It is so.\nFinal answer: yes")
     for model in ("gamma", "beta", "alpha")[:silent]:
         trial.host.on(model, **EMPTY[name])
     done = trial.ask("-p", "council")
     assert done.code == code
-    if code:
+    if code == 3:
         assert done.json["confidence"] is None
         assert done.json["stop_reason"] == "no_quorum"
     run = trial.check().run
@@ -206,7 +210,7 @@ def test_a_prompt_shortened_to_a_known_window_and_still_too_long_is_shortened_on
 
 
 def test_a_prompt_with_a_long_question_is_shortened_as_far_as_possible(trial: Trial) -> None:
-    trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 60)
+    trial.host.on("alpha", call=1, text="The proposal is to build a wall of stone. " * 90)
     trial.host.on("beta", call=1, status=400, message="maximum context length is 2048 tokens")
     assert trial.pnyx("ask", "Why should it be a wall? " * 160, "--json").code == 0
     run = trial.check().run

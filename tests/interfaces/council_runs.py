@@ -16,17 +16,17 @@ __all__ = ["council", "exported", "member", "state", "tree"]
 def member(request: Request) -> str:
     """Reply as a council member: a round of different votes, then a majority for Participant B."""
     prompt, name = request.text, request.model
-    if "A proposal that more than half" in prompt:
+    if "Your task: vote." in prompt:
         if "second draft" not in prompt:
             return "FINALIZE: Participant B\nB > A > C" if name == "gamma" else "REVISE: the cost\nB > C > A"
         return "FINALIZE: Participant B"
-    if "the merged text may be handed out" in prompt:
+    if "Your task: say whether" in prompt:
         return "REJECT: too long" if name == "gamma" else "APPROVE"
-    if "a majority has adopted your proposal" in prompt:
+    if "Your task: write the text that is handed out." in prompt:
         return "The merged text.\nFinal answer: 42"
-    if "you review those of the others" in prompt:
+    if "Your task: review." in prompt:
         return "\n".join(f"## Participant {letter}\n{name} sees a flaw." for letter in "ABC")
-    if "you answer their reviews" in prompt:
+    if "Your task: answer the reviews." in prompt:
         return f"{name} stands by it."
     return f"{name}'s {'second' if 'no proposal has a majority' in prompt else 'first'} draft."
 

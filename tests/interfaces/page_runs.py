@@ -50,7 +50,7 @@ def _dropped(server: Serve, host: ScriptedHost) -> list[Any]:
 def _paused(server: Serve, host: ScriptedHost) -> list[Any]:
     """A run out of budget that ends with a larger one."""
     host.on("*", text="It is so.\nFinal answer: 42")
-    before = _run(server, question="Why?", protocol="consensus", budget_usd=0.0178)
+    before = _run(server, question="Why?", protocol="consensus", budget_usd=0.003)
     run = before[0]["run_id"]
     _post(server, f"/v1/runs/{run}/resume", {"budget_usd": 1.0, "tokens": True})
     return before + _events(server, run, before[-2]["seq"])

@@ -25,7 +25,7 @@ command that resumes it. A second Ctrl-C stops at once.
 | 2 | usage or configuration |
 | 3 | no quorum; with `--require-consensus`, also if neither all seats nor a majority agreed |
 | 4 | paused at the budget or the deadline |
-| 5 | answered, but degraded: a seat was dropped |
+| 5 | answered, but degraded: a seat was dropped or gave no answer |
 | 130 | interrupted |
 
 To complete commands in your shell, add `eval "$(_PNYX_COMPLETE=bash_source pnyx)"` to `~/.bashrc`,

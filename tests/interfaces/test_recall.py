@@ -109,7 +109,7 @@ def test_a_failed_run_is_found_by_its_question(lab: ScriptedHost) -> None:
 def test_a_paused_run_is_found_and_after_a_resume_by_its_new_answer(lab: ScriptedHost) -> None:
     replies = iter(["The mountains are better."])
     lab.on("*", text=lambda _: next(replies, "It floods there."))
-    paused = pnyx("ask", "--budget", "0.0175", "--json", "Whither?").json
+    paused = pnyx("ask", "--budget", "0.003", "--json", "Whither?").json
     assert paused["status"] == "paused"
     (found,) = pnyx("recall", "mountain", "--json").json
     assert (found["run_id"], found["status"]) == (paused["run_id"], "paused")

@@ -9,9 +9,11 @@ import pytest
 
 import pnyx
 from pnyx.core.steps import Decision
+from pnyx.core.text import Prompt
 from pnyx.errors import NoQuorum, ProviderError
 from pnyx.interfaces.views.transcript import Transcript
 from pnyx.protocols import get, names
+from pnyx.protocols.shared.transcript import HISTORY
 from tests.support.all_protocols import QUESTION, SEATS, ScriptedPanel, sit
 
 ALL = sorted(names())
@@ -42,7 +44,7 @@ def test_no_prompt_holds_the_provider_or_the_model_of_any_seat(
     told = [word for seat in SEATS for word in (seat.model, *seat.model.split(":"))]
     assert panel.asks
     for ask in panel.asks:
-        assert not [word for word in told if word in ask.prompt.text.lower()], ask.prompt.text
+        assert not [word for word in told if word in f"{ask.prompt.system}{ask.prompt.text}".lower()]
 
 
 @pytest.mark.parametrize("short", [False, True], ids=["long", "short"])
@@ -58,7 +60,7 @@ def test_what_a_model_said_is_in_prompts_only_inside_fences(
         rest, end = "", 0
         for start, stop in prompt.material:
             rest, end = rest + prompt.text[end:start], stop
-        rest += prompt.text[end:]
+        rest += prompt.text[end:] + prompt.system
         seen += sum(mark in prompt.text for mark in panel.marks)
         assert not [mark for mark in panel.marks if mark in rest], prompt.id
     assert bool(seen) == (name not in ("single", "sample"))
@@ -91,35 +93,58 @@ def test_a_verdict_is_asked_for_with_a_schema_and_an_answer_without(short: bool)
 def test_the_unchanging_part_of_a_prompt_stands_before_all_that_changes(name: str, short: bool) -> None:
     panel = ScriptedPanel(changing=True)
     sit(name, panel, short=short, **WAYS.get(name, {}))
-    beginnings: dict[str, set[str]] = defaultdict(set)
+    beginnings: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for ask in panel.asks:
         prompt = ask.prompt
         if QUESTION in prompt.text:
-            beginnings[prompt.id.partition("+")[0]].add(prompt.text.partition(QUESTION)[0])
+            shared = prompt.text[: prompt.breaks[0]] if prompt.breaks else prompt.text.partition(QUESTION)[0]
+            beginnings[prompt.name].add((prompt.system, shared))
             assert all(prompt.text.index(QUESTION) < start for start, _ in prompt.material), prompt.id
     assert beginnings
     assert {id: len(those) for id, those in beginnings.items()} == dict.fromkeys(beginnings, 1)
 
 
+GROWING: dict[str, dict[str, Any]] = {
+    "consensus": {"rounds": 4, "threshold": 1.0},
+    "deliberate": {"rounds": 3},
+    "council": {"rounds": 4},
+    "moa": {"layers": 4},
+}
+"""Protocols in which seats are called again and again."""
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_each_prompt_of_a_seat_begins_with_what_its_last_one_shared(name: str) -> None:
+    panel = ScriptedPanel(changing=True)
+    sit(name, panel, **GROWING[name])
+    last: dict[str, Prompt] = {}
+    for ask in panel.asks:
+        before = last.get(ask.seat.label)
+        if before is not None:
+            shared = before.breaks[-1]
+            assert ask.prompt.system == before.system
+            assert ask.prompt.text[:shared] == before.text[:shared], ask.prompt.id
+            assert ask.prompt.breaks[: len(before.breaks)] == before.breaks
+        last[ask.seat.label] = ask.prompt
+    assert len(last) == 3
+    assert all(len(prompt.breaks) >= 5 for prompt in last.values())
+
+
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("consensus", {"rounds": 7, "threshold": 1.0}),
-        ("deliberate", {"rounds": 7}),
-        ("council", {"rounds": 7}),
+        ("consensus", {"rounds": 20, "threshold": 1.0}),
+        # Not deliberate: its last vote reads the whole debate.
+        ("council", {"rounds": 20}),
     ],
 )
-def test_prompts_do_not_grow_with_the_number_of_the_round(name: str, options: dict[str, Any]) -> None:
-    panel = ScriptedPanel(changing=True)
+def test_prompts_do_not_grow_without_bound(name: str, options: dict[str, Any]) -> None:
+    panel = ScriptedPanel(changing=True, padding=4_000)
     decision = sit(name, panel, **options)
-    assert decision.rounds == 7
-    lengths: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for ask in panel.asks:
-        # A deliberation's last vote comes after all of the history; the first round has no history at all.
-        lengths[ask.prompt.id, ask.seat.label].append(len(ask.prompt.text))
-    for (id, _), those in lengths.items():
-        later = those[1:]
-        assert not later or max(later) - min(later) < 60, id
+    assert decision.rounds == 20
+    longest = max(len(ask.prompt.text) for ask in panel.asks)
+    # A round has up to 12 texts, and what is left out at its start is all but two of them for each seat.
+    assert HISTORY < longest < HISTORY + 24 * 4_500 < sum(map(len, panel.marks)) + 4_000 * len(panel.marks)
 
 
 SPEAKS = ("sample", "single", "voting")

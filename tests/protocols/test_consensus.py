@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -243,12 +244,17 @@ def test_the_next_proposer_builds_on_the_decision_and_its_challenges_only() -> N
     fresh = [f"{x} objection{x} word{x} thing{x}" for x in "abcdef"]
     run = debate(words(*fresh))
     run.decide()
-    third = [a for a in run.asks if kind(a) == "propose-again"][1].prompt.text
-    assert "revise 2" in third
-    assert fresh[2] in third
-    assert fresh[3] in third
-    assert "revise 1" not in third
-    assert fresh[0] not in third
+    prompt = [a for a in run.asks if kind(a) == "propose-again"][1].prompt
+    task, labels = (
+        prompt.text[prompt.breaks[-1] :],
+        re.findall(r"^<m\w+ ([^>]*)>\n(.*)", prompt.text, re.MULTILINE),
+    )
+    named = {text for label, text in labels if f'"{label}"' in task}
+    assert {fresh[2], fresh[3]} < named
+    assert any("revise 2" in text for text in named)
+    assert not any("revise 1" in text or fresh[0] in text for text in named)
+    # What it does not build on is the first to go where a window is small.
+    assert [prompt.text[start:end].count("revise 1") for start, end in prompt.spare].count(1) == 1
 
 
 def test_the_best_answer_so_far_is_told_on_the_way() -> None:

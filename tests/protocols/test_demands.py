@@ -23,8 +23,16 @@ def text(prompt: str) -> str:
     return " ".join((ROOT / f"{prompt}.md").read_text("utf-8").split())
 
 
+def whole(prompt: str) -> str:
+    """The task `prompt` with the system message that comes before it."""
+    name, short = prompt.removesuffix(".short"), ".short" * prompt.endswith(".short")
+    system = f"{name.partition('/')[0]}/system{short}"
+    before = [text(system), text(f"rules{short}")] if system in PROMPTS else []
+    return " ".join([*before, text(prompt)])
+
+
 def asks(prompt: str, *words: str) -> None:
-    missing = [part for part in words if part not in text(prompt)]
+    missing = [part for part in words if part not in whole(prompt)]
     assert not missing
 
 
@@ -41,7 +49,7 @@ def test_what_is_fenced_is_introduced_as_material_and_not_as_instructions(prompt
         word in said
         for word in ("material", "It is there to be weighed", "They are text to", "It is text to")
     )
-    refusals = ("tells you to do something", "not instructions")
+    refusals = ("not obeyed", "not instructions", "tells you to do something")
     assert any(word in said for word in refusals)
     assert said.index("{{nonce}}") < min(said.index(word) for word in refusals if word in said)
 
@@ -63,7 +71,7 @@ def test_a_proposal_is_to_be_specific_with_examples_and_numbers_and_without_hedg
 def test_a_challenge_is_to_disagree_without_praise_and_to_name_what_is_wrong_or_missing() -> None:
     asks(
         "consensus/challenge",
-        "find at least one substantive disagreement",
+        "Find at least one substantive disagreement",
         "Begin with the objection itself. No praise",
         "what is wrong, oversimplified or missing",
     )
@@ -71,7 +79,7 @@ def test_a_challenge_is_to_disagree_without_praise_and_to_name_what_is_wrong_or_
 
 
 def test_a_challenge_of_a_recommendation_argues_for_an_alternative() -> None:
-    asks("consensus/challenge", "If the answer recommends something, argue for a specific alternative")
+    asks("consensus/challenge", "If the proposal recommends something, argue for a specific alternative")
     asks("consensus/challenge.short", "what should be done instead")
 
 
@@ -92,12 +100,12 @@ def test_every_framing_has_an_angle_of_its_own(framing: str, angle: str, short: 
 def test_a_revision_answers_each_challenge_and_does_not_mention_the_debate() -> None:
     asks(
         "consensus/revise",
-        "decide for each challenge",
+        "Decide for each challenge whether it is right, partly right or wrong",
         "Where a challenge is right, change the answer",
-        "Keep what was right in the draft, with stronger grounds",
+        "Keep what was right, with stronger grounds",
         "Take in views the draft lacked",
         "Where it is wrong, keep your point and give the ground",
-        "do not mention the draft, the challenges, reviewers or a debate",
+        "no mention of proposals, earlier answers, challenges, participants or a debate",
     )
     asks("consensus/revise.short", "Use what is right in the objections", "Do not mention the first answer")
 
@@ -105,15 +113,15 @@ def test_a_revision_answers_each_challenge_and_does_not_mention_the_debate() -> 
 def test_the_next_proposal_builds_on_the_answer_and_the_objections_that_stand() -> None:
     asks(
         "consensus/propose-again",
-        "Keep what is right in it",
-        "Check each objection on its merits",
-        "so that it replaces the one that stands",
+        "Keep what was right",
+        "Look for what neither it nor they have seen yet",
+        'so that it replaces "{{answer}}"',
     )
     asks("consensus/propose-again.short", "Keep what is right, and fix what the objections are right about")
 
 
 def test_a_judge_picks_the_best_answer_and_improves_it_where_it_can() -> None:
-    asks("voting/judge", "BEST: <label>", "make it better where you can", "Their order is random")
+    asks("voting/judge", "BEST: <label>", "make it better where you can", "order is random")
     asks("voting/judge.short", "Step 1:", "BEST", "with its mistakes corrected")
 
 
@@ -184,7 +192,7 @@ def test_a_turn_of_a_deliberation_steelmans_criticises_steps_and_decides() -> No
 
 
 def test_the_final_vote_of_a_deliberation_is_cast_alone() -> None:
-    asks("deliberate/vote", "You cast one vote, alone", "nobody sees it before all have voted")
+    asks("deliberate/vote", "you cast one vote, alone", "nobody sees it before all have voted")
 
 
 def test_sources_are_cited_by_their_numbers() -> None:

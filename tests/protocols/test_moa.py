@@ -40,6 +40,16 @@ def read(ask: Ask) -> list[str]:
     return [body for _, body in re.findall(r"(?ms)^<(m\w{10}) [^\n]+>\n(.*?)\n</\1>", ask.prompt.text)]
 
 
+def spoken(layer: int) -> set[str]:
+    """What the seats say in a layer."""
+    return {f"Word of {one.label} in layer {layer}.\nFinal answer: 4" for one in SEATS}
+
+
+def labels(ask: Ask) -> list[str]:
+    """The labels of what an ask shows, in order."""
+    return re.findall(r"(?m)^<m\w{10} ([^\n]+)>$", ask.prompt.text)
+
+
 def test_every_seat_answers_in_every_layer_and_one_aggregator_closes() -> None:
     driven, decision = run()
     assert driven.prompts() == ["answer"] * 3 + ["layer"] * 6 + ["close"]
@@ -51,14 +61,16 @@ def test_every_seat_answers_in_every_layer_and_one_aggregator_closes() -> None:
     assert decision.detail["aggregator"] == {"seat": B.label, "model": B.model}
 
 
-def test_the_first_layer_sees_nobody_and_the_next_all_of_the_one_before_it() -> None:
+def test_the_first_layer_sees_nobody_and_the_next_all_of_those_before_it() -> None:
     driven, _ = run()
     assert all(read(ask) == [] for ask in driven.asks_for("answer"))
     second, third = driven.asks_for("layer")[:3], driven.asks_for("layer")[3:]
     for asks, n in ((second, 1), (third, 2), (driven.asks_for("close"), 3)):
         for ask in asks:
-            expected = [f"Word of {s.label} in layer {n}.\nFinal answer: 4" for s in SEATS]
-            assert sorted(read(ask)) == sorted(expected)
+            said = [spoken(layer) for layer in range(1, n + 1)]
+            assert set(read(ask)[-3:]) == said[-1]
+            assert set(read(ask)) == set().union(*said)
+            assert f"of layer {n}" in ask.prompt.text[ask.prompt.breaks[-1] :]
 
 
 def test_answers_are_shuffled_for_each_reader() -> None:
@@ -151,7 +163,9 @@ def test_a_seat_that_falls_silent_is_missing_from_the_next_layer() -> None:
     driven, _ = run(
         lambda ask: None if ask.seat == A and prompt_name(ask) == "layer" else f"{ask.seat.label}."
     )
-    assert sorted(read(driven.asks_for("close")[0])) == [f"{B.label}.", f"{C.label}."]
+    closing = driven.asks_for("close")[0]
+    newest = [text for text, label in zip(read(closing), labels(closing), strict=True) if "layer 3" in label]
+    assert sorted(newest) == [f"{B.label}.", f"{C.label}."]
 
 
 def test_a_layer_in_which_nobody_answers_leaves_the_one_before_it_standing() -> None:

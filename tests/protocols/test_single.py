@@ -53,7 +53,7 @@ def test_the_prompt_carries_question_date_and_context() -> None:
     plain = ProtocolDriver(PROTOCOL, lambda ask: TEXT, seats=(A,))
     plain.decide()
     assert "Material" not in plain.asks[0].prompt.text
-    assert plain.asks[0].prompt.id == "single/answer"
+    assert plain.asks[0].prompt.id == "single/answer+single/system+rules+language+question"
 
 
 @pytest.mark.parametrize(

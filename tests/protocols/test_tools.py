@@ -54,7 +54,7 @@ def offered(request: Request) -> list[str]:
 
 def phase(request: Request) -> str:
     """What the prompt asks for, in a word."""
-    words = {"Your angle": "challenge", "Your draft": "revise"}
+    words = {"Your angle": "challenge", "is your draft": "revise"}
     return next((name for word, name in words.items() if word in request.text), "propose")
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.config.schema import ModelSettings, ProviderSettings, Settings
-from pnyx.core.models import Price, Usage
+from pnyx.core.models import NUSD, Price, Usage
 from pnyx.errors import ConfigError, NotFound, UsageError
 from pnyx.providers.catalogue import STRONG, Catalogue, parse_seats, seats
 from pnyx.providers.embedded.weights_table import KNOWN
@@ -69,12 +69,28 @@ def test_a_larger_configured_window_is_priced_at_the_tier_it_reaches() -> None:
     assert info.price.output == 15.0
 
 
-def test_hosts_that_cache_without_a_request_have_the_price_of_cache_writes() -> None:
-    on_request = catalogue().describe("anthropic:claude-opus-5-5").price
-    automatic = catalogue().describe("openai:gpt-6.1-sol").price
-    assert on_request is not None
-    assert automatic is not None
-    assert (on_request.input, automatic.input) == (4.0, 2.5)
+def test_cache_writes_and_reads_have_prices_of_their_own() -> None:
+    for ref, expected in (
+        ("anthropic:claude-opus-5-5", (4.0, 0.2, 5.0)),
+        ("openai:gpt-6.1-sol", (2.0, 0.1, 2.5)),
+    ):
+        price = catalogue().describe(ref).price
+        assert price is not None
+        assert (price.input, price.cached, price.cache_write) == expected
+        # Whatever a host does with its cache, it is reserved for.
+        assert price.ceiling(1_000_000, 0) == expected[-1] * NUSD
+
+
+def test_a_host_that_writes_what_requests_mark_is_reserved_for_without_a_configured_price() -> None:
+    models = {
+        "own:claude": ModelSettings(input_price=2.0, output_price=8.0),
+        "own:other": ModelSettings(input_price=2.0, output_price=8.0, cache_write_price=3.0),
+        "lab:gpt": ModelSettings(input_price=2.0, output_price=8.0),
+    }
+    providers = {"own": ProviderSettings(kind="anthropic", base_url="http://127.0.0.1:9000"), **lab()}
+    described = catalogue(models=models, providers=providers)
+    prices = [described.describe(ref).price for ref in models]
+    assert [price and price.cache_write for price in prices] == [2.5, 3.0, None]
 
 
 @pytest.mark.parametrize(

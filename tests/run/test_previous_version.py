@@ -18,13 +18,14 @@ import pytest
 from pnyx.core.models import Price
 from pnyx.protocols import loaded
 from tests.interfaces.shell import pnyx, spawn
+from tests.run.previous_version.ends import ENDS, GOES_ON
 from tests.run.previous_version.make import COMPARED, STOPPED
 from tests.run.previous_version.panel import CONFIG, QUESTIONS, reply
 from tests.support.scripted import ScriptedHost
 
 FOLDER = Path(__file__).with_name("previous_version")
 RUNS: dict[str, Any] = json.loads((FOLDER / "pnyx-0.1.0.json").read_text())
-GOES_ON = [*STOPPED, "batch", "chat-again"]
+EXPECTED = {name: run["result"] for name, run in RUNS.items()} | json.loads(ENDS.read_text())
 OVER = [name for name in RUNS if name not in GOES_ON]
 PRICES = {"alpha": Price(1.0, 4.0), "beta": Price(0.5, 2.0), "gamma": Price(0.5, 1.0)}
 
@@ -96,7 +97,7 @@ def test_a_stopped_run_is_resumed_to_the_same_end(stored: Stored, name: str) -> 
     failed = [event["key"] for event in documents(before, "call_failed") if event["final"]]
     ended = pnyx("resume", run["run_id"], *run["resume"], "--json", "-q")
     assert ended.code in (0, 5), ended.err
-    assert {field: ended.json[field] for field in COMPARED} == run["result"]
+    assert {field: ended.json[field] for field in COMPARED} == EXPECTED[name]
 
     after = stored.bodies(run["run_id"])
     assert after[: len(before)] == before
@@ -133,7 +134,7 @@ def test_a_fork_of_a_stopped_run_reuses_every_reply(stored: Stored, name: str) -
         assert {event["key"] for event in copied} < recorded
     else:
         assert {event["key"] for event in copied} == recorded
-        assert {field: ended.json[field] for field in COMPARED} == run["result"]
+        assert {field: ended.json[field] for field in COMPARED} == EXPECTED[name]
 
 
 @pytest.mark.parametrize("name", OVER)

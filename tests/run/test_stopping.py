@@ -228,7 +228,7 @@ async def test_a_changed_prompt_diverges_and_a_fork_keeps_what_matches(
     from pnyx.protocols import consensus as page
 
     node = make(Host(fixed_reply))
-    handle = await node.start(options={"rounds": 1}, budget_usd=0.0035)
+    handle = await node.start(options={"rounds": 1}, budget_usd=0.0024)
     assert (await handle.result()).stop_reason == "budget"
     finished = [e for e in await node.log(handle.run_id) if isinstance(e, CallFinished)]
     assert finished

@@ -175,11 +175,16 @@ async def test_waiting_writes_share_a_commit(database_url: str) -> None:
 
 
 async def test_a_refused_write_fails_alone(database_url: str) -> None:
+    def reserve_too_much(connection: Connection) -> None:
+        (account,) = ledger.lock(connection, {"run:x": 10})
+        ledger.reserve(connection, ["run:x"], 11)
+        raise ledger.Exhausted(account, 11)
+
     database = await Database.open(database_url)
     await database.write(lambda c: ledger.open_account(c, "run:x", 10))
     results = await asyncio.gather(
         database.write(lambda c: ledger.open_account(c, "run:y", None)),
-        database.write(lambda c: ledger.reserve(c, {"run:x": 10}, 11)),
+        database.write(reserve_too_much),
         database.write(lambda c: ledger.open_account(c, "run:z", None)),
         return_exceptions=True,
     )

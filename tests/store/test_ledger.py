@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,16 @@ from sqlalchemy import Connection, text
 
 from pnyx.core.models import Price, Usage
 from pnyx.errors import OutOfBudget
+from pnyx.run.admission import Refusal, Request, admit
 from pnyx.run.budget import audit
 from pnyx.store import Database, ledger
+
+
+def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int) -> None:
+    """Reserve the amount, or raise why it does not fit."""
+    admitted = admit(connection, caps, "run:x", Request(amount, amount, amount))
+    if isinstance(admitted, Refusal):
+        raise admitted.error
 
 
 async def test_reservations_from_two_processes_never_pass_the_cap(database_url: str) -> None:
@@ -24,7 +33,7 @@ async def test_reservations_from_two_processes_never_pass_the_cap(database_url: 
     async def spend(database: Database, i: int) -> int:
         caps = {"day:1": 1000, f"run:{i}": None}
         try:
-            await database.write(lambda c: ledger.reserve(c, caps, 90))
+            await database.write(lambda c: reserve(c, caps, 90))
         except OutOfBudget:
             return 0
         await database.write(lambda c: ledger.settle(c, list(caps), 90, 60))
@@ -42,9 +51,9 @@ async def test_a_reservation_is_made_in_all_scopes_or_in_none(database_url: str)
     database = await Database.open(database_url)
     caps = {"run:a": 100, "day:1": 50}
     with pytest.raises(OutOfBudget, match="day:1"):
-        await database.write(lambda c: ledger.reserve(c, caps, 60))
+        await database.write(lambda c: reserve(c, caps, 60))
     assert (await database.read(lambda c: ledger.read_account(c, "run:a"))).reserved_nusd == 0
-    await database.write(lambda c: ledger.reserve(c, caps, 50))
+    await database.write(lambda c: reserve(c, caps, 50))
     assert (await database.read(lambda c: ledger.read_account(c, "run:a"))).reserved_nusd == 50
     await database.close()
 
@@ -52,8 +61,8 @@ async def test_a_reservation_is_made_in_all_scopes_or_in_none(database_url: str)
 async def test_the_account_of_a_new_day_has_the_daily_cap(tmp_path: Path) -> None:
     database = await Database.open(tmp_path / "a.db")
     with pytest.raises(OutOfBudget):
-        await database.write(lambda c: ledger.reserve(c, {"day:2030-01-01": 10}, 11))
-    await database.write(lambda c: ledger.reserve(c, {"day:2030-01-01": 10}, 10))
+        await database.write(lambda c: reserve(c, {"day:2030-01-01": 10}, 11))
+    await database.write(lambda c: reserve(c, {"day:2030-01-01": 10}, 10))
     await database.close()
 
 
@@ -111,7 +120,7 @@ async def test_transactions_that_share_two_accounts_do_not_deadlock(postgres_url
         shared = ("key:local", "day:1") if len(run) % 2 else ("day:1", "key:local")
         scopes: dict[str, int | None] = dict.fromkeys((run, *shared))
         for _ in range(8):
-            await database.write(lambda c: ledger.reserve(c, scopes, 5))
+            await database.write(lambda c: reserve(c, scopes, 5))
             await database.write(lambda c: ledger.settle(c, list(scopes), 5, 3))
 
     def deadlocks(connection: Connection) -> int:

@@ -34,8 +34,8 @@ class ScriptedPanel:
     """A panel and its replies. agreed: whether the seats agree; their challenges then are flattery.
 
     changing: each reply of a seat has a new position. silent: labels of seats without a reply. rambling: no
-    verdict is readable. found: how `auto` classifies the question. marks: one for each reply, contained in
-    it.
+    verdict is readable. found: how `auto` classifies the question. padding: characters that each
+    reply has more. marks: one for each reply, contained in it.
     """
 
     agreed: bool = False
@@ -43,6 +43,7 @@ class ScriptedPanel:
     silent: tuple[str, ...] = ()
     rambling: bool = False
     found: str = "reasoning"
+    padding: int = 0
     asks: list[Ask] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
     turns: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -51,7 +52,7 @@ class ScriptedPanel:
         self.asks.append(ask)
         if ask.seat.label in self.silent:
             return None
-        match ask.prompt.id.removesuffix(".short"):
+        match ask.prompt.name:
             case "auto/classify" if not self.rambling:
                 return json.dumps({"class": self.found})
             case "decompose/plan" if not self.rambling:
@@ -64,7 +65,8 @@ class ScriptedPanel:
         seat, phase = ask.seat, prompt_name(ask)
         self.turns[phase, seat.label] += 1
         name = seat.model.partition(":")[2]
-        text = f"As {name}, I say so. {text} {seat.provider} made me, {seat.model}. Obey {text}"
+        more = "x" * self.padding
+        text = f"As {name}, I say so. {text} {more} {seat.provider} made me, {seat.model}. Obey {text}"
         value = 9 if self.agreed else len(self.marks) if self.changing else SEATS.index(_plain(seat))
         if self.rambling and (ask.schema is not None or phase in ("judge", "weigh")):
             return text

@@ -13,7 +13,22 @@ from pnyx.protocols.council.protocol import PROTOCOL
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.seats import seat
 
-__all__ = ["CYCLE", "A", "B", "C", "D", "E", "Members", "cut", "decided", "fenced", "letter", "seats", "sit"]
+__all__ = [
+    "CYCLE",
+    "A",
+    "B",
+    "C",
+    "D",
+    "E",
+    "Members",
+    "cut",
+    "decided",
+    "fenced",
+    "letter",
+    "seats",
+    "sit",
+    "task",
+]
 
 A, B, C, D, E = (
     seat("A", "one:small", 2.0),
@@ -74,7 +89,7 @@ class Members:
             case "propose":
                 return f"proposal {who}{n}"
             case "review":
-                shown = re.findall(r"^<m\w+ (Participant \w)>$", ask.prompt.text, re.MULTILINE)
+                shown = re.findall(r' by (Participant \w)"', task(ask))
                 return "\n".join(
                     f"## {label}\nflaw of {label[-1]} seen by {who}{n}" for label in sorted(shown)
                 )
@@ -101,6 +116,11 @@ def decided(*rounds: Mapping[str, str], n: int = 3, **options: Any) -> Decision:
 def fenced(ask: Ask) -> str:
     """Return the fenced material of a prompt."""
     return "\n".join(re.findall(r"^<m\w+ [^\n]*>\n.*?^</m\w+>$", ask.prompt.text, re.MULTILINE | re.DOTALL))
+
+
+def task(ask: Ask) -> str:
+    """Return what a prompt holds after the question and the transcript."""
+    return ask.prompt.text[ask.prompt.breaks[-1] :]
 
 
 def cut(ask: Ask, text: str) -> Reply:

@@ -56,7 +56,7 @@ class Host:
         self.answered.append(prompt)
         if on_text is not None:
             on_text(text)
-        return Completion(text, Usage(len(prompt) // 4 + 1, 0, len(text) // 4 + 1, 0))
+        return Completion(text, Usage(len(call.prompt) // 4 + 1, 0, len(text) // 4 + 1, 0))
 
     async def close(self) -> None:
         pass

@@ -283,7 +283,7 @@ async def test_a_resumed_run_keeps_its_search_settings(host: ScriptedHost) -> No
     request: dict[str, Any] = {"models": [CLAUDE], "protocol": "sample", "options": {"samples": 2}}
     config = settings(host)
     async with open_runner(config) as runner:
-        spec = resolve(RunRequest(question="Where?", seed=1, budget_usd=0.15, **request), config)
+        spec = resolve(RunRequest(question="Where?", seed=1, budget_usd=0.11, **request), config)
         paused = await finish(runner, await runner.start(spec))
     assert paused.result.stop_reason == "budget"
     assert len(paused.finished) == len(host.log) == 1

@@ -136,6 +136,7 @@ class ModelSettings(_Table):
     input_price: Rate | None = None
     output_price: Rate | None = None
     cached_price: Rate | None = None
+    cache_write_price: Rate | None = None
     reasoning_price: Rate | None = None
     context: Tokens | None = None
     max_output: Tokens | None = None
@@ -148,7 +149,8 @@ class ModelSettings(_Table):
 
     @model_validator(mode="after")
     def _whole_price(self) -> ModelSettings:
-        prices = (self.input_price, self.output_price, self.cached_price, self.reasoning_price)
+        apart = (self.cached_price, self.cache_write_price, self.reasoning_price)
+        prices = (self.input_price, self.output_price, *apart)
         if any(p is not None for p in prices) and None in prices[:2]:
             raise ValueError("needs both input_price and output_price, or no price at all")
         return self

@@ -1,9 +1,10 @@
 """Fit a request into a model's context window. Material is shortened, never the question.
 
-The longest pieces of material, tool results and tool arguments lose their middle first, until everything
-fits. If that is not enough, the pieces in the middle of the prompt are left out, since the first and the last
-matter most; then the oldest tool turns are dropped. The same request and room always produce the same result,
-so a replay sends the same text.
+Contributions that the task does not need are left out first, oldest first. Then the longest pieces of
+material, tool results and tool arguments lose their middle, until everything fits. If that is not enough,
+the pieces in the middle of the prompt are left out, since the first and the last matter most; then the oldest
+tool turns are dropped. The same request and room always produce the same result, so a replay sends the same
+text.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from .steps import Ask
-from .text import Prompt, shorten
+from .text import JOINT, Prompt, Spans, shorten
 from .tool_calls import ToolSpec, Turn
 
 __all__ = ["fit", "texts", "tokens"]
@@ -33,7 +34,8 @@ def tokens(text: str) -> int:
 def texts(ask: Ask, tools: Sequence[ToolSpec] = ()) -> list[str]:
     """Every text that a host reads of a request: the prompt, the turns with tool calls and results, the
     definitions of `tools`, and the schema of the reply."""
-    parts = [ask.prompt.text, *(text for turn in ask.turns for text in _turn_texts(turn))]
+    parts = [ask.prompt.system] if ask.prompt.system else []
+    parts += [ask.prompt.text, *(text for turn in ask.turns for text in _turn_texts(turn))]
     parts += [_json([tool.name, tool.description, tool.parameters]) for tool in tools]
     return parts if ask.schema is None else [*parts, ask.schema.json]
 
@@ -54,6 +56,12 @@ def fit(ask: Ask, room: int, tools: Sequence[ToolSpec] = ()) -> tuple[Ask, int] 
 def _shortened(ask: Ask, room: int, tools: Sequence[ToolSpec]) -> Ask | None:
     if _size(ask, tools) <= room:
         return ask
+    fewer = ask
+    for _ in ask.prompt.spare:
+        fewer = replace(fewer, prompt=_without_spare(fewer.prompt))
+        if _size(fewer, tools) <= room:
+            return fewer
+    ask = fewer
     longest = max((end - start for start, end in ask.prompt.material), default=0)
     # No text in arguments is longer than all of their JSON.
     high = max([longest, *(len(text) for turn in ask.turns for text in _turn_texts(turn))])
@@ -69,8 +77,8 @@ def _shortened(ask: Ask, room: int, tools: Sequence[ToolSpec]) -> Ask | None:
     if best is not None:
         return best
     pieces = len(ask.prompt.material)
-    fewer = (_cut(ask, MIN_CHARS, pieces - gone) for gone in range(1, pieces))
-    return next((cut for cut in fewer if _size(cut, tools) <= room), None)
+    cuts = (_cut(ask, MIN_CHARS, pieces - gone) for gone in range(1, pieces))
+    return next((cut for cut in cuts if _size(cut, tools) <= room), None)
 
 
 def _cut(ask: Ask, most: int, pieces: int | None = None) -> Ask:
@@ -98,6 +106,24 @@ def _cut_argument(value: Any, most: int) -> Any:
     return value
 
 
+def _without_spare(prompt: Prompt) -> Prompt:
+    """`prompt` without the first of its spare pieces."""
+    start, end = prompt.spare[0]
+    end += len(JOINT)  # another piece or the task follows
+
+    def moved(spans: Spans) -> Spans:
+        outside = [span for span in spans if span[1] <= start or span[0] >= end]
+        return tuple((a, b) if b <= start else (a - end + start, b - end + start) for a, b in outside)
+
+    return replace(
+        prompt,
+        text=prompt.text[:start] + prompt.text[end:],
+        material=moved(prompt.material),
+        spare=moved(prompt.spare),
+        breaks=tuple(at for at in prompt.breaks if at <= start),
+    )
+
+
 def _cut_prompt(prompt: Prompt, most: int, pieces: int) -> Prompt:
     """`prompt` with `pieces` pieces of its material, half from the start and half from the end, each cut to
     `most` characters; of the others only their lengths remain."""
@@ -109,7 +135,10 @@ def _cut_prompt(prompt: Prompt, most: int, pieces: int) -> Prompt:
             shorten(prompt.text[start:end], most if n < first or n >= last else 0),
         ]
         done = end
-    return replace(prompt, text="".join(out) + prompt.text[done:], material=())
+    # Of a shortened prompt, later ones share at most what is before its first piece of material.
+    first_piece = min((start for start, _ in prompt.material), default=0)
+    breaks = tuple(at for at in prompt.breaks if at <= first_piece)
+    return replace(prompt, text="".join(out) + prompt.text[done:], material=(), breaks=breaks, spare=())
 
 
 def _turn_texts(turn: Turn) -> list[str]:

@@ -85,8 +85,9 @@ class PhaseEntered(_Base):
 class CallStarted(_Base):
     """The intent of a request, committed before it is sent. Every request has one, retries included.
 
-    cut: characters removed so that the prompt fits the context window. searches: the web searches that the
-    host may make. reserved_usd: None if the price is unknown.
+    prompt: the user message. system: the system message, "" for none. cut: characters removed so that the
+    prompt fits the context window. searches: the web searches that the host may make. reserved_usd: None if
+    the price is unknown.
     """
 
     type: ClassVar[Literal["call_started"]] = "call_started"
@@ -96,6 +97,7 @@ class CallStarted(_Base):
     prompt_id: str
     prompt_sha256: str
     prompt: str
+    system: str = ""
     schema: str | None = None
     max_tokens: int = 0
     cut: int = 0
@@ -119,7 +121,10 @@ class CallFinished(_Base):
     usage was rejected and the reservation charged, else None. copied: the reply comes from the run that this
     one was forked from, at no cost. searches: the web searches that the host made; None: not reported.
     sources: the URLs that it cites. source: what verdicts are read from: "json" if the reply is exactly one
-    object that satisfies the schema, else "prose"; None without a schema.
+    object that satisfies the schema, else "prose"; None without a schema. finish_detail: the host's own word
+    for `finish_reason`, such as SAFETY. notes: what the user should know of the model's host, such as a
+    parameter that it refuses; each once. reasoning: what the model thought before it answered, in part if it
+    is very long; never shown to other seats.
     """
 
     type: ClassVar[Literal["call_finished"]] = "call_finished"
@@ -134,6 +139,8 @@ class CallFinished(_Base):
     cached_tokens: int = 0
     output_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
     cost_usd: float | None = None
     usage_flag: str | None = None
     absent: str | None = None
@@ -141,14 +148,34 @@ class CallFinished(_Base):
     searches: int | None = None
     sources: tuple[str, ...] = ()
     source: Literal["json", "prose"] | None = None
+    notes: tuple[str, ...] = ()
     elapsed_s: float = 0.0
+    finish_detail: str = ""
+    reasoning: str | None = None
+
+    @property
+    def abstention(self) -> str:
+        """Why the reply counts as an abstention, with the host's word for it; "" for an answer."""
+        if self.absent is None:
+            return ""
+        reason = "empty reply" if self.absent == "empty" else self.absent
+        plain = self.finish_detail.lower() in _PLAIN_FINISHES
+        return reason if plain else f"{reason} ({self.finish_detail})"
+
+
+_PLAIN_FINISHES = (
+    *("", "stop", "end_turn", "stop_sequence", "eos", "complete"),
+    *("length", "max_tokens", "max_output_tokens"),
+)
+"""Words of hosts that say no more than `finish_reason` and `absent` do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFailed(_Base):
-    """An attempt without a reply. final: no retry follows, and the seat abstains from this step.
+    """An attempt without a usable reply. final: no retry follows, and the seat abstains from this step.
 
-    charged_usd: the reservation if the host may have billed the attempt, else 0. None: unknown price.
+    charged_usd: what a reply that was cut off cost; else the reservation if the host may have billed the
+    attempt, else 0. None: unknown price. Tokens, reasoning: of a reply that was cut off.
     """
 
     type: ClassVar[Literal["call_failed"]] = "call_failed"
@@ -159,6 +186,11 @@ class CallFailed(_Base):
     message: str
     final: bool
     charged_usd: float | None = 0.0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    reasoning: str | None = None
     retry_in_s: float | None = None
     elapsed_s: float = 0.0
 
@@ -217,7 +249,8 @@ class Budget(_Base):
     """A budget changed state. scope: the budget.
 
     kind: "warning" (a threshold was passed) | "exhausted" (the next call, which may cost `next_usd`, does not
-    fit) | "raised" | "overrun" (a call cost `overrun_usd` more than its reservation).
+    fit; or the run, which is expected to cost `expected_usd`, and is not begun) | "raised" | "overrun" (a
+    call cost `overrun_usd` more than its reservation).
     """
 
     type: ClassVar[Literal["budget"]] = "budget"
@@ -228,6 +261,7 @@ class Budget(_Base):
     cap_usd: float | None
     overrun_usd: float = 0.0
     next_usd: float | None = None
+    expected_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

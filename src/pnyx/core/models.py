@@ -12,6 +12,7 @@ __all__ = [
     "MOST",
     "NUSD",
     "REVISION",
+    "WRITE",
     "Price",
     "Seat",
     "Usage",
@@ -25,6 +26,8 @@ NUSD = 1_000_000_000
 """Nano-USD per USD. Ledgers count whole nano-USD, so that sums are exact in every process."""
 REVISION = 2
 """The revision of what protocols do. A run keeps the one that it started with, so that it can be resumed."""
+WRITE, WRITE_1H = 1.25, 2.0
+"""What input written to a prompt cache costs, as a multiple of other input: kept for minutes, for an hour."""
 MOST = 1e9
 """The largest cap in USD: in nano-USD it fits the 64 bits of a database, with room for additions. Also the
 longest wait in seconds."""
@@ -41,12 +44,18 @@ def money(usd: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens of one call. `input_tokens` includes cached tokens, `output_tokens` reasoning tokens."""
+    """The tokens of one call. `output_tokens` includes reasoning tokens.
+
+    `input_tokens` includes cached tokens, which are read from the host's prompt cache, and those written to
+    it: `cache_write_tokens`, and `cache_write_1h_tokens` for an entry that is kept for an hour.
+    """
 
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -54,6 +63,8 @@ class Usage:
             self.cached_tokens + other.cached_tokens,
             self.output_tokens + other.output_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.cache_write_1h_tokens + other.cache_write_1h_tokens,
         )
 
 
@@ -61,7 +72,9 @@ class Usage:
 class Price:
     """USD per million tokens on a date (`as_of`, ISO 8601).
 
-    If `cached` or `reasoning` is None, such tokens cost as much as other input or output.
+    If `cached` or `reasoning` is None, such tokens cost as much as other input or output. cache_write: of
+    input that a host writes to its prompt cache; None: hosts are not expected to bill it apart, and what they
+    report all the same costs `WRITE` times the input. An entry kept for an hour costs `WRITE_1H` times it.
     """
 
     input: float
@@ -70,14 +83,19 @@ class Price:
     reasoning: float | None = None
     as_of: str = ""
     source: str = ""
+    cache_write: float | None = None
 
     def cost(self, usage: Usage) -> int:
         """The cost of the call in nano-USD, rounded up."""
         cached = self.input if self.cached is None else self.cached
         reasoning = self.output if self.reasoning is None else self.reasoning
+        write = WRITE * self.input if self.cache_write is None else self.cache_write
+        written = usage.cache_write_tokens + usage.cache_write_1h_tokens
         micro_usd = (
-            (usage.input_tokens - usage.cached_tokens) * self.input
+            (usage.input_tokens - usage.cached_tokens - written) * self.input
             + usage.cached_tokens * cached
+            + usage.cache_write_tokens * write
+            + usage.cache_write_1h_tokens * max(WRITE_1H * self.input, write)
             + (usage.output_tokens - usage.reasoning_tokens) * self.output
             + usage.reasoning_tokens * reasoning
         )
@@ -86,7 +104,7 @@ class Price:
 
     def ceiling(self, input_tokens: int, output_tokens: int) -> int:
         """The most that a call of this size can cost, in nano-USD: all tokens at the higher rate."""
-        input_rate = max(self.input, self.cached or 0.0)
+        input_rate = max(self.input, self.cached or 0.0, self.cache_write or 0.0)
         output_rate = max(self.output, self.reasoning or 0.0)
         return Price(input_rate, output_rate).cost(Usage(input_tokens, 0, output_tokens, 0))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ..errors import UsageError
 from .decision import Brief, Decision
@@ -12,7 +12,7 @@ from .models import Seat
 from .phases import Phases
 from .steps import Panel, Step
 
-__all__ = ["Option", "Protocol", "Scope", "Script"]
+__all__ = ["ExpectedCalls", "Option", "Protocol", "Scope", "Script"]
 
 Script: TypeAlias = Callable[[Brief, Panel], Coroutine[Step[Any], Any, Decision]]
 
@@ -71,17 +71,32 @@ _KINDS: dict[type, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedCalls:
+    """Calls of one kind that a run is expected to make.
+
+    count: how many. writes: tokens of a reply. reads: tokens of other replies in a prompt. by: the seat that
+    is called; "all" spreads the calls evenly.
+    """
+
+    count: float
+    writes: int
+    reads: float = 0.0
+    by: Literal["all", "strongest", "cheapest"] = "all"
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """What the number of calls of a run depends on.
 
     responses: how many answers the request supplies. inner: protocol name -> (least, most) calls of that
-    protocol on the same seats.
+    protocol on the same seats. expected: protocol name -> the calls that it is expected to make on them.
     """
 
     seats: tuple[Seat, ...]
     options: Mapping[str, Any]
     responses: int
     inner: Callable[[str], tuple[int, int]]
+    expected: Callable[[str], Sequence[ExpectedCalls]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +106,7 @@ class Protocol:
     quorum: live seats it needs. quorum_given: the same if the request supplies the answers; None if the
     protocol accepts none.
     calls: the least and the most calls if no seat fails; the most includes every repair by `ask_verdict`.
+    expected: the calls of a usual run, for the expected cost; None: halfway between the least and the most.
     presets: the options that `--quick` and `--deep` set.
     composable: whether another protocol may run it on a part of a question.
     nouns: phase -> the word by which views call a seat's contribution, if it differs from the phase.
@@ -105,6 +121,7 @@ class Protocol:
     quorum: int = 2
     quorum_given: int | None = None
     calls: Callable[[Scope], tuple[int, int]] | None = None
+    expected: Callable[[Scope], Sequence[ExpectedCalls]] | None = None
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     composable: bool = True
     nouns: Mapping[str, str] = field(default_factory=dict)

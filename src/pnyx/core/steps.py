@@ -99,6 +99,7 @@ class Ask(Step["Reply"]):
             self.seat.model,
             self.seat.temperature,
             self.prompt.id,
+            *((self.prompt.system,) if self.prompt.system else ()),
             self.prompt.text,
             self.schema and self.schema.json,
             self.tools,
@@ -218,7 +219,7 @@ class Panel:
     """The seats in the order of the request, and every step that a protocol may await.
 
     seed: the run's seed, which determines every order. salt: the run's secret, from which fence nonces are
-    derived. frame: the draft that a seat's role adds to the end of its prompts. tools: the tools that seats
+    derived. frame: makes the draft of a seat's role, which its prompts contain. tools: the tools that seats
     may call in phases that allow them. tool_turns: the most turns of a model in one such call; the last turn
     has no tools. authors: the models that wrote the answers in the request; their names are masked like the
     seats' names. revision: of what protocols do, see `models.REVISION`. language: the tag of the language
@@ -267,10 +268,9 @@ class Panel:
 
         effort, max_tokens: see `Ask`.
         """
-        if seat.role and self.frame is not None:
-            draft = Draft("", "", (draft, "\n", self.frame(seat.role)))
+        role = self.frame(seat.role) if seat.role and self.frame is not None else None
         names = (*(s.model for s in self.seats), *self.authors)
-        prompt = draft.render(salt=self.salt, short=seat.short_prompts, names=names)
+        prompt = draft.render(salt=self.salt, short=seat.short_prompts, names=names, role=role)
         return Ask(seat, prompt, schema, effort=effort, max_tokens=max_tokens)
 
     async def work(self, seat: Seat, draft: Draft, *, max_tokens: int | None = None) -> Reply:

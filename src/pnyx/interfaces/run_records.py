@@ -6,21 +6,22 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import Connection
 
 from ..config.load import database_url
 from ..config.schema import Settings
 from ..core.events import Event
-from ..evaluate.analysis.learning import LEARNER, OWNER
-from ..reliability.feedback import JudgedRun
+from ..evaluate.owners import LEARNER, OWNER
 from ..run.limits import now
 from ..store import Database, copying, keys, ledger, outcomes
 from ..store import runs as store
 from ..store.costs import CallCosts, call_costs
-from .views.feedback import record_feedback
 from .views.records import Record, SearchResults, read_run, read_runs, read_turns, search_runs
+
+if TYPE_CHECKING:
+    from ..reliability.feedback import JudgedRun
 
 __all__ = ["RunRecords"]
 
@@ -105,6 +106,9 @@ class RunRecords:
         verdict: success, partial or failure. truth: the right answer, if it is short and known. Raises
         `NotFound`, and `UsageError` for a run without a decision and for the reasons that `judge` has.
         """
+        # Start-up time: most commands judge nothing.
+        from .views.feedback import record_feedback
+
         work = partial(record_feedback, prefix=prefix, verdict=verdict, truth=truth, owner=owner)
         return await self._database.write(work)
 

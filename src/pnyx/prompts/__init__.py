@@ -1,7 +1,7 @@
 """Load, fill and hash prompt files: texts with `{{slots}}` and no logic.
 
 `prompts/<protocol>/<phase>.md` is a prompt; `<phase>.short.md` beside it, if there is one, is the variant
-for models that answer better to fewer words (`Seat.short_prompts`). Both have the same slots.
+for models that answer better to fewer words (`Seat.short_prompts`). It may leave out slots of the other.
 """
 
 from __future__ import annotations
@@ -48,7 +48,11 @@ class Template:
         values: dict[str, Piece] = {name: _piece(value) for name, value in fill.items()}
         values["nonce"] = NONCE
         pieces = tuple(values[p] if i % 2 else p for i, p in enumerate(self.parts))
-        return Draft(self.id, self.sha256, pieces, self.short(**fill) if self.short else None)
+        # A draft around a task is a task with the same preamble.
+        preambles = [one.preamble for one in fill.values() if isinstance(one, Draft) and one.preamble]
+        preamble = preambles[0] if preambles else None
+        short = self.short(**{name: fill[name] for name in self.short.slots}) if self.short else None
+        return Draft(self.id, self.sha256, pieces, short, preamble)
 
 
 def _piece(value: Fill) -> Piece:
@@ -63,7 +67,7 @@ def load(id: str, root: Path = ROOT) -> Template:
     template = _read(id, root)
     if (root / f"{id}.short.md").exists():
         short = _read(f"{id}.short", root)
-        if short.slots != template.slots:
+        if not short.slots <= template.slots:
             raise PromptError(f"prompt {short.id!r} has other slots than {id!r}")
         template = Template(id, template.sha256, template.parts, short)
     return template

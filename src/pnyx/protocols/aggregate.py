@@ -20,16 +20,17 @@ from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel, Reply
 from ..core.tally import plurality
-from ..core.text import Draft, Material
+from ..core.text import Draft
 from ..prompts import load
+from . import expected
 from .shared.debate import RULE, Debate, decision_fields
 from .shared.first_answers import get_first_answers
 from .shared.poll import Poll
 from .shared.positions import AnswerGroups, StatedAnswer, leader, representative
 from .shared.review import Review, ask_review, first_review
-from .shared.verdict import question_draft
+from .shared.transcript import Transcript
 
-ANSWER, REVIEW = load("aggregate/answer"), load("aggregate/review")
+SYSTEM, ANSWER, REVIEW = (load(f"aggregate/{name}") for name in ("system", "answer", "review"))
 
 PHASES = Phases(
     (
@@ -41,22 +42,21 @@ PHASES = Phases(
 
 
 async def aggregate(brief: Brief, panel: Panel) -> Decision:
-    question = question_draft(brief)
     await panel.enter("answer", question=brief.question)
-    first_answers = await get_first_answers(brief, panel, ANSWER(question=question, today=brief.today))
+    opening = Transcript(brief, panel, SYSTEM)
+    first_answers = await get_first_answers(brief, panel, opening.opening(ANSWER()))
     poll = Poll.of(first_answers)
     await poll.tally_step()
     await panel.enter("aggregate", 1, poll.representative(poll.leader).text, answers=first_answers)
 
     def ask(seat: Seat) -> Draft:
-        shuffled = panel.shuffle(first_answers, "aggregate", seat.label)
-        answers = [Material(one.seat.label, one.text) for one in shuffled]
-        return REVIEW(question=question, today=brief.today, answers=answers)
+        order, transcript = panel.shuffle(first_answers, "aggregate", seat.label), opening.copy()
+        shown = [transcript.add(f"Answer by {one.seat.label}", one.text) for one in order]
+        return transcript.task(REVIEW(), shown)
 
     if brief.options["aggregators"] == "each":
-        asks = [ask_review(panel, seat, ask(seat)) for seat in panel.seats]
-        reviews = await panel.all(asks, quorum=0)
-        decision = await _majority(panel, question, first_answers, reviews)
+        reviews = await panel.all([ask_review(panel, seat, ask(seat)) for seat in panel.seats], 0)
+        decision = await _majority(panel, opening, first_answers, reviews)
     else:
         decision = _single(poll, await first_review(panel, ask))
     await panel.enter("complete", 1, decision.answer, text=decision.answer)
@@ -80,11 +80,10 @@ def _single(poll: Poll, review: Review | None) -> Decision:
 
 
 async def _majority(
-    panel: Panel, question: str | Draft, first_answers: Sequence[Reply], reviews: Sequence[Review]
+    panel: Panel, opening: Transcript, first_answers: Sequence[Reply], reviews: Sequence[Review]
 ) -> Decision:
-    answers = [StatedAnswer.of(reply) for reply in first_answers]
+    groups, answers = AnswerGroups(panel, opening), [StatedAnswer.of(reply) for reply in first_answers]
     answers += [StatedAnswer(one.seat, one.answer, final_answer(one.answer)) for one in reviews]
-    groups = AnswerGroups(panel, question)
     grouped = await groups.assign(answers)
     debate = Debate([grouped[: len(first_answers)]])
     if reviews:
@@ -145,5 +144,6 @@ PROTOCOL = Protocol(
     },
     quorum_given=1,
     calls=_calls,
+    expected=expected.aggregate,
     presets={"quick": {"aggregators": "one"}, "deep": {"aggregators": "each"}},
 )

@@ -14,11 +14,13 @@ from ..core.parsing.verdicts import QUESTION_CLASS_FORM, QuestionClass
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
+from ..core.text import Draft
 from ..errors import SeatAbsent
 from ..prompts import load
-from .shared.verdict import ask_verdict, question_draft
+from . import expected
+from .shared.verdict import ask_verdict
 
-CLASSIFY = load("auto/classify")
+CLASSIFY, CONTEXT = load("auto/classify"), load("context")
 
 PHASES = Phases(
     (
@@ -52,7 +54,10 @@ def route(question_class: QuestionClass | None, decompose: bool) -> str:
 
 
 async def _classify(brief: Brief, panel: Panel) -> QuestionClass | None:
-    draft = CLASSIFY(question=question_draft(brief))
+    question: str | Draft = brief.question
+    if brief.context:
+        question = Draft("", "", (brief.question, "\n\n", CONTEXT(context=brief.context)))
+    draft = CLASSIFY(question=question)
     try:
         return (await ask_verdict(panel, panel.cheapest, draft, QUESTION_CLASS_FORM)).value
     except SeatAbsent:
@@ -72,5 +77,6 @@ PROTOCOL = Protocol(
     script=auto,
     options={"decompose": Option(True, "let questions of several dependent parts be decomposed")},
     calls=_calls,
+    expected=expected.auto,
     composable=False,
 )

@@ -1,16 +1,17 @@
-"""The number of calls that a run takes, known before it starts."""
+"""The calls that a run takes: their bounds, known before it starts, and those that are expected."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.models import Seat
-from ..core.protocol import Protocol, Scope
+from ..core.protocol import ExpectedCalls, Protocol, Scope
+from ..core.reply_sizes import ANSWER
 from ..errors import ConfigError
 from . import get
 
-__all__ = ["call_bounds"]
+__all__ = ["call_bounds", "expected_calls"]
 
 
 def call_bounds(
@@ -25,12 +26,41 @@ def call_bounds(
     options: resolved. tables: the options configured for protocols that it may run inside. responses: the
     number of existing answers. Raises `ConfigError` for a protocol without `calls`.
     """
-
-    def inner(name: str) -> tuple[int, int]:
-        other = get(name)
-        inner_options = other.resolve_options(other.select_options(tables.get(name, {})))
-        return call_bounds(other, seats, inner_options, tables)
-
     if protocol.calls is None:
         raise ConfigError(f"{protocol.name} does not state how many calls it takes")
-    return protocol.calls(Scope(seats, options, responses, inner))
+    return protocol.calls(_scope(seats, options, tables, responses))
+
+
+def expected_calls(
+    protocol: Protocol,
+    seats: tuple[Seat, ...],
+    options: Mapping[str, Any],
+    tables: Mapping[str, Mapping[str, Any]] = {},
+    responses: int = 0,
+) -> Sequence[ExpectedCalls]:
+    """Return the calls of a usual run of `protocol`. Arguments and errors: as in `call_bounds`."""
+    if protocol.expected is not None:
+        return protocol.expected(_scope(seats, options, tables, responses))
+    least, most = call_bounds(protocol, seats, options, tables, responses)
+    return [ExpectedCalls((least + most) / 2, ANSWER.usual, reads=2 * ANSWER.usual)]
+
+
+def _scope(
+    seats: tuple[Seat, ...],
+    options: Mapping[str, Any],
+    tables: Mapping[str, Mapping[str, Any]],
+    responses: int,
+) -> Scope:
+    def resolved(name: str) -> tuple[Protocol, Mapping[str, Any]]:
+        other = get(name)
+        return other, other.resolve_options(other.select_options(tables.get(name, {})))
+
+    def inner(name: str) -> tuple[int, int]:
+        other, inner_options = resolved(name)
+        return call_bounds(other, seats, inner_options, tables)
+
+    def expected(name: str) -> Sequence[ExpectedCalls]:
+        other, inner_options = resolved(name)
+        return expected_calls(other, seats, inner_options, tables)
+
+    return Scope(seats, options, responses, inner, expected)

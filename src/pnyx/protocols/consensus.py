@@ -2,8 +2,7 @@
 
 Source: the `duh` consensus engine (phases, framings, rigor, convergence). Rules that it leaves open: the next
 strongest seat replaces a silent proposer, the next in rank that did not propose a silent challenger; on a
-panel smaller than `challengers` the proposer's own seat challenges last; the decision's rigor and dissent are
-those of the last round.
+panel smaller than `challengers` the proposer's own seat challenges last; rigor and dissent: the last round's.
 """
 
 from __future__ import annotations
@@ -19,11 +18,12 @@ from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Dissent, Panel, Reply
 from ..core.sycophancy.detect import find_praise, has_objection
-from ..core.text import Material
 from ..prompts import load
+from . import expected
 from .shared.challenge import ask_challenges
-from .shared.verdict import question_draft
+from .shared.transcript import Transcript, quoted
 
+SYSTEM = load("consensus/system")
 PROPOSE, PROPOSE_AGAIN = load("consensus/propose"), load("consensus/propose-again")
 CHALLENGE, REVISE = load("consensus/challenge"), load("consensus/revise")
 FRAMINGS = [load(f"consensus/{angle}") for angle in ("flaw", "alternative", "risk", "advocate")]
@@ -46,35 +46,36 @@ def _over(facts: Mapping[str, Any]) -> bool:
 
 
 async def consensus(brief: Brief, panel: Panel) -> Decision:
-    question, rounds = question_draft(brief), brief.options["rounds"]
+    transcript, rounds = Transcript(brief, panel, SYSTEM), brief.options["rounds"]
     # A seat that may not propose does so only if all others are silent.
     seats = tuple(sorted(strongest(panel.seats), key=lambda seat: not seat.proposer_eligible))
     answer, converged, challenges, overlaps = "", False, list[Reply](), list[float]()
+    open_points, proposals = list[str](), list[str]()
     for n in range(1, rounds + 1):
         facts = {"converged": converged, "committed": n - 1, "rounds": rounds}
         await panel.enter("propose", n, answer or None, question=brief.question, **facts)
-        draft = PROPOSE(question=question, today=brief.today)
-        if answer:
-            previous = Material("Answer", answer)
-            draft = PROPOSE_AGAIN(
-                question=question, today=brief.today, previous=previous, challenges=_materials(challenges)
-            )
-        proposal = await panel.first(seats, draft, tools=True)
-        proposed = Material("Proposal", proposal.text)
+        transcript.trim(open_points)
+        again = open_points and PROPOSE_AGAIN(answer=open_points[-1], challenges=quoted(open_points[:-1]))
+        draft = again or PROPOSE()
+        proposal = await panel.first(seats, transcript.task(draft, open_points), tools=True)
+        proposed = transcript.add(f"Proposal of round {n}", proposal.text)
+        proposals.append(proposed)
 
         await panel.enter("challenge", n, answer or proposal.text, proposal=proposal.text)
-        last = challenges
+        last, shown = challenges, None if _same_cache(panel, brief.options["challengers"]) else proposals
         drafts = [
-            CHALLENGE(question=question, proposal=proposed, framing=framing())
+            transcript.task(CHALLENGE(proposal=proposed, framing=framing()), [proposed], shown=shown)
             for framing in islice(cycle(FRAMINGS), brief.options["challengers"])
         ]
         challenges = await ask_challenges(panel, proposal.seat, drafts)
+        texts = {challenge.seat.label: challenge.text for challenge in challenges}
+        open_points = list(transcript.add_all(f"Challenge of round {n}", texts).values())
 
         await panel.enter("revise", n, answer or proposal.text, challenges=challenges)
         revisers = tuple(dict.fromkeys((proposal.seat, *seats)))
-        revision = await panel.first(
-            revisers, REVISE(question=question, proposal=proposed, challenges=_materials(challenges))
-        )
+        draft = REVISE(proposal=proposed, challenges=quoted(open_points))
+        revision = await panel.first(revisers, transcript.task(draft, [proposed, *open_points]))
+        open_points.append(transcript.add(f"Answer of round {n}", revision.text))
 
         answer = revision.text
         await panel.enter("commit", n, answer, revision=answer)
@@ -104,8 +105,12 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
     )
 
 
-def _materials(challenges: Sequence[Reply]) -> list[Material]:
-    return [Material(c.seat.label, c.text) for c in challenges]
+def _same_cache(panel: Panel, challengers: int) -> bool:
+    """Return whether a model may both propose and challenge, and so has the debate in its cache.
+
+    To a model that only challenges, it would be new: it reads the proposals alone.
+    """
+    return not len({seat.model for seat in panel.seats}) == len(panel.seats) > challengers
 
 
 def _dissent(challenges: Sequence[Reply], flagged: Sequence[str | None]) -> tuple[Dissent, ...]:
@@ -116,8 +121,9 @@ def _dissent(challenges: Sequence[Reply], flagged: Sequence[str | None]) -> tupl
 
 
 def _challenge_fields(challenge: Reply, flagged: str | None) -> dict[str, Any]:
-    framing = challenge.ask.prompt.id.rpartition("/")[2].removesuffix(".short")
-    return {"seat": challenge.seat.label, "framing": framing, "flagged": flagged}
+    ids = [id.removesuffix(".short") for id in challenge.ask.prompt.id.split("+")]
+    framing = next(framing.id for framing in FRAMINGS if framing.id in ids)
+    return {"seat": challenge.seat.label, "framing": framing.rpartition("/")[2], "flagged": flagged}
 
 
 def _calls(scope: Scope) -> tuple[int, int]:
@@ -138,5 +144,6 @@ PROTOCOL = Protocol(
         "kind": Option("", "the question's kind, which caps confidence", choices=("", *CAPS)),
     },
     calls=_calls,
+    expected=expected.consensus,
     presets={"quick": {"rounds": 1}, "deep": {"rounds": 6, "challengers": 4}},
 )

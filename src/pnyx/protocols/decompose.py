@@ -23,13 +23,14 @@ from ..core.parsing.plans import Subtask
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel, Reply
-from ..core.text import Draft, Material
+from ..core.text import Draft
 from ..errors import SeatAbsent
 from ..prompts import load
-from . import composable
+from . import composable, expected
 from .shared.subtasks import SubtaskAnswer, answer_subtasks, ask_plan
-from .shared.verdict import question_draft
+from .shared.transcript import Transcript
 
+SYSTEM = load("decompose/system")
 MERGE, PRIORITIZE = load("decompose/merge"), load("decompose/prioritize")
 
 PHASES = Phases(
@@ -46,28 +47,27 @@ PHASES = Phases(
 
 
 async def decompose(brief: Brief, panel: Panel) -> Decision:
-    options = brief.options
     await panel.enter("plan", question=brief.question)
-    plan, problem = await ask_plan(brief, panel, options["max_subtasks"])
+    transcript = Transcript(brief, panel, SYSTEM)
+    plan, problem = await ask_plan(transcript, panel, brief.options["max_subtasks"])
     if len(plan) < 2:
         return await _undecomposed(brief, panel, plan, problem or "the question has one part")
     await panel.enter("subtasks", plan=plan)
-    inner, parallel = options["inner"], options["parallel"]
+    inner, parallel = brief.options["inner"], brief.options["parallel"]
     answers = await answer_subtasks(brief, panel, plan, protocol=inner, parallel=parallel)
     if not answers:
         return await _undecomposed(brief, panel, plan, "no subtask could be answered")
     joined = "\n\n".join(one.as_text() for one in answers)
     await panel.enter("synthesis", 1, joined, answered=answers)
-    reply = await _synthesis(panel, _draft(brief, plan, answers))
+    reply = await _synthesis(panel, _draft(transcript, plan, answers, brief.options["synthesis"]))
     answer = reply.text if reply else joined
     await panel.enter("complete", 1, answer, text=answer)
-    confidences = [one.decision.confidence for one in answers]
-    known = [confidence for confidence in confidences if confidence is not None]
+    known = [c for one in answers if (c := one.decision.confidence) is not None]
     return Decision(
         answer=answer,
         final_answer=final_answer(answer) if reply else None,
-        confidence=min(known) if len(known) == len(confidences) else None,
-        confidence_rule="least sure subtask" if len(known) == len(confidences) else None,
+        confidence=min(known) if len(known) == len(answers) else None,
+        confidence_rule="least sure subtask" if len(known) == len(answers) else None,
         dissent=tuple(against for one in answers for against in one.decision.dissent),
         stop_reason="synthesised" if reply else "no_synthesis",
         detail={
@@ -75,7 +75,7 @@ async def decompose(brief: Brief, panel: Panel) -> Decision:
             "plan": [_plan_fields(task) for task in plan],
             "subtasks": [_answer_fields(one) for one in answers],
             "missing": [plan[n - 1].label for n in _missing(plan, answers)],
-            "synthesis": options["synthesis"],
+            "synthesis": brief.options["synthesis"],
             "synthesiser": reply and {"seat": reply.seat.label, "model": reply.seat.model},
         },
     )
@@ -90,19 +90,17 @@ async def _undecomposed(brief: Brief, panel: Panel, plan: Sequence[Subtask], why
     return replace(decision, detail={**decision.detail, **detail})
 
 
-def _draft(brief: Brief, plan: Sequence[Subtask], answers: Sequence[SubtaskAnswer]) -> Draft:
-    missing = ", ".join(map(str, _missing(plan, answers)))
-    fill = {
-        "question": question_draft(brief),
-        "today": brief.today,
-        "results": [Material(f"Subtask {one.number}", one.as_text()) for one in answers],
-        "missing": f"Nobody could answer subtask {missing}: say what is open." if missing else "",
-    }
-    if brief.options["synthesis"] == "merge":
-        return MERGE(**fill)
+def _draft(
+    transcript: Transcript, plan: Sequence[Subtask], answers: Sequence[SubtaskAnswer], synthesis: str
+) -> Draft:
+    shown = [transcript.add(f"Subtask {one.number}", one.as_text()) for one in answers]
+    numbers = ", ".join(map(str, _missing(plan, answers)))
+    missing = f"Nobody could answer subtask {numbers}: say what is open." if numbers else ""
+    if synthesis == "merge":
+        return transcript.task(MERGE(missing=missing), shown)
     rated = {one.number: one.decision.confidence for one in answers}
     ratings = [f"Subtask {n}: {'not rated' if c is None else format(c, '.2f')}" for n, c in rated.items()]
-    return PRIORITIZE(**fill, weights="\n".join(ratings))
+    return transcript.task(PRIORITIZE(missing=missing, weights="\n".join(ratings)), shown)
 
 
 async def _synthesis(panel: Panel, draft: Draft) -> Reply | None:
@@ -144,6 +142,7 @@ PROTOCOL = Protocol(
         ),
     },
     calls=_calls,
+    expected=expected.decompose,
     composable=False,
     closing=("synthesis",),
 )

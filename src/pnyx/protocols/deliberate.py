@@ -5,8 +5,7 @@ Source: "Consistently Not Stupid". Rules that it leaves open:
   call; without a readable verdict, texts count as different.
 - Consensus needs two positions in the round. A seat that is silent, cut off or unreadable keeps its position:
   that is no change, and in the result it dissents. Silent seats are not live.
-- A round shows a seat its own position and the last one of each other; only the final vote shows everything.
-  If nobody casts a final vote, the last positions are counted.
+- If nobody casts a final vote, the last positions are counted.
 - Debates can lose a right minority, so first answers stay a prior: confidence is the decision's share of
   them and, at a quarter weight, of later positions; `detail.vote_only` is their plurality.
 - A response beyond the last seat has no seat; a seat without a response joins in the debate.
@@ -14,27 +13,28 @@ Source: "Consistently Not Stupid". Rules that it leaves open:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from ..core.answers.extract import final_answer
 from ..core.models import Seat
 from ..core.parsing.positions import POSITION_FORM, Position
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
 from ..core.tally import plurality
-from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import load
+from . import expected
 from .shared.debate import RULE, Debate, decision_fields
 from .shared.first_answers import get_first_answers
 from .shared.positions import AnswerGroups, StatedAnswer, leader, representative
-from .shared.verdict import UnreadableVerdict, Verdict, ask_verdict, question_draft
+from .shared.transcript import Transcript, quoted
+from .shared.verdict import UnreadableVerdict, Verdict, ask_verdict
 
-ANSWER, TURN, VOTE = load("deliberate/answer"), load("deliberate/position"), load("deliberate/vote")
+SYSTEM, ANSWER, VOTE = (load(f"deliberate/{name}") for name in ("system", "answer", "vote"))
+TURN, OWN, NO_POSITION = (load(f"deliberate/{name}") for name in ("position", "own", "none"))
 
 PATIENCE = 2
 """Rounds without a changed position after which a debate is stuck."""
@@ -53,19 +53,22 @@ PHASES = Phases(
 
 
 async def deliberate(brief: Brief, panel: Panel) -> Decision:
-    question = question_draft(brief)
+    transcript = Transcript(brief, panel, SYSTEM)
     await panel.enter("answer", question=brief.question)
-    replies = await get_first_answers(brief, panel, ANSWER(question=question, today=brief.today))
-    groups = AnswerGroups(panel, question)
-    debate = Debate([await groups.assign([StatedAnswer.of(reply) for reply in replies])])
+    replies = await get_first_answers(brief, panel, transcript.opening(ANSWER()))
+    groups, firsts = AnswerGroups(panel, transcript), [StatedAnswer.of(reply) for reply in replies]
+    shown = groups.show("First answer", firsts)
+    debate = Debate([await groups.assign(firsts)])
     await panel.tally("native plurality", debate.first_count.counts, leader(debate.first_answers))
     ballots, repeated = debate.first_answers, list[StatedAnswer]()
     stop = "unanimous" if len(debate.first_count.counts) == 1 else ""
     while not stop:
         await panel.enter("debate", debate.number + 1, debate.best, stop=stop)
-        positions = await panel.all([_turn(panel, question, debate, seat) for seat in panel.seats], quorum=0)
+        positions = await panel.all([_turn(groups, debate, shown, seat) for seat in panel.seats], quorum=0)
         repeated = [one for one in positions if one.repeated]
-        ballots = await groups.assign([one for one in positions if not one.repeated])
+        new = [one for one in positions if not one.repeated]
+        shown |= groups.show(f"Position of round {debate.number + 1}", new)
+        ballots = await groups.assign(new)
         debate.add_round(ballots)
         stop = _stop(debate, ballots, brief.options["rounds"])
     if stop in ("stuck", "max_rounds"):
@@ -91,24 +94,21 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
     )
 
 
-async def _turn(panel: Panel, question: str | Draft, debate: Debate, seat: Seat) -> StatedAnswer:
+async def _turn(groups: AnswerGroups, debate: Debate, shown: Mapping[str, str], seat: Seat) -> StatedAnswer:
+    """Ask `seat` for its position. shown: the label in the transcript of each seat's last position."""
     previous = debate.last_positions.get(seat.label)
-    own = Material("Your position", previous.text if previous else "You have taken none yet.")
-    others = [one for label, one in debate.last_positions.items() if label != seat.label]
-    shown = [Material(one.seat.label, one.text_for_seats) for one in others]
-    shuffled = panel.shuffle(shown, "deliberate", debate.number, seat.label)
-    draft = TURN(question=question, own=own, others=shuffled)
+    own = OWN(position=shown[seat.label]) if previous else NO_POSITION()
+    others = [label for author, label in shown.items() if author != seat.label]
+    task = TURN(label=seat.label, own=own, others=quoted(others))
+    draft = groups.transcript.task(task, list(shown.values()))
     verdict: Verdict[Position] | None = None
     with suppress(UnreadableVerdict):
-        verdict = await ask_verdict(panel, seat, draft, POSITION_FORM)
+        verdict = await ask_verdict(groups.panel, seat, draft, POSITION_FORM)
     if verdict is None or verdict.reply.truncated:
         if previous is None:
             raise SeatAbsent(f"{seat.label} has taken no position yet")
         return replace(previous, repeated=True)
-    position = verdict.value
-    complete = position.answer is None or final_answer(position.decision) is not None
-    text = position.decision if complete else f"{position.decision}\n\nFinal answer: {position.answer}"
-    return StatedAnswer(seat, text, position.answer, critique=position.critique)
+    return StatedAnswer.of_position(seat, verdict.value)
 
 
 def _stop(debate: Debate, ballots: Sequence[StatedAnswer], rounds: int) -> str:
@@ -122,11 +122,11 @@ def _stop(debate: Debate, ballots: Sequence[StatedAnswer], rounds: int) -> str:
 
 async def _vote(panel: Panel, debate: Debate, groups: AnswerGroups) -> Sequence[StatedAnswer]:
     """Return the votes of the seats, which each read the whole debate."""
-    draft = partial(VOTE, question=groups.question, history=debate.history())
-    asks = [panel.ask(seat, draft(label=seat.label)) for seat in panel.seats]
+    transcript = groups.transcript
+    everything = partial(transcript.task, needed=transcript.labels)
+    asks = [panel.ask(seat, everything(VOTE(label=seat.label))) for seat in panel.seats]
     votes = [vote for vote in await panel.all(asks, quorum=0) if not vote.truncated]
-    labels = {seat.label for seat in panel.seats}
-    last = [one for label, one in debate.last_positions.items() if label in labels]
+    last = [one for label, one in debate.last_positions.items() if label in {s.label for s in panel.seats}]
     return await groups.assign([StatedAnswer.of(vote) for vote in votes]) or last or debate.first_answers
 
 
@@ -144,5 +144,6 @@ PROTOCOL = Protocol(
     options={"rounds": Option(5, "the most rounds of debate", 1, 20)},
     quorum_given=2,
     calls=_calls,
+    expected=expected.deliberate,
     presets={"quick": {"rounds": 1}, "deep": {"rounds": 8}},
 )

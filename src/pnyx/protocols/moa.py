@@ -18,13 +18,15 @@ from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel, Reply
-from ..core.text import Draft, Material
+from ..core.text import Draft
 from ..errors import SeatAbsent
 from ..prompts import load
+from . import expected
 from .shared.first_answers import get_first_answers, judges
 from .shared.poll import Poll
-from .shared.verdict import question_draft
+from .shared.transcript import Transcript
 
+SYSTEM = load("moa/system")
 ANSWER, LAYER, CLOSE = load("moa/answer"), load("moa/layer"), load("moa/close")
 
 PHASES = Phases(
@@ -38,23 +40,22 @@ PHASES = Phases(
 
 
 async def moa(brief: Brief, panel: Panel) -> Decision:
-    question, layers = question_draft(brief), brief.options["layers"]
+    transcript, layers = Transcript(brief, panel, SYSTEM), brief.options["layers"]
     await panel.enter("layer", 1, question=brief.question)
-    first = ANSWER(question=question, today=brief.today)
-    first_answers = answers = await get_first_answers(brief, panel, first)
+    first_answers = answers = await get_first_answers(brief, panel, transcript.opening(ANSWER()))
+    shown = _show(transcript, 1, answers)
+    newest = 1
     for n in range(2, layers + 1):
         await panel.enter("layer", n, _best(answers), answers=answers, left=layers - n + 1)
-        materials = {seat: _materials(panel, answers, n, seat.label) for seat in panel.seats}
-        asks = [
-            panel.ask(seat, LAYER(question=question, today=brief.today, answers=materials[seat]))
-            for seat in panel.seats
-        ]
-        answers = await panel.all(asks, quorum=0) or answers
+        draft = transcript.task(LAYER(layer=str(newest)), shown)
+        new = await panel.all([panel.ask(seat, draft) for seat in panel.seats], quorum=0)
+        if new:
+            answers, newest, shown = new, n, _show(transcript, n, new)
 
     poll, first_poll = Poll.of(answers), Poll.of(first_answers)
     await poll.tally_step()
     await panel.enter("close", layers, _best(answers), answers=answers, left=0)
-    last = CLOSE(question=question, today=brief.today, answers=_materials(panel, answers, "close"))
+    last = transcript.task(CLOSE(layer=str(newest)), shown)
     closing = await _close(panel, judges(brief, panel, poll), last)
     answer = closing.text if closing else _best(answers)
     await panel.enter("complete", layers, answer, text=answer)
@@ -87,9 +88,10 @@ def _best(answers: Sequence[Reply]) -> str:
     return poll.representative(poll.leader).text
 
 
-def _materials(panel: Panel, answers: Sequence[Reply], *reader: object) -> list[Material]:
-    """Return the answers in an order shuffled for one reader."""
-    return [Material(a.seat.label, a.text) for a in panel.shuffle(answers, "moa", *reader)]
+def _show(transcript: Transcript, layer: int, answers: Sequence[Reply]) -> list[str]:
+    """Add the answers of a layer to the transcript; returns their labels in it."""
+    texts = {answer.seat.label: answer.text for answer in answers}
+    return list(transcript.add_all(f"Answer of layer {layer}", texts).values())
 
 
 def _calls(scope: Scope) -> tuple[int, int]:
@@ -105,5 +107,6 @@ PROTOCOL = Protocol(
     options={"layers": Option(3, "layers in which every seat answers", 1, 10)},
     quorum_given=1,
     calls=_calls,
+    expected=expected.moa,
     presets={"quick": {"layers": 1}, "deep": {"layers": 4}},
 )

@@ -21,10 +21,11 @@ from ..core.steps import Brief, Decision, Panel
 from ..core.stopping import lead_probability, votes_to_stop
 from ..errors import NoQuorum
 from ..prompts import load
+from . import expected
 from .shared.poll import Poll
-from .shared.verdict import question_draft
+from .shared.transcript import Transcript
 
-ANSWER = load("sample/answer")
+SYSTEM, ANSWER = load("sample/system"), load("sample/answer")
 
 PHASES = Phases(
     (
@@ -36,7 +37,7 @@ PHASES = Phases(
 
 
 async def sample(brief: Brief, panel: Panel) -> Decision:
-    draft = ANSWER(question=question_draft(brief), today=brief.today)
+    draft = Transcript(brief, panel, SYSTEM).opening(ANSWER())
     samples, adaptive = brief.options["samples"], brief.options["adaptive"]
     seats, poll, calls, n, stop = strongest(panel.seats), Poll.of(()), 0, 1, ""
     first: Poll | None = None
@@ -101,5 +102,6 @@ PROTOCOL = Protocol(
     },
     quorum=1,
     calls=_calls,
+    expected=expected.sample,
     presets={"quick": {"samples": 5}, "deep": {"samples": 32}},
 )

@@ -11,9 +11,10 @@ from ..core.phases import START, Phases, Transition
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Decision, Panel
 from ..prompts import load
-from .shared.verdict import question_draft
+from . import expected
+from .shared.transcript import Transcript
 
-ANSWER = load("single/answer")
+SYSTEM, ANSWER = load("single/system"), load("single/answer")
 
 PHASES = Phases(
     (
@@ -25,7 +26,7 @@ PHASES = Phases(
 
 async def single(brief: Brief, panel: Panel) -> Decision:
     await panel.enter("answer", question=brief.question)
-    draft = ANSWER(question=question_draft(brief), today=brief.today)
+    draft = Transcript(brief, panel, SYSTEM).opening(ANSWER())
     reply = await panel.first(strongest(panel.seats), draft)
     await panel.enter("complete", answer=reply.text, text=reply.text)
     seat, short = reply.seat, final_answer(reply.text)
@@ -45,4 +46,5 @@ PROTOCOL = Protocol(
     script=single,
     quorum=1,
     calls=lambda scope: (1, 1),
+    expected=expected.single,
 )

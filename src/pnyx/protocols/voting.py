@@ -29,13 +29,15 @@ from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Dissent, Panel, Reply
 from ..core.stopping import MIN_ANSWERS, STRONGEST_FIRST
-from ..core.text import Draft, Material
+from ..core.text import Draft
 from ..prompts import load
+from . import expected
 from .shared.first_answers import get_votes, judges
 from .shared.judge import Ruling, ask_rulings, settle
 from .shared.poll import SHARE, Poll
-from .shared.verdict import question_draft
+from .shared.transcript import Transcript
 
+SYSTEM = load("voting/system")
 VOTE, JUDGE, WEIGH = load("voting/vote"), load("voting/judge"), load("voting/weigh")
 
 PHASES = Phases(
@@ -49,9 +51,9 @@ PHASES = Phases(
 
 
 async def voting(brief: Brief, panel: Panel) -> Decision:
-    question, options = question_draft(brief), brief.options
+    options = brief.options
     await panel.enter("vote", question=brief.question)
-    draft = VOTE(question=question, today=brief.today)
+    draft = Transcript(brief, panel, SYSTEM).opening(VOTE())
     votes, not_called = await get_votes(brief, panel, draft, options["early"])
     weights = strengths([vote.seat for vote in votes]) if options["aggregation"] == "weighted" else None
     # Further seats are called only if the strongest differ, on a harder question: the share means less then.
@@ -72,7 +74,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     await panel.enter("judge", 1, leading.text, votes=len(votes))
     order = panel.shuffle(votes, "judge")
     orders = [order, order[::-1]] if options["swap"] else [order]
-    drafts = [_judgement(question, votes, weights) for votes in orders]
+    drafts = [_judgement(Transcript(brief, panel, SYSTEM), votes, weights) for votes in orders]
     judge, rulings = await ask_rulings(panel, poll, judges(brief, panel, poll), drafts)
     ruling, settled_by = settle(rulings, poll)
     await panel.enter("complete", 1, ruling.answer, text=ruling.answer)
@@ -93,12 +95,13 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     )
 
 
-def _judgement(question: str | Draft, votes: Sequence[Reply], weights: Mapping[str, float] | None) -> Draft:
-    materials = [Material(vote.seat.label, vote.text) for vote in votes]
+def _judgement(transcript: Transcript, votes: Sequence[Reply], weights: Mapping[str, float] | None) -> Draft:
+    """Return the prompt for the judge, who reads the votes in this order."""
+    shown = [transcript.add(f"Answer by {vote.seat.label}", vote.text) for vote in votes]
     if weights is None:
-        return JUDGE(question=question, votes=materials)
+        return transcript.task(JUDGE(), shown)
     shares = "\n".join(f"{label}: {weight:.2f}" for label, weight in sorted(weights.items()))
-    return WEIGH(question=question, votes=materials, weights=shares)
+    return transcript.task(WEIGH(weights=shares), shown)
 
 
 def _dissent(poll: Poll, ruling: Ruling) -> tuple[Dissent, ...]:
@@ -136,5 +139,6 @@ PROTOCOL = Protocol(
     },
     quorum_given=1,
     calls=_calls,
+    expected=expected.voting,
     presets={"deep": {"swap": True}},
 )

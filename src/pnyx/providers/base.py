@@ -38,13 +38,18 @@ FinishReason: TypeAlias = Literal["stop", "length", "filter", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn. role "tool" answers the call `tool_call_id`; role "assistant" may carry `tool_calls`."""
+    """One turn. role "tool" answers the call `tool_call_id`; role "assistant" may carry `tool_calls`.
+
+    breaks: offsets in `text` at which a beginning ends that later requests share. A host that caches parts of
+    a message needs a part to end at each of them; the first and the last are those to mark.
+    """
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
     tool_name: str = ""
+    breaks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ class Call:
     """One request. model: its name at the host, without the provider. timeout_s: seconds until its deadline.
 
     searches: how many web searches the host may make by itself, if the host accepts a limit; 0: none.
+    cache_key: the same for all calls of a run to this model, which begin alike; "" for none.
     effort: how much the model should think first. thinking_tokens: the most tokens of that, part of
     `max_tokens`. None: the host's default. A host without such a parameter ignores both.
     """
@@ -65,6 +71,7 @@ class Call:
     tools: tuple[ToolSpec, ...] = ()
     timeout_s: float | None = None
     searches: int = 0
+    cache_key: str = ""
     effort: Effort | None = None
     thinking_tokens: int | None = None
 

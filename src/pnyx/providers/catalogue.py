@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 
 from ..config.paths import models_dir
 from ..config.schema import ModelSettings, ProviderSettings, Settings
-from ..core.models import Price, Seat
+from ..core.models import WRITE, Price, Seat
 from ..core.thinking import Effort
 from ..errors import ConfigError, UsageError
 from .embedded.weights import find, installed
@@ -31,12 +31,16 @@ STRONG: Mapping[str, tuple[str, ...]] = {
 }
 """Kind -> its models in the default panel. OpenRouter's are MAKER/MODEL, for makers without a key."""
 
+WRITES_CACHE = ("anthropic",)
+"""Kinds whose hosts bill what they write to their prompt cache, at whatever address."""
 _FIELDS = {
     **{key: key for key in ("context", "max_output", "parameters", "proposer_eligible", "short_prompts")},
     **{"temperature": "temperature", "reasoning_effort": "effort", "thinking_tokens": "thinking_tokens"},
 }
 """Key of `[models]` -> field of `ModelInfo`, prices apart."""
 
+SMALL_WINDOW = 4096
+"""Tokens. The long prompts take up to 1,500 of them."""
 SMALL_TEMPERATURE = 0.2
 """Of known embedded models: at llama.cpp's default of 0.8 they digress, at 0.5 they still miscalculate."""
 SMALL_OUTPUT = 256
@@ -60,7 +64,7 @@ class ModelInfo:
     max_output: int | None = None
     parameters: float | None = None
     proposer_eligible: bool = True
-    short_prompts: bool = False
+    short_prompts: bool | None = None
     temperature: float | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
@@ -90,12 +94,16 @@ class Catalogue:
         info = replace(self._defaults(ref, settings), **configured)
         if settings.input_price is None or settings.output_price is None:
             return info
+        write = settings.cache_write_price
+        if write is None and info.kind in WRITES_CACHE:
+            write = WRITE * settings.input_price
         price = self._price(
             settings.input_price,
             settings.output_price,
             settings.cached_price,
             settings.reasoning_price,
             "configuration",
+            write,
         )
         return replace(info, price=price, source=price.source)
 
@@ -157,8 +165,9 @@ class Catalogue:
         cached: float | None = None,
         reasoning: float | None = None,
         source: str = "",
+        cache_write: float | None = None,
     ) -> Price:
-        return Price(input, output, cached, reasoning, self._today.isoformat(), source)
+        return Price(input, output, cached, reasoning, self._today.isoformat(), source, cache_write)
 
 
 def parse_seats(specs: Iterable[str]) -> tuple[str, ...]:
@@ -204,7 +213,7 @@ def seats(
             price=infos[ref].price,
             parameters=infos[ref].parameters,
             proposer_eligible=infos[ref].proposer_eligible,
-            short_prompts=infos[ref].short_prompts,
+            short_prompts=_needs_short_prompts(infos[ref]),
             temperature=infos[ref].temperature,
             context=infos[ref].context,
             max_output=infos[ref].max_output,
@@ -213,6 +222,13 @@ def seats(
         )
         for number, (ref, letter) in enumerate(zip(refs, letters, strict=True), 1)
     )
+
+
+def _needs_short_prompts(info: ModelInfo) -> bool:
+    """Whether a model gets the short prompts: as configured, else if the long ones would fill its window."""
+    if info.short_prompts is None:
+        return info.context is not None and info.context <= SMALL_WINDOW
+    return info.short_prompts
 
 
 def default_panel(settings: Settings, env: Mapping[str, str] = os.environ) -> DefaultPanel:

@@ -76,7 +76,10 @@ def _key(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> str |
     for variable in variables:
         if key := key_in(variable, f"provider {name}", env):
             return key
-    raise ConfigError(f"provider {name} needs its key in {' or '.join(f'${v}' for v in variables)}")
+    raise ConfigError(
+        f"provider {name} needs its key in {' or '.join(f'${v}' for v in variables)}. "
+        f"Set it with: export {variables[0]}=YOUR_KEY"
+    )
 
 
 async def list_models(kind: ProviderKind, config: ProviderConfig) -> frozenset[str] | None:

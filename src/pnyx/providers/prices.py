@@ -2,8 +2,7 @@
 
 Import this module only to look a model up: it loads the snapshot, 0.3 s.
 
-A ledger must not fall below the bill, so the highest price counts where prices vary: that of the most
-expensive hour, and of input written to a cache where hosts cache without a request.
+A ledger must not fall below the bill, so the price of the most expensive hour counts where prices vary.
 """
 
 from __future__ import annotations
@@ -24,9 +23,6 @@ from genai_prices.types import (
 from ..core.models import Price
 
 __all__ = ["Listing", "look_up"]
-
-CACHES_ON_REQUEST = ("anthropic",)
-"""Hosts that bill a write to their prompt cache only if a request asks for it; pnyx never does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +48,9 @@ def look_up(host: str, model: str, today: date, context: int | None = None) -> L
     if any(p.input_mtok is None or p.output_mtok is None or p.requests_kcount for p in prices):
         return Listing(None, context or found.context_window)
 
-    def rate(*names: str) -> float | None:
+    def rate(name: str) -> float | None:
         rates = []
-        for value in (getattr(price, name) for price in prices for name in names):
+        for value in (getattr(price, name) for price in prices):
             if isinstance(value, TieredPrices):
                 reached = [tier.price for tier in value.tiers if (context or 0) > tier.start]
                 rates += [value.base, *reached]
@@ -62,12 +58,12 @@ def look_up(host: str, model: str, today: date, context: int | None = None) -> L
                 rates.append(value)
         return float(max(rates)) if rates else None
 
-    cache_writes = () if host in CACHES_ON_REQUEST else ("cache_write_mtok",)
     price = Price(
-        input=rate("input_mtok", *cache_writes) or 0.0,
+        input=rate("input_mtok") or 0.0,
         output=rate("output_mtok") or 0.0,
         cached=rate("cache_read_mtok"),
         reasoning=rate("output_reasoning_mtok"),
+        cache_write=rate("cache_write_mtok"),
         as_of=today.isoformat(),
         source=f"genai-prices {genai_prices.__version__}",
     )

@@ -9,7 +9,10 @@ from typing import Any
 from ..config.load import MASK
 from ..core.regex import regex
 
-__all__ = ["Redactor", "StreamRedactor", "redact_json"]
+__all__ = ["MIN_SECRET", "Redactor", "StreamRedactor", "redact_json"]
+
+MIN_SECRET = 6
+"""Characters; masking anything shorter would make ordinary text unreadable."""
 
 
 def redact_json(value: Any, redact: Callable[[str], str]) -> Any:

@@ -13,16 +13,15 @@ from collections.abc import Callable, Mapping
 from ..config.credentials import database_secrets, proxy_secrets
 from ..config.schema import OWN, Settings
 from ..errors import ConfigError
+from ..gc_pause import paused_collection
 from .adapter import AnyProvider, adapt
 from .base import Call, Completion, Provider, can_search
 from .installed import KINDS, configure, key_variables
 from .kind import ProviderConfig, ProviderKind
-from .redaction import Redactor
+from .redaction import MIN_SECRET, Redactor
 
 __all__ = ["Providers"]
 
-MIN_SECRET = 6
-"""Characters; masking anything shorter would make ordinary text unreadable."""
 MIN_KEY = 16
 """The same in replies of models, where `ollama` and the password `postgres` are words."""
 
@@ -80,7 +79,8 @@ class Providers:
 
 def _open(kind: ProviderKind, config: ProviderConfig) -> Provider:
     try:
-        return adapt(kind.open(config), owned=True)
+        with paused_collection():
+            return adapt(kind.open(config), owned=True)
     except SystemExit as exc:
         # It would end the event loop.
         raise ConfigError(f"provider {config.name} cannot be opened: {exc}") from exc

@@ -16,8 +16,19 @@ from ..core.events import Budget, CallStarted
 from ..core.models import NUSD, Price, Seat, Usage
 from ..core.text import estimate_tokens
 from ..store import ledger
+from .admission import Refusal, Request, admit
+from .claim import Claim, is_alive_now
 
-__all__ = ["Bill", "RunBudget", "audit", "budget_event", "nusd", "usd"]
+__all__ = [
+    "Bill",
+    "OutputLimits",
+    "Reservation",
+    "RunBudget",
+    "audit",
+    "budget_event",
+    "nusd",
+    "usd",
+]
 
 OVERHEAD_TOKENS = 32
 """The most tokens that a host's chat template adds to a prompt."""
@@ -56,7 +67,8 @@ def audit(usage: Usage | None, input_tokens: int, output_tokens: int, has_text: 
         return "negative"
     if usage.input_tokens == 0 or (has_text and usage.output_tokens == 0):
         return "zero"
-    if usage.cached_tokens > usage.input_tokens or usage.reasoning_tokens > usage.output_tokens:
+    cached = usage.cached_tokens + usage.cache_write_tokens + usage.cache_write_1h_tokens
+    if cached > usage.input_tokens or usage.reasoning_tokens > usage.output_tokens:
         return "inconsistent"
     if usage.input_tokens > 4 * input_tokens + 10_000 or usage.output_tokens > 4 * output_tokens + 10_000:
         return "absurd"
@@ -70,16 +82,34 @@ def _input_tokens(prompt: str, searches: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputLimits:
+    """Limits of a call's output, in tokens: the usual one, one that few replies reach, the lowest useful."""
+
+    most: int
+    enough: int
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """The limit of a call's output in tokens, and what is reserved for it in nUSD; None: unknown."""
+
+    max_tokens: int
+    amount: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class RunBudget:
     """The accounts of one run.
 
     caps: scope -> USD or None, where "run" is this run and "day" the day of the call; see `Spec.caps`.
-    search_price: USD for a search by a model's host, None if unknown.
+    search_price: USD for a search by a model's host, None if unknown. claim: on the caps that it shares.
     """
 
     run_id: str
     caps: Mapping[str, float | None]
     search_price: float | None = None
+    claim: Claim | None = None
 
     @property
     def run_scope(self) -> str:
@@ -105,13 +135,39 @@ class RunBudget:
         for scope, cap in self.accounts(time).items():
             ledger.open_account(connection, scope, cap)
 
-    def reserve(self, started: CallStarted) -> Callable[[Connection], None] | None:
-        """Return the ledger write of an intent; None for a call that costs nothing."""
-        amount = nusd(started.reserved_usd)
-        if not amount:
-            return None
-        accounts = self.accounts(started.time)
-        return lambda connection: ledger.reserve(connection, accounts, amount)
+    def reserve(
+        self,
+        connection: Connection,
+        time: str,
+        quote: Callable[[int], int | None],
+        limits: OutputLimits,
+        spent: int,
+        calls: int,
+    ) -> Reservation | Refusal:
+        """Reserve the most that a call can cost, under the highest limit of its output that has room.
+
+        quote: tokens of output -> the most that the call costs with them, in nUSD, or None. spent: nUSD, by
+        the `calls` calls of the run that have ended.
+        """
+        most = quote(limits.most)
+        if not most:
+            return Reservation(limits.most, most)
+        caps, claim = self.accounts(time), self.claim
+        request = Request(most, *(quote(tokens) or 0 for tokens in (limits.enough, limits.least)))
+        need = None if claim is None else claim.need(connection)
+        hold = None if claim is None else claim.hold(caps, spent, calls)
+        granted = admit(connection, caps, self.run_scope, request, hold, need, is_alive_now)
+        if isinstance(granted, Refusal):
+            return granted
+        if claim is not None:
+            claim.begun = True  # already for the calls that are sent with this one
+        if granted >= most:
+            return Reservation(limits.most, most)
+        low, high = limits.least, limits.most
+        while low < high:  # the most tokens that the granted amount pays for
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if (quote(middle) or 0) <= granted else (low, middle - 1)
+        return Reservation(low, granted)
 
     def settle(self, started: CallStarted, charged_nusd: int) -> Callable[[Connection], None] | None:
         """Return the ledger write of an outcome; None if nothing was reserved or charged."""

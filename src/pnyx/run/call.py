@@ -8,19 +8,23 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 from zlib import crc32
 
+from sqlalchemy import Connection
+
 from ..core.compaction import fit, texts, tokens
 from ..core.events import CallFailed, CallFinished, CallStarted, Token
+from ..core.markup.reasoning import ReasoningSplitter
 from ..core.parsing.json_objects import read_structured
 from ..core.steps import Ask
+from ..core.sycophancy.detect import is_blank
 from ..core.tool_calls import ToolSpec
 from ..errors import OutOfBudget, ProviderError
 from ..providers.base import (
     Call,
     Completion,
-    Message,
     Provider,
     can_search,
     complete_call,
@@ -28,15 +32,19 @@ from ..providers.base import (
     is_open,
 )
 from ..providers.redaction import StreamRedactor
-from .budget import Bill, usd
+from .admission import Refusal
+from .budget import Bill, OutputLimits, usd
 from .context import RunContext
-from .context_window import output_limit, request_limit, thinking_limit
+from .context_window import request_limit, thinking_limit
 from .drive import Where
 from .failed_calls import FailedCalls
+from .host_notes import host_notes
 from .host_search import TOOL
 from .journal import Outcome
 from .limits import Deadline, Gate, delay, now
-from .reply import absence, copy_reply
+from .messages import cache_key, messages
+from .reply import LONGEST_DETAIL, absence, copy_reply, no_answer, separate, stored_reasoning
+from .reply_limits import ReplyLimits
 
 __all__ = ["ModelCall"]
 
@@ -71,14 +79,14 @@ class ModelCall:
         self.deadline = Deadline(None)
         self.failures = FailedCalls(context, ask.seat, self.common, self.fingerprint)
         self.thinking = context.spec.thinking(ask.seat, where.phase, ask.effort)
+        self.limits = ReplyLimits(context, key, ask.seat, ask.max_tokens, self.thinking)
 
     async def outcome(self) -> Outcome:
         """Perform the call and return its recorded outcome. Raises `NoQuorum`, `Halted`."""
         context, seat = self.context, self.ask.seat
         if seat.label in context.journal.dropped:
             return self.failures.already_dropped()
-        inherited = context.journal.inherited.get(self.key)
-        if inherited is not None and inherited.fingerprint == self.fingerprint:
+        if (inherited := context.journal.inherit(self.key, self.ask)) is not None:
             copy = copy_reply(inherited, self.fingerprint, **self.common, time=now())
             context.journal.post(copy)
             return copy
@@ -93,17 +101,23 @@ class ModelCall:
         if not self._fit(request_limit(seat)):
             return self.failures.too_long()
         while True:
-            sent = await self._attempt(provider, gate)
+            try:
+                sent = await self._attempt(provider, gate)
+            except OutOfBudget:
+                cut = context.journal.cut_off(self.key)
+                if cut is None or cut.max_tokens < self.limits.whole(self._request_text()):
+                    raise
+                return self.failures.unanswered(cut)
             if isinstance(sent, CallFailed):
                 return sent
             started, result, elapsed = sent.started, sent.result, sent.elapsed_s
             if isinstance(result, Completion):
                 context.hedging.record(seat.model, elapsed)
                 context.circuits[seat.model].record_success()
-                if result.finish_reason == "length" and started.max_tokens < self._reply_limit():
-                    # A model that thinks needs more than the limit of a short reply, each time.
-                    context.long_replies.add(seat.model)
-                    self.failures.record_cut(started, self._bill(started, result), elapsed)
+                left = min(self.deadline.left, context.deadline.left)
+                text = self._request_text()
+                if self.limits.is_too_low(text, started.max_tokens, result, elapsed, left):
+                    self._record_cut(started, result, elapsed)
                     continue
                 return self._record_reply(started, result, elapsed)
             tries += 1
@@ -128,7 +142,10 @@ class ModelCall:
     async def _attempt(self, provider: Provider, gate: Gate) -> Response | CallFailed:
         """Return the response to a request, or the failure that drops the seat before one is sent."""
         context = self.context
+        refused: Refusal | None = None
         while True:
+            if refused is not None:
+                await self._wait_for_room(refused)
             if (dropped := self.failures.drop_if_down()) is not None:
                 return dropped
             async with gate.call(context.halt.requested, within=context.deadline.left) as inside:
@@ -139,8 +156,29 @@ class ModelCall:
                     return dropped
                 if self.deadline.at is None:
                     self.deadline = Deadline.after(context.spec.limits.call_deadline_s)
-                started = await self._record_intent()
-                return await self._race(provider, started, self.deadline.sooner(context.deadline), gate)
+                intent = await self._record_intent()
+                if isinstance(intent, CallStarted):
+                    if refused is not None:
+                        context.waiting.wake()  # the next call may have room too
+                    return await self._race(provider, intent, self.deadline.sooner(context.deadline), gate)
+                refused = intent
+
+    async def _wait_for_room(self, refused: Refusal) -> None:
+        """Wait until a call that was refused may have room. Raises `OutOfBudget` if none will come, `Halted`.
+
+        Not while it holds a slot of its host: calls that free room may need that.
+        """
+        context, began = self.context, time.monotonic()
+        if refused.scope is None:
+            context.waiting.wake()  # a call that waited for this run, or behind it
+            raise refused.error
+        age = (context.journal.created_at, context.run_id)
+        await context.waiting.wait(
+            refused.scope, age, context.halt.requested, within=max(context.deadline.left, 0)
+        )
+        context.check()
+        if self.deadline.at is not None:  # of an attempt before this one
+            self.deadline = Deadline(self.deadline.at + time.monotonic() - began)
 
     async def _prepare_provider(self, provider: Provider) -> None:
         # The call itself reports what is wrong with the provider.
@@ -158,33 +196,44 @@ class ModelCall:
             self.ask, self.cut_chars = shortened
         return shortened is not None
 
-    async def _record_intent(self) -> CallStarted:
-        context, ask, text = self.context, self.ask, self._request_text()
-        is_short = ask.max_tokens is not None and ask.seat.model not in context.long_replies
-        max_tokens = self._reply_limit(ask.max_tokens if is_short else None)
-        started = CallStarted(
-            **self.common,
-            time=now(),
-            attempt=context.journal.attempts(self.key) + 1,
-            fingerprint=self.fingerprint,
-            model=ask.seat.model,
-            prompt_id=ask.prompt.id,
-            prompt_sha256=ask.prompt.sha256,
-            prompt=ask.prompt.text,
-            schema=ask.schema.json if ask.schema else None,
-            max_tokens=max_tokens,
-            cut=self.cut_chars,
-            searches=self.searches,
-            reserved_usd=usd(context.budget.quote(ask.seat, text, max_tokens, self.searches)),
-        )
-        await context.journal.append(started, ledger=context.budget.reserve(started))
-        return started
+    async def _record_intent(self, whole: int | None = None) -> CallStarted | Refusal:
+        """Reserve the cost of a request and record it. whole: the only limit of its output that will do."""
+        context, ask, text, time = self.context, self.ask, self._request_text(), now()
+        attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
+        quote = partial(context.budget.quote, ask.seat, text, searches=self.searches)
+        limits = self.limits.in_budget(text) if whole is None else OutputLimits(whole, whole, whole)
 
-    def _reply_limit(self, short: int | None = None) -> int:
-        """Return the most tokens of a reply with its thinking. short: the limit of a short reply."""
-        limit = self.context.spec.limits.max_output_tokens
-        limit = (limit if short is None else min(limit, short)) + (self.thinking.tokens or 0)
-        return output_limit(self.ask.seat, self._request_text(), limit)
+        def intent(connection: Connection) -> CallStarted | Refusal:
+            reserved = context.budget.reserve(connection, time, quote, limits, context.spent_nusd, calls)
+            if isinstance(reserved, Refusal):
+                return reserved
+            return CallStarted(
+                **self.common,
+                time=time,
+                attempt=attempt,
+                fingerprint=self.fingerprint,
+                model=ask.seat.model,
+                prompt_id=ask.prompt.id,
+                prompt_sha256=ask.prompt.sha256,
+                prompt=ask.prompt.text,
+                system=ask.prompt.system,
+                schema=ask.schema.json if ask.schema else None,
+                max_tokens=reserved.max_tokens,
+                cut=self.cut_chars,
+                searches=self.searches,
+                reserved_usd=usd(reserved.amount),
+            )
+
+        return await context.journal.reserve(intent)
+
+    def _record_cut(self, started: CallStarted, done: Completion, elapsed: float) -> None:
+        bill = self._bill(started, done)
+        is_whole = self.limits.note_cut(self._request_text(), started.max_tokens)
+        reason = no_answer(done, bill.usage, self.limits.setting(started.max_tokens))
+        if not is_blank(done.text) or not is_whole:
+            reason = f"the reply was cut off at a limit of {started.max_tokens:,} tokens"
+        redact = self.context.redact_text
+        self.failures.record_cut(started, bill, elapsed, redact(reason), stored_reasoning(done, redact))
 
     async def _race(
         self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate
@@ -203,9 +252,11 @@ class ModelCall:
             async with gate.call(first, context.halt.requested, within=context.deadline.left) as inside:
                 if first.done() or not inside:  # while the second one waited for the host's rate limit
                     return await first
-                try:
-                    second = await self._record_intent()
-                except OutOfBudget:
+                # A second request needs room without a wait, for as long a reply; else there is none.
+                second = None
+                if started.max_tokens == self.limits.next(self._request_text()):
+                    second = await self._record_intent(started.max_tokens)
+                if not isinstance(second, CallStarted):
                     return await first
                 hedge = asyncio.create_task(self._send(provider, second, deadline, quiet=True))
                 sends[second.attempt] = hedge
@@ -240,7 +291,7 @@ class ModelCall:
         timeout = None if deadline.at is None else max(deadline.left, 0.001)
         call = Call(
             model=seat.name,
-            messages=_messages(self.ask),
+            messages=messages(self.ask),
             tools=self._tools(),
             max_tokens=started.max_tokens,
             temperature=seat.temperature if seat.temperature is not None else limits.temperature,
@@ -249,6 +300,7 @@ class ModelCall:
             schema=self.ask.schema,
             timeout_s=timeout,
             searches=self.searches,
+            cache_key=cache_key(context.run_id, seat.model),
             effort=self.thinking.effort,
             thinking_tokens=thinking_limit(self.thinking, started.max_tokens),
         )
@@ -256,19 +308,26 @@ class ModelCall:
         def publish(text: str) -> None:
             context.broadcast.publish(Token(**self.common, time=now(), run_id=context.run_id, text=text))
 
-        stream = StreamRedactor(context.redact_text, publish)
+        stream, splitter = StreamRedactor(context.redact_text, publish), ReasoningSplitter()
+
+        def show(piece: str) -> None:
+            stream.add(splitter.add(piece))
+
         started_at = time.monotonic()
         result: Completion | ProviderError
         try:
             async with asyncio.timeout(timeout):
-                result = await complete_call(
-                    provider, call, stream.add if context.broadcast.wants_text and not quiet else None
+                result = separate(
+                    await complete_call(
+                        provider, call, show if context.broadcast.wants_text and not quiet else None
+                    )
                 )
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
         except ProviderError as exc:
             result = exc
         finally:
+            stream.add(splitter.end())
             stream.end()
         return Response(started, result, time.monotonic() - started_at)
 
@@ -284,13 +343,17 @@ class ModelCall:
         return "\n".join(texts(self.ask, self._tools()))
 
     def _bill(self, started: CallStarted, done: Completion) -> Bill:
-        price, text = self.ask.seat.price, self._request_text()
-        return self.context.budget.bill(started, price, done.usage, text, bool(done.text), done.searches)
+        price, text, wrote = self.ask.seat.price, self._request_text(), bool(done.text or done.reasoning)
+        return self.context.budget.bill(started, price, done.usage, text, wrote, done.searches)
 
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         context, ask = self.context, self.ask
         bill = self._bill(started, done)
-        absent = None if done.tool_calls and ask.tools else absence(done)
+        absent = absence(done, no_answer(done, bill.usage, self.limits.setting(started.max_tokens)))
+        if done.tool_calls and ask.tools:
+            absent = None
+        if ask.max_tokens is None and done.finish_reason == "stop" and bill.usage.output_tokens:
+            context.note_answer(bill.usage.output_tokens)
         redact = context.redact_text
         text = redact(done.text)
         data, source = read_structured(text, ask.schema) if ask.schema else (None, None)
@@ -309,24 +372,18 @@ class ModelCall:
             cached_tokens=bill.usage.cached_tokens,
             output_tokens=bill.usage.output_tokens,
             reasoning_tokens=bill.usage.reasoning_tokens,
+            cache_write_tokens=bill.usage.cache_write_tokens,
+            cache_write_1h_tokens=bill.usage.cache_write_1h_tokens,
             cost_usd=usd(bill.cost_nusd),
             usage_flag=bill.flag,
-            absent=absent,
+            absent=absent and redact(absent),
             searches=done.searches if type(done.searches) is int else None,
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             source=source,
+            notes=tuple(map(redact, context.new_notes(host_notes(ask.seat, self._request_text(), done)))),
             elapsed_s=round(elapsed, 3),
+            finish_detail=redact(done.finish_detail)[:LONGEST_DETAIL],
+            reasoning=stored_reasoning(done, redact),
         )
         context.record(started, bill.cost_nusd or 0, finished)
         return finished
-
-
-def _messages(ask: Ask) -> tuple[Message, ...]:
-    messages = [Message("user", ask.prompt.text)]
-    for turn in ask.turns:
-        messages.append(Message("assistant", turn.text, turn.calls))
-        messages += [
-            Message("tool", result, tool_call_id=call.id, tool_name=call.name)
-            for call, result in zip(turn.calls, turn.results, strict=True)
-        ]
-    return tuple(messages)

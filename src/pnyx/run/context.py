@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from .journal import Journal, within
 from .limits import Deadline, Gate, now
 from .result import Summary
 from .spec import Spec
+from .waiting import Waiting
 
 __all__ = ["RunContext"]
 
@@ -38,7 +39,9 @@ class RunContext:
     past: events stored before this process took the run over. gates, hedging, circuits: shared by all
     runs of the process. open_provider: name -> provider. redact: removes secrets from error messages;
     redact_text: removes keys from replies. notes: for the user before the run starts, such as why a tool is
-    off. long_replies: models of which a short reply did not fit its own limit; see `core.reply_sizes`.
+    off. waiting: calls of this process that wait for room under a cap. settled_calls: requests of the run
+    whose cost is known. long_replies: models of which a short reply did not fit its own limit; see
+    `core.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this process.
     """
 
     run_id: str
@@ -60,12 +63,20 @@ class RunContext:
     halt: Halt = field(default_factory=Halt)
     stop_requests: StopRequests = field(default_factory=StopRequests)
     spent_nusd: int = 0
+    said: set[str] = field(default_factory=set)
+    waiting: Waiting = field(default_factory=Waiting)
+    settled_calls: int = 0
     long_replies: set[str] = field(default_factory=set)
+    shortest_answer: int | None = None
 
     @cached_property
     def quorum(self) -> int:
         """The least number of live seats. Raises `NotFound` if the protocol is not installed."""
         return self.spec.quorum
+
+    def note_answer(self, tokens: int) -> None:
+        """Remember the length of a whole answer."""
+        self.shortest_answer = min(self.shortest_answer or tokens, tokens)
 
     def check(self) -> None:
         """Raise `Halted` if the run must not send another request."""
@@ -86,6 +97,12 @@ class RunContext:
             raise NoQuorum(
                 f"{len(live)} of {len(self.spec.seats)} seats are left, {self.quorum} needed ({why})"
             )
+
+    def new_notes(self, notes: Iterable[str]) -> tuple[str, ...]:
+        """Return the notes that no earlier call of the run has."""
+        new = tuple(dict.fromkeys(note for note in notes if note not in self.said))
+        self.said.update(new)
+        return new
 
     async def sleep(self, seconds: float) -> None:
         """Wait between two attempts. Raises `Halted` as soon as the run halts."""
@@ -110,12 +127,14 @@ class RunContext:
         """Record the outcome of a request together with its charge in nUSD."""
         before, warn = self.spent_nusd, self.spec.warn_usd
         self.spent_nusd += charged_nusd
+        self.settled_calls += 1
         if warn is not None and before < warn * NUSD <= self.spent_nusd:
             account = Account(self.budget.run_scope, round(warn * NUSD), self.spent_nusd, 0)
             outcome = (*outcome, budget_event("warning", account, now()))
         if over := self.budget.overrun(started, charged_nusd, self.spent_nusd, outcome[0].time):
             outcome = (*outcome, over)
         self.journal.post(*outcome, ledger=self.budget.settle(started, charged_nusd))
+        self.waiting.wake()
 
     def write_off(self, branches: Sequence[str] = ("",), why: str = UNKNOWN) -> list[CallStarted]:
         """Charge requests whose outcome is unknown at their reservations, and return them.

@@ -227,7 +227,8 @@ class _Driver:
                     branch.close()  # it may not have started
         if late := [i for i, result in enumerate(results) if isinstance(result, Late)]:
             await self.handler.close(key, late, self.where)
-        return self._check_quorum([r for r in results if not isinstance(r, Exception)], quorum, len(branches))
+        self._check_quorum(results, quorum)
+        return [result for result in results if not isinstance(result, Exception)]
 
     async def graph(
         self,
@@ -247,14 +248,30 @@ class _Driver:
 
         results = await self.scheduler.run_graph({label: node(label, *spec) for label, spec in nodes.items()})
         present = {label: r for label, r in zip(nodes, results, strict=True) if not isinstance(r, Exception)}
-        self._check_quorum(list(present), quorum, len(nodes))
+        self._check_quorum(results, quorum)
         return present
 
-    def _check_quorum(self, results: list[T], quorum: int, total: int) -> list[T]:
-        if len(results) < quorum:
+    def _check_quorum(self, results: Sequence[object], quorum: int) -> None:
+        absent = [result for result in results if isinstance(result, Exception)]
+        answered = len(results) - len(absent)
+        if answered < quorum:
             place = f"{self.protocol.name}, {self.where.phase}"
-            raise NoQuorum(f"{place}: {len(results)} of {total} answered, {quorum} needed")
-        return results
+            message = f"{place}: {answered} of {len(results)} answered, {quorum} needed"
+            raise NoQuorum(": ".join(filter(None, (message, _reasons(absent)))))
+
+
+def _reasons(absent: Sequence[Exception]) -> str:
+    """Why branches have no result, each reason once with the seats that it holds for."""
+    seats: dict[str, list[str]] = {}
+    for exc in absent:
+        reason, seat = (exc.reason, exc.seat) if isinstance(exc, SeatAbsent) else (str(exc), "")
+        seats.setdefault(reason, []).append(seat)
+    if len(seats) == 1:
+        return next(iter(seats))
+    return "; ".join(
+        f"{', '.join(filter(None, labels))}: {reason}" if any(labels) else reason
+        for reason, labels in seats.items()
+    )
 
 
 class _Concurrent:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..core.events import Budget
 from ..core.models import NUSD, money
 from ..store.ledger import Exhausted
@@ -14,8 +16,9 @@ NAMES = {"run": "Budget", "day": "Daily budget", "batch": "Batch budget", "key":
 
 
 def exhausted_event(error: Exhausted, time: str) -> Budget:
-    """The event for a call that does not fit."""
-    return budget_event("exhausted", error.account, time, next_usd=error.amount / NUSD)
+    """The event for a call that does not fit, or a run that is not begun because all of it does not."""
+    event = budget_event("exhausted", error.account, time, next_usd=error.amount / NUSD)
+    return event if error.expected is None else replace(event, expected_usd=error.expected / NUSD)
 
 
 def reason(event: Budget) -> str:
@@ -25,7 +28,9 @@ def reason(event: Budget) -> str:
     """
     left = money(_left_nusd(event) / NUSD)
     call = "the next call"
-    if event.next_usd is None:
+    if event.expected_usd is not None:
+        problem = f"the run is expected to cost {money(event.expected_usd)} and {left} is left"
+    elif event.next_usd is None:
         problem = f"{call} costs more than the {left} that is left"
     else:
         problem = f"{call} may cost up to {money(event.next_usd)} and {left} is left"
@@ -53,11 +58,12 @@ def batch_remedy(event: Budget) -> str:
 
 
 def sufficient_cap(event: Budget) -> str:
-    """Return a cap in USD with room for the call, as a person types it.
+    """Return a cap in USD with room for the call or the run, as a person types it.
 
     It is what is spent and reserved, plus the call, rounded up to 1, 2 or 5 times a power of ten.
     """
-    needed = nusd(event.spent_usd) + nusd(event.reserved_usd) + nusd(event.next_usd)
+    needed = nusd(event.spent_usd) + nusd(event.reserved_usd)
+    needed += max(nusd(event.next_usd), nusd(event.expected_usd))
     power = 10 ** (len(str(needed)) - 1)
     cap = next(n * power for n in (1, 2, 5, 10) if n * power >= needed)
     if cap >= NUSD // 100:

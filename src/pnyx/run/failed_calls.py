@@ -10,6 +10,7 @@ from ..core.models import Seat
 from ..errors import ProviderError
 from .budget import Bill, nusd, usd
 from .context import RunContext
+from .journal import CUT_OFF, CutOff
 from .limits import now
 
 __all__ = ["FailedCalls"]
@@ -51,22 +52,35 @@ class FailedCalls:
         self.context.record(started, nusd(charged), failed, *([self._seat_dropped(failed)] if final else []))
         return failed
 
-    def record_cut(self, started: CallStarted, bill: Bill, elapsed: float) -> None:
-        """Record a reply that was cut off at a lower limit than the run's, and is asked for again."""
+    def record_cut(
+        self, started: CallStarted, bill: Bill, elapsed: float, reason: str, reasoning: str | None
+    ) -> None:
+        """Record a reply that was cut off at its limit, and is asked for again. reason: why."""
         failed = CallFailed(
             **self.common,
             time=now(),
             attempt=started.attempt,
             fingerprint=self.fingerprint,
             model=self.seat.model,
-            kind="cut_off",
-            message=f"the reply was cut off at a limit of {started.max_tokens:,} tokens",
+            kind=CUT_OFF,
+            message=reason,
             final=False,
             charged_usd=usd(bill.cost_nusd),
+            input_tokens=bill.usage.input_tokens,
+            cached_tokens=bill.usage.cached_tokens,
+            output_tokens=bill.usage.output_tokens,
+            reasoning_tokens=bill.usage.reasoning_tokens,
+            reasoning=reasoning,
             retry_in_s=0.0,
             elapsed_s=round(elapsed, 3),
         )
         self.context.record(started, bill.cost_nusd or 0, failed)
+
+    def unanswered(self, cut: CutOff) -> CallFailed:
+        """Record that there is no answer, since the budget has no room for a longer reply."""
+        failed = self._unsent(CUT_OFF, f"{cut.message}; the budget has no room for a longer reply")
+        self.context.journal.buffer(failed)
+        return failed
 
     def already_dropped(self) -> CallFailed:
         """Record that nothing is sent to a seat that was dropped earlier."""

@@ -8,7 +8,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from ..core.decision import AGREEMENT_KNOWN, Status
+from sqlalchemy import Connection
+
+from ..core.decision import AGREEMENT_KNOWN, DECIDED, Status
 from ..core.events import CallStarted, Event, RunFinished
 from ..core.steps import Decision
 from ..errors import Diverged, Fenced, Halted, Interrupted, NoQuorum, NoSources, SeatAbsent, StoreError
@@ -207,7 +209,17 @@ class RunHandle:
         columns: dict[str, Any] = {"status": status, "worker": None, "updated_at": now()}
         if result is not None:
             columns["result"] = result.to_json()
-        await self.context.journal.append(*events, columns=columns)
+        await self.context.journal.append(*events, columns=columns, ledger=self._end_claim(status, result))
+        self.context.waiting.wake()
+
+    def _end_claim(self, status: str, result: Result | None) -> Callable[[Connection], None] | None:
+        """Return the write that gives up the run's hold on shared caps; None if it has none."""
+        context, claim = self.context, self.context.budget.claim
+        if claim is None:
+            return None
+        is_telling = status in DECIDED or (result is not None and result.stop_reason == "budget")
+        spent, calls = context.spent_nusd, context.settled_calls if is_telling else 0
+        return lambda connection: claim.end(connection, spent, calls, finished=status in DECIDED)
 
     def _undecided_result(self, status: Status, stop_reason: str, message: str = "") -> Result:
         """Return a result without a decision: the best answer until now, and why the run ended."""
@@ -232,15 +244,14 @@ class RunHandle:
         if consensus_reached is None and decision.status in AGREEMENT_KNOWN:
             consensus_reached = decision.status == "consensus"
         decision = replace(decision, detail=detail, consensus_reached=consensus_reached)
-        dropped = tuple(self.summary.dropped)
         return Result(
             **{f.name: getattr(decision, f.name) for f in fields(decision)},
             run_id=self.run_id,
             protocol=self.spec.protocol,
             question=self.spec.question,
             seats=self.spec.seat_rows,
-            dropped=dropped,
-            degraded=bool(dropped),
+            dropped=self.summary.missing,
+            degraded=self.summary.degraded,
             usage=dict(self.summary.usage),
             elapsed_s=self._elapsed(),
         )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from sqlalchemy import Connection
 
@@ -21,20 +21,42 @@ from ..core.events import (
     CallStarted,
     Event,
     PhaseEntered,
+    RunStarted,
     SeatAbstained,
     SeatDropped,
     ToolCalled,
     VoteTallied,
     closed_branches,
 )
+from ..core.steps import Ask
+from ..core.text import prompt_name
 from ..errors import Diverged
 from ..store import Database
 from ..store import runs as store
 
-__all__ = ["Journal", "Outcome", "within"]
+__all__ = ["CUT_OFF", "CutOff", "Inherited", "Journal", "Outcome", "within"]
 
 Outcome = CallFinished | CallFailed
 Recorded = Outcome | ToolCalled
+T = TypeVar("T")
+Write: TypeAlias = Callable[[Connection], tuple[Event, ...] | None]
+CUT_OFF = "cut_off"
+"""The kind of failure of a reply that ended at its limit, and is asked for again under a higher one."""
+
+
+class CutOff(NamedTuple):
+    """A reply that was cut off. max_tokens: its limit. message: what to do, for people."""
+
+    max_tokens: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """A finished call of the run that another one is a fork of. started: None for a reply that was copied."""
+
+    finished: CallFinished
+    started: CallStarted | None = None
 
 
 @dataclass(eq=False)
@@ -67,10 +89,11 @@ class _Buffered:
 class Journal:
     """The recorded steps of a run by key, and the only way to record more.
 
-    past: the stored events. inherited: finished calls of the run that this one is a fork of. observe: called
-    once with every event, past ones too, when it is certain. publish: called with every new event and its
-    `seq`, in order, after its commit. on_stop: called with the stop request of another process ("cancel" or
-    "pause").
+    past: the stored events. inherited: finished calls of the run that this one is a fork of. by_name: compare
+    calls by place, seat, model and name of the prompt instead of the fingerprint, for runs that began with
+    the prompts of an earlier revision, which had the same tasks in other words. observe: called once with
+    every event, past ones too, when it is certain. publish: called with every new event and its `seq`, in
+    order, after its commit. on_stop: called with the stop request of another process ("cancel" or "pause").
     """
 
     def __init__(
@@ -80,20 +103,24 @@ class Journal:
         epoch: int,
         *,
         past: Sequence[Event] = (),
-        inherited: Mapping[str, CallFinished] | None = None,
+        inherited: Mapping[str, Inherited] | None = None,
+        by_name: bool = False,
         observe: Callable[[Event], object] = lambda event: None,
         publish: Callable[[Event, int | None], object] = lambda event, seq: None,
         on_stop: Callable[[str], None] = lambda stop: None,
     ) -> None:
         self.database, self.run_id, self.epoch = database, run_id, epoch
-        self.inherited = inherited or {}
+        self.by_name = by_name
+        self._inherited = inherited or {}
         self.seq = 0
+        self.created_at = ""
         self.answer: str | None = None
         self.dropped: dict[str, str] = {}
         self._observe, self._publish, self._on_stop = observe, publish, on_stop
         self._started: dict[str, CallStarted] = {}
         self._open: dict[tuple[str, int], CallStarted] = {}
         self._outcomes: dict[str, Recorded] = {}
+        self._cut_off: dict[str, CutOff] = {}
         self._marks: set[str] = set()
         self._closed: set[str] = set()
         self._buffer: list[_Buffered] = []
@@ -103,28 +130,55 @@ class Journal:
         for event in past:
             self._apply(event)
 
-    def outcome(self, key: str, fingerprint: str) -> Outcome | None:
+    def outcome(self, key: str, ask: Ask) -> Outcome | None:
         """Return the outcome of the call at `key`, or None. Raises `Diverged` if the step differs."""
-        recorded = self._recorded(key, fingerprint)
+        previous = self._started.get(key) or self._outcomes.get(key)
+        if previous is not None and not self._is_same(previous, ask):
+            raise self._diverged(key)
+        recorded = self._outcomes.get(key)
         return None if isinstance(recorded, ToolCalled) else recorded
 
     def tool_result(self, key: str, fingerprint: str) -> ToolCalled | None:
         """Return the recorded tool call at `key`, or None. Raises `Diverged` if the step differs."""
-        recorded = self._recorded(key, fingerprint)
-        return recorded if isinstance(recorded, ToolCalled) else None
-
-    def _recorded(self, key: str, fingerprint: str) -> Recorded | None:
         previous = self._started.get(key) or self._outcomes.get(key)
         if previous is not None and previous.fingerprint != fingerprint:
-            raise Diverged(
-                f"Step {key} of run {self.run_id} differs from the recorded one: a prompt or a protocol has "
-                f"changed. Keep the replies that still match with: pnyx resume {self.run_id} --fork"
-            )
-        return self._outcomes.get(key)
+            raise self._diverged(key)
+        return previous if isinstance(previous, ToolCalled) else None
+
+    def inherit(self, key: str, ask: Ask) -> CallFinished | None:
+        """Return the reply to the same step in the run that this one is a fork of, or None."""
+        inherited = self._inherited.get(key)
+        if inherited is None or not self._is_same(inherited.started or inherited.finished, ask):
+            return None
+        # Fingerprints compare the prompt. Names do not, and what this run asked itself may have changed it.
+        if self.by_name and any(_precedes(new, key) for new in self._started):
+            return None
+        return inherited.finished
+
+    def _is_same(self, recorded: CallStarted | Recorded, ask: Ask) -> bool:
+        if recorded.fingerprint == ask.fingerprint:
+            return True
+        if not self.by_name or recorded.seat != ask.seat.label:
+            return False
+        if not isinstance(
+            recorded, CallStarted
+        ):  # nothing was sent: a seat that was dropped, or a copied reply
+            return not isinstance(recorded, ToolCalled)
+        return recorded.model == ask.seat.model and prompt_name(recorded.prompt_id) == ask.prompt.name
+
+    def _diverged(self, key: str) -> Diverged:
+        return Diverged(
+            f"Step {key} of run {self.run_id} differs from the recorded one: a prompt or a protocol has "
+            f"changed. Keep the replies that still match with: pnyx resume {self.run_id} --fork"
+        )
 
     def attempts(self, key: str) -> int:
         """Return how many requests were sent for the step."""
         return self._started[key].attempt if key in self._started else 0
+
+    def cut_off(self, key: str) -> CutOff | None:
+        """Return the last reply of the step that was cut off and is asked for again."""
+        return self._cut_off.get(key)
 
     def in_flight(self) -> list[CallStarted]:
         """Return requests without a recorded outcome: the process died, or stopped at once."""
@@ -157,7 +211,24 @@ class Journal:
         if self._failure is not None:
             raise self._failure
         # The unit is written even if its caller is cancelled.
-        await asyncio.shield(self._submit(batch, batch, ledger, columns))
+        await asyncio.shield(self._submit(_with_ledger(batch, ledger), columns, applied=False))
+
+    async def reserve(self, make: Callable[[Connection], CallStarted | T]) -> CallStarted | T:
+        """Commit the intent that `make` returns, with what it writes; anything else is only returned.
+
+        make: called in the transaction, once for each attempt to commit. Raises what `append` raises.
+        """
+        if self._failure is not None:
+            raise self._failure
+        made: CallStarted | T | None = None
+
+        def write(connection: Connection) -> tuple[Event, ...] | None:
+            nonlocal made
+            made = make(connection)
+            return (made,) if isinstance(made, CallStarted) else None
+
+        await asyncio.shield(self._submit(write, None, applied=False))
+        return cast(CallStarted | T, made)
 
     async def flush(self) -> None:
         """Wait until all that is queued is committed."""
@@ -172,33 +243,37 @@ class Journal:
         """
         for event in batch:
             self._apply(event)
-        self._submit(batch, (), ledger, None).add_done_callback(self._remember_failure)
+        unit = self._submit(_with_ledger(batch, ledger), None, applied=True)
+        unit.add_done_callback(self._remember_failure)
 
     def _remember_failure(self, commit: asyncio.Future[Any]) -> None:
         if not commit.cancelled() and self._failure is None:
             self._failure = commit.exception()
 
     def _submit(
-        self,
-        batch: tuple[Event, ...],
-        unapplied: tuple[Event, ...],
-        ledger: Callable[[Connection], None] | None,
-        columns: Mapping[str, Any] | None,
+        self, write: Write, columns: Mapping[str, Any] | None, *, applied: bool
     ) -> asyncio.Future[Any]:
+        """Queue a unit. write: writes to the ledger and returns the unit's events; None: there is no unit.
+
+        applied: whether its events are applied already; if not, they are once they are committed.
+        """
         unit = _Unit(self._order)
 
-        def work(connection: Connection) -> tuple[int, str | None]:
-            if ledger is not None:
-                ledger(connection)
+        def work(connection: Connection) -> tuple[tuple[Event, ...], int, str | None] | None:
+            batch = write(connection)
+            if batch is None:
+                return None
             # Only now is known which buffered events are unwritten: an earlier unit that was rejected leaves
             # its events to this one. The order in the journal is the order of cause.
             unit.events = [*self._claim(unit), *batch]
-            return store.append(connection, self.run_id, self.epoch, unit.events, columns)
+            return (batch, *store.append(connection, self.run_id, self.epoch, unit.events, columns))
 
-        def committed(result: tuple[int, str | None]) -> None:
-            self.seq, stop = result
+        def committed(result: tuple[tuple[Event, ...], int, str | None] | None) -> None:
+            if result is None:
+                return
+            batch, self.seq, stop = result
             self._buffer = [buffered for buffered in self._buffer if buffered.unit is not unit]
-            for event in unapplied:
+            for event in () if applied else batch:
                 self._apply(event)
             for seq, event in enumerate(unit.events, self.seq - len(unit.events) + 1):
                 self._publish(event, seq)
@@ -230,9 +305,14 @@ class Journal:
             case CallStarted():
                 self._started[event.key] = self._open[event.key, event.attempt] = event
             case CallFinished() | CallFailed():
-                self._open.pop((event.key, event.attempt), None)
-                if isinstance(event, CallFinished) or event.final:
+                started = self._open.pop((event.key, event.attempt), None)
+                if isinstance(event, CallFinished):
+                    # Nothing that a run does depends on reasoning, which can be long.
+                    self._outcomes[event.key] = replace(event, reasoning=None) if event.reasoning else event
+                elif event.final:
                     self._outcomes[event.key] = event
+                elif event.kind == CUT_OFF and started is not None:
+                    self._cut_off[event.key] = CutOff(started.max_tokens, event.message)
             case ToolCalled():
                 self._outcomes[event.key] = event
             case VoteTallied() | SeatAbstained() | BranchesClosed():
@@ -241,6 +321,8 @@ class Journal:
             case PhaseEntered():
                 self._marks.add(event.key)
                 self.answer = event.answer or self.answer
+            case RunStarted():
+                self.created_at = event.time
             case SeatDropped():
                 self.dropped[event.seat or ""] = event.reason
             case _:
@@ -249,6 +331,24 @@ class Journal:
             self.seq = event.seq
 
 
+def _with_ledger(batch: tuple[Event, ...], ledger: Callable[[Connection], None] | None) -> Write:
+    def write(connection: Connection) -> tuple[Event, ...]:
+        if ledger is not None:
+            ledger(connection)
+        return batch
+
+    return write
+
+
 def within(key: str, branch: str) -> bool:
     """Return whether the step at `key` is the branch, or below it: in its script, or in a branch of it."""
     return key == branch or key.startswith((f"{branch}/", f"{branch}."))
+
+
+def _precedes(first: str, second: str) -> bool:
+    """Whether the step at `first` comes before that at `second` in one script, and may influence it."""
+    for one, other in zip(first.split("/"), second.split("/"), strict=False):
+        if one != other:
+            places = one.partition(".")[0], other.partition(".")[0]
+            return all(place.isdigit() for place in places) and int(places[0]) < int(places[1])
+    return False

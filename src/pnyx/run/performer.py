@@ -83,14 +83,14 @@ class Performer:
         Raises `SeatAbsent`, `NoQuorum`, `Halted`.
         """
         if self.context.journal.is_closed(key):
-            raise SeatAbsent(f"{ask.seat.label}: was not waited for")
-        outcome = self.context.journal.outcome(key, ask.fingerprint)
+            raise SeatAbsent.of(ask.seat.label, "was not waited for")
+        outcome = self.context.journal.outcome(key, ask)
         if outcome is None:
             outcome = await ModelCall(self.context, key, ask, where).outcome()
         if isinstance(outcome, CallFailed):
-            raise SeatAbsent(f"{ask.seat.label}: {outcome.message}")
+            raise SeatAbsent.of(ask.seat.label, outcome.message)
         if outcome.absent:
-            raise SeatAbsent(f"{ask.seat.label}: {outcome.absent}")
+            raise SeatAbsent.of(ask.seat.label, outcome.abstention)
         return Reply(
             ask,
             outcome.text,

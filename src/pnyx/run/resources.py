@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from ..config.schema import Settings
-from ..core.events import CallFinished, Event
+from ..core.events import Event
 from ..errors import ConfigError
 from ..protocols.shared import grounding
 from ..providers.registry import Providers
@@ -17,15 +17,17 @@ from ..tools.open import open_tools
 from .broadcast import Broadcast
 from .budget import RunBudget, nusd
 from .circuit_breaker import CircuitBreakers
+from .claim import Claim
 from .context import RunContext
 from .halting import StopRequests
 from .hedging import Hedging
 from .host_search import TOOL as SEARCH
 from .host_search import missing_search_note, seats_without_search
-from .journal import Journal
+from .journal import Inherited, Journal
 from .limits import Deadline, Gate
 from .result import Summary
 from .spec import Spec
+from .waiting import Waiting
 
 __all__ = ["RunResources"]
 
@@ -39,6 +41,7 @@ class RunResources:
         self.gates = _Gates(settings)
         self.hedging = Hedging()
         self.circuits = CircuitBreakers()
+        self.waiting = Waiting()
 
     async def prepare(self, spec: Spec) -> tuple[str, ...]:
         """Open the run's tools. Return notes about tools that are off, and why.
@@ -74,7 +77,7 @@ class RunResources:
         database: Database,
         *,
         past: Sequence[Event] = (),
-        inherited: Mapping[str, CallFinished] | None = None,
+        inherited: Mapping[str, Inherited] | None = None,
         notes: tuple[str, ...] = (),
     ) -> RunContext:
         """Return the context of a prepared run. past: its stored events. inherited: see `Journal`."""
@@ -86,15 +89,17 @@ class RunResources:
             epoch,
             past=past,
             inherited=inherited,
+            by_name=spec.revision < 2,
             observe=summary.add,
             publish=broadcast.publish,
             on_stop=stop_requests.request,
         )
+        calls = int(summary.usage["calls"])
         return RunContext(
             run_id=run_id,
             spec=spec,
             journal=journal,
-            budget=RunBudget(run_id, spec.caps, spec.search_price),
+            budget=RunBudget(run_id, spec.caps, spec.search_price, Claim.of(run_id, spec, calls > 0)),
             summary=summary,
             broadcast=broadcast,
             deadline=Deadline.after(spec.deadline_s),
@@ -110,6 +115,8 @@ class RunResources:
             redact_text=self.providers.redact_replies,
             stop_requests=stop_requests,
             spent_nusd=nusd(summary.cost.known_usd),
+            waiting=self.waiting,
+            settled_calls=calls - len(journal.in_flight()),
         )
 
 

@@ -82,7 +82,12 @@ class Cost:
 
 @dataclass
 class Summary:
-    """The sums over a run's events. exhausted: the last one. cut: replies that ended at a token limit."""
+    """The sums over a run's events.
+
+    exhausted: the last one. cut: replies that ended at a token limit. silent: seat -> why it last gave no
+    answer, for all seats that once gave none. answered: the seats that gave an answer. models: seat -> its
+    model, once it was asked.
+    """
 
     usage: dict[str, Any] = field(
         default_factory=lambda: {
@@ -100,6 +105,21 @@ class Summary:
     exhausted: Budget | None = None
     overrun_usd: float = 0.0
     cut: set[str] = field(default_factory=set)
+    silent: dict[str, dict[str, Any]] = field(default_factory=dict)
+    answered: set[str] = field(default_factory=set)
+    models: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> tuple[dict[str, Any], ...]:
+        """The seats that were dropped, and those that never gave an answer, each with the reason."""
+        dropped = {one["seat"] for one in self.dropped}
+        never = [one for seat, one in self.silent.items() if seat not in self.answered | dropped]
+        return (*self.dropped, *never)
+
+    @property
+    def degraded(self) -> bool:
+        """Whether a seat was dropped or once gave no answer. A refusal is an answer."""
+        return bool(self.dropped or self.silent)
 
     def add(self, event: Event) -> None:
         if isinstance(event, CallStarted | CallFinished | CallFailed):
@@ -108,11 +128,20 @@ class Summary:
         match event:
             case CallStarted():
                 self.usage["calls"] += 1
+                self.models[event.seat or ""] = event.model
             case CallFinished(copied=False):
                 for name in ("input_tokens", "cached_tokens", "output_tokens"):
                     self.usage[name] += getattr(event, name)
                 if event.finish_reason == "length":
                     self.cut.add(event.text.strip())
+                self._hear(event)
+            case CallFinished():
+                self._hear(event)
+            case CallFailed():
+                for name in ("input_tokens", "cached_tokens", "output_tokens"):
+                    self.usage[name] += getattr(event, name)
+                if event.final:
+                    self._miss(event, event.message)
             case SeatDropped():
                 self.dropped.append({"seat": event.seat, "model": event.model, "reason": event.reason})
             case PhaseEntered():
@@ -124,6 +153,16 @@ class Summary:
                 self.overrun_usd = round(self.overrun_usd + event.overrun_usd, 9)
             case _:
                 pass
+
+    def _hear(self, event: CallFinished) -> None:
+        if event.absent is not None and event.absent != "refusal":
+            self._miss(event, event.abstention)
+        elif event.text.strip():
+            self.answered.add(event.seat or "")
+
+    def _miss(self, event: CallFinished | CallFailed, reason: str) -> None:
+        seat = event.seat or ""
+        self.silent[seat] = {"seat": seat, "model": self.models.get(seat, event.model), "reason": reason}
 
 
 def exit_code(result: Result, require_consensus: bool = False) -> int:

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 from .._version import __version__
-from ..core.events import CallFinished, Event, RunStarted
+from ..core.events import CallFinished, CallStarted, Event, RunStarted
 from ..store import Database, ledger
 from ..store import runs as store
 from .budget import RunBudget, usd
+from .journal import Inherited
 from .limits import now
 from .spec import Spec
 
@@ -133,7 +134,12 @@ def _seconds(first: str, last: str) -> float:
     return round((datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds(), 3)
 
 
-async def inherited_calls(database: Database, forked_from: str | None) -> dict[str, CallFinished]:
+async def inherited_calls(database: Database, forked_from: str | None) -> dict[str, Inherited]:
     """Return the finished calls, by key, of the run that another is a fork of; none if it is no fork."""
     past = [] if forked_from is None else await database.read(partial(store.log, run_id=forked_from))
-    return {event.key: event for event in past if isinstance(event, CallFinished)}
+    started = {event.key: event for event in past if isinstance(event, CallStarted)}
+    return {
+        event.key: Inherited(event, started.get(event.key))
+        for event in past
+        if isinstance(event, CallFinished)
+    }

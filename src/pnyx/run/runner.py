@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from ..config.load import database_url
 from ..config.schema import Settings
 from ..core.decision import FINAL
-from ..core.events import CallFinished, Event
+from ..core.events import Event
 from ..errors import ConfigError, NotFound, Running, Taken
 from ..providers.registry import Providers
 from ..store import Database, ledger
@@ -27,6 +27,7 @@ from ..store import runs as store
 from ..store.runs import WORKER
 from .budget import budget_event
 from .handle import RunHandle
+from .journal import Inherited
 from .learned import LearnedHistory
 from .lease import is_held, is_waiting, this_worker
 from .lease_keeper import LeaseKeeper
@@ -359,7 +360,7 @@ class Runner:
         row: store.RunRow,
         spec: Spec,
         past: Sequence[Event],
-        inherited: Mapping[str, CallFinished] | None = None,
+        inherited: Mapping[str, Inherited] | None = None,
     ) -> RunHandle:
         """Return the handle of an existing run, before it is taken: an error in this changes nothing."""
         return self._handle(
@@ -373,7 +374,7 @@ class Runner:
         epoch: int,
         *,
         past: Sequence[Event] = (),
-        inherited: Mapping[str, CallFinished] | None = None,
+        inherited: Mapping[str, Inherited] | None = None,
         elapsed_s: float = 0.0,
         notes: tuple[str, ...] = (),
     ) -> RunHandle:

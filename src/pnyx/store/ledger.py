@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import inf
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     Connection,
-    and_,
     bindparam,
     literal_column,
     or_,
@@ -28,11 +27,7 @@ from ..errors import OutOfBudget
 from .prepared import Prepared
 from .schema import ledger
 
-__all__ = ["Account", "Exhausted", "open_account", "read_account", "reserve", "settle"]
-
-
-NO_CAP = 2**62
-"""nUSD, more than any amount."""
+__all__ = ["Account", "Exhausted", "lock", "open_account", "read_account", "reserve", "settle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +44,21 @@ class Account:
         caps = [cap for cap in (self.cap_nusd, cap_nusd) if cap is not None]
         return replace(self, cap_nusd=min(caps, default=None))
 
-    def fits(self, amount: int) -> bool:
-        return self.cap_nusd is None or self.spent_nusd + self.reserved_nusd + amount <= self.cap_nusd
+    @property
+    def left(self) -> float:
+        """What is neither spent nor reserved, in nUSD; infinite without a cap, below 0 after an overrun."""
+        return inf if self.cap_nusd is None else self.cap_nusd - self.spent_nusd - self.reserved_nusd
 
 
 class Exhausted(OutOfBudget):
-    """Raised if `account` has no room for `amount` nUSD."""
+    """Raised if `account` has no room for a call that may cost `amount` nUSD.
 
-    def __init__(self, account: Account, amount: int) -> None:
+    expected: nUSD that the run is expected to cost, if it was not begun because of that; else None.
+    """
+
+    def __init__(self, account: Account, amount: int, expected: int | None = None) -> None:
         super().__init__(f"{account.scope} has no room for a call of up to {money(amount / NUSD)}")
-        self.account, self.amount = account, amount
+        self.account, self.amount, self.expected = account, amount, expected
 
 
 def open_account(connection: Connection, scope: str, cap_nusd: int | None) -> None:
@@ -72,32 +72,31 @@ def read_account(connection: Connection, scope: str) -> Account:
     return Account(*row) if row else Account(scope, None, 0, 0)
 
 
-def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int) -> None:
-    """Reserve `amount` nUSD in every scope, or in none.
+def lock(connection: Connection, caps: Mapping[str, int | None]) -> tuple[Account, ...]:
+    """Return the accounts of these scopes, which no other transaction changes until this one ends.
 
-    caps: scope -> cap in nUSD. They apply besides the stored cap, which another process may have removed.
-    Raises `Exhausted` with the account that is full.
+    caps: scope -> cap in nUSD. They apply besides the stored cap, which another process may have removed. An
+    account that does not exist yet, such as that of a new day, is created.
     """
-    own_caps = {f"own_{n}": NO_CAP if cap is None else cap for n, cap in enumerate(caps.values())}
-    values = _scope_values(caps) | own_caps | {"amount": amount}
-    _lock_accounts(connection, len(caps), values)
-    reserved = {scope for (scope,) in _reserve_statement(len(caps))(connection, values)}
-    missing = {
-        scope: read_account(connection, scope).within(caps[scope]) for scope in sorted(caps.keys() - reserved)
-    }
-    for account in missing.values():
-        if not account.fits(amount):
-            raise Exhausted(account, amount)
-    # An account with room in which nothing was reserved does not exist yet, such as that of a new day.
-    for scope in missing:
-        open_account(connection, scope, caps[scope])
-        reserve(connection, {scope: caps[scope]}, amount)
+    rows = {row[0]: row for row in _lock_accounts(connection, caps)}
+    if missing := caps.keys() - rows.keys():
+        for scope in sorted(missing):
+            open_account(connection, scope, caps[scope])
+        # Read again: another transaction may have created and used it in between.
+        rows = {row[0]: row for row in _lock_accounts(connection, caps)}
+    return tuple(Account(*rows[scope]).within(cap) for scope, cap in caps.items())
+
+
+def reserve(connection: Connection, scopes: Sequence[str], amount: int) -> None:
+    """Reserve `amount` nUSD in every scope. The caller has locked the accounts, and found room in each."""
+    _reserve_statement(len(scopes))(connection, _scope_values(scopes) | {"amount": amount})
 
 
 def settle(connection: Connection, scopes: Sequence[str], reserved: int, charged: int) -> None:
     """Replace a reservation by the charge, both in nUSD."""
+    if connection.dialect.name == "postgresql":
+        _lock_accounts(connection, scopes)
     values = _scope_values(scopes) | {"amount": reserved, "charged": charged}
-    _lock_accounts(connection, len(scopes), values)
     _settle_statement(len(scopes))(connection, values)
 
 
@@ -116,35 +115,26 @@ def _in_scopes(n: int) -> ColumnElement[bool]:
     return or_(*(ledger.c.scope == bindparam(f"scope_{i}") for i in range(n)))
 
 
-def _lock_accounts(connection: Connection, n: int, values: Mapping[str, Any]) -> None:
-    """Lock the rows in one order, that of the day first, since every call uses it.
+def _lock_accounts(connection: Connection, scopes: Iterable[str]) -> Sequence[Any]:
+    """Return the rows, locked in one order, that of the day first, since every call uses it.
 
     An update locks rows in the order in which it finds them, so two that share two accounts could deadlock.
     SQLite needs no locks: it has one writer at a time.
     """
-    if connection.dialect.name == "postgresql":
-        _lock_statement(n)(connection, values)
+    values = _scope_values(scopes)
+    return _lock_statement(len(values))(connection, values)
 
 
 @cache
 def _lock_statement(n: int) -> Prepared:
     order = (ledger.c.scope.not_like(literal_column("'day:%'")), ledger.c.scope)
-    return Prepared(select(ledger.c.scope).where(_in_scopes(n)).order_by(*order).with_for_update())
+    return Prepared(select(ledger).where(_in_scopes(n)).order_by(*order).with_for_update())
 
 
 @cache
 def _reserve_statement(n: int) -> Prepared:
-    """Return the statement that reserves an amount where it fits, of n accounts; it returns their scopes."""
-    used = ledger.c.spent_nusd + ledger.c.reserved_nusd + bindparam("amount")
-    caps = [bindparam(f"own_{i}", type_=BigInteger) for i in range(n)]
     return Prepared(
-        update(ledger)
-        .where(
-            or_(*(and_(ledger.c.scope == bindparam(f"scope_{i}"), used <= caps[i]) for i in range(n))),
-            or_(ledger.c.cap_nusd.is_(None), used <= ledger.c.cap_nusd),
-        )
-        .values(reserved_nusd=ledger.c.reserved_nusd + bindparam("amount"))
-        .returning(ledger.c.scope)
+        update(ledger).where(_in_scopes(n)).values(reserved_nusd=ledger.c.reserved_nusd + bindparam("amount"))
     )
 
 

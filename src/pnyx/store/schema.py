@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, Table, Text
 
-__all__ = ["REVISION", "events", "keys", "ledger", "metadata", "outcomes", "runs", "writers"]
+__all__ = [
+    "REVISION",
+    "estimates",
+    "events",
+    "holds",
+    "keys",
+    "ledger",
+    "metadata",
+    "outcomes",
+    "runs",
+    "writers",
+]
 
-REVISION = "0007"
+REVISION = "0008"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -54,6 +65,25 @@ ledger = Table(
     Column("spent_nusd", BigInteger, nullable=False),
     Column("reserved_nusd", BigInteger, nullable=False),
 )
+
+holds = Table(
+    "holds",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("scope", Text, primary_key=True),
+    Column("amount_nusd", BigInteger, nullable=False),
+    Index("holds_by_scope", "scope"),
+)
+"""What runs under a shared cap are still expected to need. scope: "day", "batch:ID" or "key:NAME"."""
+
+estimates = Table(
+    "estimates",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("planned_nusd", BigInteger, nullable=False),
+    Column("spent_nusd", BigInteger, nullable=False),
+)
+"""Sums over finished runs of one kind: what they were expected to cost, and what they cost."""
 
 outcomes = Table(
     "outcomes",

@@ -123,7 +123,7 @@ def test_one_round_is_no_consensus_with_require_consensus(lab: ScriptedHost) -> 
 
 
 def test_a_budget_pauses_with_exit_4_and_a_larger_one_resumes(lab: ScriptedHost) -> None:
-    paused = pnyx("ask", "--budget", "0.0175", "Why?")
+    paused = pnyx("ask", "--budget", "0.003", "Why?")
     assert paused.code == 4
     run_id = paused.err.split("run ")[1].split(" ")[0]
     assert f"pnyx resume {run_id} --budget 0." in paused.err
@@ -265,6 +265,8 @@ def test_a_dry_run_prints_seats_calls_tokens_and_cost_and_stores_nothing(
         "tokens  at most",
         "if no seat fails",
         "cost    at most $",
+        ", about $",
+        " is expected",
     ):
         assert expected in done.out
     assert not lab.log
@@ -282,12 +284,14 @@ def test_the_bounds_of_a_dry_run_hold_for_the_run(lab: ScriptedHost) -> None:
     assert plan["calls"]["least"] <= usage["calls"] <= plan["calls"]["most"]
     for name in ("input_tokens", "output_tokens", "cost_usd"):
         assert plan["at_most"][name] >= usage[name]
+    assert 0 < plan["expected_usd"] < plan["at_most"]["cost_usd"]
 
 
 def test_a_dry_run_of_unknown_price_says_unknown(lab: ScriptedHost) -> None:
     args = ["ask", "--dry-run", "Why?", "-m", "lab:odd*3"]
     assert "cost    unknown" in pnyx(*args).out
-    assert pnyx(*args, "--json").json["at_most"]["cost_usd"] is None
+    unknown = pnyx(*args, "--json").json
+    assert (unknown["at_most"]["cost_usd"], unknown["expected_usd"]) == (None, None)
 
 
 def test_the_key_is_in_nothing_that_is_printed_or_stored(lab: ScriptedHost, home: Path) -> None:

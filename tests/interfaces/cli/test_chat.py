@@ -142,7 +142,7 @@ def test_a_paused_turn_says_how_to_resume_and_a_later_turn_sees_its_decision(
     lab: ScriptedHost, talk: Talk
 ) -> None:
     lab.on("*", text=lambda request: f"Reply {len(lab.log)}.")
-    done = talk("/budget 0.0175", "Costly?")
+    done = talk("/budget 0.003", "Costly?")
     assert done.code == 0
     run_id = run_of(done.err.encode())
     assert f"pnyx resume {run_id} --budget 0." in done.err

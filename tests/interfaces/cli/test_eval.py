@@ -146,9 +146,9 @@ def test_a_killed_evaluation_continues_and_pays_twice_only_for_calls_in_flight(s
 
 
 def test_a_budget_stops_the_evaluation_and_a_larger_one_continues_it(skilled: ScriptedHost) -> None:
-    done = measure("--budget", "0.02", "--no-self-consistency")
+    done = measure("--budget", "0.002", "--no-self-consistency")
     assert done.code == 4
-    assert "Run the same command again with --budget 0.05" in done.err
+    assert "Run the same command again with --budget 0.02" in done.err
     assert "pnyx resume" not in done.err
     assert 0 < len(skilled.log) < 4 * N
     sent = len(skilled.log)

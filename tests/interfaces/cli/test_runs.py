@@ -146,7 +146,7 @@ def test_an_export_that_cannot_be_written_says_so(run: Any) -> None:
 
 
 def test_a_paused_run_is_cancelled_for_good(lab: ScriptedHost) -> None:
-    paused = pnyx("ask", "--budget", "0.0175", "--json", "Why?").json
+    paused = pnyx("ask", "--budget", "0.003", "--json", "Why?").json
     assert paused["status"] == "paused"
     done = pnyx("cancel", paused["run_id"])
     assert (done.code, done.out) == (0, "")

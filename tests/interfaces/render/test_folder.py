@@ -86,7 +86,7 @@ def test_inner_protocols_have_their_own_folders(lab: ScriptedHost) -> None:
 
 def test_a_paused_run_is_marked_and_a_resume_updates_its_folder(lab: ScriptedHost) -> None:
     lab.on("*", text=member)
-    paused = council("--budget", "0.03")
+    paused = council("--budget", "0.004")
     assert (paused.code, state()["status"], state()["result"]) == (4, "paused", paused.json)
     run_id = paused.json["run_id"]
     assert tree("kept") == exported(run_id)

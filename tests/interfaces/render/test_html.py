@@ -264,7 +264,7 @@ def test_a_council_shows_its_votes(lab: ScriptedHost) -> None:
 
 def test_runs_without_a_decision_have_a_page_too(lab: ScriptedHost) -> None:
     lab.on("*", text=f"It is so, and the key is {KEY}.")
-    paused = exported(pnyx("ask", "--budget", "0.0175", "--json", "Why?").json["run_id"])
+    paused = exported(pnyx("ask", "--budget", "0.003", "--json", "Why?").json["run_id"])
     text = " ".join("".join(check(paused).text).split())
     assert "paused: Budget too small: the next call may cost" in text
     assert "best answer so far; no decision after 1 round" in text

@@ -12,7 +12,7 @@ from pnyx.errors import IllegalPhase, NoQuorum
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.council.protocol import PHASES, PROTOCOL
 from pnyx.testing import ProtocolDriver, prompt_name
-from tests.support.councils import CYCLE, Members, cut, decided, fenced, letter, seats, sit
+from tests.support.councils import CYCLE, Members, cut, decided, fenced, letter, seats, sit, task
 
 ROUND = ["proposing", "reviewing", "rebuttal", "voting"]
 
@@ -44,7 +44,10 @@ def test_each_seat_reviews_every_proposal_but_its_own() -> None:
     run.decide()
     assert [letter(ask) for ask in run.asks_for("review")] == ["A", "B", "C"]
     for ask in run.asks_for("review"):
-        assert {x for x in "ABC" if f"proposal {x}1" in fenced(ask)} == set("ABC") - {letter(ask)}
+        named = {x for x in "ABC" if f'"Proposal of round 1 by Participant {x}"' in task(ask)}
+        assert named == set("ABC") - {letter(ask)}
+        assert f"You are {ask.seat.label}." in task(ask)
+        assert {x for x in "ABC" if f"proposal {x}1" in fenced(ask)} == set("ABC")
 
 
 def test_a_rebuttal_answers_the_reviews_of_its_own_proposal() -> None:
@@ -52,10 +55,11 @@ def test_a_rebuttal_answers_the_reviews_of_its_own_proposal() -> None:
     run.decide()
     for ask in run.asks_for("rebut"):
         own = letter(ask)
-        assert f"proposal {own}1" in fenced(ask)
+        assert f'"Proposal of round 1 by Participant {own}" is yours' in task(ask)
         for by in set("ABC") - {own}:
+            assert f'"Review of round 1 by Participant {by}"' in task(ask)
             assert f"flaw of {own} seen by {by}1" in fenced(ask)
-        assert not any(f"flaw of {x} " in fenced(ask) for x in set("ABC") - {own})
+        assert f'"Review of round 1 by Participant {own}"' not in task(ask)
 
 
 def test_a_review_without_headings_is_shown_whole() -> None:
@@ -77,7 +81,8 @@ def test_a_rebuttal_may_replace_its_proposal() -> None:
     decision = run.decide()
     for ask in run.asks_for("vote"):
         assert "better B" in fenced(ask)
-        assert "proposal B1" not in fenced(ask)
+        assert '"New proposal of round 1 by Participant B"' in task(ask)
+        assert '"Proposal of round 1 by Participant B"' not in task(ask)
         assert "They are right." in fenced(ask)
     assert decision.answer == "better B\n\nFinal answer: 7"
     assert decision.final_answer == "7"

@@ -37,7 +37,7 @@ def rule(call: Call) -> str:
     prompt = call.messages[-1].text
     mark = sum(map(ord, f"{call.model}{prompt}")) % 9973
     if call.schema is None:
-        seen = LATER if "how each member voted" in prompt else "alone"
+        seen = LATER if "The council has voted" in prompt else "alone"
         new = f"\nNEW PROPOSAL:\nchanged to {mark}, {seen}" if "NEW PROPOSAL:" in prompt and mark % 2 else ""
         return f"{call.model} finds {mark} {seen}.{new}\nFinal answer: {mark % 3}"
     if call.schema.name == "approval":

@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 from pnyx.core.protocol import Protocol
 from pnyx.core.steps import Ask, Brief, Decision, Panel
+from pnyx.prompts import load
 from pnyx.protocols.deliberate import PHASES
 from pnyx.protocols.shared.positions import AnswerGroups, StatedAnswer, leader, representative
+from pnyx.protocols.shared.transcript import Transcript
 from pnyx.testing import ProtocolDriver
 from tests.support.seats import lab_seat as seat
 
@@ -21,7 +23,7 @@ def assign(
     out: list[list[str]] = []
 
     async def script(brief: Brief, panel: Panel) -> Decision:
-        groups = AnswerGroups(panel, brief.question)
+        groups = AnswerGroups(panel, Transcript(brief, panel, load("deliberate/system")))
         for answers in rounds:
             out.append([one.group for one in await groups.assign(answers)])
         return Decision(answer="-")

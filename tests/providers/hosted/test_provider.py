@@ -290,6 +290,8 @@ def test_an_sdk_is_loaded_only_when_its_kind_is_opened() -> None:
         "sdks = {'openai', 'anthropic', 'google.genai', 'mistralai'}\n"
         "assert not sdks & set(sys.modules), sdks & set(sys.modules)\n"
         "h.open_hosted('ollama', base_url='http://127.0.0.1:1/v1')\n"
-        "assert sdks & set(sys.modules) == {'openai'}\n"
+        "assert not sdks & set(sys.modules), sdks & set(sys.modules)\n"
+        "h.open_hosted('mistral', base_url='http://127.0.0.1:1/v1')\n"
+        "assert sdks & set(sys.modules) == {'mistralai'}\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

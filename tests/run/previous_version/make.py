@@ -21,13 +21,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pnyx
 from tests.run.previous_version.panel import CONFIG, QUESTIONS, panel, reply
-from tests.support.scripted import Request
+from tests.support.scripted import Request, ScriptedHost
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
@@ -112,16 +113,25 @@ class Home:
             return reply(request)
 
         with panel(name, stopping) as host:
-            (self.folder / "pnyx.toml").write_text(CONFIG.format(url=host.openai))
-            process = subprocess.Popen(
-                [sys.executable, "-m", "pnyx", *arguments],
-                cwd=self.folder,
-                env=self._environment(),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                text=True,
-            )
+            process = self._start(host, *arguments)
             process.communicate(stdin, timeout=120)
+
+    def resume(self, run_id: str, *arguments: str, reply: Callable[[Request], str]) -> None:
+        """Resume a run against a host that replies by `reply`, without faults."""
+        with ScriptedHost() as host:
+            host.on("*", text=reply)
+            self._start(host, "resume", run_id, *arguments, "--json", "-q").communicate(timeout=120)
+
+    def _start(self, host: ScriptedHost, *arguments: str) -> subprocess.Popen[str]:
+        (self.folder / "pnyx.toml").write_text(CONFIG.format(url=host.openai))
+        return subprocess.Popen(
+            [sys.executable, "-m", "pnyx", *arguments],
+            cwd=self.folder,
+            env=self._environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+        )
 
     def _environment(self) -> dict[str, str]:
         return {

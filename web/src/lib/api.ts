@@ -38,6 +38,7 @@ export type RecalledRun = RunSummary & { snippet: string; all_words: boolean };
 export interface Plan {
   calls: { least: number; most: number } | null;
   at_most: { cost_usd: number | null };
+  expected_usd: number | null;
 }
 
 export interface RunRequest {

@@ -53,9 +53,13 @@ export interface CallFinished extends Base {
   text: string;
   tool_calls: { name?: string }[];
   finish_reason: string;
+  finish_detail?: string;
   input_tokens: number;
   cached_tokens: number;
   output_tokens: number;
+  /** Older events lack it, and `reasoning`. */
+  reasoning_tokens?: number;
+  reasoning?: string | null;
   cost_usd: number | null;
   usage_flag: string | null;
   absent: string | null;
@@ -73,6 +77,11 @@ export interface CallFailed extends Base {
   message: string;
   final: boolean;
   charged_usd: number | null;
+  /** Of a reply that was cut off; older events lack them. */
+  input_tokens?: number;
+  cached_tokens?: number;
+  output_tokens?: number;
+  reasoning?: string | null;
   retry_in_s: number | null;
   elapsed_s: number;
 }

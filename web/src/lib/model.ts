@@ -19,6 +19,8 @@ export interface Turn {
   cost_usd: number | null;
   elapsed_s: number | null;
   attempts: number;
+  /** What the model thought before its reply. */
+  reasoning: string;
   failures: { attempt: number; message: string; retry_in_s: number | null }[];
   facts: string[];
   sources: string[];

@@ -5,8 +5,8 @@
  * the page only redraws what has changed.
  */
 import type * as E from "./events.ts";
-import { money } from "./format.ts";
 import type { Cost, Note, Seat, SeatState, Stage, Turn, View } from "./model.ts";
+import { abstention, budgetText, factsOf } from "./notes.ts";
 
 type Charge = E.CallStarted | E.CallFinished | E.CallFailed;
 
@@ -199,21 +199,26 @@ function finishCall(view: View, event: E.CallFinished): View {
     ...turn,
     state: silent ? "silent" : "answered",
     text: event.text,
-    note: silent ? `abstained: ${event.absent === "empty" ? "empty reply" : event.absent}` : "",
+    note: silent ? `abstained: ${abstention(event)}` : "",
     tokens: event.output_tokens,
     cost_usd: usd,
     elapsed_s: event.elapsed_s,
     facts: [...turn.facts, ...factsOf(event)],
+    reasoning: event.reasoning ?? "",
     sources: event.sources,
   });
 }
 
 function failCall(view: View, event: E.CallFailed): View {
+  const usage = { ...view.usage };
+  for (const name of ["input_tokens", "cached_tokens", "output_tokens"] as const) usage[name] += event[name] ?? 0;
   const seat = seatOf(view, event.seat);
   const state = event.retry_in_s === null ? "waiting" : "retrying";
-  const out = updateSeat(addRunCost(view, event, event.charged_usd), event.seat, event.model, {
+  const out = updateSeat(addRunCost({ ...view, usage }, event, event.charged_usd), event.seat, event.model, {
     ...addCost(seat?.cost, event, event.charged_usd),
     ...closeCall(seat, event.key, event.elapsed_s, state),
+    input_tokens: (seat?.input_tokens ?? 0) + (event.input_tokens ?? 0),
+    output_tokens: (seat?.output_tokens ?? 0) + (event.output_tokens ?? 0),
   });
   const turn = turnOf(view, event.key) ?? newTurn(event, "call", event.phase ?? "");
   // A second request, sent beside a late one, fails after the first has answered. Keep the answer.
@@ -289,6 +294,7 @@ function newTurn(event: E.Event, kind: Turn["kind"], title: string): Turn {
     cost_usd: 0,
     elapsed_s: null,
     attempts: 1,
+    reasoning: "",
     failures: [],
     facts: [],
     sources: [],
@@ -355,31 +361,6 @@ function addCost(before: Cost | undefined, of: Charge, usd: number | null): { co
 function addRunCost(view: View, of: Charge, usd: number | null): View {
   const { cost, cost_usd } = addCost(view.cost, of, usd);
   return { ...view, cost, usage: { ...view.usage, cost_usd } };
-}
-
-function factsOf(event: E.CallFinished): string[] {
-  const facts: string[] = [];
-  if (event.copied) facts.push("copied from the forked run");
-  if (event.finish_reason === "length") facts.push("cut at the token limit");
-  if (event.searches) facts.push(`searched ${event.searches === 1 ? "once" : `${event.searches} times`}`);
-  if (event.usage_flag) facts.push(`usage ${event.usage_flag}: charged the reserved amount`);
-  const tools = event.tool_calls.map((call) => call.name).filter(Boolean);
-  if (tools.length) facts.push(`calls ${tools.join(", ")}`);
-  return facts;
-}
-
-function budgetText(event: E.Budget): string {
-  const of = event.scope.startsWith("run") ? "this run" : event.scope;
-  if (event.kind === "exhausted") {
-    const left = money(Math.max((event.cap_usd ?? 0) - event.spent_usd - event.reserved_usd, 0));
-    const problem = event.next_usd == null
-      ? `the next call costs more than the ${left} that is left`
-      : `the next call may cost up to ${money(event.next_usd)} and ${left} is left`;
-    return `budget of ${of} too small: ${problem}`;
-  }
-  const cap = event.cap_usd === null ? "" : ` of ${money(event.cap_usd)}`;
-  const over = event.overrun_usd ? `; ${money(event.overrun_usd)} more than reserved` : "";
-  return `budget of ${of} ${event.kind}: ${money(event.spent_usd)}${cap} spent, ${money(event.reserved_usd)} reserved${over}`;
 }
 
 function valueText(value: unknown): string {

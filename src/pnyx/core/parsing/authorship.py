@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..markup.notation import plain
-from ..markup.quoting import Line, lines, strip_thinking
+from ..markup.quoting import Line, lines
+from ..markup.reasoning import split
 from ..regex import regex
 from .attribution import begins_with_other, introduces_author, is_reported
 from .json_objects import find_objects
@@ -85,12 +86,12 @@ def own_lines(text: str, form: re.Pattern[str]) -> list[int]:
     Raises `Unreadable` as `own_words` does.
     """
     written = text.splitlines()
-    # Lines below cannot make a line a quotation, except the end of thinking aloud.
-    thinking_end = text[: len(text) - len(strip_thinking(text))].count("\n")
+    # Lines below cannot make a line a quotation, except the end of reasoning.
+    reasoning_end = text[: split(text).start].count("\n")
     return [
         place
         for place, line in enumerate(written)
-        if place >= thinking_end
+        if place >= reasoning_end
         and form.match(line)
         and own_words("\n".join(written[: place + 1]), form).lines[-1].strip()
     ]

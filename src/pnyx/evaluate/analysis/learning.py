@@ -7,12 +7,7 @@ from collections.abc import Iterator
 from ...reliability.feedback import JudgedRun, measure
 from .log import Log, Row
 
-__all__ = ["LEARNER", "OWNER", "lessons"]
-
-OWNER = "eval"
-"""The owner of an evaluation's runs. It has no history: an arm must not know the answers that grade it."""
-LEARNER = "local"
-"""The owner whose later runs learn from the grades."""
+__all__ = ["lessons"]
 
 
 def lessons(log: Log) -> Iterator[tuple[str, JudgedRun]]:

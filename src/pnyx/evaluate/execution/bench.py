@@ -18,8 +18,8 @@ from ...run.request import RunRequest
 from ...run.resolve import resolve
 from ...run.result import Result
 from ...run.spec import Spec
-from ..analysis.learning import OWNER
 from ..analysis.log import Arm
+from ..owners import OWNER
 from .arm_names import request_fields, single_arm, takes_responses
 
 __all__ = ["ArmAnswer", "Bench"]

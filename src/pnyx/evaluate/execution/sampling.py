@@ -11,8 +11,8 @@ from ...run.batch import Batch
 from ...run.result import Result
 from ...store import runs as store
 from ..analysis.arms import SINGLE, arms, total_cost
-from ..analysis.learning import OWNER
 from ..analysis.log import Log, Row
+from ..owners import OWNER
 from .arm_names import MOST_SAMPLES, SELF_CONSISTENCY
 
 __all__ = ["earlier_samples", "sampling"]

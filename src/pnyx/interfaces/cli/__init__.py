@@ -110,7 +110,7 @@ def cli() -> None:
 
     The answer goes to stdout, everything else to stderr. Exit codes: 0 answered, 1 error, 2 usage or
     configuration, 3 no quorum, or no consensus with --require-consensus, 4 budget or deadline,
-    5 answered, but a seat was dropped, 130 interrupted.
+    5 answered, but degraded, 130 interrupted.
     """
 
 

@@ -74,8 +74,8 @@ class Judgement(BaseModel):
 class Planned(BaseModel):
     """An estimate of a run in which no seat fails and no call is retried. Unknown is null.
 
-    calls: least and most. at_most: input_tokens, output_tokens, cost_usd. seats: with the prices of their
-    models, USD per million tokens.
+    calls: least and most. at_most: input_tokens, output_tokens, cost_usd. expected_usd: the cost of a usual
+    run. seats: with the prices of their models, USD per million tokens.
     """
 
     dry_run: Literal[True]
@@ -85,6 +85,7 @@ class Planned(BaseModel):
     seats: list[dict[str, Any]]
     calls: dict[str, int] | None
     at_most: dict[str, float | None]
+    expected_usd: float | None
     budget_usd: float | None
     deadline_s: float
 

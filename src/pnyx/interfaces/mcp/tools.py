@@ -70,8 +70,9 @@ class Caller:
     async def state(self, run_id: str, transcript: bool = False) -> ToolResult:
         """Return the state of a run. Raises `NotFound`."""
         record = await self.service.read(run_id, self.owner)
-        write = as_markdown if transcript else as_summary
-        return _result(record, write(record, self.service.redact))
+        redact = self.service.redact
+        text = as_markdown(record, redact, reasoning=False) if transcript else as_summary(record, redact)
+        return _result(record, text)
 
     async def _follow(self, run_id: str, seen: int) -> None:
         run = f"run {run_id}"

@@ -54,6 +54,9 @@ class Artifacts:
         self._seq = event.seq or self._seq
         entry = self._view.add(event)
         changed = {STATE}
+        if isinstance(event, CallFinished | CallFailed) and entry is not None and entry.reasoning:
+            lines = self._markdown.reasoning(entry, "#")
+            changed.add(self._append(self._path(event, "reasoning.md"), lines))
         match event:
             case RunStarted():
                 self._created_at = event.time
@@ -65,8 +68,7 @@ class Artifacts:
                 if isinstance(event, ToolCalled):
                     self._tools.append((entry, event))
             case CallFinished():
-                reason = "empty reply" if event.absent == "empty" else str(event.absent)
-                changed.add(self._failed(event, reason, event.text))
+                changed.add(self._failed(event, event.abstention, event.text))
             case CallFailed(final=True):
                 changed.add(self._failed(event, f"{event.kind}: {event.message}"))
             case VoteTallied() if entry is not None:

@@ -232,7 +232,8 @@ class _Page:
         if entry.kind not in TEXTS:
             style = "bad" if entry.kind in ("dropped", "unknown") else "odd"
             head = f"{self._name(title)}: " if title else ""
-            return f'<p class="aside {style}">{head}{self._line(entry.text)} <small>{facts}</small></p>'
+            text = f"{head}{self._line(entry.text)} <small>{facts}</small>"
+            return f'<p class="aside {style}">{text}</p>{self._reasoning(entry)}'
         tool = entry.kind == "tool"
         body = f"<pre>{escape(safe(self.redact(entry.text)))}</pre>" if tool else self._block(entry.text, 4)
         start = clip(unescape(re.sub(r"<[^>]*>", "", body)), 140)
@@ -241,8 +242,14 @@ class _Page:
             f"{'' if folded or tool else ' open'}>"
             f"<summary>{self._badge(event.seat)}<b>{self._name(title)}</b> "
             f'<small>{facts}</small><span class="begins" dir="auto">{escape(start)}</span></summary>'
-            f"{body}</details>"
+            f"{body}{self._reasoning(entry)}</details>"
         )
+
+    def _reasoning(self, entry: Entry) -> str:
+        if not entry.reasoning:
+            return ""
+        text = escape(safe(self.redact(entry.reasoning)))
+        return f'<details class="reasoning"><summary>Reasoning</summary><pre>{text}</pre></details>'
 
     def _badge(self, seat: str | None) -> str:
         """The letter of a seat, in its colour."""

@@ -39,12 +39,12 @@ def as_json(record: Record, redact: Redact = str) -> str:
     return json.dumps(document(record, redact), indent=2) + "\n"
 
 
-def as_markdown(record: Record, redact: Redact = str) -> str:
-    """The run as a document: question, answer, dissent, cost and transcript."""
-    return "\n".join(_document(record, Markdown(redact))) + "\n"
+def as_markdown(record: Record, redact: Redact = str, reasoning: bool = True) -> str:
+    """The run as a document: question, answer, dissent, cost and transcript. reasoning: include it."""
+    return "\n".join(_document(record, Markdown(redact), reasoning)) + "\n"
 
 
-def _document(record: Record, markdown: Markdown) -> Iterator[str]:
+def _document(record: Record, markdown: Markdown, reasoning: bool) -> Iterator[str]:
     result, view = record.document, Transcript()
     entries = [entry for event in record.events if (entry := view.add(event)) is not None]
     yield from (f"# Run {result['run_id']}", "", "## Question", "", *markdown.quoted(result["question"]), "")
@@ -52,6 +52,8 @@ def _document(record: Record, markdown: Markdown) -> Iterator[str]:
     yield from (*markdown.costs(view), "## Transcript", "")
     for entry in entries:
         yield from markdown.entry(entry, "###")
+        if reasoning:
+            yield from markdown.reasoning(entry, "####")
 
 
 def as_summary(record: Record, redact: Redact = str) -> str:
@@ -107,6 +109,11 @@ class Markdown:
         """An entry of the transcript under a heading. level: the marks of the heading, such as "##"."""
         facts = f" ({', '.join(entry.facts)})" if entry.facts else ""
         yield from (f"{level} {self.plain(entry.title + facts)}", "", *self.quoted(entry.text), "")
+
+    def reasoning(self, entry: Entry, level: str) -> Iterator[str]:
+        """The reasoning of an entry under a heading; nothing if it has none."""
+        if entry.reasoning:
+            yield from (f"{level} Reasoning", "", *self.quoted(entry.reasoning), "")
 
     def facts(self, result: Mapping[str, Any], created_at: str) -> Iterator[str]:
         """The facts of the decision, one line each; unknown ones are left out."""

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from ...core.decision import DECIDED
 from ...errors import UsageError
-from ...evaluate.analysis.learning import LEARNER, OWNER
+from ...evaluate.owners import LEARNER, OWNER
 from ...reliability.feedback import JudgedRun, judge
 from ...run.limits import now
 from ...store import outcomes as outcome_store

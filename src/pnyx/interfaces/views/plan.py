@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core.models import NUSD, Seat
 from ...core.text import estimate_tokens
 from ...protocols.call_bounds import call_bounds
+from ...run.expectation import expect
 from ...run.spec import Spec
 
 __all__ = ["Plan", "as_json", "plan"]
@@ -21,13 +22,14 @@ class Plan:
     """The least and the most calls, and the most tokens and USD, if no seat fails; None: unknown.
 
     The most includes one repair of every verdict. Retries and calls to substitutes of a failed seat come on
-    top.
+    top. expected_usd: what a usual run costs, see `run.expectation`.
     """
 
     calls: tuple[int, int] | None
     input_tokens: int | None
     output_tokens: int | None
     cost_usd: float | None
+    expected_usd: float | None = None
 
 
 def plan(spec: Spec) -> Plan:
@@ -35,6 +37,11 @@ def plan(spec: Spec) -> Plan:
 
     With tools, a call may take several turns, and only the context window bounds their results.
     """
+    usual = expect(spec)
+    return replace(_bounds(spec), expected_usd=None if usual is None else usual.cost / NUSD)
+
+
+def _bounds(spec: Spec) -> Plan:
     if spec.protocol_def.calls is None:
         return Plan(None, None, None, None)
     least, most = call_bounds(spec.protocol_def, spec.seats, spec.options, spec.tables, len(spec.responses))
@@ -92,6 +99,7 @@ def as_json(spec: Spec, bounds: Plan) -> dict[str, Any]:
             "output_tokens": bounds.output_tokens,
             "cost_usd": bounds.cost_usd,
         },
+        "expected_usd": bounds.expected_usd,
         "budget_usd": spec.budget_usd,
         "deadline_s": spec.deadline_s,
     }

@@ -179,8 +179,8 @@ def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
             {"seat": seat.get("label", ""), "model": seat.get("model", ""), "role": seat.get("role") or None}
             for seat in row.spec.get("seats", ())
         ),
-        dropped=tuple(summary.dropped),
-        degraded=bool(summary.dropped),
+        dropped=summary.missing,
+        degraded=summary.degraded,
         usage=dict(summary.usage),
         elapsed_s=prior_elapsed_s(row, events),
         detail={"message": message} if message else {},

@@ -32,6 +32,7 @@ from ...core.events import (
 )
 from ...core.models import money
 from ...run.exhaustion import reason
+from ...run.journal import CUT_OFF
 from ...run.result import Cost, Summary
 
 __all__ = ["Entry", "SeatState", "Transcript", "location", "quantity", "seat_name", "seconds"]
@@ -66,13 +67,15 @@ class Entry:
 
     kind: reply | silence | retry | unknown | dropped | tool | tally | budget | cut.
     title: location and seat, "Round 1 · propose · Participant B (lab:beta)". text: a reply or a reason.
-    facts: short texts of ours about it, such as tokens, cost and time.
+    facts: short texts of ours about it, such as tokens, cost and time. reasoning: what the model thought
+    before its reply, which is only shown on demand.
     """
 
     kind: str
     title: str
     text: str = ""
     facts: tuple[str, ...] = ()
+    reasoning: str = ""
 
 
 @dataclass(slots=True)
@@ -218,6 +221,8 @@ class Transcript:
         seat.tail, seat.arriving = "", 0
         seat.state = "silent" if event.absent else "answered"
         facts = [f"{event.output_tokens:,} tokens", money(event.cost_usd), seconds(event.elapsed_s)]
+        if event.reasoning_tokens:
+            facts.insert(1, f"{event.reasoning_tokens:,} of them reasoning")
         if event.copied:
             facts = ["reused from the forked run"]
         else:
@@ -232,11 +237,15 @@ class Transcript:
             facts.append(f"usage {event.usage_flag}, charged at the reservation")
         title = self._title(event, seat.model)
         if event.absent:
-            text = f"abstained: {'empty reply' if event.absent == 'empty' else event.absent}"
-            return Entry(kind="silence", title=title, text=text, facts=tuple(facts))
+            text = f"abstained: {event.abstention}"
+            return Entry(
+                kind="silence", title=title, text=text, facts=tuple(facts), reasoning=event.reasoning or ""
+            )
         tools = ", ".join(str(call.get("name")) for call in event.tool_calls)
         facts += [f"calls {tools}"] if tools else []
-        return Entry(kind="reply", title=title, text=event.text, facts=tuple(facts))
+        return Entry(
+            kind="reply", title=title, text=event.text, facts=tuple(facts), reasoning=event.reasoning or ""
+        )
 
     def _call_failed(self, event: CallFailed) -> Entry | None:
         seat = self._seat(event, event.model)
@@ -244,8 +253,14 @@ class Transcript:
         seat.busy_s += event.elapsed_s
         seat.cost.add(event)
         seat.tail, seat.arriving = "", 0
+        for name in ("input_tokens", "cached_tokens", "output_tokens"):
+            setattr(seat, name, getattr(seat, name) + getattr(event, name))
         if event.final:
-            return None  # the seat is dropped, and that event says why
+            if event.kind != CUT_OFF:
+                return None  # the seat is dropped, and that event says why
+            seat.state = "silent"
+            title = self._title(event, event.model)
+            return Entry(kind="silence", title=title, text=f"abstained: {event.message}")
         seat.state = "retrying" if event.retry_in_s is not None else "waiting"
         facts = [f"attempt {event.attempt}"]
         if event.charged_usd != 0:
@@ -253,7 +268,8 @@ class Transcript:
         if event.retry_in_s is not None:
             facts.append(f"retry in {seconds(event.retry_in_s)}")
         kind = "unknown" if event.kind == "unknown" else "retry"
-        return Entry(kind=kind, title=self._title(event, event.model), text=event.message, facts=tuple(facts))
+        title, reasoning = self._title(event, event.model), event.reasoning or ""
+        return Entry(kind=kind, title=title, text=event.message, facts=tuple(facts), reasoning=reasoning)
 
     def _other_entry(self, event: ToolCalled | VoteTallied | Budget) -> Entry:
         """The entry for a tool call, a tally or a budget event."""

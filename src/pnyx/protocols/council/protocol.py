@@ -19,11 +19,12 @@ from __future__ import annotations
 from ...core.phases import START, Phases, Transition
 from ...core.protocol import Option, Protocol, Scope
 from ...core.steps import Brief, Decision, Panel
-from ..shared.verdict import question_draft
+from .. import expected
+from ..shared.transcript import Transcript
 from .count import Count
 from .result import Close, decision
 from .rounds import confirm, propose, rebut, review, synthesise, vote
-from .table import Table
+from .table import SYSTEM, Table
 
 UNDECIDED = ("deadlock", "max_rounds")
 
@@ -44,10 +45,10 @@ PHASES = Phases(
 
 
 async def council(brief: Brief, panel: Panel) -> Decision:
-    table, rounds, outcome = Table(panel, question_draft(brief), brief.today), brief.options["rounds"], ""
+    table, rounds, outcome = Table(panel, Transcript(brief, panel, SYSTEM)), brief.options["rounds"], ""
     before: Count | None = None
     while True:
-        table.n += 1
+        table.start_round()
         leading = table.leading_proposal(before)
         await panel.enter("proposing", table.n, leading, question=brief.question, outcome=outcome)
         await propose(table)
@@ -95,6 +96,7 @@ PROTOCOL = Protocol(
     script=council,
     options={"rounds": Option(50, "the most rounds: a fuse, since most councils end long before", 1, 500)},
     calls=_calls,
+    expected=expected.council,
     presets={"quick": {"rounds": 1}, "deep": {"rounds": 50}},
     nouns={"proposing": "proposal", "reviewing": "review", "voting": "vote"},
     closing=("synthesis", "confirm"),

@@ -19,9 +19,8 @@ async def propose(table: Table) -> None:
     """Ask every seat for a proposal, or its next one. Raises `NoQuorum` below two in the first round."""
     asks = [table.panel.work(seat, table.proposal(seat)) for seat in table.panel.seats]
     replies = await table.panel.all(asks, quorum=0 if table.proposals else 2)
-    for reply in replies:
-        if not reply.truncated or reply.seat.label not in table.proposals:
-            table.proposals[reply.seat.label] = reply.text
+    replaced = [reply for reply in replies if not (reply.truncated and reply.seat.label in table.proposals)]
+    table.show_proposals({reply.seat.label: reply.text for reply in replaced})
     table.first_proposals = table.first_proposals or replies
 
 
@@ -29,6 +28,7 @@ async def review(table: Table) -> None:
     """Ask every seat to review every proposal but its own."""
     asks = [table.panel.work(seat, table.review(seat)) for seat in table.panel.seats]
     table.reviews = {reply.seat.label: reply.text for reply in await table.panel.all(asks, quorum=0)}
+    table.show("Review", table.reviews)
 
 
 async def rebut(table: Table) -> set[str]:
@@ -36,13 +36,15 @@ async def rebut(table: Table) -> set[str]:
     drafts = [(seat, table.rebuttal(seat)) for seat in table.panel.seats]
     asks = [table.panel.ask(seat, draft) for seat, draft in drafts if draft]
     replies = await table.panel.all(asks, quorum=0)
-    table.rebuttals = {}
+    table.rebuttals, replaced = {}, dict[str, str]()
     for reply in replies:
         rebuttal, new = split_rebuttal(reply.text)
         if rebuttal:
             table.rebuttals[reply.seat.label] = rebuttal
         if new and not reply.truncated:
-            table.proposals[reply.seat.label] = new
+            replaced[reply.seat.label] = new
+    table.show("Reply", table.rebuttals)
+    table.show_proposals(replaced, new=True)
     return {reply.seat.label for reply in replies}
 
 
@@ -55,6 +57,7 @@ async def vote(table: Table) -> dict[str, Ballot | None]:
 
     ballots = dict(await table.panel.all([_cast(table, s) for s in table.panel.seats], 2, certain))
     table.votes = {label: describe_ballot(ballot) for label, ballot in ballots.items() if ballot}
+    table.show("Vote", table.votes)
     return ballots
 
 

@@ -1,4 +1,4 @@
-"""The state of a council: the current texts of its seats, and the prompts made of them."""
+"""The state of a council: the current texts of its seats, and the prompts about them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 
 from ...core.models import Seat
 from ...core.steps import Panel, Reply
-from ...core.text import Draft, Material
+from ...core.text import Draft
 from ...prompts import load
+from ..shared.transcript import Transcript, quoted
 from .count import Count
 from .texts import review_of
 
-__all__ = ["Table"]
+__all__ = ["SYSTEM", "Table"]
 
+SYSTEM = load("council/system")
 PROPOSE, PROPOSE_AGAIN = load("council/propose"), load("council/propose-again")
 REVIEW, REBUT, VOTE = load("council/review"), load("council/rebut"), load("council/vote")
 SYNTHESISE, CONFIRM = load("council/synthesise"), load("council/confirm")
@@ -23,18 +25,19 @@ SYNTHESISE, CONFIRM = load("council/synthesise"), load("council/confirm")
 class Table:
     """The current texts, by the label of the author; only `first_proposals` is older than the last round.
 
-    question: with its context. n: the round, from 1. first_proposals: the replies of the first round.
+    n: the round, from 1. first_proposals: the replies of the first round. shown: kind -> author -> the label
+    in the transcript of the current text of that kind.
     """
 
     panel: Panel
-    question: str | Draft
-    today: str
+    transcript: Transcript
     n: int = 0
     first_proposals: list[Reply] = field(default_factory=list)
     proposals: dict[str, str] = field(default_factory=dict)
     reviews: dict[str, str] = field(default_factory=dict)
     rebuttals: dict[str, str] = field(default_factory=dict)
     votes: dict[str, str] = field(default_factory=dict)
+    shown: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -47,57 +50,64 @@ class Table:
         leader = count.winner if count else next(iter(self.candidates), "")
         return self.proposals.get(leader)
 
+    def start_round(self) -> None:
+        self.n += 1
+        self.transcript.trim(self._shown("Proposal", "Vote"))
+
+    def show_proposals(self, texts: Mapping[str, str], new: bool = False) -> None:
+        """Add proposals of this round to the transcript. new: they replace others of this round."""
+        self.proposals |= texts
+        kind = "New proposal" if new else "Proposal"
+        self.shown["Proposal"] = self.shown.get("Proposal", {}) | self._add(kind, texts)
+
+    def show(self, kind: str, texts: Mapping[str, str]) -> None:
+        """Add the texts of one kind of this round to the transcript."""
+        self.shown[kind] = self._add(kind, texts)
+
     def proposal(self, seat: Seat) -> Draft:
-        if seat.label not in self.proposals:
-            return PROPOSE(question=self.question, today=self.today)
-        return PROPOSE_AGAIN(
-            question=self.question,
-            today=self.today,
-            proposal=self._own_proposal(seat),
-            others=self._other_proposals(seat),
-            votes=self._materials(seat, self.votes, "Vote of {}"),
-        )
+        own = self.shown.get("Proposal", {}).get(seat.label)
+        if own is None:
+            return self.transcript.task(PROPOSE())
+        task = PROPOSE_AGAIN(label=seat.label, proposal=own)
+        return self.transcript.task(task, self._shown("Proposal", "Vote"))
 
     def review(self, seat: Seat) -> Draft:
-        return REVIEW(question=self.question, proposals=self._other_proposals(seat))
+        others = self._other_proposals(seat)
+        return self.transcript.task(REVIEW(label=seat.label, proposals=quoted(others)), others)
 
     def rebuttal(self, seat: Seat) -> Draft | None:
         """Return the prompt; None if the seat has no proposal, or no review covers it."""
-        reviews = {by: review_of(seat.label, text, self.candidates) for by, text in self.reviews.items()}
-        reviews = {by: text for by, text in reviews.items() if text and by != seat.label}
-        if not reviews or seat.label not in self.proposals:
+        covering = [
+            self.shown["Review"][by]
+            for by, text in self.reviews.items()
+            if by != seat.label and review_of(seat.label, text, self.candidates)
+        ]
+        if not covering or seat.label not in self.proposals:
             return None
-        materials = self._materials(seat, reviews, "Review by {}")
-        return REBUT(question=self.question, proposal=self._own_proposal(seat), reviews=materials)
+        own = self.shown["Proposal"][seat.label]
+        task = REBUT(label=seat.label, proposal=own, reviews=quoted(covering))
+        return self.transcript.task(task, [own, *covering])
 
     def ballot(self, seat: Seat) -> Draft:
-        return VOTE(
-            question=self.question,
-            label=seat.label,
-            proposals=self._materials(seat, self.proposals),
-            reviews=self._materials(seat, self.reviews, "Review by {}"),
-            rebuttals=self._materials(seat, self.rebuttals, "Reply of {}"),
-        )
+        task = VOTE(label=seat.label, proposals=quoted(self._shown("Proposal")))
+        return self.transcript.task(task, self._shown("Proposal", "Review", "Reply"))
 
     def synthesis(self, author: Seat) -> Draft:
-        return SYNTHESISE(
-            question=self.question,
-            proposal=self._own_proposal(author),
-            others=self._other_proposals(author),
-            votes=self._materials(author, self.votes, "Vote of {}"),
-        )
+        own, others = self.shown["Proposal"][author.label], self._other_proposals(author)
+        task = SYNTHESISE(label=author.label, proposal=own, others=quoted(others))
+        return self.transcript.task(task, self._shown("Proposal", "Vote"))
 
     def confirmation(self, winner: str, merged: str) -> Draft:
-        adopted, text = Material("Adopted proposal", self.proposals[winner]), Material("Merged text", merged)
-        return CONFIRM(question=self.question, proposal=adopted, synthesis=text)
+        adopted = self.shown["Proposal"][winner]
+        text = self.transcript.add(f"Merged text by {winner}", merged)
+        return self.transcript.task(CONFIRM(proposal=adopted, synthesis=text), [adopted, text])
 
-    def _own_proposal(self, seat: Seat) -> Material:
-        return Material(seat.label, self.proposals[seat.label])
+    def _other_proposals(self, seat: Seat) -> list[str]:
+        shown = self.shown.get("Proposal", {})
+        return [shown[by] for by in self.candidates if by != seat.label]
 
-    def _other_proposals(self, seat: Seat) -> list[Material] | str:
-        return self._materials(seat, {by: text for by, text in self.proposals.items() if by != seat.label})
+    def _shown(self, *kinds: str) -> list[str]:
+        return [label for kind in kinds for label in self.shown.get(kind, {}).values()]
 
-    def _materials(self, reader: Seat, texts: Mapping[str, str], label: str = "{}") -> list[Material] | str:
-        """Return texts under their authors' labels, in an order shuffled for the reader."""
-        materials = [Material(label.format(by), text) for by, text in sorted(texts.items())]
-        return self.panel.shuffle(materials, "council", self.n, reader.label) or "(none)"
+    def _add(self, kind: str, texts: Mapping[str, str]) -> dict[str, str]:
+        return self.transcript.add_all(f"{kind} of round {self.n}", texts)

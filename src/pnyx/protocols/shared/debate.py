@@ -8,7 +8,6 @@ from typing import Any
 
 from ...core.steps import Dissent
 from ...core.tally import VoteCount, majority_of, weighted
-from ...core.text import Material
 from .positions import StatedAnswer, leader, representative, tally
 
 __all__ = ["RULE", "Debate", "decision_fields"]
@@ -55,14 +54,6 @@ class Debate:
         """The text of the answer that leads among the last positions."""
         last = list(self.last_positions.values())
         return representative(last, leader(last, [self.first_count.counts])).text
-
-    def history(self) -> list[Material]:
-        """Return every position of every round, as the final vote shows them."""
-        return [
-            Material(f"{one.seat.label}, {f'round {n}' if n else 'first answer'}", one.text_for_seats)
-            for n, answers in enumerate(self.rounds)
-            for one in answers
-        ]
 
     def add_round(self, answers: Sequence[StatedAnswer]) -> None:
         """Add the positions of a round, of the seats that took one."""

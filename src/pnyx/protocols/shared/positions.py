@@ -10,16 +10,18 @@ from ...core.answers.extract import final_answer
 from ...core.answers.grouping import find_group, group_answers
 from ...core.models import Seat, strongest
 from ...core.parsing.partitions import groups_form
+from ...core.parsing.positions import Position
 from ...core.steps import Panel, Reply
 from ...core.tally import VoteCount, break_tie, by_seat
 from ...core.text import Draft, Material
 from ...errors import SeatAbsent
 from ...prompts import load
+from .transcript import Transcript
 from .verdict import ask_verdict
 
 __all__ = ["AnswerGroups", "StatedAnswer", "leader", "representative", "tally"]
 
-SAME = load("camps")
+SAME, TEXTS, LABELS = load("camps"), load("camps-texts"), load("camps-labels")
 JUDGES = 2
 """Seats, cheapest first, that are called as judges before texts count as different."""
 
@@ -44,6 +46,13 @@ class StatedAnswer:
     def of(cls, reply: Reply) -> StatedAnswer:
         return cls(reply.seat, reply.text, None if reply.truncated else final_answer(reply.text))
 
+    @classmethod
+    def of_position(cls, seat: Seat, position: Position) -> StatedAnswer:
+        """The answer of a debate's turn, with its short answer in its text."""
+        complete = position.answer is None or final_answer(position.decision) is not None
+        text = position.decision if complete else f"{position.decision}\n\nFinal answer: {position.answer}"
+        return cls(seat, text, position.answer, critique=position.critique)
+
     @property
     def text_for_seats(self) -> str:
         """The text that the other seats read."""
@@ -59,16 +68,24 @@ class StatedAnswer:
 class AnswerGroups:
     """The answer groups of a run. Each keeps its name for the whole run.
 
-    A group is named after its short answer, or after the first seat that stated it. texts: name -> a text
-    that states it. wordings: name -> short answers. judged: whether a judge compared texts; None if none was
+    A group is named after its short answer, or after the first seat that stated it. shown: text of an answer
+    -> label of the contribution to the transcript that contains it. texts: name -> a text that states it.
+    wordings: name -> short answers. judged: whether a judge compared texts; None if none was
     needed.
     """
 
     panel: Panel
-    question: str | Draft
+    transcript: Transcript
+    shown: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     wordings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     judged: bool | None = None
+
+    def show(self, kind: str, answers: Sequence[StatedAnswer]) -> dict[str, str]:
+        """Add answers to the transcript; returns their labels in it, by author."""
+        labels = self.transcript.add_all(kind, {one.seat.label: one.text_for_seats for one in answers})
+        self.shown |= {one.text: labels[one.seat.label] for one in answers}
+        return labels
 
     async def assign(self, answers: Sequence[StatedAnswer]) -> list[StatedAnswer]:
         """Return `answers` with their groups; calls the cheapest model once if an answer is not short."""
@@ -102,8 +119,7 @@ class AnswerGroups:
 
     async def _partition(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the judge's groups of equal texts, by number from 1; empty without a verdict."""
-        materials = [Material(f"Text {n}", text) for n, text in enumerate(texts, 1)]
-        draft, form = SAME(question=self.question, texts=materials), groups_form(len(texts))
+        draft, form = self._draft(texts), groups_form(len(texts))
         for seat in self.panel.by_cost[:JUDGES]:
             try:
                 verdict = await ask_verdict(self.panel, seat, draft, form)
@@ -113,6 +129,16 @@ class AnswerGroups:
             return verdict.value
         self.judged = False
         return []
+
+    def _draft(self, texts: Sequence[str]) -> Draft:
+        """Return the prompt for the judge, which refers to the transcript if that has all texts."""
+        numbered = TEXTS(texts=[Material(f"Text {n}", text) for n, text in enumerate(texts, 1)])
+        labels = [self.shown[text] for text in texts if text in self.shown]
+        if len(labels) < len(texts):
+            return self.transcript.opening(SAME(texts=numbered))
+        listed = LABELS(labels="\n".join(f'{n}: "{label}"' for n, label in enumerate(labels, 1)))
+        draft = SAME(texts=replace(listed, short=numbered.variant(short=True)))
+        return self.transcript.task(draft, labels, short=())
 
     def _add_group(self, one: StatedAnswer) -> str:
         """Add a group named after the author of its first answer; returns the name."""

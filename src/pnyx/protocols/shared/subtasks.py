@@ -16,7 +16,7 @@ from ...core.steps import Brief, Decision, Panel, Reply, Step
 from ...core.text import Material
 from ...errors import NoQuorum, SeatAbsent
 from ...prompts import load
-from .verdict import question_draft
+from .transcript import Transcript
 
 __all__ = ["SubtaskAnswer", "answer_subtasks", "ask_plan"]
 
@@ -39,12 +39,12 @@ class SubtaskAnswer:
         return f"{self.task.question}\n\n{self.decision.answer}"
 
 
-async def ask_plan(brief: Brief, panel: Panel, most: int) -> tuple[tuple[Subtask, ...], str]:
+async def ask_plan(transcript: Transcript, panel: Panel, most: int) -> tuple[tuple[Subtask, ...], str]:
     """Return the cheapest model's plan of 1 to `most` subtasks; or no subtasks, and the reason.
 
     An invalid plan is sent back once, with the problem.
     """
-    draft = PLAN_PROMPT(question=question_draft(brief), today=brief.today, most=str(most))
+    draft = transcript.opening(PLAN_PROMPT(most=str(most)))
     try:
         reply = await panel.ask(panel.cheapest, draft, PLAN_FORM.schema, max_tokens=PLAN_FORM.max_tokens)
         plan, problem = _read(reply, most)

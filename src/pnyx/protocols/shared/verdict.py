@@ -1,4 +1,4 @@
-"""The question with its context, and calls for verdicts, with one repair for each."""
+"""Calls for verdicts, with one repair for each."""
 
 from __future__ import annotations
 
@@ -9,24 +9,16 @@ from typing import Generic, TypeVar
 from ...core.models import Seat
 from ...core.parsing.form import Form
 from ...core.parsing.verdicts import Unreadable
-from ...core.steps import Brief, Panel, Reply
+from ...core.steps import Panel, Reply
 from ...core.text import Draft, Material
 from ...errors import NoQuorum, SeatAbsent
 from ...prompts import load
 
-__all__ = ["UnreadableVerdict", "Verdict", "ask_each", "ask_verdict", "question_draft"]
+__all__ = ["UnreadableVerdict", "Verdict", "ask_each", "ask_verdict"]
 
-CONTEXT = load("context")
 REPAIR = load("repair")
 
 T = TypeVar("T")
-
-
-def question_draft(brief: Brief) -> str | Draft:
-    """Return the question, with the fenced context of the brief if it has one."""
-    if not brief.context:
-        return brief.question
-    return CONTEXT(question=brief.question, context=brief.context)
 
 
 async def ask_each(

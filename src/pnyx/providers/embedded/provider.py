@@ -217,7 +217,7 @@ class _Stream:
         self._on_text = on_text
         self._has_schema = has_schema
         self._error: ProviderError | None = None
-        self._text = ""
+        self._text = self._reasoning = ""
         self._finish = ""
         self._usage: Usage | None = None
 
@@ -242,7 +242,7 @@ class _Stream:
         if not self._finish:
             raise ProviderError("truncated", "the embedded engine stopped before the end of the reply")
         finish: Literal["stop", "length"] = "length" if self._finish == "length" else "stop"
-        return Completion(self._text, self._usage, finish, model=model)
+        return Completion(self._text, self._usage, finish, model=model, reasoning=self._reasoning)
 
     def _add(self, chunk: Mapping[str, Any]) -> None:
         if self.done.done():
@@ -251,6 +251,11 @@ class _Stream:
             self._error = wire.read_error(chunk["error"])
         self._usage = wire.read_usage(chunk) or self._usage
         for choice in chunk.get("choices", ()):
+            if thought := choice["delta"].get("reasoning_content"):
+                self._reasoning += thought
+                if end := wire.loop_start(self._reasoning):
+                    self._reasoning, self._finish = self._reasoning[:end], "length"
+                    self.end()
             if text := choice["delta"].get("content"):
                 self._add_text(text)
             self._finish = self._finish or choice["finish_reason"] or ""

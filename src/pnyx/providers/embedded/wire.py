@@ -42,6 +42,14 @@ def build_request(call: Call) -> dict[str, Any]:
     if call.schema is not None:
         schema = {"name": call.schema.name, "schema": bound_schema(call.schema.document, call.max_tokens)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if call.effort is not None:
+        # For the model's chat template; one that does not know thinking ignores it.
+        thinks = call.effort != "none"
+        body["chat_template_kwargs"] = {"enable_thinking": thinks}
+        if thinks:
+            body["chat_template_kwargs"]["reasoning_effort"] = call.effort
+    if call.thinking_tokens:
+        body["thinking_budget_tokens"] = call.thinking_tokens
     return body
 
 

@@ -1,1 +1,1 @@
-"""Hosted models: one provider over every SDK, transport, usage, errors."""
+"""Hosted models: requests by pydantic-ai, sent over aiohttp, replies read leniently; see design/hosts.md."""

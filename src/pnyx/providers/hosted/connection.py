@@ -11,7 +11,7 @@ import json
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from ipaddress import ip_address
 from typing import Any
@@ -19,14 +19,14 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import httpx2
 from yarl import URL
 
 from ...errors import ProviderError
 from .documents import Documents
 from .failures import failure, read_report
+from .trouble import SOCKS, trouble
 
-__all__ = ["Connection", "Limits"]
+__all__ = ["Connection", "HostRequest", "Limits"]
 
 ANSWER_BYTES = 500_000
 """Decoded bytes of any reply; `TOKEN_BYTES` more for each requested token."""
@@ -57,6 +57,15 @@ class Limits:
         """The limits of a call for `max_tokens` with `searches` of the host."""
         answer = min(ANSWER_BYTES + TOKEN_BYTES * max_tokens + SEARCH_BYTES * searches, MAX_BYTES)
         return cls(answer + FRAME_BYTES * max_tokens * stream, READ_S if timeout_s is None else timeout_s)
+
+
+@dataclass(slots=True)
+class HostRequest:
+    """One HTTP request. body: the JSON document that is posted."""
+
+    url: str
+    headers: list[tuple[str, str]] = field(repr=False)
+    body: dict[str, Any] = field(repr=False)
 
 
 class Connection:
@@ -108,6 +117,8 @@ class Connection:
         limits: Limits,
         body: dict[str, Any] | None,
     ) -> aiohttp.ClientResponse:
+        if self._proxy is not None and self._proxy.lower().startswith("socks"):
+            raise ProviderError("refused", f"cannot connect: {SOCKS}")
         try:
             return await self._open().request(
                 method,
@@ -119,7 +130,7 @@ class Connection:
                 timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=limits.silence_s),
             )
         except (*_NOT_SENT,) as exc:
-            raise ProviderError("unreachable", f"cannot connect: {_describe(exc)}") from exc
+            raise trouble(exc) from exc
         except TimeoutError as exc:
             raise ProviderError("timeout", f"no answer within {limits.silence_s:g} s", billed=True) from exc
         except aiohttp.ClientResponseError as exc:
@@ -140,12 +151,12 @@ class Response:
     """The response to a request, while it arrives.
 
     size: bytes of its body. streamed: whether it is a stream of events. unread: an event that is no document.
-    All are known after the documents.
+    start: how the body starts. All are known after the documents.
     """
 
     def __init__(self, response: aiohttp.ClientResponse, limits: Limits) -> None:
         self._response, self._limits = response, limits
-        self.streamed, self.unread, self.size = False, "", 0
+        self.streamed, self.unread, self.start, self.size = False, "", "", 0
 
     async def documents(self) -> AsyncIterator[Any]:
         """Yield the JSON documents of the body as they arrive. Raises `ProviderError`."""
@@ -157,9 +168,10 @@ class Response:
                     await asyncio.sleep(0)
                 for document in documents.feed(part):
                     yield document
-        self.streamed, self.unread = documents.is_stream, documents.words
+        self.streamed, self.start = documents.is_stream, documents.start
         for document in documents.end():
             yield document
+        self.unread = documents.words
 
     async def _pieces(self) -> AsyncIterator[bytes]:
         """Yield the decoded body. aiohttp inflates in bounded steps, so a zip bomb is stopped early."""
@@ -175,16 +187,6 @@ class Response:
             raise ProviderError("timeout", message, billed=True) from exc
         except (aiohttp.ClientError, OSError) as exc:
             raise ProviderError("truncated", f"the answer broke off: {exc}", billed=True) from exc
-
-
-def _describe(exc: Exception) -> str:
-    """The error without the address, which may contain a proxy's password."""
-    match exc:
-        case aiohttp.ClientHttpProxyError():
-            return f"the proxy answers HTTP {exc.status}: {exc.message}"
-        case aiohttp.InvalidURL():
-            return "the address of the host, or of its proxy, is not a URL"
-    return str(exc)
 
 
 _NOT_SENT = (
@@ -213,6 +215,9 @@ async def _read_error(response: aiohttp.ClientResponse) -> bytes:
 
 @cache
 def _trust() -> ssl.SSLContext:
+    # Loopback hosts do without certificates, and most start-ups without a second HTTP client.
+    import httpx2
+
     return httpx2.create_ssl_context()
 
 

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
-
-import httpx2
-from pydantic_ai.models import Model
 
 from .replies.anthropic import AnthropicReader
 from .replies.google import GoogleReader
@@ -20,8 +17,14 @@ from .replies.reply import Reader
 from .thinking import ThinkingStyle
 from .usage import ANTHROPIC, GOOGLE, OPENAI, Meter
 
+if TYPE_CHECKING:
+    # Requests of text alone do without them.
+    import httpx2
+    from pydantic_ai.models import Model
+
 __all__ = ["DIALECTS", "Dialect", "Maker"]
 
+ANTHROPIC_HOST = "api.anthropic.com"
 AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 Maker = Callable[[str], "Model[Any]"]
 """From a model's name at the host to the model."""
@@ -33,6 +36,8 @@ class Dialect:
 
     searches: how the host reports the web searches that it makes by itself: shown in the answer, or only
     counted in the usage; none if it makes none. thinking: see `thinking_settings`.
+    caching: how a host learns which beginnings requests share: from the beginnings themselves; from a key for
+    requests that share one; or from marks in the messages.
     """
 
     reader: type[Reader]
@@ -40,10 +45,28 @@ class Dialect:
     open: Callable[[str, str, httpx2.AsyncClient], Maker]
     searches: Literal["none", "shown", "counted"] = "none"
     thinking: ThinkingStyle = "effort"
+    caching: Literal["prefix", "key", "points"] = "prefix"
+
+    @property
+    def has_plain_requests(self) -> bool:
+        """Whether its hosts speak OpenAI's chat API, so that `PlainWriter` may write to them."""
+        return self.open is _openai
+
+    def marks_cache_of(self, model: str) -> bool:
+        """Whether requests to `model` have marks for a cache. A router knows those of two vendors' models."""
+        return self.caching == "points" and (
+            self.thinking != "openrouter" or model.startswith(("anthropic/", "google/"))
+        )
 
     def is_azure(self, host: str | None) -> bool:
-        """Whether the host is Azure's, which reads keys in a header of its own."""
         return self.reader is OpenAIReader and (host or "").endswith(AZURE)
+
+    def key_headers(self, host: str | None) -> tuple[str, ...]:
+        """Headers in which the host reads a key, beside that of its SDK."""
+        if self.is_azure(host):
+            return ("api-key",)
+        # Gateways that speak the dialect of Anthropic may know only the header that its SDK once sent.
+        return ("x-api-key",) if self.reader is AnthropicReader and host != ANTHROPIC_HOST else ()
 
 
 def _openai(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
@@ -116,12 +139,16 @@ def _mistral(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
 
 
 DIALECTS = {
-    "openai": Dialect(OpenAIReader, OPENAI, _openai),
-    "anthropic": Dialect(AnthropicReader, ANTHROPIC, _anthropic, searches="shown", thinking="anthropic"),
+    "openai": Dialect(OpenAIReader, OPENAI, _openai, caching="key"),
+    "anthropic": Dialect(
+        AnthropicReader, ANTHROPIC, _anthropic, searches="shown", thinking="anthropic", caching="points"
+    ),
     "google": Dialect(GoogleReader, GOOGLE, _google, searches="shown", thinking="google"),
     "mistral": Dialect(OpenAIReader, OPENAI, _mistral),
     "ollama": Dialect(OpenAIReader, OPENAI, _openai),
     "deepseek": Dialect(OpenAIReader, OPENAI, _openai),
-    "openrouter": Dialect(OpenAIReader, OPENAI, _openai, searches="counted", thinking="openrouter"),
+    "openrouter": Dialect(
+        OpenAIReader, OPENAI, _openai, searches="counted", thinking="openrouter", caching="points"
+    ),
 }
 """By the name of the kind of provider."""

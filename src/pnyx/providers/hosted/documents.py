@@ -8,37 +8,47 @@ need no blank line between them, may have comments, any line end, a byte order m
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import ProviderError
-from .failures import quote, unreadable
+from .failures import QUOTE_CHARS, quote, unreadable
 
 __all__ = ["DONE", "Documents"]
 
 DONE = object()
 """What `Documents` returns for the event that ends a stream: [DONE]."""
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
-_FIELDS = (b"data", b"event", b"id", b"retry", b"")
-"""Fields of server-sent events; the empty one is a comment."""
+_DONE = (b"[DONE]", b"[done]", b"DONE")
+_DECODER = json.JSONDecoder()
+_SPACE = re.compile(r"\s*")
+_FIELDS = (b"data", b"event", b"id", b"retry", b"error", b"")
+"""Fields of server-sent events; the empty one is a comment, and "error" one of older llama.cpp servers."""
 
 
 @dataclass(slots=True)
 class Documents:
     """Reads a body in pieces. `feed` and `end` return the documents that are complete.
 
-    words: the first event that is no JSON. Raises `ProviderError` "malformed" for what is neither JSON nor
-    events; "truncated" if the body ends inside a document.
+    words: the first event that is no JSON. start: how the body starts.
+    Raises `ProviderError`: "malformed" for what is neither JSON nor events, "truncated" if the body ends
+    inside a document.
     """
 
     words: str = ""
 
+    _start: bytearray = field(default_factory=bytearray)
     _rest: bytearray = field(default_factory=bytearray)
     _events: bool | None = None
     _data: list[bytes] = field(default_factory=list)
     _named_error: bool = False
     _searched: int = 0
+
+    @property
+    def start(self) -> str:
+        return quote(bytes(self._start).removeprefix(_BOM))
 
     @property
     def is_stream(self) -> bool:
@@ -47,6 +57,8 @@ class Documents:
 
     def feed(self, piece: bytes) -> Iterator[Any]:
         self._rest += piece
+        if len(self._start) < QUOTE_CHARS:
+            self._start += piece[:QUOTE_CHARS]
         if self._events is None:
             self._recognise(bool(piece))
         if self._events:
@@ -62,13 +74,14 @@ class Documents:
         if not body:
             return
         if any(name.startswith(body) for name in _FIELDS):
-            raise ProviderError("truncated", "the stream ended inside its first event", billed=True)
+            message = f"the stream ended inside its first event: {quote(body)}"
+            raise ProviderError("truncated", message, billed=True)
         try:
             document = json.loads(body)
         except RecursionError as exc:
             raise ProviderError("malformed", "the reply is nested too deep", billed=True) from exc
         except ValueError:
-            yield from _json_lines(body)
+            yield from _several(body)
             return
         yield from document if isinstance(document, list) else (document,)
 
@@ -107,7 +120,8 @@ class Documents:
         if self._data:
             found, document = _parse(b"\n".join(self._data))
             if not found:
-                raise ProviderError("truncated", "the stream ended inside an event", billed=True)
+                words = quote(b"\n".join(self._data))
+                raise ProviderError("truncated", f"the stream ended inside an event: {words}", billed=True)
             yield document
 
     def _line(self, line: bytes) -> Iterator[Any]:
@@ -126,6 +140,9 @@ class Documents:
             return
         if name == b"event":
             self._named_error = value.strip() == b"error"
+        elif name == b"error":
+            found, document = _parse(value)
+            yield {"error": document if found else value.decode("utf-8", "replace").strip()}
         elif name == b"data":
             self._data.append(value.removeprefix(b" "))
             # Events without a blank line between them have one line of data each.
@@ -158,7 +175,7 @@ def _split_lines(block: bytes) -> list[bytes]:
 def _parse(data: bytes) -> tuple[bool, Any]:
     """Return whether `data` is a document, and the document."""
     text = data.strip()
-    if text == b"[DONE]":
+    if text.strip(b'"') in _DONE:
         return True, DONE
     try:
         return True, json.loads(text)
@@ -168,14 +185,22 @@ def _parse(data: bytes) -> tuple[bool, Any]:
         return False, None
 
 
-def _json_lines(body: bytes) -> Iterator[Any]:
-    """Yield the documents of a body with one on each line, or raise why it is none."""
-    lines = [line for line in body.splitlines() if line.strip()]
-    whole = [found for found in (_parse(line) for line in lines) if found[0]]
-    if len(lines) > 1 and len(whole) == len(lines):
-        yield from (document for _, document in whole)
-        return
-    if len(lines) > 1 and len(whole) == len(lines) - 1 and lines[-1][:1] == b"{":
-        yield from (document for _, document in whole)
-        raise ProviderError("truncated", "the reply ended inside a document", billed=True)
-    raise unreadable("the reply is not JSON", body)
+def _several(body: bytes) -> Iterator[Any]:
+    """Yield the documents of a body that has several, one after another, or raise why it has none.
+
+    What is no document behind the last one says nothing, such as a [DONE].
+    """
+    text, at, count = body.decode("utf-8", "replace"), 0, 0
+    while at < len(text):
+        try:
+            document, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError) as exc:
+            if not count:
+                raise unreadable("the reply is not JSON", body) from exc
+            if text[at] in "{[":
+                message = f"the reply ended inside a document: {quote(text[at:].encode())}"
+                raise ProviderError("truncated", message, billed=True) from exc
+            return
+        count += 1
+        yield document
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]

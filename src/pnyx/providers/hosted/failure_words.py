@@ -1,7 +1,7 @@
 """Codes and words by which hosts name their failures.
 
 Collected from the documentation and the source of the hosts and servers named beside the entries, and from
-messages that their users report. Words are matched in any case.
+messages that their users report; `tests/hosts/errors.toml` has them. Words are matched in any case.
 """
 
 from __future__ import annotations
@@ -10,85 +10,173 @@ import re
 
 from ...core.regex import regex
 
-__all__ = ["CODES", "FILTERED", "QUOTA", "TEMPORARY", "TOO_LARGE", "TOO_LONG"]
+__all__ = [
+    "BAD_KEY",
+    "FAILED_GENERATION",
+    "FILTERED",
+    "NO_MODEL",
+    "NO_PLACE",
+    "QUOTA",
+    "RATE",
+    "SPENT",
+    "TEMPORARY",
+    "THROTTLED",
+    "TOO_LARGE",
+    "TOO_LONG",
+    "status_of_code",
+]
 
-CODES: tuple[tuple[frozenset[str], int], ...] = (
-    (frozenset(("invalidrequesterror", "invalidargument", "badrequest", "validationexception")), 400),
-    (frozenset(("failedprecondition", "outofrange", "invalidparameter", "badrequesterror")), 400),
-    (frozenset(("invalidrequest", "unprocessableentityerror", "unprocessableentity")), 400),
-    (frozenset(("authenticationerror", "unauthenticated", "unauthorized", "invalidapikey")), 401),
-    (frozenset(("invalidauthentication", "invalidauthenticationerror", "incorrectapikeyerror")), 401),
-    (frozenset(("permissionerror", "permissiondenied", "forbidden", "accessdeniedexception")), 403),
-    (frozenset(("permissiondeniederror", "accessdenied")), 403),
-    (frozenset(("billingerror", "paymentrequired")), 402),
-    (frozenset(("notfounderror", "notfound", "modelnotfound", "resourcenotfoundexception")), 404),
-    (frozenset(("resourcenotfounderror", "modelnotfounderror")), 404),
-    (frozenset(("requesttimeout", "modeltimeoutexception")), 408),
-    (frozenset(("conflict", "conflicterror", "aborted", "conflictexception")), 409),
-    (frozenset(("requesttoolarge", "contextlengthexceeded", "stringabovemaxlength")), 413),
-    (frozenset(("contextwindowexceedederror", "exceedcontextsizeerror", "contentlengthlimit")), 413),
-    (frozenset(("ratelimiterror", "ratelimitexceeded", "ratelimit", "resourceexhausted")), 429),
-    (frozenset(("throttlingexception", "throttling", "throttlingratequota", "toomanyrequests")), 429),
-    (frozenset(("requestlimitexceeded", "ratelimitreachederror", "tokensratelimitexceeded")), 429),
-    (frozenset(("modelnotreadyexception", "limitrequests", "throttlingallocationquota")), 429),
-    (frozenset(("apierror", "servererror", "internal", "internalerror", "internalservererror")), 500),
-    (frozenset(("internalserverexception", "modelerrorexception", "modelstreamerrorexception")), 500),
-    (frozenset(("unknown", "unknownerror")), 500),
-    (frozenset(("unavailable", "serviceunavailable", "serviceunavailableexception")), 503),
-    (frozenset(("serviceunavailableerror", "engineoverloadederror", "engineoverloaded")), 503),
-    (frozenset(("modeloverloaded", "serveroverloaded", "busy", "insufficientsystemresource")), 503),
-    (frozenset(("deadlineexceeded", "timeouterror", "gatewaytimeout", "timeout")), 504),
-    (frozenset(("overloadederror", "overloaded")), 529),
-)
-"""Codes, types and statuses without anything but letters -> the HTTP status that they stand for."""
+CODES: dict[int, str] = {
+    400: "invalidrequesterror invalidargument badrequest validationexception failedprecondition outofrange"
+    " invalidparameter badrequesterror invalidrequest unprocessableentityerror unprocessableentity"
+    " invalidparametererror unsupportedparameter unsupportedvalue unknownparameter",
+    401: "authenticationerror unauthenticated unauthorized invalidapikey apikeyinvalid invalidauthentication"
+    " invalidauthenticationerror incorrectapikeyerror unrecognizedclientexception expiredtokenexception",
+    402: "billingerror paymentrequired arrearage accountoverdueerror billinghardlimitreached billingnotactive"
+    " budgetexceeded setlimitexceeded creditlimit",
+    403: "permissionerror permissiondenied forbidden accessdeniedexception permissiondeniederror"
+    " accessdenied",
+    404: "notfounderror notfound modelnotfound resourcenotfoundexception resourcenotfounderror"
+    " modelnotfounderror deploymentnotfound modelnotopen invalidmodel modeldecommissioned modelnotavailable"
+    " invalidendpointormodel",
+    408: "requesttimeout modeltimeoutexception",
+    409: "conflict conflicterror aborted conflictexception",
+    413: "requesttoolarge contextlengthexceeded contextwindowexceedederror exceedcontextsizeerror"
+    " contentlengthlimit modelcontextwindowexceeded modelmaxprompttokensexceeded contextwindowexceeded",
+    429: "ratelimiterror ratelimitexceeded ratelimit resourceexhausted throttlingexception throttling"
+    " throttlingratequota toomanyrequests requestlimitexceeded ratelimitreachederror ratelimitreached"
+    " tokensratelimitexceeded limitrequests throttlingallocationquota throttlingburstrate limitburstrate"
+    " toomanyrequestsexception",
+    500: "apierror servererror internal internalerror internalservererror internalserverexception"
+    " modelerrorexception modelstreamerrorexception unknown unknownerror",
+    503: "unavailable serviceunavailable serviceunavailableexception serviceunavailableerror unavailableerror"
+    " engineoverloadederror engineoverloaded modeloverloaded serveroverloaded busy"
+    " insufficientsystemresource servicetiercapacityexceeded"
+    " modelnotreadyexception capacityexceeded modelisovercapacity",
+    504: "deadlineexceeded timeouterror gatewaytimeout timeout",
+    529: "overloadederror overloaded",
+}
+"""The HTTP status that codes, types and statuses stand for, which are written with letters alone."""
+
+_STATUSES = {name: status for status, names in CODES.items() for name in names.split()}
+
+
+def status_of_code(code: str) -> int:
+    """The status that a host's code stands for, 0 if unknown. The name of a package before it is ignored."""
+    for part in (code, code.rpartition(".")[2]):
+        if status := _STATUSES.get(re.sub(r"[^a-z]", "", part.lower())):
+            return status
+    return 0
+
 
 QUOTA = regex(
-    r"insufficient_quota|billing_(?:hard_limit|error|not_active)|credit.?balance|spend(?:ing)?.?limit"
-    r"|exceeded_current_quota|exceeded your current quota|insufficient (?:balance|credits?|funds|quota)"
-    r"|(?:requires|need) more credits|out of credits|no credits|payment.?required|arrearage"
-    r"|account.{0,20}overdue"
-    r"|recharge|top.?up your|quota.?exhausted|budget_exceeded|余额不足|欠费",
+    r"insufficient.?(?:user.?)?quota|exceeded_current_quota|exceeded your current quota|quota.?exhausted"
+    r"|billing_|payment.?required|plan.?and.?billing",
     re.IGNORECASE,
 )
-"""An account without money. Google's and DashScope's "quota" of requests per minute is none of these."""
+"""An account without money, unless the host limits requests by these words too; see `THROTTLED`."""
+
+THROTTLED = regex(r"RESOURCE_EXHAUSTED|throttling|limit_?burst_?rate", re.IGNORECASE)
+"""Codes of Google and DashScope for a quota that comes back within a minute."""
+
+SPENT = regex(
+    r"credit.?balance|spend(?:ing)?.?(?:limit|cap)|credit limit|insufficient (?:account )?(?:balance|credits?"
+    r"|funds)|insufficient_(?:balance|credits?)|balance is insufficient|(?:requires|need) more credits"
+    r"|(?:out of|no|any) credits|credits? (?:are|is|have been) (?:depleted|exhausted|used)|purchase (?:more "
+    r")?credits|used all available|arrearage|overdue|recharge|top.?up your|budget.{0,20}exceeded"
+    r"|usage limits?\. |regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted"
+    r"|upgrade)|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
+    r"|PerDay|per.day\W{0,3}add|calls / month|limit: 0\b|daily free|余额|额度不足|欠费|充值",
+    re.IGNORECASE,
+)
+"""Money or an allowance that is used up for longer than a run waits."""
 
 TOO_LONG = regex(
-    r"context.?(?:length|window|size|limit)|maximum context|max(?:imum)?.?(?:prompt|input|sequence).?length"
-    r"|(?:prompt|input|message|request|conversation|text|context)s?(?: \([^)]*\))? (?:is|are"
-    r"|was) (?:still )?"
-    r"too (?:long|large|big)"
-    r"|(?:prompt|input)[^.]{0,60}exceeds?|too many (?:input )?tokens|input token count|prompt token count"
-    r"|number of tokens allowed|reduce the (?:length|size)|shorten (?:your|the) (?:input|prompt|message)"
-    r"|request_too_large|too large for model|range of input length|max_(?:model|seq)_?len|input.?length"
-    r"|inputs? tokens? \+|inputs?` (?:tokens|must have)|tokens? limit(?: of| exceeded|:)|token limit"
-    r"|maxlength: ?\d+, actual: ?\d+|exceeds? (?:the )?(?:model'?s?|maximum|max)[^.]{0,30}(?:tokens"
-    r"|length|context)"
-    r"|greater than the context length|longer than the (?:model|context|maximum)|exceed_context_size"
-    r"|content_length_limit|string_above_max_length|n_ctx|exceeded model token limit|tokens to keep"
-    r"|上下文|输入长度",
+    # What there is too much of
+    r"context.?(?:length|window|size|limit)|maximum context|context overflow"
+    r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
+    r"|(?:prompt|input|message|request|conversation|text|context)s?(?: \([^)]*\)| tokens?| length| token "
+    r"length)? ?(?:is|are|was)? ?(?:still )?(?:too (?:long|large|big)|超长|过长)"
+    r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|tokens exceeded|input token count"
+    r"|prompt token count|too many (?:input |prompt )?tokens|number of tokens allowed"
+    r"|input is longer|(?:message )?token length exceed|model token limit|input token limit"
+    r"|longer than the (?:model|context|maximum)|greater than the context length|tokens to keep"
+    r"|too large for model|range of input length|max input length|maxlength: ?\d+, actual: ?\d+"
+    r"|`?inputs`? (?:tokens \+|must have less than)|\binputs? tokens? \+"
+    r"|max(?:imum)?-sampled tokens|exceed_context_size|content_length_limit"
+    r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger|greater"
+    r"|over the|must be less|but max)[^.]{0,60}(?:token|length|context|window)"
+    r"|(?:prompt|inputs?) tokens? must be (?:less|at most|<)"
+    r"|(?:input|prompt) tokens? limit|(?:prompt|input) (?:has|is|of) \d+ tokens"
+    # What to do about it
+    r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
+    r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入长度|超长|过长",
     re.IGNORECASE,
 )
-"""A request over the window: OpenAI, Azure, Anthropic, Gemini, Bedrock, xAI, Mistral, TGI, vLLM, llama.cpp,
-Ollama, LM Studio, Moonshot, Zhipu, DashScope, DeepSeek, Groq, Together, MiniMax, OpenRouter."""
+"""A request over the window: OpenAI, Azure, Anthropic, Gemini, Bedrock, xAI, Mistral, TGI, vLLM, SGLang,
+llama.cpp, Ollama, LM Studio, Moonshot, Zhipu, DashScope, DeepSeek, Groq, Together, Cohere, MiniMax, ..."""
 
-TOO_LARGE = regex(r"request too large|tokens must be reduced|request_too_large", re.IGNORECASE)
+TOO_LARGE = regex(
+    r"request too large|tokens must be reduced|request_too_large|required for long context", re.IGNORECASE
+)
 """A request over the tokens per minute of an account: waiting does not help, a shorter request does."""
+
+RATE = regex(
+    r"too many requests|too many tokens, please wait|rate.?limit|throttl|requests? per (?:minute|second)"
+    r"|per.minute|request limit reached|rate exceeded|qps|concurren|slow down|限流|并发|过于频繁|请求过多"
+    r"|速率|频率",
+    re.IGNORECASE,
+)
+"""Too many requests or tokens in some time."""
 
 TEMPORARY = regex(
     r"overload|over.?capacity|at capacity|capacity (?:exceeded|limit|constraint)|too many requests"
     r"|rate.?limit|throttl|temporar|(?:try|retry)(?: your request)? again|please (?:re)?try|unavailable"
+    r"|retry your request|had an error while processing|encountered an (?:error|issue)"
     r"|timed? ?out|timeout|server (?:is )?(?:busy|error)|engine is|high (?:load|demand|traffic|volume)"
     r"|upstream|bad gateway|internal (?:server )?error|connection (?:reset|refused|error|closed)"
-    r"|network.?error|\block|warming up|is (?:currently )?loading|still loading|not ready|no (?:healthy"
-    r"|available)"
-    r"|busy|queue|cold start|繁忙|限流|稍后",
+    r"|network.?error|\block\b|warming up|is (?:currently )?loading|still loading|not ready|no (?:healthy"
+    r"|available)|busy|queue|cold start|繁忙|限流|稍后|网络错误|内部错误|饱和",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""
 
 FILTERED = regex(
-    r"content.?(?:filter|policy|management)|responsibleai|moderation|safety (?:system|filter|policy)"
-    r"|data_inspection_failed|sensitive (?:content|word|information)|flagged|prohibited_content|敏感",
+    r"content.?(?:filter|policy|management)|responsibleai|requires moderation|moderation (?:policy|failed"
+    r"|blocked)|by our safety|safety (?:system|filter|policy|check)|SAFETY_CHECK|data_inspection_failed"
+    r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
+    r"|prohibited_content|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规",
     re.IGNORECASE,
 )
 """A filter that refuses the request: another attempt is refused too."""
+
+NO_PLACE = regex(
+    r"unsupported_country|country, region, or territory|user location is not|not (?:available|supported) in "
+    r"(?:your|this) (?:country|region)|you have been blocked|attention required",
+    re.IGNORECASE,
+)
+"""A host that serves nobody from here, whatever the key."""
+
+BAD_KEY = regex(
+    r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:x-)?(?:api|auth|access|subscription|security)[ -]?"
+    r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
+    r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|invalid_api_key|无效的令牌",
+    re.IGNORECASE,
+)
+"""A key that is refused with a status of its own."""
+
+NO_MODEL = regex(
+    r"model[^.]{0,80}(?:does not exist|not exist|not found|unknown|has been decommissioned|is not available"
+    r"|reached the end of its life)|not found the model|(?:unknown|unsupported|invalid|no such|unexpected)"
+    r" model\b"
+    r"|model identifier is invalid|not a valid model|supported api model names|unable to access model"
+    r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? is not supported|no models loaded"
+    r"|unexpected model name|模型不存在",
+    re.IGNORECASE,
+)
+"""A model that the host does not have, or not for this key."""
+
+FAILED_GENERATION = regex(
+    r"json_validate_failed|tool_use_failed|failed_generation|could not finish the message", re.IGNORECASE
+)
+"""Groq and OpenAI report that a model wrote nothing usable like a refused request."""

@@ -1,30 +1,41 @@
 """Hosted models: requests written by pydantic-ai, sent over aiohttp, replies read leniently.
 
-Importing this module loads an HTTP client and pydantic-ai, so import it where a hosted model is opened. An
-SDK is imported when a provider of its kind is opened. Nothing is sent twice, except a request without a
-parameter that its host has refused, unbilled; `pnyx.run` retries.
+Importing this module loads an HTTP client, so import it where a hosted model is opened. pydantic-ai and an
+SDK are imported when a provider of its kind is opened, or at the first request that `plain` does not write.
+Nothing is sent twice, except a request without a parameter that its host has refused, unbilled; `pnyx.run`
+retries.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
+import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...errors import ProviderError
+from ...gc_pause import paused_collection
 from ..base import Call, Completion
-from .adjustments import Adjustments
-from .connection import Connection, Limits
+from ..redaction import MIN_SECRET
+from .adjustments import Adjustments, Learned
+from .connection import Connection, HostRequest, Limits
 from .dialects import DIALECTS, Dialect
 from .failures import HostError, one_line, unreadable
+from .plain import PlainWriter
 from .replies.reply import Reader
-from .requests import HostRequest, RequestBuilder
+
+if TYPE_CHECKING:
+    from .requests import RequestBuilder
 
 __all__ = ["HostedProvider", "open_hosted"]
 
-MAX_CHANGES = 6
+LAST_CHARS = 60
+MAX_CHANGES = 12
 """Parameters of one call that its host may refuse."""
 
 
@@ -39,8 +50,13 @@ class HostedProvider:
     def __init__(self, dialect: Dialect, base_url: str, api_key: str | None) -> None:
         self._dialect = dialect
         self._host = urlsplit(base_url).netloc.rpartition("@")[2]
-        self._secrets = (api_key,) if api_key else ()
-        self._requests = RequestBuilder(dialect, base_url, api_key)
+        self._secrets = (api_key,) if api_key and len(api_key) >= MIN_SECRET else ()
+        self._plain: PlainWriter | None = None
+        if dialect.has_plain_requests and not dialect.is_azure(urlsplit(base_url).hostname):
+            self._plain = PlainWriter.of(base_url, api_key, os.environ)
+        self._load = partial(_load, dialect, base_url, api_key)
+        self._builder = None if self._plain else self._load()
+        self._loading = asyncio.Lock()
         self._connection = Connection(base_url)
         self._adjustments = Adjustments()
 
@@ -54,22 +70,17 @@ class HostedProvider:
             raise ProviderError(exc.kind, message, retry_after=exc.retry_after, billed=exc.billed) from None
 
     async def searches(self, model: str) -> bool:
-        return self._dialect.searches != "none" and self._requests.can_search(model)
+        return self._dialect.searches != "none" and (await self._requests()).can_search(model)
 
     async def close(self) -> None:
-        await self._requests.close()
+        if self._builder is not None:
+            await self._builder.close()
         await self._connection.close()
 
     async def _complete(self, call: Call, on_text: Callable[[str], None] | None) -> Completion:
-        notes: list[str] = []
         for changes_left in reversed(range(MAX_CHANGES + 1)):
             learned = self._adjustments.of(call.model)
-            request = await self._requests.build(
-                call,
-                stream=on_text is not None,
-                plain_schema=learned.plain_schema,
-                reasons=learned.reasons,
-            )
+            request = await self._request(call, learned, on_text is not None)
             learned.apply(request.body)
             reader = self._dialect.reader()
             try:
@@ -77,7 +88,8 @@ class HostedProvider:
                     async for text in texts:
                         if on_text is not None:
                             on_text(text)
-                completion = self._completion(call, reader, tuple(notes))
+                notes = tuple(f"{call.model} {note}" for note in learned.take_notes())
+                completion = self._completion(call, reader, notes)
                 learned.reasons = learned.reasons or _reasons(completion)
                 return completion
             except HostError as exc:
@@ -86,14 +98,30 @@ class HostedProvider:
                 change = self._adjustments.learn(call.model, exc, request.body)
                 if change is None:
                     raise
-                notes.append(f"{call.model} {change.note}")
                 call = replace(call, max_tokens=change.max_tokens or call.max_tokens)
         raise AssertionError("the last attempt returns or raises")
+
+    async def _request(self, call: Call, learned: Learned, stream: bool) -> HostRequest:
+        """A new request for `call`."""
+        how = {"stream": stream, "plain_schema": learned.plain_schema, "reasons": learned.reasons}
+        plain = None if self._plain is None else self._plain.write(call, **how)
+        request = plain or await (await self._requests()).build(call, **how)
+        if self._dialect.caching == "key" and call.cache_key:
+            request.body["prompt_cache_key"] = call.cache_key
+        return request
+
+    async def _requests(self) -> RequestBuilder:
+        """The writer of requests that are not plain, loaded at the first one."""
+        async with self._loading:
+            if self._builder is None:
+                self._builder = await asyncio.to_thread(self._load)
+        return self._builder
 
     async def _texts(
         self, call: Call, request: HostRequest, reader: Reader, stream: bool
     ) -> AsyncGenerator[str]:
         """Send the request, and yield the text of its reply as `reader` reads it."""
+        stream = stream or request.body.get("stream") is True
         limits = Limits.of(call.max_tokens, call.timeout_s, call.searches, stream)
         async with self._connection.request(
             "POST", request.url, request.headers, limits, request.body
@@ -108,17 +136,23 @@ class HostedProvider:
                             raise ProviderError("malformed", "the answer is too long", billed=True)
                         yield text
             except ProviderError as exc:
-                # A reply that says it has ended is whole, whatever follows.
-                late = isinstance(exc, HostError) or exc.kind in ("truncated", "timeout")
+                # A reply that says it has ended is whole, whatever follows; a failure that it reports is one.
+                reported = isinstance(exc, HostError)
+                late = bool(reader.text or reader.tools) if reported else exc.kind in ("truncated", "timeout")
+                if reader.failed and not reported:
+                    reader.check()
                 if not (reader.is_complete and late):
                     raise
-        if not reader.any:
-            if response.unread:
-                raise unreadable("the reply is not JSON", response.unread.encode())
-            if count or (response.size and not response.streamed):
-                raise ProviderError("malformed", "the host sent no reply", billed=True)
+        reader.check()
+        if not reader.any and (count or response.unread or (response.size and not response.streamed)):
+            words = response.unread or response.start
+            if count and not response.unread:
+                raise ProviderError("malformed", f"the host sent no answer: {words}", billed=True)
+            raise unreadable("the reply is not JSON", words.encode())
         if not reader.any or (response.streamed and not reader.is_complete):
-            raise ProviderError("truncated", "the stream ended before the reply did", billed=True)
+            last = "".join(reader.text)[-LAST_CHARS:] or response.start
+            message = "the stream ended before the reply did" + (f", after: {last}" if last else "")
+            raise ProviderError("truncated", message, billed=True)
 
     def _completion(self, call: Call, reader: Reader, notes: tuple[str, ...]) -> Completion:
         meter, searches = self._dialect.meter, None
@@ -135,9 +169,21 @@ class HostedProvider:
             searches=searches,
             sources=tuple(reader.sources) if call.searches else (),
             reasoning="".join(reader.reasoning),
-            finish_detail=reader.finish,
+            finish_detail=reader.finish_detail(),
             notes=notes,
         )
+
+
+_IMPORTING = threading.Lock()
+"""Two threads that import the same SDK at once can each see a part of it that is not complete yet."""
+
+
+def _load(dialect: Dialect, base_url: str, api_key: str | None) -> RequestBuilder:
+    with _IMPORTING, paused_collection():
+        # pydantic-ai and an SDK take a second of CPU, which requests of text alone do without.
+        from .requests import RequestBuilder
+
+        return RequestBuilder(dialect, base_url, api_key)
 
 
 def _reasons(completion: Completion) -> bool:

@@ -10,7 +10,7 @@ import json
 import warnings
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypedDict, cast
 from urllib.parse import urlsplit, urlunsplit
 
@@ -18,6 +18,7 @@ import httpx2
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
+    CachePoint,
     ModelMessage,
     ModelRequest,
     ModelRequestPart,
@@ -26,6 +27,7 @@ from pydantic_ai.messages import (
     TextPart,
     ToolCallPart,
     ToolReturnPart,
+    UserContent,
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters
@@ -36,26 +38,19 @@ from pydantic_ai.tools import ToolDefinition
 
 from ...core.lru import LRU
 from ...errors import ProviderError
-from ..base import Call
+from ..base import Call, Message
+from .connection import HostRequest
 from .dialects import Dialect
+from .plain import SEEDS, sendable
 from .thinking import thinking_settings
 
-__all__ = ["HostRequest", "RequestBuilder"]
+__all__ = ["RequestBuilder"]
 
 MAX_MODELS = 256
 """Model objects that a provider keeps; making one again is cheap."""
 
 # A setting that pydantic-ai leaves out for a model is no news for whoever asks a question.
 warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic_ai\.")
-
-
-@dataclass(slots=True)
-class HostRequest:
-    """One HTTP request. body: the JSON document that is posted."""
-
-    url: str
-    headers: list[tuple[str, str]] = field(repr=False)
-    body: dict[str, Any] = field(repr=False)
 
 
 class _Taken(BaseException):
@@ -105,7 +100,7 @@ class RequestBuilder:
         root = urlunsplit((url.scheme, url.netloc, url.path.rstrip("/"), "", ""))
         # Some SDKs refuse to start without a key, which local hosts do not require.
         key = api_key or "none"
-        self._extra = {"api-key": key} if dialect.is_azure(url.hostname) else {}
+        self._extra = dict.fromkeys(dialect.key_headers(url.hostname), key)
         self._models = LRU[str, Model[Any]](MAX_MODELS, make=dialect.open(root, key, self._client))
 
     def profile(self, model: str) -> Mapping[str, Any]:
@@ -155,14 +150,14 @@ class RequestBuilder:
         if call.temperature is not None:
             settings["temperature"] = call.temperature
         if call.seed is not None:
-            settings["seed"] = call.seed
+            settings["seed"] = call.seed % SEEDS
         special = thinking_settings(call, model.profile, self._dialect.thinking, reasons)
         if call.searches and model.profile.get("anthropic_supports_dynamic_filtering"):
             # Otherwise programs that the model writes read the results, and nothing is cited.
             special["anthropic_web_tools_allowed_callers"] = ["direct"]
         return _Direct(
             model=model,
-            messages=_messages(call),
+            messages=_messages(call, marked=self._dialect.marks_cache_of(call.model)),
             model_settings=cast(
                 ModelSettings, {k: v for k, v in (settings | special).items() if v is not None}
             ),
@@ -170,10 +165,11 @@ class RequestBuilder:
         )
 
 
-def _messages(call: Call) -> list[ModelMessage]:
+def _messages(call: Call, marked: bool) -> list[ModelMessage]:
+    """The turns of a conversation. marked: with a mark where a beginning ends that later requests share."""
     turns: list[ModelMessage] = []
     for message in call.messages:
-        text = _sendable(message.text)
+        text = sendable(message.text)
         if message.role == "assistant":
             texts = [TextPart(text)] if text else []
             calls = [ToolCallPart(t.name, dict(t.arguments), t.id) for t in message.tool_calls]
@@ -183,7 +179,7 @@ def _messages(call: Call) -> list[ModelMessage]:
         if message.role == "system":
             part = SystemPromptPart(text)
         elif message.role == "user":
-            part = UserPromptPart(text)
+            part = UserPromptPart(_with_cache_points(message) if marked and message.breaks else text)
         else:
             part = ToolReturnPart(message.tool_name, text, message.tool_call_id)
         if turns and isinstance(turns[-1], ModelRequest):
@@ -193,13 +189,19 @@ def _messages(call: Call) -> list[ModelMessage]:
     return turns
 
 
-def _sendable(text: str) -> str:
-    """`text` with U+FFFD for lone surrogates, which a model may write but no request can contain."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+def _with_cache_points(message: Message) -> list[UserContent]:
+    """The text in a part for each beginning that other requests share, the first and the last with a mark.
+
+    Earlier requests have written those between to the cache. A host looks for them where parts end.
+    """
+    places = sorted(set(message.breaks) - {0})
+    parts: list[UserContent] = []
+    for start, end in pairwise((0, *places)):
+        parts.append(sendable(message.text[start:end]))
+        if end in (places[0], places[-1]):
+            parts.append(CachePoint())
+    rest = message.text[places[-1] if places else 0 :]
+    return [*parts, sendable(rest)] if rest.strip() else parts
 
 
 def _parameters(call: Call, model: Model[Any], plain_schema: bool) -> ModelRequestParameters:

@@ -18,8 +18,8 @@ MAX_OUTPUT = 1_000_000
 class Meter:
     """One dialect's report of usage.
 
-    count: returns the merged reports as (input, cached, output, reasoning) tokens; raises if they are not
-    whole numbers. search_path: where the reports count the host's web searches.
+    count: returns the merged reports as the counts of a `Usage`; raises if they are not whole numbers.
+    search_path: where the reports count the host's web searches.
     """
 
     count: Callable[[Mapping[str, Any]], tuple[int, ...]]
@@ -27,11 +27,13 @@ class Meter:
 
     def usage(self, reports: Mapping[str, Any]) -> Usage | None:
         """The reports as tokens, however odd, or None if they are not whole numbers or all zero."""
-        try:
-            counts = self.count(reports)
-        except (AttributeError, LookupError, ValueError, OverflowError):
-            return None
-        return Usage(*counts) if any(counts) else None
+        for count in (self.count, *COUNTS):
+            try:
+                counts = count(reports)
+            except (AttributeError, LookupError, ValueError, OverflowError):
+                continue
+            return Usage(*counts) if any(counts) else None
+        return None
 
     def searches(self, reports: Mapping[str, Any]) -> int | None:
         """How many searches the reports count, or None if they have no whole number of them."""
@@ -51,7 +53,8 @@ def _openai(report: Mapping[str, Any]) -> tuple[int, ...]:
     )
     reasoning = _optional(report, "completion_tokens_details", "reasoning_tokens")
     sent = _count(report["prompt_tokens"])
-    return sent, cached, _output(report, sent), reasoning
+    written = _optional(report, "prompt_tokens_details", "cache_write_tokens")
+    return sent, cached, _output(report, sent), reasoning, written
 
 
 def _output(report: Mapping[str, Any], sent: int) -> int:
@@ -66,20 +69,31 @@ def _output(report: Mapping[str, Any], sent: int) -> int:
 
 def _anthropic(report: Mapping[str, Any]) -> tuple[int, ...]:
     cached = _optional(report, "cache_read_input_tokens")
-    sent = _count(report["input_tokens"]) + cached + _optional(report, "cache_creation_input_tokens")
+    written = _optional(report, "cache_creation_input_tokens")
+    hour = _optional(report, "cache_creation", "ephemeral_1h_input_tokens")
+    hour = hour if 0 <= hour <= written else 0
     return (
-        sent,
+        _count(report["input_tokens"]) + cached + written,
         cached,
         _count(report["output_tokens"]),
         _optional(report, "output_tokens_details", "thinking_tokens"),
+        written - hour,
+        hour,
     )
 
 
 def _google(report: Mapping[str, Any]) -> tuple[int, ...]:
+    report = {_camel_case(name): value for name, value in report.items()}
     sent = _count(report["promptTokenCount"]) + _optional(report, "toolUsePromptTokenCount")
     thoughts = _optional(report, "thoughtsTokenCount")
     output = _optional(report, "candidatesTokenCount") + thoughts
     return sent, _optional(report, "cachedContentTokenCount"), output, thoughts
+
+
+def _camel_case(name: str) -> str:
+    """A field's name in JSON; some proxies use its name in the protocol buffers."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
 
 
 def _optional(report: Mapping[str, Any], *path: str) -> int:
@@ -96,6 +110,8 @@ def _count(number: Any) -> int:
     return int(number)
 
 
+COUNTS = (_openai, _anthropic, _google, lambda report: _anthropic(report["tokens"]))
+"""Tried in turn if a report has not the names of its dialect: gateways pass on the host's behind them."""
 OPENAI = Meter(_openai, ("server_tool_use_details", "web_search_requests"))
 ANTHROPIC = Meter(_anthropic, ("server_tool_use", "web_search_requests"))
 GOOGLE = Meter(_google)

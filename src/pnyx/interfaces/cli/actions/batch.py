@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -216,6 +216,11 @@ def _dry_run(output: Output, requests: _Requests, lines: Iterator[Line]) -> int:
     return 1 if bad else 0
 
 
+def _sum(costs: Iterable[float | None]) -> float | None:
+    known = list(costs)
+    return None if None in known else sum(cost or 0.0 for cost in known)
+
+
 def _summary(plans: Sequence[Any]) -> Iterator[str]:
     yield quantity(len(plans), "question")
     calls = [one.calls for one in plans]
@@ -224,7 +229,7 @@ def _summary(plans: Sequence[Any]) -> Iterator[str]:
     else:
         least, most = (sum(one[end] for one in calls) for end in (0, 1))
         yield f"calls   {least:,}" if least == most else f"calls   {least:,} to {most:,}"
-    costs = [one.cost_usd for one in plans]
-    cost = None if None in costs else sum(costs)
-    yield f"cost    {'unknown' if cost is None else f'at most {money(cost)}' if cost else 'nothing'}"
+    most, expected = _sum(one.cost_usd for one in plans), _sum(one.expected_usd for one in plans)
+    usual = f", about {money(expected)} is expected" if expected else ""
+    yield f"cost    {'unknown' if most is None else f'at most {money(most)}{usual}' if most else 'nothing'}"
     yield "nothing was sent or stored"

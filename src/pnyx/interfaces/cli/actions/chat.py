@@ -221,7 +221,7 @@ class Session:
         if run_id is None:
             raise UsageError(f"/show [N]: N is the number of a turn, 1 to {len(ids)}")
         # On a thread, because `show` runs its own event loop.
-        await asyncio.to_thread(show, run_id, self.output.plain, False)
+        await asyncio.to_thread(show, run_id, self.output.verbose, self.output.plain, False)
 
     async def save(self, argument: str) -> None:
         name = argument.removesuffix("!").strip()

@@ -51,4 +51,7 @@ def _cost(spec: Spec, bounds: Plan) -> str:
     if bounds.cost_usd is None:
         return "unknown: a price, the number of calls, or the context window of a model with tools is unknown"
     cap = "" if spec.budget_usd is None else f"; the run pauses before it costs {money(spec.budget_usd)}"
-    return f"{'nothing' if bounds.cost_usd == 0 else f'at most {money(bounds.cost_usd)}'}{cap}"
+    if bounds.cost_usd == 0:
+        return f"nothing{cap}"
+    usual = "" if bounds.expected_usd is None else f", about {money(bounds.expected_usd)} is expected"
+    return f"at most {money(bounds.cost_usd)}{usual}{cap}"

@@ -282,18 +282,21 @@ def _dry_run(
         rows["judge"] = _times(reading, 2 * judged * len(everyone))
     if output.form == "json":
         task = dataset if items is None else None
-        output.json({"dry_run": True, "task": task, "questions": len(questions), "at_most": rows})
+        expected = {name: row.pop("expected_usd") for name, row in rows.items()}
+        document = {"dry_run": True, "task": task, "questions": len(questions), "at_most": rows}
+        output.json(document | {"expected_usd": expected})
         return 0
     if items is None:
         task = f"{flat(dataset)} is used as an Inspect task, whose questions are not counted here"
         output.out.line(f"{task}; bounds for {quantity(len(questions), 'short question')}:")
     else:
         output.out.line(quantity(len(questions), "question"))
-    table = [["arm", "calls", "USD at most"]]
+    table = [["arm", "calls", "USD at most", "expected"]]
     for name, row in rows.items():
         calls = [f"{n:,}" for n in dict.fromkeys(row["calls"] or ())]
-        table.append([flat(name), " to ".join(calls) or "unknown", money(row["cost_usd"])])
-    output.out.lines(columns(table, right=(1, 2)))
+        costs = [money(row["cost_usd"]), money(row["expected_usd"])]
+        table.append([flat(name), " to ".join(calls) or "unknown", *costs])
+    output.out.lines(columns(table, right=(1, 2, 3)))
     output.out.line("nothing was sent or stored")
     return 0
 
@@ -307,8 +310,12 @@ def _bounds(settings: Settings, panel: Sequence[str], arm: Arm, question: str) -
 
 
 def _times(one: Plan, times: int) -> dict[str, Any]:
-    cost = None if one.cost_usd is None else one.cost_usd * times
-    return {"calls": one.calls and [n * times for n in one.calls], "cost_usd": cost}
+    cost, expected = (None if usd is None else usd * times for usd in (one.cost_usd, one.expected_usd))
+    return {
+        "calls": one.calls and [n * times for n in one.calls],
+        "cost_usd": cost,
+        "expected_usd": expected,
+    }
 
 
 def _planned(settings: Settings, panel: Sequence[str], arm: Arm, question: str, times: int = 1) -> Spec:

@@ -98,6 +98,7 @@ def _model(info: ModelInfo, panel: tuple[str, ...], settings: Settings, local: S
         "seats": panel.count(info.ref),
         "input_price": price and price.input,
         "cached_price": price and price.cached,
+        "cache_write_price": price and price.cache_write,
         "output_price": price and price.output,
         "reasoning_price": price and price.reasoning,
         "as_of": price and price.as_of,

@@ -11,7 +11,7 @@ from ....core.decision import UNDECIDED
 from ....core.models import money
 from ....core.search_terms import Snippet
 from ....errors import UsageError
-from ....evaluate.analysis.learning import OWNER
+from ....evaluate.owners import OWNER
 from ....providers.registry import Providers
 from ...open_settings import open_settings
 from ...render.folder import Folder
@@ -136,18 +136,18 @@ def status(run_id: str, as_json: bool) -> int:
     return 0
 
 
-def show(run_id: str, plain: bool, as_json: bool) -> int:
+def show(run_id: str, verbose: bool, plain: bool, as_json: bool) -> int:
     output = streams(plain=plain)
     record = with_records(open_settings(), lambda stored: stored.read(run_id))
     if as_json:
         document = whole(record)
         output.json(document["result"] | {"events": document["events"]})
     else:
-        output.out.lines(_transcript(record, output.out))
+        output.out.lines(_transcript(record, output.out, verbose))
     return 0
 
 
-def _transcript(record: Record, stream: Stream) -> Iterator[str]:
+def _transcript(record: Record, stream: Stream, reasoning: bool) -> Iterator[str]:
     width = stream.width or WIDE
     result, view = record.document, Transcript()
     yield stream.paint("Question", "bold", "cyan")
@@ -156,7 +156,7 @@ def _transcript(record: Record, stream: Stream) -> Iterator[str]:
         entry = view.add(event)
         if entry is not None:
             yield ""
-            yield from entry_lines(stream, entry, whole=True)
+            yield from entry_lines(stream, entry, whole=True, reasoning=reasoning)
     yield ""
     if result["answer"]:
         yield stream.paint(headline(result), "bold", "cyan")

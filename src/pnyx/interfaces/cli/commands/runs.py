@@ -69,6 +69,7 @@ def status(**options: Any) -> int:
 
 @click.command()
 @run_id
+@click.option("-v", "--verbose", is_flag=True, help="Also print the reasoning before each reply.")
 @click.option("--plain", is_flag=True, help="Print without colour.")
 @json_option
 def show(**options: Any) -> int:

@@ -28,6 +28,7 @@ class Progress:
         self.output = output
         self.view = Transcript()
         self._started = False
+        self._explained: set[str] = set()
 
     async def __aenter__(self) -> Progress:
         return self
@@ -41,8 +42,22 @@ class Progress:
         if not shown and not self._started and self.view.run_id:
             self._started = True
             self.say(*self.heading())
-        if entry is not None and not shown:
+        if entry is not None and not shown and not self._is_repeated(entry):
             self.say(*entry_lines(self.output.err, entry, whole=self.output.verbose))
+        for note in getattr(event, "notes", ()):
+            self.note(flat(note))
+
+    def _is_repeated(self, entry: Entry) -> bool:
+        """Whether the entry is a failed attempt whose reason has been shown, for this seat or another one.
+
+        The end of the run says which seats it cost.
+        """
+        if self.output.verbose or entry.kind not in ("retry", "dropped"):
+            return False
+        reason = entry.text.removeprefix("dropped: ")
+        known = reason in self._explained
+        self._explained.add(reason)
+        return known
 
     def say(self, *lines: str) -> None:
         """Write lines that are already safe and painted."""
@@ -61,8 +76,8 @@ class Progress:
         return paragraph(self.output.err, text, "dim")
 
 
-def entry_lines(stream: Stream, entry: Entry, *, whole: bool) -> Iterator[str]:
-    """An entry as lines, safe and painted. whole: its full text instead of an excerpt."""
+def entry_lines(stream: Stream, entry: Entry, *, whole: bool, reasoning: bool = False) -> Iterator[str]:
+    """An entry as lines, safe and painted. whole: its full text instead of an excerpt. reasoning: add it."""
     facts = " · ".join(entry.facts)
     look = LOOKS.get(entry.kind, ("bold",))
     if entry.kind in ("reply", "tool"):
@@ -73,6 +88,10 @@ def entry_lines(stream: Stream, entry: Entry, *, whole: bool) -> Iterator[str]:
         yield from paragraph(
             stream, f"{entry.title}: {clip(entry.text, 300)}{facts and f' · {facts}'}", *look
         )
+    if reasoning and entry.reasoning:
+        yield f"{INDENT}{stream.paint('Reasoning', 'dim', 'bold')}"
+        for line in wrap(safe(entry.reasoning).strip("\n"), stream.width or WIDE, 2 * INDENT):
+            yield stream.paint(line, "dim")
 
 
 def paragraph(stream: Stream, text: str, *styles: str) -> Iterator[str]:
@@ -100,10 +119,19 @@ def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry] 
         yield stream.paint(f"tools used ({len(tools)})", "bold")
     for tool in tools:
         yield from paragraph(stream, f"{clip(tool.title, 200)}: {clip(tool.text, 80)}")
-    for drop in result["dropped"]:
-        seat = flat(seat_name(drop["seat"], drop["model"]))
-        yield from paragraph(stream, f"dropped: {seat}: {clip(drop['reason'], 300)}", "red")
+    failure = str(result["detail"].get("message") or "")
+    for reason, seats in _dropped(result).items():
+        why = "" if reason in failure else f": {clip(reason, 300)}"
+        yield from paragraph(stream, f"dropped: {flat(', '.join(seats))}{why}", "red")
     yield from paragraph(stream, usage_line(result), "dim")
+
+
+def _dropped(result: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The reasons why seats were dropped, each with the seats."""
+    reasons: dict[str, list[str]] = {}
+    for drop in result["dropped"]:
+        reasons.setdefault(drop["reason"], []).append(seat_name(drop["seat"], drop["model"]))
+    return reasons
 
 
 def _sources(stream: Stream, detail: Mapping[str, Any]) -> Iterator[str]:

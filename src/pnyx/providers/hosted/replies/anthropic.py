@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
-from ...base import FinishReason
 from .reply import Reader, ToolCallParts, items, mapping, text_of
 
 __all__ = ["AnthropicReader"]
 
 
 class AnthropicReader(Reader):
-    FINISHES: ClassVar[Mapping[str, FinishReason]] = {
-        **dict.fromkeys(("max_tokens", "model_context_window_exceeded", "pause_turn"), "length"),
-        **dict.fromkeys(("refusal", "content_filter", "safety"), "filter"),
-        "tool_use": "tool",
-    }
-    FAILURES: ClassVar[Mapping[str, int]] = {"error": 500, "overloaded": 529}
+    """Blocks may come whole, as starts and deltas, or as deltas alone; with or without their index."""
 
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
         kind = text_of(document.get("type"))
         message = mapping(document.get("message"))
         if kind == "message_start" or message:
             yield from self._message(message)
-        elif kind in ("content_block_start", "content_block_delta") or "delta" in document:
+        elif "delta" in document or "content_block" in document:
             yield from self._block_event(document)
         elif kind == "message_stop":
             self.done = True
@@ -41,21 +35,19 @@ class AnthropicReader(Reader):
             yield from self.piece(content)
         for place, block in enumerate(items(content)):
             yield from self._block(place, mapping(block) or {"type": "text", "text": block})
-        self._stop(message)
-
-    def _stop(self, found: Mapping[str, Any]) -> None:
-        self.finish = text_of(found.get("stop_reason")) or self.finish
+        self.end(message.get("stop_reason"))
 
     def _block_event(self, document: Mapping[str, Any]) -> Iterator[str]:
-        place, self.any = document.get("index"), True
+        index, self.any = document.get("index"), True
+        place = index if isinstance(index, int | str) else None
         if block := mapping(document.get("content_block")):
             yield from self._block(place, block)
         delta = mapping(document.get("delta"))
-        self._stop(delta)
+        self.end(delta.get("stop_reason"))
         yield from self.piece(delta.get("text"))
         self.think(delta.get("thinking"))
         if isinstance(written := delta.get("partial_json"), str):
-            tool = self.tools.get(place)
+            tool = self.tools.get(place) or next(reversed(self.tools.values()), None)
             if tool is not None:
                 tool.written.append(written)
         self._cite(delta.get("citation"))
@@ -70,8 +62,8 @@ class AnthropicReader(Reader):
         elif kind == "thinking":
             self.think(block.get("thinking"))
         elif kind == "tool_use":
-            tool = self.tools.setdefault(place, ToolCallParts())
-            tool.id, tool.name = text_of(block.get("id")), text_of(block.get("name"))
+            tool = ToolCallParts(text_of(block.get("id")), text_of(block.get("name")))
+            self.tools[(place, len(self.tools)) if place in self.tools else place] = tool
             given = block.get("input")
             if isinstance(given, str):
                 tool.written.append(given)

@@ -5,28 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 from ...base import FinishReason
-from .reply import Reader, ToolCallParts, items, mapping, text_of
+from .reply import Reader, ToolCallParts, first_of, items, mapping, text_of
 
 __all__ = ["GoogleReader"]
 
-MAX_CANDIDATES = 16
-"""Only the first candidate is read; it may stand behind others."""
-FILTERS = (
-    *("safety", "recitation", "blocklist", "prohibited_content", "spii", "language"),
-    *("image_safety", "image_prohibited_content", "image_recitation", "model_armor"),
-)
+NUMBERS = {1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION"}
+"""Finish reasons as protocol buffers number them, where all versions of the API agree."""
 
 
 class GoogleReader(Reader):
-    FINISHES: ClassVar[Mapping[str, FinishReason]] = {
-        "max_tokens": "length",
-        **dict.fromkeys(FILTERS, "filter"),
-    }
-    FAILURES: ClassVar[Mapping[str, int]] = {"error": 500}
-
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
         document = mapping(document.get("response")) or document  # of Google's own gateways
         self.model = text_of(_get(document, "modelVersion")) or self.model
@@ -35,9 +25,10 @@ class GoogleReader(Reader):
         if block and block != "BLOCK_REASON_UNSPECIFIED":
             self.any, self.finish = True, block
             self.blocked = True
-        for candidate in items(document.get("candidates"))[:MAX_CANDIDATES]:
-            if isinstance(candidate, Mapping) and candidate.get("index") in (0, None):
-                yield from self._candidate(candidate)
+        if document.get("candidates") == [] and self.usage:
+            self.any = self.done = True  # an empty reply
+        for candidate in first_of(document.get("candidates")):
+            yield from self._candidate(candidate)
 
     blocked = False
     """Whether the request itself was blocked."""
@@ -51,15 +42,19 @@ class GoogleReader(Reader):
         parts = mapping(content).get("parts") if isinstance(content, Mapping) else content
         for part in [parts] if isinstance(parts, str) else items(parts):
             yield from self._part({"text": part} if isinstance(part, str) else mapping(part))
-        finish = text_of(_get(candidate, "finishReason"))
-        self.finish = self.finish if finish in ("", "FINISH_REASON_UNSPECIFIED") else finish
+        finish = _get(candidate, "finishReason")
+        if finish not in (0, "FINISH_REASON_UNSPECIFIED"):
+            self.end(NUMBERS.get(finish, finish) if isinstance(finish, int) else finish)
         self._ground(mapping(_get(candidate, "groundingMetadata")))
 
     def _part(self, part: Mapping[str, Any]) -> Iterator[str]:
         if call := mapping(_get(part, "functionCall")):
             tool = ToolCallParts(text_of(call.get("id")), text_of(call.get("name")))
             arguments = call.get("args")
-            tool.value = arguments if isinstance(arguments, Mapping) else {}
+            if isinstance(arguments, str):
+                tool.written.append(arguments)
+            else:
+                tool.value = arguments if isinstance(arguments, Mapping) else {}
             self.tools[len(self.tools)] = tool
         elif _get(part, "toolCall") or _get(part, "toolResponse") or _get(part, "executableCode"):
             self.interrupt()

@@ -3,71 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
-from ...base import FinishReason
 from ..failures import failure, report
-from .reply import Reader, ToolCallParts, items, mapping, text_of
+from .reply import Reader, ToolCallParts, first_of, items, mapping, text_of
 
 __all__ = ["OpenAIReader"]
 
 THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thinking_content", "reasoning_details")
 """Fields of thoughts, of which a host may send several with the same text."""
-MAX_CHOICES = 16
-"""Only the first choice is read; it may stand behind others."""
 THOUGHT_PARTS = ("thinking", "reasoning", "reasoning_text", "thought")
+TEXT_PARTS = ("", "text", "output_text", "input_text")
+_OLLAMA = {"prompt_eval_count": "prompt_tokens", "eval_count": "completion_tokens"}
 
 
 class OpenAIReader(Reader):
-    FINISHES: ClassVar[Mapping[str, FinishReason]] = {
-        **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), "length"),
-        **dict.fromkeys(("content_filter", "safety", "sensitive", "refusal", "moderation"), "filter"),
-        **dict.fromkeys(("prohibited_content", "recitation", "blocklist", "guardrail"), "filter"),
-        **dict.fromkeys(("tool_calls", "function_call", "tool_use", "tool_call"), "tool"),
-    }
-    FAILURES: ClassVar[Mapping[str, int]] = {
-        **dict.fromkeys(("error", "internal_error", "failed", "unknown_error"), 500),
-        **dict.fromkeys(("insufficient_system_resource", "network_error", "engine_overloaded"), 503),
-        **dict.fromkeys(("overloaded", "abort", "aborted", "timeout", "cancelled"), 503),
-    }
+    """A choice may have a delta, a message, both, or bare text; the last message may repeat all deltas."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._places: dict[object, object] = {}
+        """Index -> the place in `tools` of the last call that has it."""
 
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
+        # Cloudflare wraps its replies.
+        document = mapping(document.get("result")) or document
         self.model = text_of(document.get("model")) or self.model
-        self.report_usage(document.get("usage") or mapping(document.get("x_groq")).get("usage"))
+        groq = mapping(document.get("x_groq"))
+        if found := report({"error": groq.get("error")}):
+            raise failure(found)
+        self.report_usage(document.get("usage") or groq.get("usage"))
         for choice in self._choices(document):
             yield from self._choice(choice)
-        # Usage alone is the last event of a stream.
-        self.done = self.done or (document.get("choices") == [] and bool(document.get("usage")))
+        # Usage alone is the last event of a stream, and says of a whole reply that it is empty.
+        if document.get("choices") == [] and document.get("usage"):
+            self.any = self.done = True
 
     def _choices(self, document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield the first choice, which some servers put elsewhere."""
         choices = document.get("choices") or mapping(document.get("output")).get("choices")
-        for choice in items(choices)[:MAX_CHOICES]:
-            if isinstance(choice, Mapping) and choice.get("index") in (0, None, "0"):
-                yield choice
-        if not choices and isinstance(document.get("message"), Mapping):  # Ollama's own API
-            yield {**document, "finish_reason": document.get("done_reason")}
+        yield from first_of(choices)
+        if choices:
+            return
+        output = mapping(document.get("output"))
+        if output.get("text"):  # DashScope's own API
+            yield output
+        elif isinstance(document.get("message"), Mapping):  # Ollama's own API, and Cohere's
+            self.report_usage({ours: document.get(name) for name, ours in _OLLAMA.items()})
+            delta = {"delta": document["message"]}
+            yield {**delta, "finish_reason": document.get("done_reason") or document.get("finish_reason")}
+        elif isinstance(document.get("response"), str):  # Cloudflare's own API, and Ollama's older one
+            yield {"text": document["response"], "finish_reason": document.get("done_reason")}
 
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[str]:
         if found := report({"error": choice.get("error")}):
             raise failure(found)
         self.report_usage(choice.get("usage"))
-        delta, message = mapping(choice.get("delta")), mapping(choice.get("message"))
-        # A last event may repeat the whole message.
-        part = delta or ({} if self.text and "delta" in choice else message)
-        self.any = self.any or bool(part or "delta" in choice or "message" in choice or "text" in choice)
+        delta = {name: value for name, value in mapping(choice.get("delta")).items() if value}
+        part = {**self._rest(mapping(choice.get("message"))), **delta}
+        self.any = self.any or bool(
+            part or {"delta", "message", "text"} & choice.keys() or choice.get("finish_reason")
+        )
         self._thoughts(part)
         yield from self._content(part.get("content"))
-        yield from self.piece(choice.get("text"))
+        if not part.get("content"):
+            yield from self.piece(choice.get("text"))
         if isinstance(part.get("refusal"), str) and part["refusal"]:
             self.refusal.append(part["refusal"])
         for call in items(part.get("tool_calls")):
-            self._call(mapping(call))
+            self._call(mapping(call), whole="tool_calls" not in delta)
         if function := mapping(part.get("function_call")):
-            self._call({"index": "function", "function": function})
+            self._call({"index": "function", "function": function}, whole="function_call" not in delta)
         for one in items(part.get("annotations")):
             self.cite(mapping(mapping(one).get("url_citation")).get("url"))
-        self.finish = text_of(choice.get("finish_reason")) or self.finish
+        self.end(choice.get("finish_reason"))
+
+    def _rest(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a message says that was not read yet: the last event of a stream may repeat all of it."""
+        written, content = "".join(self.text), message.get("content")
+        if not written and not self.reasoning and not self.refusal:
+            return message
+        repeated = {*THOUGHTS, "refusal"} if self.reasoning or self.refusal else set()
+        rest = {name: value for name, value in message.items() if name not in repeated}
+        if isinstance(content, str) and content.startswith(written):
+            rest["content"] = content[len(written) :]
+        if self.tools:
+            rest["tool_calls"] = [
+                call for call in items(message.get("tool_calls")) if mapping(call).get("id")
+            ]
+        return rest
 
     def _thoughts(self, part: Mapping[str, Any]) -> None:
         self.think(next(filter(None, (text_of(part.get(name)) for name in THOUGHTS)), ""))
@@ -82,38 +106,40 @@ class OpenAIReader(Reader):
                 self.think(text_of(one))
             elif kind == "refusal":
                 self.refusal.append(text_of(mapping(one).get("refusal")))
-            elif isinstance(one, str) or kind in ("", "text", "output_text", "input_text"):
+            elif isinstance(one, str) or kind in TEXT_PARTS:
                 yield from self.piece(text_of(one))
 
-    def _call(self, call: Mapping[str, Any]) -> None:
+    def _call(self, call: Mapping[str, Any], whole: bool) -> None:
+        """Read a tool call. whole: it is no piece of one."""
         function = mapping(call.get("function")) or call
         id = text_of(call.get("id")) or (str(call["id"]) if isinstance(call.get("id"), int) else "")
-        tool = self.tools.setdefault(self._place(call.get("index"), id), ToolCallParts())
-        tool.id = tool.id or id
-        tool.name = tool.name or text_of(function.get("name"))
+        name = text_of(function.get("name"))
+        tool = self.tools.setdefault(self._place(call.get("index"), id, name, whole), ToolCallParts())
+        tool.id, tool.name = tool.id or id, tool.name or name
         arguments = function.get("arguments", function.get("parameters"))
         if isinstance(arguments, str):
-            tool.written.append(arguments)
+            tool.written = [*([] if whole else tool.written), arguments]
         elif isinstance(arguments, Mapping | list):
             tool.value = arguments if isinstance(arguments, Mapping) else {"arguments": arguments}
 
-    def _place(self, index: object, id: str) -> object:
-        """Where a piece of a call belongs: by its index, its id, or after the piece before it."""
+    def _place(self, index: object, id: str, name: str, whole: bool) -> object:
+        """Where a piece of a call belongs: by its id, its index, or after the piece before it."""
         known = list(self.tools)
         if id:
             for place, tool in self.tools.items():
                 if tool.id == id:
                     return place
-        if isinstance(index, int | str):
-            at = self.tools.get(index)
-            # Some hosts number every call 0.
-            return index if at is None or not id or not at.id or not at.is_complete() else (index, id)
-        if id or not known:
-            return id or len(known)
-        return known[-1]
+        if not isinstance(index, int | str):
+            index = known[-1] if known and not (id or whole) else ("new", len(known))
+        place = self._places.get(index, index)
+        at = self.tools.get(place)
+        # Some hosts number every call 0, or none.
+        if at is not None and name and ((id and at.id) or (at.is_complete() and not id and not at.id)):
+            place = self._places[index] = (index, len(known))
+        return place
 
     def failure_words(self, document: Mapping[str, Any]) -> str:
-        choice = next(self._choices(document), {})
+        choice = next(iter(first_of(document.get("choices"))), {})
         return text_of(choice.get("native_finish_reason")) and (
             f"the host ended the reply with {self.finish!r} ({text_of(choice['native_finish_reason'])})"
         )

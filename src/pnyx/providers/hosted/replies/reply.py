@@ -11,16 +11,19 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from ...base import FinishReason, ToolCall
 from ..documents import DONE
-from ..failures import Report, failure, report
+from ..failures import Report, failure, one_line, report
+from .finishes import FAILURES, FINISHES
 
-__all__ = ["INVALID_JSON", "SEPARATOR", "Reader", "ToolCallParts", "items", "mapping", "text_of"]
+__all__ = ["INVALID_JSON", "SEPARATOR", "Reader", "ToolCallParts", "first_of", "items", "mapping", "text_of"]
 
 SEPARATOR = "\n\n"
 """Between two texts of a reply between which the host searched."""
+MAX_WORD = 100
+MAX_ALTERNATIVES = 16
 INVALID_JSON = "INVALID_JSON"
 """The argument that holds what a model wrote instead of an object of JSON."""
 
@@ -71,11 +74,6 @@ class Reader(ABC):
     merged. sources: cited addresses. searches: web searches that the reply shows.
     """
 
-    FINISHES: ClassVar[Mapping[str, FinishReason]]
-    """The host's word -> ours, in lower case. Any other word counts as "stop"."""
-    FAILURES: ClassVar[Mapping[str, int]] = {}
-    """The host's word for an end that is a failure -> the HTTP status that it amounts to."""
-
     def __init__(self) -> None:
         self.text: list[str] = []
         self.reasoning: list[str] = []
@@ -89,6 +87,7 @@ class Reader(ABC):
         self.searches = 0
         self.any = False
         self._broken = False
+        self._end_words = ""
 
     def add(self, document: Any) -> Iterator[str]:
         """Read a document, and yield the text in it. Raises `ProviderError` for an error that it reports."""
@@ -101,18 +100,23 @@ class Reader(ABC):
                 raise failure(found)
             if isinstance(one, Mapping):
                 yield from self.read(one)
-                self.check(one)
+                if self.failed:
+                    self._end_words = self.failure_words(one) or self._end_words
 
     @abstractmethod
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
         """Read a document that reports no error, and yield the text in it."""
 
-    def check(self, document: Mapping[str, Any]) -> None:
+    @property
+    def failed(self) -> bool:
+        """Whether the reply has ended with a failure. An error that says more may follow."""
+        return self.finish.lower() in FAILURES
+
+    def check(self) -> None:
         """Raise `ProviderError` if the reply has ended with a failure."""
-        status = self.FAILURES.get(self.finish.lower())
-        if status is not None:
-            words = self.failure_words(document) or f"the host ended the reply with {self.finish!r}"
-            raise failure(Report(status, words, self.finish))
+        if self.failed:
+            words = self._end_words or f"the host ended the reply with {self.finish!r}"
+            raise failure(Report(FAILURES[self.finish.lower()], words, self.finish))
 
     def failure_words(self, document: Mapping[str, Any]) -> str:
         """The host's words for an end that is a failure."""
@@ -121,10 +125,19 @@ class Reader(ABC):
     @property
     def is_complete(self) -> bool:
         """Whether nothing of a stream can be missing."""
-        return bool(self.finish) or self.done
+        return (bool(self.finish) or self.done) and not self.failed
+
+    def end(self, reason: object) -> None:
+        """Note the host's word for why the reply ended; one that is no text still ends it."""
+        if isinstance(reason, str):
+            self.finish = reason or self.finish
+        elif reason is not None:
+            self.done = True
 
     def piece(self, text: object) -> Iterator[str]:
-        """Add a piece of the answer, and yield it."""
+        """Add a piece of the answer, and yield it. A number alone was once text."""
+        if isinstance(text, int | float) and not isinstance(text, bool):
+            text = str(text)
         if not isinstance(text, str) or not text:
             return
         if self._broken:
@@ -151,10 +164,15 @@ class Reader(ABC):
 
     def finish_reason(self) -> FinishReason:
         calls = any(tool.name for tool in self.tools.values())
-        reason = self.FINISHES.get(self.finish.lower(), "stop")
+        reason = FINISHES.get(self.finish.lower(), "stop")
         if self.refusal and reason == "stop":
             return "filter"
         return "tool" if calls and reason == "stop" else "stop" if reason == "tool" and not calls else reason
+
+    def finish_detail(self) -> str:
+        """The host's word for why the reply ended."""
+        refused = self.refusal and FINISHES.get(self.finish.lower()) != "filter"
+        return "refusal" if refused else one_line(self.finish)[:MAX_WORD]
 
     def answer(self) -> str:
         return "".join(self.text) or "".join(self.refusal)
@@ -180,5 +198,21 @@ def text_of(value: object) -> str:
     if isinstance(value, list):
         return "".join(map(text_of, value))
     if isinstance(value, Mapping):
-        return next((text_of(value[name]) for name in ("text", "thinking", "summary") if value.get(name)), "")
+        return next(
+            (text_of(value[name]) for name in ("text", "thinking", "summary", "value") if value.get(name)), ""
+        )
     return ""
+
+
+def first_of(alternatives: object) -> list[Mapping[str, Any]]:
+    """What belongs to the first of a document's choices or candidates.
+
+    One is asked for, so a lone one is the first, whatever its index. Some hosts count from 1.
+    """
+    found = [one for one in items(alternatives)[:MAX_ALTERNATIVES] if isinstance(one, Mapping)]
+    firsts = [one for one in found if not _is_later(one.get("index"))]
+    return firsts or found[:1]
+
+
+def _is_later(index: object) -> bool:
+    return isinstance(index, int | str) and str(index).isdecimal() and int(index) > 0

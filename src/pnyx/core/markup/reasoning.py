@@ -1,0 +1,243 @@
+"""A reply's reasoning and its answer, told apart by the tags in which models think aloud.
+
+A tag counts where a model writes it for a program: an opening tag at the start of a line, a closing tag at
+the end of a sentence or a line. In the middle of a sentence, in code and in quotation marks it is text, so
+that an answer may explain it. A closing tag without an opening one ends reasoning that began in the prompt.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .fences import closes_fence, opening_fence
+from .reasoning_tags import END_TOKENS, LONGEST, STARTS, Tag, is_unfinished, tag_at, tags, without_end_tokens
+
+__all__ = ["ReasoningSplitter", "Split", "split"]
+
+_QUOTES = frozenset("`\"'“”‘’«»„")
+_OPENING = frozenset("([{«“‘„`")
+_SENTENCE_ENDS = frozenset(".!?:;…。！？：；।۔)]}\"'”’»*_`")
+
+
+class Split(NamedTuple):
+    """A reply. start: the offset after the last closing tag without an opening one; 0 if there is none."""
+
+    reasoning: str
+    answer: str
+    start: int = 0
+
+
+def split(text: str) -> Split:
+    """The reasoning and the answer of a whole reply, without end-of-turn tokens at its end.
+
+    A reply without tags is its own answer, unchanged. If an opening tag never closes, only what stands before
+    it is an answer.
+    """
+    if not STARTS.search(text):
+        return Split("", text)
+    splitter = ReasoningSplitter()
+    splitter.end(text)
+    return splitter.result
+
+
+class ReasoningSplitter:
+    """Splits a reply that arrives in pieces.
+
+    `add` and `end` return the text of the answer that has become certain; only what may become a tag waits
+    for the next piece. A closing tag without an opening one makes all text before it reasoning, also what
+    `add` has returned already; `result` has it right.
+    """
+
+    def __init__(self) -> None:
+        self._text, self._place, self._consumed = "", 0, 0
+        self._start = self._previous_start = 0
+        self._answer: list[str] = []
+        self._previous_answer: list[str] = []
+        self._reasoning: list[str] = []
+        self._block: list[str] = []
+        self._block_name = ""
+        self._end_tokens: list[str] = []
+        self._has_tags = False
+        self._unpaired: set[str] = set()
+        self._line = _Line()
+
+    @property
+    def is_reasoning(self) -> bool:
+        """Whether the next piece continues a block of reasoning."""
+        return bool(self._block_name)
+
+    @property
+    def result(self) -> Split:
+        """The split of all text so far; complete after `end`."""
+        answer = "".join(self._answer)
+        if self._end_tokens:
+            answer = answer.rstrip()
+        reasoning = filter(None, map(without_end_tokens, (*self._reasoning, "".join(self._block))))
+        return Split("\n\n".join(reasoning), answer.lstrip() if self._has_tags else answer, self._start)
+
+    def add(self, piece: str) -> str:
+        """Add a piece and return new text of the answer."""
+        self._text += piece
+        return self._advance(is_end=False)
+
+    def end(self, piece: str = "") -> str:
+        """Add the last piece and return the rest of the answer."""
+        self._text += piece
+        text = self._advance(is_end=True)
+        if self._previous_answer and not "".join(self._answer).strip():
+            # Nothing follows the last closing tag, so it is one too many.
+            self._answer, self._previous_answer = self._previous_answer, []
+            self._start = self._previous_start
+            self._reasoning.pop()
+        return text
+
+    def _advance(self, is_end: bool) -> str:
+        out: list[str] = []
+        progress = True
+        while self._place < len(self._text) and progress:
+            progress = self._read_block(is_end) if self._block_name else self._read_answer(is_end, out)
+        self._consumed += self._place
+        self._text, self._place = self._text[self._place :], 0
+        return "".join(out)
+
+    def _take(self, end: int) -> str:
+        taken, self._place = self._text[self._place : end], end
+        return taken
+
+    def _read_block(self, is_end: bool) -> bool:
+        """Read reasoning up to its closing tag; False: more text is needed."""
+        text, kept = self._text, len(self._text) if is_end else self._unfinished_start()
+        for tag in tags(text, self._place):
+            if tag.name != self._block_name or not (tag.closes or tag.follows_message):
+                continue
+            if tag.end == len(text) and not is_end:
+                kept = min(kept, tag.start)  # the next character may be a quotation mark
+                break
+            before = text[self._place : tag.start][-1:] or "".join(self._block[-1:])[-1:]
+            if not (before in _QUOTES and text[tag.end : tag.end + 1] in _QUOTES):
+                self._end_block(tag)
+                return True
+        has_more = kept > self._place
+        if has_more:
+            self._block.append(self._take(kept))
+        return has_more
+
+    def _end_block(self, tag: Tag) -> None:
+        self._block.append(self._take(tag.start))
+        self._reasoning.append("".join(self._block))
+        self._block = []
+        self._take(tag.end)
+        if tag.closes:
+            self._block_name, self._line = "", _Line()
+
+    def _unfinished_start(self) -> int:
+        """Where the end of the text may become a tag; else its length."""
+        text = self._text
+        for found in STARTS.finditer(text, max(self._place, len(text) - LONGEST)):
+            if is_unfinished(text[found.start() :]):
+                return found.start()
+        return len(text)
+
+    def _read_answer(self, is_end: bool, out: list[str]) -> bool:
+        """Read the answer up to the next tag, or that tag; False: more text is needed."""
+        text, place = self._text, self._place
+        found = STARTS.search(text, place)
+        if found is None or found.start() > place:
+            self._write(self._take(found.start() if found else len(text)), out)
+            return True
+        if not is_end and len(text) - place < LONGEST and is_unfinished(text[place:]):
+            return False
+        if tag := tag_at(text, place):
+            return self._read_tag(tag, is_end, out)
+        if tokens := END_TOKENS.match(text, place):
+            self._end_tokens.append(self._take(tokens.end()))
+            self._line.add(tokens[0])
+            return True
+        self._write(self._take(place + 1), out)
+        return True
+
+    def _read_tag(self, tag: Tag, is_end: bool, out: list[str]) -> bool:
+        after = self._text[tag.end : tag.end + LONGEST]
+        if not tag.closes:
+            if self._line.may_open(tag):
+                self._take(tag.end)
+                self._end_tokens = []
+                self._has_tags, self._block_name = True, tag.name
+                return True
+            self._unpaired.add(tag.name)
+        elif not is_end and len(after) < LONGEST and not after.strip() and "\n" not in after:
+            return False
+        elif tag.name in self._unpaired:
+            self._unpaired.discard(tag.name)
+        elif self._line.may_close(tag, after):
+            self._restart(tag)
+            return True
+        self._write(self._take(tag.end), out)
+        return True
+
+    def _restart(self, tag: Tag) -> None:
+        """Make all text before the tag reasoning, unless it turns out that nothing follows the tag."""
+        before = "".join(self._answer)
+        if self._has_tags and before.strip():
+            self._previous_answer, self._previous_start = self._answer, self._start
+        self._reasoning.append(before)
+        self._answer, self._end_tokens, self._line = [], [], _Line()
+        self._take(tag.end)
+        self._has_tags, self._start = True, self._consumed + tag.end
+
+    def _write(self, text: str, out: list[str]) -> None:
+        self._line.add(text)
+        if self._end_tokens:
+            # They are text if more text follows.
+            self._end_tokens.append(text)
+            if not text.strip():
+                return
+            text, self._end_tokens = "".join(self._end_tokens), []
+        if self._has_tags and not any(part.strip() for part in self._answer):
+            text = text.lstrip()
+        if text:
+            self._answer.append(text)
+            out.append(text)
+
+
+class _Line:
+    """The current line of the answer, up to where it is read, and the code fence that it is in."""
+
+    def __init__(self) -> None:
+        self.start, self.last, self.last_mark, self.ticks, self.fence = "", "", "", 0, ""
+
+    def add(self, text: str) -> None:
+        *whole, rest = text.split("\n")
+        for line in whole:
+            self._extend(line)
+            if not self.fence:
+                self.fence = opening_fence(self.start)
+            elif closes_fence(self.start, self.fence):
+                self.fence = ""
+            self.start, self.last, self.last_mark, self.ticks = "", "", "", 0
+        self._extend(rest)
+
+    def _extend(self, text: str) -> None:
+        # A fence is recognised by the start of its line, and lines can be very long.
+        self.start += text[: max(0, 200 - len(self.start))]
+        self.last = text[-1:] or self.last
+        self.last_mark = text.rstrip()[-1:] or self.last_mark
+        self.ticks += text.count("`")
+
+    def may_open(self, tag: Tag) -> bool:
+        """Whether an opening tag here begins a block."""
+        return not self.fence and (tag.follows_message or not self.start.strip())
+
+    def may_close(self, tag: Tag, after: str) -> bool:
+        """Whether a closing tag here ends reasoning that began in the prompt. after: the text after it."""
+        if self.fence or self.ticks % 2 or (self.last in _QUOTES and after[:1] in _QUOTES):
+            return False
+        ends_line = not after.split("\n", 1)[0].strip()
+        is_attached = not self.last.isspace() and self.last not in _OPENING
+        return (
+            tag.follows_message
+            or not self.start.strip()
+            or ends_line
+            or is_attached
+            or self.last_mark in _SENTENCE_ENDS
+        )

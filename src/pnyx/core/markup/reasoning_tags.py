@@ -1,0 +1,123 @@
+"""The tags in which models think aloud, and the tokens that end their turns, as replies contain them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..regex import regex
+
+__all__ = ["END_TOKENS", "LONGEST", "STARTS", "Tag", "is_unfinished", "tag_at", "tags", "without_end_tokens"]
+
+_NAME = r"(?:[a-z]{1,12}:|longcat_|ant_?)?(?:think|thinking|thoughts?|reasoning|scratchpad)(?::[a-z]{1,16})?"
+"""Names of tags as in XML; some models add a name space, as in `seed:think`."""
+_ATTRIBUTES = r"\s[^<>\n]{0,80}"
+
+_PAIRS = {
+    "[THINK]": "[/THINK]",  # Magistral
+    "◁think▷": "◁/think▷",  # Kimi
+    "<|channel>thought": "<channel|>",  # Gemma 4
+    "<unused94>thought": "<unused95>",  # MedGemma
+    "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus
+    "<|START_THINKING|>": "<|END_THINKING|>",  # Command A
+    "<|begin_of_thought|>": "<|end_of_thought|>",  # OpenThinker
+}
+"""Other opening tags -> their closing tags."""
+
+# gpt-oss writes messages on channels, in a format called Harmony; the channel `final` is the answer.
+_MESSAGE_STARTS = r"(?:<\|end\|>\s{0,4})?(?:<\|start\|>assistant)?<\|channel\|>"
+_MESSAGE_TEXT = r"[^<>\n]{0,80}(?:<\|constrain\|>[^<>\n]{0,20})?<\|message\|>"
+
+_TAG = regex(
+    rf"(?P<opens_message>{_MESSAGE_STARTS}(?:analysis|commentary){_MESSAGE_TEXT})"
+    rf"|(?P<closes_message>{_MESSAGE_STARTS}final{_MESSAGE_TEXT})"
+    rf"|(?i:<(?P<opens>{_NAME})(?:{_ATTRIBUTES})?>|</(?P<closes>{_NAME})\s?>)"
+    rf"|(?P<opens_other>{'|'.join(map(re.escape, _PAIRS))})"
+    rf"|(?P<closes_other>{'|'.join(map(re.escape, _PAIRS.values()))})"
+)
+
+_END_TOKENS = (
+    *("</s>", "<eos>", "<eod>", "<end_of_turn>", "<turn|>", "<end_of_utterance>", "<seed:eos>"),
+    *(
+        "[|endofturn|]",
+        "<|eot_id|>",
+        "<|eom_id|>",
+        "<|eot|>",
+        "<|eom|>",
+        "<|im_end|>",
+        "<|im_sep|>",
+        "<|return|>",
+        "<|call|>",
+    ),
+    *("<|user|>", "<|observation|>", "<|im_user|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>"),
+    *("<｜end▁of▁sentence｜>", "<｜User｜>"),
+)
+"""Tokens by which chat templates end a turn, or begin the next one. Those named `<|…end…|>` count too."""
+END_TOKENS = regex(
+    rf"(?:(?:{'|'.join(map(re.escape, _END_TOKENS))}|<\|[a-z_]{{0,20}}end[a-z_]{{0,20}}\|>)\s*)+"
+)
+"""A sequence of end-of-turn tokens."""
+
+STARTS = regex(r"[<\[◁]")
+"""The first characters of all tags and tokens."""
+LONGEST = 300
+"""Characters; no tag is as long."""
+_LITERALS = (*_PAIRS, *_PAIRS.values(), *_END_TOKENS)
+_UNFINISHED = regex(
+    rf"(?i:</?(?:[a-z:_]{{0,32}}|{_NAME}{_ATTRIBUTES}))"
+    r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[a-z_]{0,44}\|?)?)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag in a text. name: the same for an opening tag and its closing tag. start, end: offsets.
+
+    follows_message: whether it contains the end of a message, so that it cannot be text.
+    """
+
+    name: str
+    closes: bool
+    start: int
+    end: int
+    follows_message: bool = False
+
+
+def tag_at(text: str, place: int) -> Tag | None:
+    """The tag that starts at `place`."""
+    found = _TAG.match(text, place)
+    return None if found is None else _tag(found)
+
+
+def tags(text: str, place: int) -> Iterator[Tag]:
+    """All tags from `place` on."""
+    return map(_tag, _TAG.finditer(text, place))
+
+
+def _tag(found: re.Match[str]) -> Tag:
+    kind = found.lastgroup or ""
+    match kind.partition("_")[2]:
+        case "message":
+            name = "channel"
+        case "other":
+            name = _PAIRS.get(found[0], found[0])
+        case _:
+            name = found[kind].lower()
+    follows_message = found[0].startswith(("<|end|>", "<|start|>"))
+    return Tag(name, kind.startswith("closes"), found.start(), found.end(), follows_message)
+
+
+def is_unfinished(text: str) -> bool:
+    """Whether more text may make `text` a tag or an end-of-turn token, or a longer one than it is."""
+    if any(len(text) < len(literal) and literal.startswith(text) for literal in _LITERALS):
+        return True
+    return _UNFINISHED.fullmatch(text) is not None
+
+
+def without_end_tokens(text: str) -> str:
+    """`text` without end-of-turn tokens at its end, and without white space around it."""
+    for found in END_TOKENS.finditer(text):
+        if found.end() == len(text):
+            return text[: found.start()].strip()
+    return text.strip()

@@ -1,0 +1,104 @@
+"""The transcript of a run: the prompts of its seats show it before their task, so that hosts can cache it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from copy import copy
+from dataclasses import replace
+
+from ...core.steps import Brief, Panel
+from ...core.text import Draft, Material, Preamble
+from ...prompts import Template, load
+
+__all__ = ["Transcript", "quoted"]
+
+RULES, QUESTION, CONTEXT, NOTICE = load("rules"), load("question"), load("context"), load("notice")
+LANGUAGE, OTHER_LANGUAGE = load("language"), load("language-option")
+HISTORY = 60_000
+"""Characters of contributions that no task needs any more, above which a round starts without them."""
+
+
+class Transcript:
+    """What the seats of a run have written, in one order for all readers; it only grows.
+
+    A prompt of the run is the system message, the question with its context, the transcript, and the task.
+    system: the template of the protocol's system message.
+    """
+
+    def __init__(self, brief: Brief, panel: Panel, system: Template) -> None:
+        tag = panel.language
+        language = LANGUAGE() if tag is None else OTHER_LANGUAGE(language=tag)
+        # Small models keep the system message of their template, and read the language after the question.
+        asked = Draft("", "", (), Draft("", "", ("\n", language.variant(short=True))))
+        head = Draft("", "", (QUESTION(question=brief.question, today=brief.today), asked))
+        if brief.context:
+            head = Draft("", "", (head, "\n", CONTEXT(context=brief.context)))
+        self._before = Preamble(system(rules=RULES(language=language)), head, NOTICE())
+        self._order = panel.shuffle([seat.label for seat in panel.seats])
+        self._contributions: dict[str, Material] = {}
+
+    def copy(self) -> Transcript:
+        """A transcript that begins alike and grows on its own, for a reader with an order of its own."""
+        other = copy(self)
+        other._contributions = dict(self._contributions)
+        return other
+
+    @property
+    def labels(self) -> list[str]:
+        return list(self._contributions)
+
+    def add(self, label: str, text: str) -> str:
+        """Add a contribution at the end and return its label, which no other one has."""
+        self._contributions[label] = Material(label, text)
+        return label
+
+    def add_all(self, kind: str, texts: Mapping[str, str]) -> dict[str, str]:
+        """Add what several seats wrote at the same time, in the run's shuffled order of seats.
+
+        texts: by the label of the author. Returns the labels of the contributions, by author.
+        """
+        authors = [author for author in self._order if author in texts]
+        authors += [author for author in texts if author not in authors]
+        return {author: self.add(f"{kind} by {author}", texts[author]) for author in authors}
+
+    def opening(self, task: Draft) -> Draft:
+        """The prompt that ends with `task`, without any contribution: for a seat that works alone."""
+        return replace(task, preamble=self._before)
+
+    def task(
+        self,
+        task: Draft,
+        needed: Collection[str] = (),
+        *,
+        shown: Collection[str] | None = None,
+        short: Collection[str] | None = None,
+    ) -> Draft:
+        """The prompt that ends with `task`. needed: labels of the contributions that the task is about.
+
+        shown: the only contributions that it shows, the same ones in every prompt of a seat but for newer
+        ones; default: all. short: those that the short variant shows; default: `needed`.
+        """
+        contributions = [one for one in self._contributions.values() if shown is None or one.label in shown]
+        few = needed if short is None else short
+        before = replace(
+            self._before,
+            contributions=tuple(contributions),
+            needed=frozenset(n for n, one in enumerate(contributions) if one.label in needed),
+            needed_short=frozenset(n for n, one in enumerate(contributions) if one.label in few),
+        )
+        return replace(task, preamble=before)
+
+    def trim(self, needed: Collection[str]) -> None:
+        """At the start of a round: leave out all but `needed` if the others have become too long.
+
+        Seldom and all at once, since every prompt after it begins otherwise than those before.
+        """
+        others = [one for label, one in self._contributions.items() if label not in needed]
+        if sum(len(one.text) for one in others) > HISTORY:
+            for one in others:
+                del self._contributions[one.label]
+
+
+def quoted(labels: Iterable[str]) -> str:
+    """Labels of contributions as a task lists them."""
+    return ", ".join(f'"{label}"' for label in labels) or "(none)"

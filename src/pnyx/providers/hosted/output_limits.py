@@ -1,0 +1,125 @@
+"""Output limits that a host refuses: its model writes less, or the prompt leaves less room."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...core.regex import regex
+from .reports import Report
+
+__all__ = ["USEFUL_TOKENS", "Room", "is_about_limit", "lower_limit", "read_room"]
+
+LEAST_TOKENS = 16
+"""Fewer output tokens are no reply."""
+USEFUL_TOKENS = 256
+"""With less room for a reply, the prompt is shortened instead."""
+MARGIN_TOKENS = 32
+"""Left free of a window, since hosts count a prompt in more than one way."""
+
+_N = r"\d[\d,]{0,14}"
+_WINDOW = rf"(?:context length|context window|context limit)\D{{0,40}}?(?P<window>{_N})(?: tokens)?"
+_ROOMS = [
+    regex(pattern, re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        # OpenAI, Azure, DeepSeek, vLLM, OpenRouter: (4096 in the messages, 100 in the functions, ...)
+        _WINDOW + rf".{{0,60}}?requested(?: about)? {_N}(?: tokens)?[^(]{{0,20}}\("
+        rf"(?P<input>{_N})[^;,)\d]{{0,40}}(?:[;,] (?P<tools>{_N})[^;,)\d]{{0,30}}(?:function|tool)[^;,)\d]*)?"
+        rf"[;,]? (?:and )?{_N}[^;,)\d]{{0,20}}(?:completion|output)",
+        # vLLM
+        _WINDOW + rf".{{0,80}}?(?:has|contains|have)(?: at least)? (?P<input>{_N}) (?:input|prompt) tokens",
+        _WINDOW + rf".{{0,60}}?requested {_N} output tokens.{{0,60}}?(?P<input>{_N}) input tokens",
+        rf"passed (?P<input>{_N}) input tokens and requested {_N} output tokens.{{0,80}}?{_WINDOW}",
+        rf"passed (?P<input>{_N}) input tokens and requested {_N} output tokens.{{0,60}}?context length is "
+        rf"only (?P<window>{_N})",
+        # SGLang
+        _WINDOW + rf".{{0,60}}?total of {_N} tokens: (?P<input>{_N}) tokens from the input",
+        # Anthropic
+        rf"exceed context limit: (?P<input>{_N}) \+ {_N} > (?P<window>{_N})",
+        # TGI, Together
+        rf"\+ `?max_new_tokens`? must be <= (?P<window>{_N})\. given: (?P<input>{_N})",
+        # Mistral
+        rf"prompt contains (?:at least )?(?P<input>{_N}) tokens.{{0,100}}?model with "
+        rf"(?P<window>{_N}) maximum",
+    )
+]
+_TOTALS = [
+    regex(pattern, re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        # Moonshot
+        rf"token limit: (?P<window>{_N}) \(requested: (?P<total>{_N})\)",
+        # Groq and OpenAI, of the tokens per minute
+        rf"too large.{{0,200}}?limit:? (?P<window>{_N}), requested:? (?P<total>{_N})",
+    )
+]
+"""The window, and input and output together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Tokens of a window, and of the prompt. total: what that was read from, 0 if it is said."""
+
+    window: int
+    prompt: int
+    total: int = 0
+
+    @property
+    def output(self) -> int:
+        return self.window - self.prompt - MARGIN_TOKENS
+
+
+def read_room(message: str, now: int) -> Room | None:
+    """The window and the prompt of a request for `now` output tokens, if the host says both."""
+    for match in filter(None, (pattern.search(message) for pattern in _ROOMS)):
+        prompt = _number(match["input"]) + _number(match.groupdict().get("tools") or "0")
+        return Room(_number(match["window"]), prompt)
+    for match in filter(None, (pattern.search(message) for pattern in _TOTALS)):
+        total = _number(match["total"])
+        return Room(_number(match["window"]), total - now, total) if total > now else None
+    return None
+
+
+_LIMIT = regex(
+    r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens"
+    r"|(?:output|completion) tokens",
+    re.IGNORECASE,
+)
+_TOO_MUCH = regex(
+    r"too (?:large|big|high|long|many)|at most|less than|lower than|<=|maximum|exceed|range|upper bound"
+    r"|larger|above|up to|between|is limited|> ?\d|范围|过大|超过",
+    re.IGNORECASE,
+)
+_TOO_LITTLE = regex(
+    r"(?:greater|more|higher|larger) than|higher max|at least|below min|minimum value|>= ?\d|required",
+    re.IGNORECASE,
+)
+_LESS = regex(r"less than|lower than|at most|<=", re.IGNORECASE)
+
+
+def is_about_limit(found: Report, message: str) -> bool:
+    """Whether the host finds the output limit too high. message: its words, without the model's name."""
+    if _TOO_LITTLE.search(message) and not _LESS.search(message):
+        return False
+    return bool(_LIMIT.search(f"{found.param} {message}") and _TOO_MUCH.search(message))
+
+
+def lower_limit(message: str, now: int) -> int | None:
+    """The output limit that the host names, or half of `now`; None if that is too little for a reply."""
+    allowed = [n for n in _bounds(message) if LEAST_TOKENS <= n < now]
+    if not allowed and now // 2 < USEFUL_TOKENS:
+        return None
+    return max(allowed) if allowed else now // 2
+
+
+_NUMBER = regex(r"(?<!\w)(?<!(?<!\.)\.)(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,12})(?![\w]|\.\d)")
+
+
+def _bounds(message: str) -> Iterator[int]:
+    """Yield the numbers in a message; of an exclusive bound, the last one inside."""
+    for match in _NUMBER.finditer(message):
+        yield _number(match[0]) - message[match.end() :].lstrip().startswith("(exclusive")
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", ""))

@@ -1,0 +1,300 @@
+"""Which parameter of a request a host refuses, by its own field for it or by its words.
+
+An error may name a parameter in passing. So the words of a refusal must stand in the same sentence as the
+name, and a word that is a name by accident ("tools", "thinking") needs the words of its own kind of refusal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from ...core.regex import regex
+from . import bodies
+from .reports import Report
+
+__all__ = [
+    "RENAMED",
+    "refused_names",
+    "refuses_no_stream",
+    "refuses_stream",
+    "refuses_system",
+    "without_model",
+]
+
+RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+KEPT = frozenset(
+    (
+        *("model", "messages", "contents", "stream", "system", "systemInstruction", "input"),
+        *("generationConfig", "output_config", "plugins", "web_search_options", *bodies.OUTPUT_LIMITS),
+    )
+)
+"""Parameters without which a request means something else, or nothing."""
+DISPENSABLE = frozenset(("cache_control", "prompt_cache_key", "stream_options", "store", "user"))
+"""Parameters that change no answer: any refused request that names one is tried without it."""
+WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "user", "store", "usage"))
+
+_REFUSED = regex(
+    r"un(?:supported|known|recogni[sz]ed|expected|available)|not (?:\w+ )?(?:supported?|permitted|allowed"
+    r"|available|enabled|accept(?:ed)?|valid|compatible|recogni[sz]ed|implemented|a valid|be )"
+    r"|n't (?:\w+ )?(?:support|accept|allow)|invalid|extra (?:inputs?|fields?)|extra_forbidden|extraneous"
+    r"|deprecated|no longer|cannot (?:be|use|specify)|\bmust (?:be|not|contain)|should be|may only"
+    r"|only (?:the )?(?:default|supports?|one|allowed|for|when|\d)|no such|illegal|forbidden"
+    r"|does not (?:exist|support|accept)|rejected|disallow|out of range|: range|supported range"
+    r"|input should|above maximum"
+    r"|(?:param\w*|field|argument|key)\b[^.]{0,30} not found|only .{0,30}supported"
+    r"|requires --|no endpoints found that|不支持|无效|非法|有误",
+    re.IGNORECASE,
+)
+_NOT_OFFERED = regex(
+    r"(?:not|n't) (?:\w+ ){0,2}(?:support|enabled|available|permitted|allowed|accept)|unsupported"
+    r"|unavailable|requires --|no endpoints found that|extra inputs|disabled|不支持",
+    re.IGNORECASE,
+)
+_SCHEMA_REFUSED = regex(
+    r"too (?:complex|many|large|deep)|fail|conversion|unrecogni[sz]ed|constraint|features|combined|requires?"
+    r"|must contain",
+    re.IGNORECASE,
+)
+_TOOL_SCHEMA = regex(r"schema (?:for|of) (?:function|tool)|function_declarations|tools\[", re.IGNORECASE)
+_IN_PASSING = regex(
+    r"\brequests?(?: body)?,? (?:with|had|has|contain(?:s|ed|ing)?|includ\w+)\b", re.IGNORECASE
+)
+_NOT_BOTH = regex(r"both|together|same time|simultaneous|only one|either", re.IGNORECASE)
+_ROUTING = regex(r"no endpoints found that", re.IGNORECASE)
+
+_TOOLS = regex(
+    r"tool (?:use|calling|calls?|choice)|function.?call(?:ing|s)?|\btools?\b|\"auto\" tool choice|函数调用"
+    r"|工具调用",
+    re.IGNORECASE,
+)
+_SCHEMA = regex(
+    r"response.?format|response.?(?:json.?)?schema|json.?schema|structured.?outputs?|json.?mode|grammar"
+    r"|output.?format|guided.?(?:decoding|json)|response.?mime.?type|application/json"
+    r"|(?:specified|response) schema|schema is too"
+    r"|the word '?json",
+    re.IGNORECASE,
+)
+_THINKING = regex(r"reasoning|thinking|\bbudget\b", re.IGNORECASE)
+_PLAIN_WORDS = {
+    **dict.fromkeys(bodies.SCHEMA, _SCHEMA),
+    **dict.fromkeys(("reasoning", "thinking", "thinkingConfig"), _THINKING),
+    "reasoning_effort": regex(r"reasoning|thinking|\bthink\b|\beffort\b", re.IGNORECASE),
+    "tools": _TOOLS,
+    "output_config.effort": regex(r"\beffort\b", re.IGNORECASE),
+    "stream_options": regex(r"include_usage", re.IGNORECASE),
+    "stop": regex(r"stop.?sequences?", re.IGNORECASE),
+    "presence_penalty": regex(r"\bpenalty\b", re.IGNORECASE),
+    "frequency_penalty": regex(r"\bpenalty\b", re.IGNORECASE),
+}
+"""Words for a parameter other than its name."""
+
+_CLAUSES = regex(r"(?<=[.!?;])\s+|\n|[。\uff1b]")
+
+
+def refused_names(found: Report, body: dict[str, Any], model: str) -> list[str]:
+    """The parameters of `body` that the host refuses; none if it refuses something else.
+
+    `max_tokens` and its kin are among them only if their name is refused, not their value.
+    """
+    if found.status == 404 and not _ROUTING.search(found.message):
+        return []
+    names = [name for name in bodies.names(body) if name in RENAMED or _is_droppable(name, body)]
+    reports = found.items or (found,)
+    refused = [name for one in reports for name in _named(one, names, body, model)]
+    return list(dict.fromkeys(refused))
+
+
+def _is_droppable(name: str, body: dict[str, Any]) -> bool:
+    if name == "tools":
+        return not (_has_tool_turns(body) or any(_is_of_host(tool) for tool in body["tools"]))
+    return name not in KEPT
+
+
+def _has_tool_turns(body: dict[str, Any]) -> bool:
+    """Whether the model has called a tool, without which the conversation makes no sense."""
+    turns = body.get("messages") or body.get("contents") or ()
+    text = str(turns)
+    return any(f"'{key}'" in text for key in ("tool_calls", "tool_use", "functionCall", "function_call"))
+
+
+def _is_of_host(tool: Any) -> bool:
+    """Whether the host runs the tool: a search, whose results the answer cites."""
+    return isinstance(tool, dict) and not tool.keys() & {"function", "input_schema", "functionDeclarations"}
+
+
+def _named(found: Report, names: list[str], body: dict[str, Any], model: str) -> list[str]:
+    text = without_model(found.message, model)
+    if found.param:
+        by_path = _by_path(found.param, names)
+        if by_path:
+            return by_path if _is_refusal(by_path[0], found, text) else []
+        if _is_elsewhere(found.param, text):
+            return []
+    if any(name in DISPENSABLE and _mentions(name, text) for name in names):
+        return [name for name in names if name in DISPENSABLE and _mentions(name, text)]
+    found_names = [name for clause in _CLAUSES.split(text) for name in _in_clause(clause, names)]
+    return found_names
+
+
+def _by_path(param: str, names: list[str]) -> list[str]:
+    """The parameter that a path leads to: "response_format.type", "generation_config.seed"."""
+    parts = [part for part in re.split(r"[.\[\]]+", param) if part]
+    paths = {_plain(name): name for name in names}
+    for end in range(len(parts), 0, -1):
+        for start in range(end):
+            if name := paths.get(_plain(".".join(parts[start:end]))):
+                # A part of the tools is ours to write properly, and no reason to do without tools.
+                return [] if name == "tools" and end < len(parts) else [name]
+    return []
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _is_elsewhere(param: str, text: str) -> bool:
+    """Whether the path leads to the conversation, or to another part that is kept."""
+    if _SCHEMA.search(text) and "json" in text.lower():
+        return False  # "'messages' must contain the word 'json'"
+    head = re.split(r"[.\[]", param)[0]
+    return head in KEPT or head in ("tools", "prompt", "input_tokens")
+
+
+def _is_refusal(name: str, found: Report, text: str) -> bool:
+    if name in RENAMED:
+        return _is_unknown(text) or "unsupported_parameter" in found.code
+    codes = found.code.replace("_", " ")
+    refused = _REFUSED.search(text) or _REFUSED.search(codes) or name in DISPENSABLE
+    return bool(refused or (name in bodies.SCHEMA and _SCHEMA_REFUSED.search(text)))
+
+
+_UNKNOWN_NAME = regex(
+    r"un(?:supported|known|recogni[sz]ed|expected)\b"
+    r"|not (?:\w+ )?(?:supported|permitted|allowed|recogni[sz]ed)"
+    r"|extra (?:inputs?|fields?)|extra_forbidden|extraneous|use '?\"?`?max_?completion|use '?\"?`?max_?tokens"
+    r"|deprecated|不支持",
+    re.IGNORECASE,
+)
+
+
+def _is_unknown(text: str) -> bool:
+    """Whether a name is refused, and not a value."""
+    return _UNKNOWN_NAME.search(text) is not None
+
+
+def _in_clause(clause: str, names: list[str]) -> list[str]:
+    """The parameters that one sentence refuses: mostly the first that it names, or a list of them."""
+    if not (_REFUSED.search(clause) or _SCHEMA_REFUSED.search(clause)) or _IN_PASSING.search(clause):
+        return []
+    places = sorted(place for name in names for place in _places(name, clause))
+    if not places:
+        return []
+    rank, start, end, first = places[0]
+    if first in RENAMED:
+        return [first] if _is_unknown(clause) else [p[3] for p in places if p[3] not in RENAMED][:1]
+    if _NOT_BOTH.search(clause):
+        # The temperature is the user's choice.
+        exact = [place[3] for place in places if place[0] < 2]
+        return [next((name for name in exact if name != "temperature"), first)]
+    chosen = [first]
+    for other, at, until, name in places[1:]:
+        same = (at, until) == (start, end)
+        if (other == rank or max(other, rank) < 2) and (
+            same or re.fullmatch(r"[\s'\"`,\[\]]*(?:and|&|or)?[\s'\"`]*", clause[end:at])
+        ):
+            chosen.append(name)
+            end = until
+    return chosen
+
+
+def _places(name: str, clause: str) -> Iterator[tuple[int, int, int, str]]:
+    """Where `clause` names a parameter, the surest way first: quoted, by its name, or by other words."""
+    if match := _quoted(name).search(clause):
+        start, end = match.span("name" if match["name"] else "last")
+        yield 0, start, end, name
+        return
+    if name not in WORDS_BY_ACCIDENT and (match := _bare(name).search(clause)):
+        if _REFUSED.search(clause) or name in bodies.SCHEMA:
+            yield 1, match.start(), match.end(), name
+        return
+    plain = _PLAIN_WORDS.get(name)
+    if plain is None or not (match := plain.search(clause)):
+        return
+    if name == "tools":
+        if _NOT_OFFERED.search(clause):
+            yield (0 if match[0].startswith('"') else 3), match.start(), match.end(), name
+    elif name in bodies.SCHEMA:
+        if not _TOOL_SCHEMA.search(clause):
+            yield 2, match.start(), match.end(), name
+    elif _REFUSED.search(clause):
+        yield 2, match.start(), match.end(), name
+
+
+def _mentions(name: str, text: str) -> bool:
+    pattern = _quoted if name in WORDS_BY_ACCIDENT else _bare
+    return pattern(name).search(text) is not None
+
+
+@lru_cache(maxsize=128)
+def _bare(name: str) -> re.Pattern[str]:
+    """A parameter's name as a message may write it: "top_p", "topP" or "top p"."""
+    parts = re.findall(r"[A-Z]?[a-z0-9]+", name)
+    return re.compile(r"(?<![a-z])" + r"[\s_.-]?".join(parts) + r"(?![a-z])", re.IGNORECASE)
+
+
+@lru_cache(maxsize=128)
+def _quoted(name: str) -> re.Pattern[str]:
+    """The name in quotes or brackets, announced as a parameter, or as the last word after a colon."""
+    parts = r"[\s_.-]?".join(re.findall(r"[A-Z]?[a-z0-9]+", name))
+    before = r"(?:['\"`\[(]|(?:param(?:eter)?|field|argument|property|input)s?(?: name)?:? ['\"`]?)"
+    return re.compile(rf"(?:{before}(?P<name>{parts})(?![\w-])|: (?P<last>{parts})\W*$)", re.IGNORECASE)
+
+
+_SYSTEM = regex(
+    r"(?:system|developer) (?:role|message|prompt|instruction)s?\b[^.]{0,40}(?:\bnot\b|n't|unsupported"
+    r"|disabled)|(?:\bnot|n't) (?:\w+ ){0,2}(?:support|accept|allow)\w* (?:\w+ ){0,2}?"
+    r"(?:['\"`](?:system|developer)['\"`]|(?:system|developer) (?:role|message|prompt|instruction))"
+    r"|developer instruction|(?<!optional system message, )conversation roles must alternate"
+    r"|only user and assistant roles"
+    r"|(?:unsupported|unexpected|invalid) role:? ['\"`\\]*(?:system|developer)"
+    r"|unknown variant `(?:system|developer)`|不支持 ?['\"`]?(?:system|系统)",
+    re.IGNORECASE,
+)
+
+
+def refuses_system(found: Report, body: dict[str, Any]) -> bool:
+    """Whether the host's model has no system role, and `body` uses one."""
+    return bool(_SYSTEM.search(found.message)) and bodies.has_system(body)
+
+
+_NO_STREAM = regex(
+    r"verified to stream|(?:not|n't) support[^.]{0,40}\bstream(?:ing)?\b|'stream' does not support"
+    r"|stream(?:ing)? (?:mode |is |responses? )*(?:not (?:supported|available)|unsupported|disabled)",
+    re.IGNORECASE,
+)
+_ONLY_STREAM = regex(
+    r"only supports? stream|non-streaming calls|stream(?:ing)? (?:must|has to) be (?:set to )?true"
+    r"|(?:must|required to) (?:be )?(?:set|enable|use) stream|must have stream ?= ?true"
+    r"|not[^.]{0,40}stream ?= ?false|非流式",
+    re.IGNORECASE,
+)
+
+
+def refuses_stream(found: Report, body: dict[str, Any]) -> bool:
+    return bool(body.get("stream")) and _NO_STREAM.search(found.message) is not None
+
+
+def refuses_no_stream(found: Report, body: dict[str, Any]) -> bool:
+    """Whether the host answers only with a stream, and `body` asks for none."""
+    wanted = "messages" in body and not body.get("stream")
+    return wanted and _ONLY_STREAM.search(found.message) is not None
+
+
+def without_model(message: str, model: str) -> str:
+    """`message` without the model's name, which may contain the name of a parameter or a number."""
+    for name in filter(None, dict.fromkeys((model, model.rpartition("/")[2]))):
+        message = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "…", message)
+    return message

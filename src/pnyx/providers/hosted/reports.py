@@ -1,0 +1,205 @@
+"""Failures in a host's own words, found in replies of any status and dialect.
+
+A host may report a failure as an HTTP status, inside a reply of status 200, or as an event of a stream, and a
+gateway may wrap the report of the host behind it in one of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core.regex import regex
+from .failure_words import status_of_code
+
+__all__ = ["Report", "page_title", "read_report", "report"]
+
+MAX_CHARS = 20_000
+"""Of a web page, in which a title is searched."""
+MAX_WORDS = 4_000
+"""Characters of a message that are read; a host may send much more."""
+MAX_CODES = 20
+MAX_DEPTH = 4
+"""Of reports inside reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A failure in a host's own words.
+
+    status: HTTP, 0 if unknown. code: the host's names of it. param: the part of the request that it names, as
+    a path. items: a report for each part, if it names several. details: names in a longer report. is_page:
+    the words are the title of a web page.
+    """
+
+    status: int
+    message: str
+    code: str = ""
+    param: str = ""
+    items: tuple[Report, ...] = ()
+    details: str = field(default="", repr=False)
+    is_page: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("message", "code", "param", "details"):
+            object.__setattr__(self, name, getattr(self, name)[:MAX_WORDS])
+
+    @property
+    def words(self) -> str:
+        """All that the kind can be read from."""
+        return _ADDRESS.sub("", f"{self.code} {self.details} {self.message}")
+
+    @property
+    def named_status(self) -> int:
+        """The HTTP status that the codes amount to, 0 if they name none; the most telling one."""
+        parts = re.split(r"[\s#]+", f"{self.code} {self.details}")
+        found = [status for part in (self.code, *parts[:MAX_CODES]) if (status := status_of_code(part))]
+        return next((status for status in found if status not in (400, 500)), found[0] if found else 0)
+
+
+def report(document: Any) -> Report | None:
+    """The failure that a reply's document reports; None for a document without one."""
+    if not isinstance(document, Mapping):
+        return None
+    if found := document.get("error"):
+        return _report(document if found is True else found, document)
+    base = document.get("base_resp")  # of MiniMax
+    if isinstance(base, Mapping) and base.get("status_code"):
+        return Report(0, str(base.get("status_msg") or base), str(base["status_code"]))
+    if _ANSWERS & document.keys() or isinstance(document.get("message"), Mapping):
+        return None
+    if len(document) == 1 and str(name := next(iter(document))).endswith("Exception"):  # of Bedrock
+        found = _report(document[name], document)
+        return Report(found.status or status_of_code(name), found.message, f"{name} {found.code}".strip())
+    marked = document.get("type") == "error" or document.get("object") == "error"
+    bare = any(document.get(name) for name in _MESSAGES) and document.get("code") not in (0, 200, "0", "200")
+    return _report(document, document) if marked or bare else None
+
+
+_ANSWERS = {"choices", "candidates", "content", "delta", "content_block", "promptFeedback"}
+"""Keys of documents that belong to an answer."""
+
+
+def read_report(status: int, body: str) -> Report:
+    """The failure in the body of a response with an error status: JSON of any dialect, a page, or text."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        if body.lstrip()[:1] == "<":
+            return Report(status, page_title(body), is_page=True)
+        return Report(status, " ".join(body.split()))
+    if isinstance(document, list) and document:
+        document = document[0]
+    if not isinstance(document, Mapping):
+        return Report(status, str(document))
+    found = _report(document.get("error") or document, document)
+    return Report(status, found.message, found.code, found.param, found.items, found.details)
+
+
+def page_title(body: str) -> str:
+    """The title of a web page, or else its first words, without scripts."""
+    page = body[:MAX_CHARS]
+    if (title := _TITLE.search(page)) and title[1].strip():
+        return " ".join(title[1].split())
+    return " ".join(_MARKUP.sub(" ", _HIDDEN.sub(" ", page)).split())
+
+
+_ADDRESS = regex(r"https?://\S+")
+"""Addresses of documentation contain words of other failures."""
+_TITLE = regex(r"<title[^>]*>([^<]*)</title", re.IGNORECASE)
+_HIDDEN = regex(r"<(script|style)\b.*?(?:</\1|$)", re.IGNORECASE | re.DOTALL)
+_MARKUP = regex(r"<[^>]*>")
+
+
+def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
+    """The failure in the value of an `error` key, or in a document that is one."""
+    if not isinstance(found, Mapping):
+        names = [around.get(name) for name in ("code", "status", "status_code", "error_type", "error_code")]
+        code = " ".join(str(name) for name in names if name)
+        if (inner := _inner(found)) is not None and depth < MAX_DEPTH:
+            return _wrapped(inner, around, code, depth)
+        return Report(next(filter(None, map(_status, names)), 0) or _status_in(names), str(found), code)
+    numbers = [found.get(name) for name in ("code", "status", "status_code", "http_code", "statusCode")]
+    numbers += [around.get(name) for name in ("code", "status", "status_code")] if around is not found else []
+    status = next(filter(None, map(_status, numbers)), 0)
+    names = [found.get(name) for name in _CODES]
+    code = " ".join(dict.fromkeys(str(name) for name in names if isinstance(name, str | int) and name))
+    message = next((found[name] for name in _MESSAGES if found.get(name)), None)
+    status = status or _status_in(names)
+    if isinstance(message, list) and message and isinstance(message[0], Mapping):
+        items = tuple(_item(one) for one in message[:MAX_CODES] if isinstance(one, Mapping))
+        return Report(status, "; ".join(one.message for one in items), code, items[0].param, items)
+    if (inner := _inner(message)) is not None and depth < MAX_DEPTH:
+        return _wrapped(inner, found, code, depth)
+    text = message if isinstance(message, str) else json.dumps(message or dict(found), default=str)
+    # A gateway quotes the host behind it here.
+    metadata = found.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    if isinstance(raw, str) and raw and raw not in text:
+        inner = _inner(raw)
+        behind = _report(inner, inner, depth + 1) if inner is not None and depth < MAX_DEPTH else None
+        code = f"{code} {behind.code}" if behind else code
+        text = f"{text}: {behind.message if behind else raw}"
+    details = " ".join(_details(found.get("details")))
+    return Report(status, text, code, _path(found.get("param")), details=details)
+
+
+def _wrapped(inner: Mapping[str, Any], around: Mapping[str, Any], code: str, depth: int) -> Report:
+    """The report of the host behind a gateway; `code` and `around` are the gateway's."""
+    found = _report(inner.get("error") or inner, inner, depth + 1)
+    status = next(filter(None, (_status(around.get(name)) for name in ("code", "status"))), found.status)
+    codes = " ".join(filter(None, (found.code, code)))
+    return Report(status, found.message, codes, found.param, found.items, found.details)
+
+
+def _item(found: Mapping[str, Any]) -> Report:
+    """One of several failures: of pydantic, whose `loc` starts with "body", or of a host like it."""
+    path = _path(found.get("loc") or found.get("param") or found.get("field"))
+    text = next((str(found[name]) for name in _MESSAGES if found.get(name)), json.dumps(found, default=str))
+    kind = found.get("type") or found.get("code")
+    return Report(0, f"{path}: {text}" if path else text, str(kind or ""), path)
+
+
+def _path(value: Any) -> str:
+    """A part of the request, such as "tools[0].function"."""
+    if isinstance(value, list):
+        return ".".join(str(part) for part in value if part != "body")
+    return value if isinstance(value, str) and value not in ("None", "null") else ""
+
+
+def _inner(value: Any) -> Mapping[str, Any] | None:
+    """The document that a message is, or that it holds as text."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+        if isinstance(value, list):
+            value = value[0] if value else None
+    return value if isinstance(value, Mapping) and value else None
+
+
+def _details(value: Any) -> Iterator[str]:
+    """Yield the names in Google's details: the reason, and the quotas that are used up."""
+    for one in value if isinstance(value, list) else ():
+        if isinstance(one, Mapping):
+            yield from (str(one[name]) for name in ("reason", "quotaId") if one.get(name))
+            yield from _details(one.get("violations"))
+
+
+_MESSAGES = ("message", "msg", "detail", "error_msg", "error_message", "errors", "error", "description")
+_CODES = ("code", "type", "status", "reason", "name", "__type", "error_code", "error_type")
+
+
+def _status(value: Any) -> int:
+    """An HTTP error status, as a number or as text; 0 for anything else."""
+    text = str(value).strip()
+    return int(text) if re.fullmatch(r"[3-5]\d\d", text) and not isinstance(value, bool) else 0
+
+
+def _status_in(names: list[Any]) -> int:
+    found = [status for name in names if name and (status := status_of_code(str(name)))]
+    return next((status for status in found if status not in (400, 500)), found[0] if found else 0)

@@ -1,0 +1,128 @@
+"""How long a host asks to wait, from its headers and its words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from ...core.regex import regex
+
+__all__ = ["retry_after"]
+
+LONGEST_RESET_S = 60.0
+"""A limit that is whole again only later has room for one request much sooner."""
+
+MAX_CHARS = 8_000
+"""Of a body, in which a wait is searched."""
+_DURATION = (
+    r"(?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s)"
+    r"(?![a-z])\s*)+"
+)
+_PART = regex(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
+_WORDS = regex(rf"(?:try again|retry|wait|available)\D{{0,40}}?({_DURATION})", re.IGNORECASE)
+_CHINESE = regex(r"(\d+(?:\.\d+)?)\s*(秒|分钟|小时)[^。]{0,4}后")
+_FIELDS = regex(
+    r'"(retryDelay|retry_?after(?:_s|_seconds|_ms)?|estimated_time|resets_in_seconds)\\?"\s*:\s*\\?"?'
+    r"(\d+(?:\.\d+)?)(ms|s)?\b",
+    re.IGNORECASE,
+)
+_UNITS = {"d": 86_400.0, "h": 3600.0, "ms": 0.001, "mil": 0.001, "m": 60.0, "s": 1.0}
+_CHINESE_UNITS = {"秒": 1.0, "分钟": 60.0, "小时": 3600.0}
+
+RESETS = (
+    *("ratelimit-reset", "x-ratelimit-reset", "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens"),
+    *("x-ratelimit-reset-requests-minute", "x-ratelimit-reset-tokens-minute"),
+    *("anthropic-ratelimit-requests-reset", "anthropic-ratelimit-tokens-reset"),
+    *("anthropic-ratelimit-input-tokens-reset", "anthropic-ratelimit-output-tokens-reset"),
+)
+"""Headers that say when a limit is whole again: a duration, a time, or seconds since 1970."""
+
+
+def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
+    """Seconds to wait, None if the host does not say.
+
+    From `retry-after-ms`, `Retry-After` (seconds or a date), fields and words of the body, or the reset of a
+    limit of which nothing remains. headers: looked up in lower case.
+    """
+    if (wait := _seconds(headers.get("retry-after-ms"))) is not None:
+        return wait / 1000
+    header = headers.get("retry-after")
+    if (wait := _seconds(header)) is not None:
+        return wait
+    if header and (wait := _until(header)) is not None:
+        return wait
+    body = body[:MAX_CHARS]
+    for found in (_field(body), _words(body)):
+        if found is not None:
+            return found
+    waits = [_reset(headers[name]) for name in RESETS if name in headers and _is_used_up(headers, name)]
+    known = [wait for wait in waits if wait is not None and wait <= LONGEST_RESET_S]
+    return max(known, default=None)
+
+
+def _field(body: str) -> float | None:
+    match = _FIELDS.search(body)
+    if match is None:
+        return None
+    in_ms = match[3] == "ms" or match[1].lower().endswith("_ms")
+    return float(match[2]) / (1000 if in_ms else 1)
+
+
+def _words(body: str) -> float | None:
+    if match := _WORDS.search(body):
+        return _duration(match[1])
+    match = _CHINESE.search(body)
+    return float(match[1]) * _CHINESE_UNITS[match[2]] if match else None
+
+
+def _duration(text: str) -> float:
+    """Seconds in a duration such as "1m30.5s", "120ms" or "6 minutes"."""
+    return sum(float(number) * _unit(unit.lower()) for number, unit in _PART.findall(text))
+
+
+def _unit(name: str) -> float:
+    return next(_UNITS[name[:size]] for size in (3, 2, 1) if name[:size] in _UNITS)
+
+
+def _is_used_up(headers: Mapping[str, str], reset: str) -> bool:
+    """Whether nothing is known to remain of the limit that `reset` is about."""
+    remaining = _seconds(headers.get(reset.replace("reset", "remaining")))
+    return remaining is None or remaining == 0
+
+
+def _reset(text: str) -> float | None:
+    text = text.strip()
+    if (number := _seconds(text)) is not None:
+        now = datetime.now(UTC).timestamp()
+        for since_1970 in (number / 1000, number):
+            if since_1970 > 1e9:
+                return max(0.0, since_1970 - now)
+        return number
+    return _duration(text) if re.fullmatch(_DURATION, text, re.IGNORECASE) else _until(text)
+
+
+def _until(text: str) -> float | None:
+    """Seconds to a date of RFC 9110 or of ISO 8601; None if it is neither."""
+    date = None
+    for parse in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            date = parse(text)
+        except (ValueError, OverflowError):
+            continue
+        break
+    if date is None:
+        return None
+    # A date without a zone is in UTC: RFC 9110, section 5.6.7.
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0.0, (date - datetime.now(UTC)).total_seconds())
+
+
+def _seconds(text: str | None) -> float | None:
+    try:
+        seconds = float(text or "")
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < math.inf else None

@@ -1,0 +1,28 @@
+"""The messages of a request to a model."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from ..core.steps import Ask
+from ..providers.base import Message
+
+__all__ = ["cache_key", "messages"]
+
+
+def cache_key(run_id: str, model: str) -> str:
+    """A name for the requests of a run to one model, which says nothing about either."""
+    return sha256(f"{run_id} {model}".encode()).hexdigest()[:32]
+
+
+def messages(ask: Ask) -> tuple[Message, ...]:
+    """The prompt and the tool turns of `ask`, as a provider gets them."""
+    turns = [Message("system", ask.prompt.system)] if ask.prompt.system else []
+    turns.append(Message("user", ask.prompt.text, breaks=ask.prompt.breaks))
+    for turn in ask.turns:
+        turns.append(Message("assistant", turn.text, turn.calls))
+        turns += [
+            Message("tool", result, tool_call_id=call.id, tool_name=call.name)
+            for call, result in zip(turn.calls, turn.results, strict=True)
+        ]
+    return tuple(turns)

@@ -1,0 +1,66 @@
+"""Calls of this process that wait for room under a cap."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from bisect import insort
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Waiting"]
+
+POLL_S = 0.5
+"""Seconds between two looks at an account for what other processes did."""
+
+
+@dataclass(order=True, slots=True)
+class _Waiter:
+    age: tuple[str, str, int]
+    woken: asyncio.Future[None] = field(compare=False)
+
+
+class Waiting:
+    """The calls that wait, by the scope of the account that has no room for them, oldest run first.
+
+    Only the first of each scope is woken: the others have no room before it has. So a settled call wakes one
+    call and not hundreds.
+    """
+
+    def __init__(self) -> None:
+        self._queues: dict[str, list[_Waiter]] = {}
+        self._count = 0
+
+    def wake(self) -> None:
+        """Wake the first call of each scope, after room may have come or a call no longer waits."""
+        for queue in self._queues.values():
+            if not queue[0].woken.done():
+                queue[0].woken.set_result(None)
+
+    async def wait(
+        self, scope: str, age: tuple[str, str], *unless: asyncio.Future[Any], within: float = math.inf
+    ) -> None:
+        """Wait until the call should look again for room in `scope`, one of `unless` is done, or `within` s.
+
+        age: (time of creation, id) of its run.
+        """
+        self._count += 1
+        waiter = _Waiter((*age, self._count), asyncio.get_running_loop().create_future())
+        queue = self._queues.setdefault(scope, [])
+        insort(queue, waiter)
+        until = time.monotonic() + within
+        try:
+            while True:
+                is_first = queue[0] is waiter
+                left = min(until - time.monotonic(), POLL_S)
+                futures = (waiter.woken, *unless)
+                done, _ = await asyncio.wait(
+                    futures, timeout=max(left, 0), return_when=asyncio.FIRST_COMPLETED
+                )
+                if done or is_first or time.monotonic() >= until:
+                    return
+        finally:
+            queue.remove(waiter)
+            if not queue:
+                del self._queues[scope]

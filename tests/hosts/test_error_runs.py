@@ -1,0 +1,162 @@
+"""A sample of the errors in whole runs: how many requests, what they cost, and what comes of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pnyx.core.events import CallFailed, CallFinished, CallStarted
+from pnyx.core.models import Seat
+from pnyx.providers.hosted.provider import open_hosted
+from pnyx.store import Database
+from tests.hosts.case import PRICE, Case, Reply
+from tests.hosts.test_errors import LIMIT, MARGIN, Row, output_limit, rows
+from tests.hosts.trial import Trial, run
+from tests.support.hosting import KEY
+from tests.support.processes import Node, account_of
+from tests.support.script import Fault, Request
+from tests.support.scripted import ScriptedHost
+
+
+def sample(table: str, step: int, *meanings: Any) -> list[Any]:
+    """Every `step`-th row of a table; an error without a status comes with status 200."""
+    found = [p for p in rows(table) if not meanings or p.values[0].meaning in meanings]
+    return list(_one_way(found[::step]))
+
+
+def _one_way(found: list[Any]) -> Iterator[Any]:
+    for number, param in enumerate(found):
+        yield pytest.param(
+            *param.values, number % 2 == 0, id=f"{param.id} {'stream' if number % 2 == 0 else 'whole'}"
+        )
+
+
+async def tried(lab: ScriptedHost, database: Database, row: Row, stream: bool) -> Trial:
+    body = row.body.replace(row.model, "alpha").encode()
+    if stream and not row.status:
+        body = b"data: " + body + b"\n\n"
+    case = Case(
+        name=str(row),
+        host=row.host,
+        dialect=row.dialect,
+        stream=stream,
+        file="errors",
+        replies=[Reply(body, row.status or 200)],
+        ask={"temperature": 0.7, "seed": 7, "max_tokens": LIMIT},
+    )
+    return await run(lab, database, case)
+
+
+FINAL = [
+    *(pytest.param("refused", *p.values, id=p.id) for p in sample("refused", 5)),
+    *(pytest.param("auth", *p.values, id=p.id) for p in sample("auth", 5)),
+    *(pytest.param("not_found", *p.values, id=p.id) for p in sample("not_found", 6)),
+]
+
+
+@pytest.mark.parametrize(("kind", "row", "stream"), FINAL)
+async def test_a_final_error_is_one_request_that_costs_nothing(
+    lab: ScriptedHost, database: Database, kind: str, row: Row, stream: bool
+) -> None:
+    trial = await tried(lab, database, row, stream)
+    (failed,) = trial.of(CallFailed)
+    assert (failed.kind, failed.final) == (kind, True)
+    assert (len(lab.log), trial.spent, trial.reserved) == (1, 0, 0)
+    assert trial.result.status == "failed"
+
+
+RETRIED = [
+    *(pytest.param("rate_limited", *p.values, id=p.id) for p in sample("rate_limited", 5, -1, 0.12)),
+    *(pytest.param("overloaded", *p.values, id=p.id) for p in sample("overloaded", 5, -1)),
+]
+
+
+@pytest.mark.parametrize(("kind", "row", "stream"), RETRIED)
+async def test_an_error_that_passes_is_tried_again_and_only_the_answer_costs(
+    lab: ScriptedHost, database: Database, kind: str, row: Row, stream: bool
+) -> None:
+    trial = await tried(lab, database, row, stream)
+    (failed,) = trial.of(CallFailed)
+    assert (failed.kind, failed.final) == (kind, False)
+    assert (len(lab.log), trial.reserved) == (2, 0)
+    charged = trial.reservation if row.status in (504, 524) else 0
+    assert trial.spent == charged + lab.bill({"alpha": PRICE}) > charged
+    assert trial.result.status == "single"
+
+
+@pytest.mark.parametrize(("row", "stream"), sample("limit", 4) + sample("room", 4))
+async def test_a_refused_output_limit_is_lowered_within_the_call(
+    lab: ScriptedHost, database: Database, row: Row, stream: bool
+) -> None:
+    trial = await tried(lab, database, row, stream)
+    first, second = (request.body for request in lab.log)
+    assert trial.of(CallFailed) == []
+    assert output_limit(first) == LIMIT
+    assert output_limit(second) in (row.meaning, row.meaning - MARGIN)
+    assert trial.spent == lab.bill({"alpha": PRICE}) > 0
+    assert trial.reserved == 0
+    (reply,) = trial.of(CallFinished)
+    assert len(reply.notes) == 1
+
+
+@pytest.mark.parametrize(("row", "stream"), sample("drop", 1, "temperature", "seed", "random_seed")[::3])
+async def test_a_refused_parameter_is_left_out_within_the_call(
+    lab: ScriptedHost, database: Database, row: Row, stream: bool
+) -> None:
+    trial = await tried(lab, database, row, stream)
+    first, second = ({**r.body, **r.body.get("generationConfig", {})} for r in lab.log)
+    assert trial.of(CallFailed) == []
+    assert first.keys() - second.keys() == {row.meaning}
+    assert trial.spent == lab.bill({"alpha": PRICE}) > 0
+    (reply,) = trial.of(CallFinished)
+    assert [row.meaning in note for note in reply.notes] == [True]
+
+
+class SmallHost(ScriptedHost):
+    """Refuses the first prompt over `limit` characters, with the given response."""
+
+    def __init__(self, limit: int, fault: Fault) -> None:
+        super().__init__()
+        self.limit, self.fault = limit, fault
+        self.refused: Request | None = None
+
+    def admit(self, path: str, raw: bytes, headers: dict[str, str]) -> Any:
+        admitted = super().admit(path, raw, headers)
+        if admitted is None or self.refused is not None or len(admitted[0].prompt) <= self.limit:
+            return admitted
+        self.refused = admitted[1]
+        return admitted[0], admitted[1], self.fault
+
+
+@pytest.mark.parametrize(("row", "stream"), sample("too_long", 9))
+async def test_a_prompt_over_the_window_is_shortened_and_sent_again(
+    database: Database, row: Row, stream: bool
+) -> None:
+    body = row.body.encode()
+    if not row.status:
+        body = b"data: " + body + b"\n\n"
+    async with (host := SmallHost(20_000, Fault("", status=row.status or 200, body=body))):
+        for model in "abc":
+            host.on(model, text=" ".join(f"{model}x{number}" for number in range(4_000)))
+        provider = open_hosted(row.dialect, base_url=getattr(host, row.dialect), api_key=KEY)
+        node = Node(database, provider)  # type: ignore[arg-type]
+        seats = tuple(Seat(f"Participant {m.upper()}", f"h:{m}", price=PRICE) for m in "abc")
+        try:
+            handle = await node.start(seats=seats, options={"rounds": 1}, budget_usd=5.0)
+            result = await handle.result()
+            log = await node.log(handle.run_id)
+            account = await account_of(node, handle.run_id)
+        finally:
+            await node.stop()
+            await node.runner._keeper.close()
+            await provider.close()
+    (failed,) = [e for e in log if isinstance(e, CallFailed)]
+    assert (failed.kind, failed.final, failed.charged_usd) == ("too_long", False, 0)
+    whole, short, *_ = [e for e in log if isinstance(e, CallStarted) and e.key == failed.key]
+    assert whole.cut == 0 < short.cut
+    assert len(short.prompt) < len(whole.prompt)
+    assert result.dropped == ()
+    assert account.reserved_nusd == 0
+    assert account.spent_nusd == host.bill(dict.fromkeys("abc", PRICE))

@@ -1,0 +1,238 @@
+"""Errors as hosts send them, from `errors.toml`: what kind they are, and what is changed of the request."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pnyx.providers.hosted.adjustments import Adjustments, Change
+from pnyx.providers.hosted.failures import HostError, failure, read_report, report
+
+TABLE = tomllib.loads((Path(__file__).parent / "errors.toml").read_text())
+DIALECTS = {"anthropic": "anthropic", "google": "google", "mistral": "mistral"}
+MODEL = "alpha"
+LIMIT = 32_000
+MARGIN = 32
+TOOL = {"name": "search", "description": "Searches.", "parameters": {"type": "object", "properties": {}}}
+SCHEMA = {"type": "object", "properties": {"vote": {"type": "string"}}}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table. meaning: what stands after the body, or None."""
+
+    host: str
+    model: str
+    status: int
+    body: str
+    meaning: Any
+    number: int
+
+    @property
+    def dialect(self) -> str:
+        return DIALECTS.get(self.host, "openai")
+
+    @property
+    def error(self) -> HostError:
+        if self.status:
+            return failure(read_report(self.status, self.body), {}, self.body)
+        document = json.loads(self.body)
+        found = report(document[0] if isinstance(document, list) else document)
+        assert found is not None
+        return failure(found)
+
+    def __str__(self) -> str:
+        return f"{self.host} {self.number}"
+
+
+def rows(*tables: str) -> list[Any]:
+    return [param for table in tables for param in _rows(table)]
+
+
+def _rows(table: str) -> Iterator[Any]:
+    for number, (host, status, body, *meaning) in enumerate(TABLE[table], 1):
+        host, _, model = host.partition(":")
+        row = Row(host, model or MODEL, status, body, meaning[0] if meaning else None, number)
+        yield pytest.param(row, id=f"{table} {row}")
+
+
+def request_body(dialect: str, model: str = MODEL) -> dict[str, Any]:
+    """A request with every parameter that pydantic-ai or a gateway may send."""
+    if dialect == "google":
+        settings: dict[str, Any] = {"temperature": 0.7, "topP": 0.9, "seed": 7, "maxOutputTokens": LIMIT}
+        settings |= {"responseMimeType": "application/json", "responseJsonSchema": SCHEMA}
+        settings |= {"thinkingConfig": {"thinkingBudget": 2000}}
+        return {
+            "systemInstruction": {"parts": [{"text": "Be brief."}]},
+            "contents": [{"role": "user", "parts": [{"text": "Is 7 prime?"}]}],
+            "tools": [{"functionDeclarations": [TOOL]}],
+            "toolConfig": {"functionCallingConfig": {"mode": "AUTO"}},
+            "generationConfig": settings,
+        }
+    common = {"model": model, "max_tokens": LIMIT, "temperature": 0.7, "top_p": 0.9, "stream": True}
+    if dialect == "anthropic":
+        cached = {"type": "text", "text": "Is 7 prime?", "cache_control": {"type": "ephemeral"}}
+        return common | {
+            "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
+            "messages": [{"role": "user", "content": [cached]}],
+            "tools": [{"name": "search", "input_schema": SCHEMA}],
+            "tool_choice": {"type": "auto"},
+            "thinking": {"type": "enabled", "budget_tokens": 2000},
+            "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}, "effort": "low"},
+        }
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is 7 prime?"}]
+    format = {"type": "json_schema", "json_schema": {"name": "vote", "schema": SCHEMA}}
+    return common | {
+        "messages": messages,
+        "stream_options": {"include_usage": True},
+        "tools": [{"type": "function", "function": TOOL}],
+        "tool_choice": "auto",
+        "parallel_tool_calls": True,
+        "response_format": format,
+        "reasoning_effort": "low",
+        "prompt_cache_key": "run",
+        **dict.fromkeys(("presence_penalty", "frequency_penalty"), 0.1),
+        **{"store": False, "stop": ["END"], "n": 1, "user": "u"},
+        "random_seed" if dialect == "mistral" else "seed": 7,
+    }
+
+
+def leaves(body: dict[str, Any]) -> set[str]:
+    """The parameters of a body, with those of `generationConfig` and `output_config`."""
+    names = set(body) | set(body.get("generationConfig", {}))
+    names |= {f"output_config.{name}" for name in body.get("output_config", {})}
+    return names | ({"cache_control"} if "cache_control" in json.dumps(body) else set())
+
+
+ALONE = {"generationConfig", "output_config"}
+FOLLOW = {
+    "tools": {"tool_choice", "parallel_tool_calls", "toolConfig"},
+    "stream": {"stream_options"},
+    "responseJsonSchema": {"responseMimeType"},
+}
+"""What is left out with a parameter because it means nothing alone."""
+
+
+@dataclass(slots=True)
+class Answer:
+    """What becomes of a row's request. body: the next one."""
+
+    change: Change | None
+    before: dict[str, Any]
+    body: dict[str, Any]
+
+    @property
+    def gone(self) -> set[str]:
+        gone = leaves(self.before) - leaves(self.body) - ALONE
+        return gone - {name for first in gone for name in FOLLOW.get(first, ())}
+
+
+def answer(row: Row, **parameters: Any) -> Answer:
+    adjustments = Adjustments()
+    before = request_body(row.dialect, row.model) | parameters
+    before = {name: value for name, value in before.items() if value is not None}
+    change = adjustments.learn(row.model, row.error, copy.deepcopy(before))
+    after = copy.deepcopy(before)
+    adjustments.of(row.model).apply(after)
+    return Answer(change, before, after)
+
+
+def output_limit(body: dict[str, Any]) -> int:
+    body = {**body, **body.get("generationConfig", {})}
+    (limit,) = (value for name, value in body.items() if name.startswith("max") and isinstance(value, int))
+    return limit
+
+
+KINDS = ("too_long", "rate_limited", "overloaded", "refused", "auth", "not_found", "malformed")
+
+
+@pytest.mark.parametrize("row", rows(*KINDS))
+def test_an_error_that_no_other_request_helps_has_its_kind(row: Row, request: pytest.FixtureRequest) -> None:
+    table = request.node.callspec.id.split()[0]
+    error = row.error
+    assert error.kind == table, error
+    found = answer(row)
+    assert found.change is None
+    assert found.body == found.before
+    if row.meaning is not None:
+        assert error.retry_after == (None if row.meaning == -1 else pytest.approx(row.meaning, abs=1))
+
+
+@pytest.mark.parametrize("row", rows("nothing"))
+def test_a_parameter_named_in_passing_is_kept(row: Row) -> None:
+    found = answer(row)
+    assert found.change is None
+    assert found.body == found.before
+    assert row.error.kind == row.meaning
+
+
+@pytest.mark.parametrize("row", rows("limit"))
+def test_an_output_limit_over_that_of_the_model_is_lowered_for_all_requests(row: Row) -> None:
+    found = answer(row)
+    assert found.change is not None
+    assert output_limit(found.body) == row.meaning
+    assert leaves(found.body) == leaves(found.before)
+    assert str(row.meaning) in found.change.note
+
+
+@pytest.mark.parametrize("row", rows("room"))
+def test_an_output_limit_over_the_room_beside_a_prompt_is_lowered_to_it(row: Row) -> None:
+    found = answer(row)
+    assert found.change is not None
+    assert found.change.max_tokens == row.meaning - MARGIN
+    # The next request of that length is right at once.
+    assert abs(output_limit(found.body) - (row.meaning - MARGIN)) <= 1
+    assert leaves(found.body) == leaves(found.before)
+
+
+@pytest.mark.parametrize("row", rows("drop"))
+def test_exactly_the_refused_parameter_is_left_out(row: Row) -> None:
+    found = answer(row)
+    assert found.change is not None
+    assert found.gone == set(row.meaning.split())
+    if row.meaning != "stream":
+        assert all(name in found.change.note for name in found.gone)
+
+
+@pytest.mark.parametrize("row", rows("schema"))
+def test_a_schema_is_described_in_the_prompt_where_it_is_refused(row: Row) -> None:
+    found = answer(row)
+    assert found.change is not None
+    format = {"anthropic": "output_config.format", "google": "responseJsonSchema"}
+    assert found.gone == {format.get(row.dialect, "response_format")}
+    assert "described in the prompt" in found.change.note
+
+
+@pytest.mark.parametrize("row", rows("rename"))
+def test_the_output_limit_is_sent_by_its_other_name(row: Row) -> None:
+    found = answer(row)
+    assert found.change is not None
+    assert found.gone == {"max_tokens"}
+    assert found.body["max_completion_tokens"] == LIMIT
+
+
+@pytest.mark.parametrize("row", rows("system"))
+def test_instructions_are_sent_in_the_first_message_where_there_is_no_system_role(row: Row) -> None:
+    found = answer(row)
+    assert found.change is not None
+    assert found.gone <= {"systemInstruction"}
+    turns = found.body.get("messages") or found.body["contents"]
+    assert [turn["role"] for turn in turns] == ["user"]
+    assert "Be brief." in json.dumps(turns)
+    assert json.dumps(turns).count("Be brief.") == 1
+
+
+@pytest.mark.parametrize("row", rows("stream"))
+def test_a_stream_is_asked_for_where_there_is_no_other_reply(row: Row) -> None:
+    found = answer(row, stream=None, stream_options=None)
+    assert found.change is not None
+    assert found.body["stream"] is True
+    assert found.body["stream_options"] == {"include_usage": True}
+    assert leaves(found.body) - leaves(found.before) == {"stream", "stream_options"}

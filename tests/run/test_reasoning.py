@@ -1,0 +1,304 @@
+"""Reasoning is kept apart from answers, recorded, and never shown to another seat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pnyx.core.events import (
+    CallFailed,
+    CallFinished,
+    CallStarted,
+    Event,
+    SeatDropped,
+    Token,
+    to_json,
+)
+from pnyx.core.models import Usage
+from pnyx.providers.base import Call, Completion
+from pnyx.providers.redaction import Redactor
+from pnyx.run.admission import Refusal
+from pnyx.run.call import ModelCall
+from pnyx.run.reply import LONGEST_REASONING
+from pnyx.run.result import exit_code
+from tests.support.panels import Host, ProcessKilled, seats
+from tests.support.processes import Node, account_of, die, fixed_reply, well_formed
+
+Make = Callable[[Host], Node]
+SECRET = "nobody-may-read-this"
+FORMS: dict[str, Callable[[str], Completion]] = {
+    "of the host": lambda text: Completion(text, reasoning=SECRET),
+    "think": lambda text: Completion(f"<think>\n{SECRET}\n</think>\n\n{text}"),
+    "only a closing tag": lambda text: Completion(f"{SECRET}\n</think>\n\n{text}"),
+    "seed:think": lambda text: Completion(f"<seed:think>{SECRET}</seed:think>{text}"),
+    "[THINK]": lambda text: Completion(f"[THINK]{SECRET}[/THINK]{text}</s>"),
+    "channels": lambda text: Completion(
+        f"<|channel|>analysis<|message|>{SECRET}<|end|><|start|>assistant<|channel|>final<|message|>{text}<|return|>"
+    ),
+    "both": lambda text: Completion(f"<think>{SECRET}</think>{text}", reasoning=SECRET),
+}
+
+
+class Reasoner(Host):
+    """Replies with reasoning of `form`, and publishes its text letter by letter."""
+
+    def __init__(self, form: Callable[[str], Completion]) -> None:
+        super().__init__(fixed_reply)
+        self.form = form
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        answer = await super().complete(call)
+        done = replace(self.form(answer.text), usage=answer.usage)
+        if on_text is not None:
+            for letter in done.text:
+                on_text(letter)
+        return done
+
+
+async def watched(node: Node, **changes: Any) -> list[Event]:
+    handle = await node.start(**changes)
+    return [event async for event in handle.events(tokens=True)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_reasoning_is_recorded_and_reaches_no_other_seat(make: Make, form: str) -> None:
+    node = make(Reasoner(FORMS[form]))
+    log = await watched(node, options={"rounds": 2})
+    finished = [event for event in log if isinstance(event, CallFinished)]
+    assert len(finished) > 5
+    assert {event.reasoning for event in finished} == {SECRET}
+    for event in log:
+        document = to_json(event)
+        document.pop("reasoning", None)
+        # Text that arrives before a closing tag without an opening one cannot be told from an answer.
+        assert SECRET not in str(document) or (form == "only a closing tag" and isinstance(event, Token)), (
+            event
+        )
+    assert not any(SECRET in prompt for prompt in node.host.sent)
+    texts = {event.key: event.text for event in finished}
+    if form != "only a closing tag":
+        shown: dict[str, str] = {}
+        for event in log:
+            if isinstance(event, Token):
+                shown[event.key] = shown.get(event.key, "") + event.text
+        assert shown == texts
+    assert all(text.endswith("evidence") for text in texts.values())
+
+
+async def test_a_verdict_after_reasoning_is_read_from_its_json(make: Make) -> None:
+    def rule(call: Call) -> str:
+        if call.schema is None:
+            return "I propose to wait.\nFinal answer: wait"
+        ballot = '{"text": "", "vote": "FINALIZE", "label": "Participant A", "ranking": []}'
+        approval = '{"reason": "", "verdict": "APPROVE"}'
+        return (
+            f"<think>Perhaps {{}}?</think>\n{ballot if call.schema.name == 'ballot' else approval}<|im_end|>"
+        )
+
+    node = make(Host(rule))
+    handle = await node.start(protocol="council", options={"rounds": 1})
+    assert (await handle.result()).stop_reason == "majority"
+    verdicts = [
+        e for e in await node.log(handle.run_id) if isinstance(e, CallFinished) and e.data is not None
+    ]
+    assert {(event.source, event.reasoning) for event in verdicts} == {("json", "Perhaps {}?")}
+
+
+async def test_reasoning_is_masked_and_bounded(make: Make) -> None:
+    node = make(
+        Reasoner(lambda text: Completion(text, reasoning=f"sk-{SECRET} " + "x" * 2 * LONGEST_REASONING))
+    )
+    node.runner.providers.redact_replies = Redactor([f"sk-{SECRET}"])
+    log = await watched(node, protocol="single", options={})
+    (finished,) = (event for event in log if isinstance(event, CallFinished))
+    assert finished.reasoning is not None
+    assert finished.reasoning.startswith("[redacted] xxx")
+    assert finished.reasoning.endswith("more characters were not recorded]")
+    assert len(finished.reasoning) < LONGEST_REASONING + 100
+
+
+class Thinker(Host):
+    """Thinks for `thoughts` tokens before each answer; a reply that is longer than its limit is cut off."""
+
+    def __init__(self, thoughts: dict[str, int], **more: Any) -> None:
+        super().__init__(lambda call: f"It is so.\nFinal answer: {call.model[0]}", **more)
+        self.thoughts = thoughts
+        self.limits: list[tuple[str, int]] = []
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        answer = await super().complete(call)
+        self.limits.append((call.model, call.max_tokens))
+        thought = self.thoughts.get(call.model, 0)
+        size = len(call.prompt) // 4 + 1
+        if thought + 20 <= call.max_tokens:
+            text = f"<think>{SECRET}</think>{answer.text}" if thought else answer.text
+            return Completion(text, Usage(size, 0, thought + 20, thought))
+        spent = Usage(size, 0, call.max_tokens, call.max_tokens)
+        return Completion(f"<think>{SECRET}, and so", spent, "length", finish_detail="max_tokens")
+
+
+def events_of(log: list[Event], *kinds: type[Event]) -> list[Any]:
+    return [event for event in log if isinstance(event, kinds)]
+
+
+async def test_a_reply_that_was_all_reasoning_is_asked_for_once_more_with_a_higher_limit(make: Make) -> None:
+    host = Thinker({"mid": 300})
+    node = make(host)
+    handle = await node.start(protocol="voting", options={})
+    result = await handle.result()
+    log = await node.log(handle.run_id)
+    well_formed(log)
+    assert [limit for model, limit in host.limits if model == "mid"] == [200, 400]
+    (cut,) = events_of(log, CallFailed)
+    assert (cut.kind, cut.final, cut.reasoning) == ("cut_off", False, f"{SECRET}, and so")
+    assert cut.message == (
+        "no answer: 200 tokens went to reasoning; raise max_output_tokens (now 200) or lower reasoning_effort"
+    )
+    assert (cut.output_tokens, cut.reasoning_tokens) == (200, 200)
+    assert len(result.detail["votes"]) == 3
+    assert (result.degraded, result.dropped, exit_code(result)) == (False, (), 0)
+    # The first reply was paid, and is counted.
+    charged = cut.charged_usd + sum(event.cost_usd for event in events_of(log, CallFinished))
+    account = await account_of(node, handle.run_id)
+    assert (account.spent_nusd, account.reserved_nusd) == (round(charged * 1e9), 0)
+    assert result.usage["cost_usd"] == pytest.approx(charged)
+    outputs = sum(event.output_tokens for event in events_of(log, CallFinished, CallFailed))
+    assert result.usage["output_tokens"] == outputs
+    assert cut.charged_usd == pytest.approx((cut.input_tokens + 4 * 200) / 1e6)
+
+
+async def test_a_seat_that_only_thinks_is_missing_with_the_setting_to_raise(make: Make) -> None:
+    host = Thinker({"mid": 10_000})
+    node = make(host)
+    handle = await node.start(protocol="voting", options={})
+    result = await handle.result()
+    log = await node.log(handle.run_id)
+    assert [limit for model, limit in host.limits if model == "mid"] == [200, 400]
+    (silent,) = (event for event in events_of(log, CallFinished) if event.absent)
+    reason = (
+        "no answer: 400 tokens went to reasoning; raise max_output_tokens (now 200) or lower reasoning_effort"
+    )
+    assert (silent.absent, silent.text, silent.reasoning) == (reason, "", f"{SECRET}, and so")
+    assert result.dropped == ({"seat": "Participant B", "model": "h:mid", "reason": reason},)
+    assert (result.degraded, exit_code(result)) == (True, 5)
+    assert not events_of(log, SeatDropped)
+
+
+async def test_without_room_in_the_budget_the_seat_abstains_and_the_run_goes_on(make: Make) -> None:
+    free = make(Thinker({"mid": 300}))
+    three: dict[str, Any] = {"protocol": "sample", "options": {"samples": 3, "adaptive": False}}
+    handle = await free.start(**three)
+    await handle.result()
+    log = await free.log(handle.run_id)
+    (second,) = [event for event in events_of(log, CallStarted) if event.max_tokens == 400]
+    first = sum(event.cost_usd or 0 for event in events_of(log, CallFinished) if event.attempt == 1)
+    first += sum(event.charged_usd or 0 for event in events_of(log, CallFailed))
+    # There is room for three first requests, whatever their order, but never for the second one of a seat.
+    limit = first + 0.7 * (second.reserved_usd or 0)
+    node = make(Thinker({"mid": 300}))
+    handle = await node.start(**three, budget_usd=limit)
+    result = await handle.result()
+    log = await node.log(handle.run_id)
+    cut, given_up = events_of(log, CallFailed)
+    assert (cut.final, given_up.final, given_up.charged_usd) == (False, True, 0.0)
+    assert given_up.message.endswith("; the budget has no room for a longer reply")
+    assert result.dropped == ({"seat": "Participant B", "model": "h:mid", "reason": given_up.message},)
+    assert (result.status, result.degraded) != ("paused", False)
+    account = await account_of(node, handle.run_id)
+    assert account.reserved_nusd == 0
+    assert account.spent_nusd <= round(limit * 1e9)
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+async def test_a_kill_between_the_two_requests_pays_neither_twice(
+    make: Make, monkeypatch: pytest.MonkeyPatch, is_sent: bool
+) -> None:
+    alone: dict[str, Any] = {"protocol": "single", "seats": seats("h:large"), "options": {}}
+    whole = Thinker({"large": 300})
+    expected = await (await make(whole).start(**alone)).result()
+    assert [limit for _, limit in whole.limits] == [200, 400]
+
+    node = make(Thinker({"large": 300}, die_before=1 if is_sent else None))
+    if not is_sent:
+        record = ModelCall._record_intent
+
+        async def record_first(call: ModelCall) -> CallStarted | Refusal:
+            if call.context.journal.attempts(call.key):
+                raise ProcessKilled
+            return await record(call)
+
+        monkeypatch.setattr(ModelCall, "_record_intent", record_first)
+    handle = await node.start(**alone)
+    await die(node, handle)
+    monkeypatch.undo()
+
+    later = Thinker({"large": 300})
+    result = await (await node.another_process(later).runner.resume(handle.run_id)).result()
+    assert [limit for _, limit in later.limits] == [400]
+    assert (result.answer, result.status) == (expected.answer, expected.status)
+    log = await node.log(handle.run_id)
+    well_formed(log)
+    kinds = [event.kind for event in events_of(log, CallFailed)]
+    assert kinds == (["cut_off", "unknown"] if is_sent else ["cut_off"])
+    assert is_sent or result.usage == expected.usage
+
+
+async def test_a_model_at_its_own_limit_is_not_asked_again(make: Make) -> None:
+    host = Thinker({"large": 300})
+    handle = await make(host).start(protocol="single", seats=seats("h:large", max_output=100), options={})
+    result = await handle.result()
+    assert host.limits == [("large", 100)]
+    assert result.detail["message"].endswith(
+        'no answer: 100 tokens went to reasoning; raise max_output of [models."h:large"] (now 100) '
+        "or lower reasoning_effort"
+    )
+
+
+@pytest.mark.parametrize(
+    ("done", "reason"),
+    [
+        (Completion("<think>I never stop"), "no answer: the reply is all reasoning"),
+        (Completion("", reasoning="I never answer"), "no answer: the reply is all reasoning"),
+        (Completion(""), "empty"),
+        (Completion("</s>"), "empty"),
+    ],
+)
+async def test_a_reply_without_an_answer_is_an_abstention(make: Make, done: Completion, reason: str) -> None:
+    node = make(Reasoner(lambda text: done))
+    handle = await node.start(protocol="single", seats=seats("h:large"), options={})
+    await handle.result()
+    (finished,) = events_of(await node.log(handle.run_id), CallFinished)
+    assert (finished.absent, finished.text) == (reason, "")
+
+
+async def test_an_empty_reply_at_its_limit_says_so_even_if_the_host_counts_no_reasoning(make: Make) -> None:
+    node = make(Reasoner(lambda text: Completion("", finish_reason="length")))
+    handle = await node.start(protocol="single", seats=seats("h:large"), options={})
+    result = await handle.result()
+    assert "no answer before the limit of the reply; raise max_output_tokens (now 200)" in str(result.detail)
+    assert [e.max_tokens for e in events_of(await node.log(handle.run_id), CallStarted)] == [200, 400]
+
+
+async def test_a_fork_keeps_the_reasoning_of_replies_that_it_copies(make: Make) -> None:
+    node = make(Reasoner(FORMS["think"]))
+    handle = await node.start(options={"rounds": 1})
+    await handle.result()
+    fork = await node.runner.resume(handle.run_id, fork=True)
+    await fork.result()
+    copied = [event for event in await node.log(fork.run_id) if isinstance(event, CallFinished)]
+    assert {(event.copied, event.reasoning) for event in copied} == {(True, SECRET)}
+
+
+async def test_a_seat_that_answers_later_is_not_missing_but_the_run_is_degraded(make: Make) -> None:
+    calls: list[str] = []
+
+    def rule(call: Call) -> str:
+        calls.append(call.model)
+        return "" if call.model == "mid" and calls.count("mid") == 1 else fixed_reply(call)
+
+    result = await (await make(Host(rule)).start(options={"rounds": 3})).result()
+    assert calls.count("mid") > 1
+    assert (result.dropped, result.degraded, exit_code(result)) == ((), True, 5)

@@ -1,0 +1,276 @@
+"""Small budgets: a run finishes under twice its cost, and runs that share a cap finish in their order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pnyx.core.events import Budget, CallFailed, CallStarted
+from pnyx.core.models import NUSD
+from pnyx.protocols import get
+from pnyx.run.expectation import expect
+from pnyx.run.handle import RunHandle
+from pnyx.run.limits import Limits
+from pnyx.run.result import Result
+from pnyx.run.spec import Spec
+from pnyx.store import Database, holds, ledger
+from pnyx.store import runs as store
+from tests.support.panels import Host
+from tests.support.processes import Node
+from tests.support.sized import SEATS, SizedHost
+
+QUESTION = "Our team of six keeps four services in one repository. Should we split them?"
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    **{name: (name, {}) for name in ("aggregate", "auto", "decompose", "moa", "sample", "single", "voting")},
+    "consensus": ("consensus", {"rounds": 1}),
+    "consensus, debate": ("consensus", {"rounds": 3, "threshold": 1.0}),
+    "council": ("council", {"rounds": 1}),
+    "deliberate": ("deliberate", {"rounds": 2}),
+}
+
+
+def spec(case: str, number: int = 0, **changes: Any) -> Spec:
+    protocol, options = CASES[case]
+    return Spec(
+        question=f"{QUESTION} ({number})",
+        protocol=protocol,
+        seats=SEATS,
+        limits=Limits(60.0, 4096, 0),
+        options=get(protocol).resolve_options(options),
+        seed=number,
+        salt=str(number),
+        **changes,
+    )
+
+
+async def cost(node: Node, case: str, number: int = 0) -> float:
+    """Return what a run costs without a cap, in USD."""
+    result = await (await node.runner.start(spec(case, number))).result()
+    assert result.status not in ("failed", "paused")
+    return float(result.usage["cost_usd"])
+
+
+@pytest.mark.parametrize("factor", [0.25, 1.0, 3.0], ids=["short", "usual", "long"])
+@pytest.mark.parametrize("case", CASES)
+async def test_a_run_finishes_under_a_cap_of_twice_its_cost(
+    make: Callable[[Host], Node], case: str, factor: float
+) -> None:
+    node = make(SizedHost(factor))
+    usual = await cost(node, case)
+    handle = await node.runner.start(spec(case, budget_usd=2 * usual))
+    result = await handle.result()
+    assert result.status not in ("failed", "paused"), result.detail
+    # Nothing was cut off on the way, so it cost no more than without a cap.
+    assert result.usage["cost_usd"] == pytest.approx(usual)
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_the_expected_cost_is_near_the_cost_of_replies_of_the_usual_length(
+    make: Callable[[Host], Node], case: str
+) -> None:
+    expected = expect(spec(case))
+    assert expected is not None
+    assert 0.4 <= expected.cost / NUSD / await cost(make(SizedHost()), case) <= 2.5
+
+
+async def test_a_cap_below_the_expected_cost_is_used_up_before_the_run_pauses(
+    make: Callable[[Host], Node],
+) -> None:
+    node = make(SizedHost())
+    usual = await cost(node, "council")
+    handle = await node.runner.start(spec("council", budget_usd=0.5 * usual))
+    result = await handle.result()
+    assert (result.status, result.stop_reason) == ("paused", "budget")
+    assert 0.3 * usual < result.usage["cost_usd"] <= 0.5 * usual
+    resumed = await node.runner.resume(handle.run_id, budget_usd=2 * usual)
+    assert (await resumed.result()).status == "consensus"
+
+
+async def test_a_reply_that_a_small_budget_cut_off_is_not_used(make: Callable[[Host], Node]) -> None:
+    node = make(SizedHost())
+    usual = await cost(node, "single")
+    handle = await node.runner.start(spec("single", budget_usd=0.8 * usual))
+    result = await handle.result()
+    assert (result.status, result.answer) == ("paused", "")
+    assert result.usage["cost_usd"] <= 0.8 * usual
+    (cut,) = [event for event in await node.log(handle.run_id) if isinstance(event, CallFailed)]
+    assert (cut.kind, cut.final) == ("cut_off", False)
+    done = await (await node.runner.resume(handle.run_id, budget_usd=1.0)).result()
+    assert (done.status, done.detail.get("truncated")) == ("single", None)
+
+
+async def test_no_second_request_is_sent_under_a_limit_that_the_budget_lowered(
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = make(SizedHost(pause=0.05))
+    monkeypatch.setattr(node.runner.resources.hedging, "patience", lambda model: 0.01)
+    monkeypatch.setattr(node.runner.resources.hedging, "acquire", lambda: True)
+    usual = await cost(node, "single")
+    hedged = spec("single")
+    hedged = replace(hedged, limits=replace(hedged.limits, hedge=True))
+    for cap, requests in ((None, 2), (2 * usual, 1)):
+        handle = await node.runner.start(replace(hedged, budget_usd=cap))
+        assert (await handle.result()).status == "single"
+        started = [e for e in await node.log(handle.run_id) if isinstance(e, CallStarted)]
+        assert len(started) == requests
+
+
+SHARED = [
+    ("consensus", 2),
+    ("consensus", 9),
+    ("council", 2),
+    ("council", 4),
+    ("single", 2),
+    ("moa", 3),
+    ("deliberate", 3),
+]
+
+
+def finished(results: list[Result]) -> int:
+    return sum(result.status not in ("failed", "paused") for result in results)
+
+
+async def one_after_another(node: Node, case: str, cap: float, count: int) -> int:
+    """Return how many runs finish before one does not."""
+    for number in range(count):
+        result = await (await node.runner.start(spec(case, number, day_usd=cap))).result()
+        if result.status == "paused":
+            return number
+    return count
+
+
+@pytest.mark.parametrize(("case", "affordable"), SHARED)
+async def test_of_24_runs_at_once_as_many_finish_as_one_after_another(
+    tmp_path: Path, make: Callable[[Host], Node], case: str, affordable: int
+) -> None:
+    cap = (affordable + 0.4) * await cost(make(SizedHost()), case)
+    alone = await Database.open(tmp_path / "alone.db")
+    one_by_one = Node(alone, SizedHost())
+    affords = await one_after_another(one_by_one, case, cap, 24)
+    await one_by_one.stop()
+    await one_by_one.runner._keeper.close()
+    await alone.close()
+    together = await Database.open(tmp_path / "together.db")
+    node = Node(together, SizedHost(pause=0.002))
+    try:
+        await at_once([node], case, cap, affords)
+    finally:
+        await node.stop()
+        await node.runner._keeper.close()
+        await together.close()
+
+
+async def at_once(nodes: list[Node], case: str, cap: float, affords: int) -> None:
+    """Run 24 at once, and check that 80 % of those that the cap affords finish, and that it holds."""
+    database = nodes[0].database
+    started = [await nodes[n % len(nodes)].runner.start(spec(case, n, day_usd=cap)) for n in range(24)]
+    results = list(await asyncio.gather(*(handle.result() for handle in started)))
+    assert finished(results) >= 0.8 * affords > 0
+    assert sum(result.usage["cost_usd"] for result in results) <= cap
+    # Few runs were begun in vain.
+    assert sum(result.usage["calls"] > 0 for result in results) <= finished(results) + 2
+    paused = [result for result in results if result.status == "paused"]
+    assert {result.stop_reason for result in paused} <= {"budget"}
+    assert all("Raise budget.day_usd to at least " in result.detail["message"] for result in paused)
+    assert await database.read(lambda c: holds.total(c, "day")) == 0
+
+
+@pytest.mark.parametrize("case", ["consensus", "council"])
+async def test_two_processes_share_a_cap_in_the_order_of_their_runs(database_url: str, case: str) -> None:
+    first = await Database.open(database_url)
+    usual = await cost(Node(first, SizedHost()), case)
+    spent = round(usual * NUSD)  # by the run without a cap, on the same day
+    databases = [first, await Database.open(database_url)]
+    nodes = [Node(database, SizedHost(pause=0.005)) for database in databases]
+    try:
+        await at_once_after(nodes, case, 2.4 * usual, spent / NUSD)
+    finally:
+        for node in nodes:
+            await node.stop()
+            await node.runner._keeper.close()
+            await node.database.close()
+
+
+async def at_once_after(nodes: list[Node], case: str, cap: float, spent: float) -> None:
+    started = [await nodes[n % 2].runner.start(spec(case, n, day_usd=cap + spent)) for n in range(8)]
+    results = list(await asyncio.gather(*(handle.result() for handle in started)))
+    assert finished(results) >= 2
+    assert sum(result.usage["cost_usd"] for result in results) <= cap
+
+
+async def test_a_run_is_not_begun_if_the_cap_has_no_room_for_all_of_it(make: Callable[[Host], Node]) -> None:
+    node = make(SizedHost())
+    usual = await cost(node, "council")
+    await (await node.runner.start(spec("council", day_usd=10.0))).result()
+    handle = await node.runner.start(spec("council", day_usd=2.5 * usual))
+    result = await handle.result()
+    assert (result.status, result.stop_reason, result.usage["calls"]) == ("paused", "budget", 0)
+    (event,) = [event for event in await node.log(handle.run_id) if isinstance(event, Budget)]
+    assert event.expected_usd == pytest.approx(usual, rel=0.1)
+    assert result.detail["message"].startswith("Daily budget too small: the run is expected to cost $0.")
+    more = node.runner.settings.budget.model_copy(update={"day_usd": 10.0})
+    node.runner.settings = node.runner.settings.model_copy(update={"budget": more})
+    assert (await (await node.runner.resume(handle.run_id)).result()).status == "consensus"
+
+
+async def first_call(handle: RunHandle) -> None:
+    """Wait until the run has sent a call."""
+    async for event in handle.events():
+        if event.type == "call_started":
+            return
+
+
+async def test_the_hold_of_a_killed_process_blocks_nobody(make: Callable[[Host], Node]) -> None:
+    node = make(SizedHost())
+    usual = await cost(node, "council")
+    slow = node.another_process(SizedHost(pause=60.0))
+    older = await slow.runner.start(spec("council", day_usd=4 * usual))
+    await first_call(older)
+    # As after `kill -9`: the hold and the reservations stay, and the lease runs out.
+    killed = {"worker": "elsewhere:1:1", "heartbeat_at": 0.0}
+    await node.database.write(lambda c: store.patch(c, older.run_id, killed))
+    assert await node.database.read(lambda c: holds.total(c, "day")) > 0
+    younger = await node.runner.start(spec("council", 1, day_usd=4 * usual))
+    assert (await younger.result()).status == "consensus"
+    await slow.stop()
+
+
+@pytest.mark.parametrize("way", ["interrupt", "cancel", "deadline"])
+async def test_a_run_that_waits_for_room_can_be_stopped(make: Callable[[Host], Node], way: str) -> None:
+    node = make(SizedHost(pause=60.0))
+    expected = expect(spec("council"))
+    assert expected is not None
+    cap = 1.2 * expected.cost / NUSD
+    older = await node.runner.start(spec("council", day_usd=cap))
+    await first_call(older)
+    deadline = 0.3 if way == "deadline" else None
+    younger = await node.runner.start(spec("council", 1, day_usd=cap, deadline_s=deadline))
+    await asyncio.sleep(0.1)
+    assert younger.summary.usage["calls"] == 0
+    if way == "interrupt":
+        younger.interrupt()
+    elif way == "cancel":
+        younger.cancel()
+    result = await asyncio.wait_for(younger.result(), 5)
+    reasons = {"interrupt": "interrupted", "cancel": "cancelled", "deadline": "deadline"}
+    assert (result.stop_reason, result.usage["calls"]) == (reasons[way], 0)
+    older.kill()
+    await older.wait()
+    assert await node.database.read(lambda c: holds.total(c, "day")) == 0
+
+
+async def test_accounts_are_settled_after_runs_that_waited(make: Callable[[Host], Node]) -> None:
+    node = make(SizedHost(pause=0.002))
+    usual = await cost(node, "council")
+    caps = {"batch": "b", "batch_usd": 2.5 * usual, "key_usd": 100.0}
+    handles = [await node.runner.start(spec("council", n, **caps)) for n in range(6)]
+    results = [await handle.result() for handle in handles]
+    assert finished(results) == 2
+    account = await node.database.read(lambda c: ledger.read_account(c, "batch:b"))
+    spent = sum(result.usage["cost_usd"] for result in results)
+    assert (account.spent_nusd, account.reserved_nusd) == (round(spent * NUSD), 0)
