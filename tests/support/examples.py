@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.support.sources import ROOT
+
 
 def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
@@ -31,11 +33,24 @@ def type_errors(examples: Sequence[str], folder: Path) -> str:
     """Return what mypy reports for examples, with the settings of this project."""
     for n, example in enumerate(examples):
         (folder / f"example_{n}.py").write_text(example, "utf-8")
+    return _mypy(*map(str, folder.glob("example_*.py")))
+
+
+def type_errors_of_packages(folder: Path) -> str:
+    """Return what mypy reports for the packages in a folder, with the settings of this project."""
+    packages = [path.parent.name for path in folder.glob("*/__init__.py")]
+    assert packages
+    return _mypy(*(f"--package={name}" for name in packages), MYPYPATH=str(folder))
+
+
+def _mypy(*args: str, **environment: str) -> str:
+    """Run mypy where `make types` does, so that it has the types of `pnyx` in its cache."""
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--no-error-summary", *map(str, folder.glob("example_*.py"))],
+        [sys.executable, "-m", "mypy", "--no-error-summary", *args],
         capture_output=True,
         text=True,
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
+        env={**os.environ, **environment},
         check=False,
     )
     return done.stdout + done.stderr

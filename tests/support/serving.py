@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import httpx2
 import uvicorn
 from fastapi import FastAPI
 
+from pnyx.interfaces.cli.actions.serve import listen
 from pnyx.interfaces.http.app import open_app
 from pnyx.interfaces.keys import Keys, hash_key
 from pnyx.interfaces.open_settings import open_settings
@@ -77,25 +77,24 @@ async def open_server(**serve: Any) -> AsyncIterator[ServerHandle]:
 
 @asynccontextmanager
 async def _open_server(serve: dict[str, Any]) -> AsyncIterator[ServerHandle]:
-    settings = open_settings({"serve": serve})
+    settings = open_settings({"serve": {**serve, "port": 0}})
     async with (
         RunService.open(settings) as service,
         open_app(service, Keys(service, SERVER_KEY).owner) as app,
     ):
         assert isinstance(app.inner, FastAPI)
-        listener = socket.create_server(("127.0.0.1", 0))
         config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
         server = _Quiet(config)
-        task = asyncio.create_task(server.serve(sockets=[listener]))
-        try:
-            while not server.started:  # noqa: ASYNC110 (uvicorn has no event for it)
-                await asyncio.sleep(0.005)
-            address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            yield ServerHandle(address, service, app.inner)
-        finally:
-            server.force_exit = server.should_exit = True
-            await task
-            listener.close()
+        with listen(settings) as listener:
+            task = asyncio.create_task(server.serve(sockets=[listener]))
+            try:
+                while not server.started:  # noqa: ASYNC110 (uvicorn has no event for it)
+                    await asyncio.sleep(0.005)
+                address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+                yield ServerHandle(address, service, app.inner)
+            finally:
+                server.force_exit = server.should_exit = True
+                await task
 
 
 class _Quiet(uvicorn.Server):

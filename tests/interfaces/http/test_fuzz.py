@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support import forked
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import SERVER_KEY, open_server
 
@@ -16,6 +16,8 @@ CHECKS = "positive_data_acceptance"
 """Excluded: no schema can list the protocols, or require the last message to be the user's."""
 
 
+SCHEMATHESIS = "schemathesis.cli"
+IMPORTS = (SCHEMATHESIS, "schemathesis.cli.commands.run.executor", "schemathesis.openapi", "hypothesis")
 # Each part starts Schemathesis anew, so that none takes long: a sequence of requests needs all operations.
 PARTS = {
     "coverage of runs": ("coverage", "/v1/runs"),
@@ -33,7 +35,7 @@ async def test_no_request_breaks_the_server_or_its_schema(
     phase, paths = PARTS[part]
     lab.on("*", text="Final answer: 42")
     async with open_server() as server:
-        command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json"]
+        command = ["run", f"{server.url}/openapi.json"]
         command += [
             "-H",
             f"Authorization: Bearer {SERVER_KEY}",
@@ -43,11 +45,11 @@ async def test_no_request_breaks_the_server_or_its_schema(
         ]
         command += ["--max-examples", "5", "--phases", phase, "--no-color"]
         command += ["--include-path-regex", paths] if paths else []
-        process = await asyncio.create_subprocess_exec(
-            *command, cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        process = await asyncio.to_thread(
+            forked.start, *command, module=SCHEMATHESIS, imports=IMPORTS, folder=tmp_path
         )
-        out, _ = await process.communicate()
+        out, err = await asyncio.to_thread(process.communicate)
         async with server.client() as client:
             assert (await client.get("/health")).status_code == 200
-    assert process.returncode == 0, out.decode()[-8000:]
+    assert process.returncode == 0, (out + err).decode()[-8000:]
     assert re.search(rb"[1-9][0-9]* selected / 1[56] total", out), out.decode()[-2000:]
