@@ -160,7 +160,11 @@ async def test_the_most_searches_are_reserved_and_the_reported_ones_charged(host
     schemas = [
         json.dumps([t["name"], t["description"], t["input_schema"]], ensure_ascii=False) for t in tools
     ]
-    sent = estimate_tokens("\n".join([started.prompt, *schemas])) + OVERHEAD_TOKENS + 6 * SEARCH_TOKENS
+    sent = (
+        estimate_tokens("\n".join([started.system, started.prompt, *schemas]))
+        + OVERHEAD_TOKENS
+        + 6 * SEARCH_TOKENS
+    )
     assert started.reserved_usd == pytest.approx(PRICE.ceiling(sent, started.max_tokens) / 1e9 + 3 * 0.01)
     usage = Usage(finished.input_tokens, 0, finished.output_tokens)
     assert done.spent_nusd == PRICE.cost(usage) + 2 * 10_000_000
