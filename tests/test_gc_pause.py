@@ -13,8 +13,15 @@ from pnyx.gc_pause import paused_collection
 
 @pytest.fixture(autouse=True)
 def collector() -> Iterator[None]:
-    enabled, threshold = gc.isenabled(), gc.get_threshold()
+    """The collector of a new process: without the settings and the frozen objects of the tests before."""
+    enabled, threshold, frozen = gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()
+    callbacks = list(gc.callbacks)
+    gc.callbacks.clear()
+    gc.unfreeze()
     yield
+    gc.callbacks.extend(callbacks)
+    if frozen:
+        gc.freeze()
     gc.set_threshold(*threshold)
     (gc.enable if enabled else gc.disable)()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,6 @@ from sqlalchemy import Connection, text
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, ToolCalled
 from pnyx.core.tool_calls import ToolCall, ToolSpec
 from pnyx.errors import Diverged, Fenced, Interrupted, StoreError, UsageError
-from pnyx.prompts import load as load_prompt
 from pnyx.providers.base import Call, Completion
 from pnyx.run.batch import Batch
 from pnyx.run.handle import RunHandle
@@ -235,9 +235,7 @@ async def test_a_changed_prompt_diverges_and_a_fork_keeps_what_matches(
     monkeypatch.setattr(
         page,
         "CHALLENGE",
-        page.CHALLENGE.__class__(
-            "x", "1", ("{", "proposal", "{", "nonce", "", "question", "", "framing", "")
-        ),
+        page.CHALLENGE.__class__("x", "1", ("{", "proposal", "{", "framing", "")),
     )
     resumed = await node.runner.resume(handle.run_id, budget_usd=1.0)
     if any(e.phase == "challenge" for e in finished):
@@ -366,7 +364,10 @@ async def test_a_batch_with_current_repeats_runs_whose_prompts_have_changed(
     default, current = Batch(node.runner, "default"), Batch(node.runner, "current", current=True)
     assert [await sent(default), await sent(current)] == [4, 4]
     assert [await sent(default), await sent(current)] == [0, 0]
-    wording = {"now": load_prompt("consensus/propose").sha256, "then": "0" * 64}
+    bodies = text("SELECT body FROM events WHERE type = 'call_started' ORDER BY seq")
+    started = await node.database.read(lambda c: json.loads(c.execute(bodies).scalars().all()[0]))
+    assert "consensus/propose" in started["prompt_id"]
+    wording = {"now": started["prompt_sha256"], "then": "0" * 64}
     earlier = text("UPDATE events SET body = replace(body, :now, :then)")
     await node.database.write(lambda c: c.execute(earlier, wording))
     assert [await sent(default), await sent(current)] == [0, 4]

@@ -161,7 +161,9 @@ def _bill(attempts: Iterable[Attempt], log: Iterable[Request], prices: Mapping[s
         intents[started["model"].partition(":")[2], _plain(started["prompt"])].append(attempt)
     received: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for request in log:
-        asked = next(turn["content"] for turn in request.body["messages"] if turn["role"] == "user")
+        asked = next(
+            turn["content"] for turn in request.body["messages"] if turn.get("role", "user") == "user"
+        )
         about = (request.model, _plain(str(asked)))
         received[about].append(_cost(request, prices[request.model]))
     assert not received.keys() - intents.keys(), "a request without an intent in the journal"

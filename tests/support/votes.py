@@ -6,7 +6,9 @@ import re
 
 __all__ = ["judgement", "votes_in"]
 
-_VOTE = re.compile(r"^<(m[0-9a-f]{10}) (Participant [A-Z])>$(.*?)^</\1>$", re.DOTALL | re.MULTILINE)
+_VOTE = re.compile(
+    r"^<(m[0-9a-f]{10}) (?:Answer by )?(Participant [A-Z])>$(.*?)^</\1>$", re.DOTALL | re.MULTILINE
+)
 _FINAL = re.compile(r"Final answer: (-?\d+)")
 
 

@@ -165,7 +165,7 @@ def test_a_run_at_its_cap_is_no_answer_yet_and_a_larger_cap_continues_it(
     skilled: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = (PLAIN, "--arm", "council:quick", "--limit", "2", "--log", "log.jsonl")
-    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.02")
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.008")
     done = measure(*more)
     assert done.code == 4, done.err
     assert "2 answers would cost more than budget.run_usd allows for a run. Raise it and run" in done.err
@@ -189,7 +189,7 @@ def test_arms_skip_a_question_that_a_model_has_not_answered(
     assert done.code == 4, done.err
     assert "2 answers would cost more than budget.run_usd allows" in done.err  # of alpha and beta
     assert {arm["n"] for arm in done.json["arms"]} == {1}
-    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.007")
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.0005")
     sent = asked(skilled)["alpha"]
     none = run("sums.jsonl", *ARMS, "--json", "-q")
     assert (none.code, none.out, asked(skilled)["alpha"]) == (4, "", sent), none.err
