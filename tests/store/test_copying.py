@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 
 from pnyx.errors import StoreError, UsageError
 from pnyx.reliability.feedback import JudgedRun
-from pnyx.store import Database, keys, outcomes
+from pnyx.store import Database, holds, keys, outcomes
 from pnyx.store import runs as store
 from pnyx.store.copying import TABLES, backup, restore
 from pnyx.store.schema import events, runs
@@ -35,12 +35,19 @@ def list_files(file: Path) -> tuple[list[str], int]:
     return [path.name for path in (*file.parent.glob(f"{file.name}*"), *hidden)], file.stat().st_mode
 
 
+def hold_and_estimate(connection: Connection, run_id: str) -> None:
+    """Store what a run under a shared cap leaves while it runs, and when it ends."""
+    holds.keep(connection, holds.Hold(run_id, {"day:2026-01-01": "day"}, 1_000))
+    holds.learn(connection, "consensus", 2_000, 1_500)
+
+
 async def filled(url: str) -> Node:
-    """Return a node with two finished runs, one outcome and one key."""
+    """Return a node with two finished runs, one outcome, one key, one hold and one estimate."""
     node = Node(await Database.open(url), Host(fixed_reply))
     for question in ("Should we? Ça va, 日本?", "And then?"):
         result = await (await node.start(question=question, options={"rounds": 1}, budget_usd=1.0)).result()
     await node.database.write(lambda c: keys.add(c, "phone", "0" * 64, "2026-01-01T00:00:00.000Z"))
+    await node.database.write(lambda c: hold_and_estimate(c, result.run_id))
     judged = JudgedRun("consensus", "success", 0.5, (("h:large", "yes"),), "yes")
     await node.database.write(
         lambda c: outcomes.record(c, result.run_id, "local", "2026-01-01T00:00:00.000Z", judged)

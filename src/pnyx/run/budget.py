@@ -160,7 +160,7 @@ class RunBudget:
         if isinstance(granted, Refusal):
             return granted
         if claim is not None:
-            claim.begun = True  # already for the calls that are sent with this one
+            claim.begin()  # already for the calls that are sent with this one
         if granted >= most:
             return Reservation(limits.most, most)
         low, high = limits.least, limits.most

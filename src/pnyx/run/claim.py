@@ -44,6 +44,10 @@ class Claim:
         expectation = expect(spec) if shares else None
         return cls(run_id, spec, expectation, begun) if expectation and expectation.cost else None
 
+    def begin(self) -> None:
+        """Note that a call is sent."""
+        self.begun = True
+
     def hold(self, caps: Mapping[str, int | None], spent: int, calls: int) -> Hold:
         """Return the hold. caps: scope -> cap in nUSD. spent: nUSD, by the first `calls` calls."""
         own = f"run:{self.run_id}"
