@@ -131,7 +131,7 @@ test("a paused run is running after its next event", () => {
   const events = recorded("paused");
   const pause = events.findIndex((event) => event.type === "run_finished");
   const paused = viewOf(events.slice(0, pause + 1));
-  assert.deepEqual([paused.status, paused.result?.stop_reason, paused.budget_usd], ["paused", "budget", 0.0178]);
+  assert.deepEqual([paused.status, paused.result?.stop_reason, paused.budget_usd], ["paused", "budget", 0.003]);
   const raised = viewOf(events.slice(pause + 1, pause + 2), paused);
   assert.deepEqual([raised.status, raised.result, raised.budget_usd], ["running", null, 1]);
 });
