@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import warnings
 import weakref
 from collections.abc import Iterator
 
@@ -18,6 +19,9 @@ def collector() -> Iterator[None]:
     callbacks = list(gc.callbacks)
     gc.callbacks.clear()
     gc.unfreeze()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about what earlier tests left open
+        gc.collect()
     yield
     gc.callbacks.extend(callbacks)
     if frozen:
