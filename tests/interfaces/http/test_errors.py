@@ -129,7 +129,7 @@ async def test_a_server_error_does_not_count_as_a_disconnect(
         yield
 
     monkeypatch.setattr("pnyx.interfaces.follow.follow", broken)
-    lab.latency = 0.3
+    lab.latency = 2.0
     async with server.client() as client:
         answer = await client.post(f"/v1/{path}", json=body)
         response = (200, True) if body.get("stream") else (503, False)
@@ -239,7 +239,7 @@ async def test_a_stream_ends_with_an_error_if_the_run_cannot_be_written(
     def full(*args: Any, **more: Any) -> Any:
         raise StoreError("the disk is full")
 
-    lab.latency = 0.3
+    lab.latency = 2.0
     async with server.client() as client:
         started = (await client.post("/v1/runs", json={"question": "Why?", "protocol": "voting"})).json()
         monkeypatch.setattr(store, "append", full)
