@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.faults.trial import KEY, Trial
+from tests.interfaces.shell import spawn
 from tests.support.scripted import ScriptedHost
 
 
 @pytest.fixture(scope="session", autouse=True)
 def warm() -> None:
-    """Load the host's SDK, which takes most of a second, before the deadlines of the tests."""
+    """Load the host's SDK, which takes some seconds, before the deadlines of the tests."""
     importlib.import_module("pydantic_ai.models.openai")
+    spawn("ask", "--help").communicate()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 from tests.faults.test_server import Server, until
@@ -77,11 +78,12 @@ class Site:
         """Wait until no run is waiting or running, and return the runs."""
         async with self.server.client() as client:
 
-            async def ended() -> Any:
-                response = [(await client.get(f"/v1/runs/{run}")).json() for run in runs]
-                return all(one["status"] not in ("waiting", "running") for one in response) and response
+            async def ended(run: str) -> Any:
+                response = (await client.get(f"/v1/runs/{run}")).json()
+                return response["status"] not in ("waiting", "running") and response
 
-            return list(await until(ended, within))
+            # One after the other: to ask for all of them again and again keeps the server busy.
+            return [dict(await until(partial(ended, run), within)) for run in runs]
 
     async def status(self, run: str) -> str:
         async with self.server.client() as client:

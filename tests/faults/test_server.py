@@ -19,7 +19,7 @@ from tests.faults.trial import Trial, most_memory
 from tests.support.forked import Process
 from tests.support.serving import events_of
 
-RUNS, CALLS = int(os.environ.get("PNYX_RUNS", "200")), 12
+RUNS, CALLS = int(os.environ.get("PNYX_RUNS", "100")), 12
 """`make test-faults` starts 1,000 runs."""
 MOST_MEMORY = 1.5 * 2**30
 VOTE = {"question": "Why?", "protocol": "voting"}

@@ -18,6 +18,7 @@ from pnyx.interfaces.open_settings import open_settings
 from pnyx.run.runner import Runner
 from pnyx.store import engine
 from pnyx.store.schema import REVISION
+from tests.faults.test_processes import KILLS
 from tests.faults.trial import Trial, soon
 from tests.interfaces.shell import Done
 from tests.support import forked, fsyncs
@@ -25,6 +26,8 @@ from tests.support.disks import small_disk
 from tests.support.postgres import PostgresServer
 
 NOTICE = {"prompt_tokens": 500, "completion_tokens": 500, "total_tokens": 1000}
+CRASHES = max(KILLS // 10, 1)
+"""Of PostgreSQL in one test."""
 LONG = "The wall is long, and it has stones. " * 1_500
 
 
@@ -164,7 +167,7 @@ def test_a_database_of_a_newer_schema_is_refused_and_left_as_it_is(trial: Trial)
     trial.check("refused: newer")
 
 
-@pytest.mark.parametrize("seed", [5, 6, 7, 8])
+@pytest.mark.parametrize("seed", range(5, 10))
 def test_postgresql_killed_at_random_moments_under_20_runs_at_once_loses_and_repeats_nothing(
     postgres: PostgresServer, postgres_trial: Trial, seed: int
 ) -> None:
@@ -174,7 +177,7 @@ def test_postgresql_killed_at_random_moments_under_20_runs_at_once_loses_and_rep
     over = threading.Event()
 
     def crashes() -> None:
-        for _ in range(4):
+        for _ in range(CRASHES):
             time.sleep(draw.uniform(0.1, 0.5))
             postgres.stop(at_once=True)
             time.sleep(draw.uniform(0.0, 0.4))
@@ -192,7 +195,7 @@ def test_postgresql_killed_at_random_moments_under_20_runs_at_once_loses_and_rep
 
     results = asyncio.run(runs())
     assert {result.status for result in results} == {"decided"}
-    verdict = trial.check(f"4 crashes, {len(results)} runs decided")
+    verdict = trial.check(f"{CRASHES} crashes, {len(results)} runs decided")
     assert verdict.uncertain == 0
     assert verdict.bill_nusd == verdict.ledger_nusd
     assert len(trial.host.log) == 4 * (len(results) + 1)

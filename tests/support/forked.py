@@ -152,7 +152,7 @@ class Process:
 
     def _number(self) -> int:
         data = os.read(self._status, NUMBER.size)
-        assert data, "the fork server has ended; stderr says why"
+        assert data, "the fork server has ended"
         number: int
         (number,) = NUMBER.unpack(data)
         return number
@@ -195,24 +195,25 @@ def _opened(stream: Stream, mode: str, theirs: contextlib.ExitStack) -> tuple[IO
 
 
 _starting = threading.Lock()
-_connection: socket.socket | None = None
+_servers: list[tuple[socket.socket, subprocess.Popen[bytes]]] = []
 
 
 def _server() -> socket.socket:
-    """The connection to the server of this session, which starts when the first process does."""
-    global _connection
+    """The connection to the server, which starts with the first process, and again if it has ended."""
     with _starting:
-        if _connection is None:
-            _connection, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        if not _servers or _servers[-1][1].poll() is not None:
+            connection, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with other:
                 fd = other.fileno()
                 command = [sys.executable, "-m", "tests.support.fork_server", str(fd)]
                 # In a session of its own, which no Ctrl-C for pytest reaches.
                 server = subprocess.Popen(command, cwd=ROOT, pass_fds=[fd], start_new_session=True)
-            atexit.register(_end, _connection, server)
-        return _connection
+            _servers.append((connection, server))
+        return _servers[-1][0]
 
 
-def _end(connection: socket.socket, server: subprocess.Popen[bytes]) -> None:
-    connection.close()
-    server.wait()
+@atexit.register
+def _end() -> None:
+    for connection, server in _servers:
+        connection.close()
+        server.wait()

@@ -14,6 +14,7 @@ import pytest
 
 from tests.faults.trial import soon
 from tests.interfaces.shell import interpreter, spawn
+from tests.support import forked
 from tests.support.forked import Process
 
 COMMANDS = [
@@ -90,6 +91,14 @@ def test_waiting_has_a_limit_and_a_killed_process_is_no_longer_there() -> None:
         assert process.wait(30) == -signal.SIGKILL
         assert not Path(f"/proc/{process.pid}").exists()
         process.kill()
+
+
+def test_another_server_is_started_after_one_that_was_killed() -> None:
+    assert ended(spawn("--version"))[0] == 0
+    _, server = forked._servers[-1]
+    server.kill()
+    server.wait()
+    assert ended(spawn("--version"))[0] == 0
 
 
 def test_a_limit_that_it_sets_first_is_its_own() -> None:

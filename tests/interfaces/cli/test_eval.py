@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +15,7 @@ import pytest
 
 from pnyx.evaluate.execution.arm_names import MOST_SAMPLES
 from tests.interfaces.shell import Done, pnyx, spawn
-from tests.support.forked import Process
+from tests.support.forked import Process, start
 from tests.support.scripted import Request, ScriptedHost
 from tests.support.votes import judgement, votes_in
 
@@ -41,8 +39,14 @@ def reply(request: Request) -> str:
     return f"Final answer: {n + 5 - WRONG[request.model](n)}"
 
 
+@pytest.fixture(scope="session")
+def loaded() -> None:
+    """Inspect in the server that forks processes, which takes some seconds."""
+    assert ended(spawn("eval", "--help")).code == 0
+
+
 @pytest.fixture
-def skilled(lab: ScriptedHost, tmp_path: Path) -> ScriptedHost:
+def skilled(lab: ScriptedHost, tmp_path: Path, loaded: None) -> ScriptedHost:
     lab.on("*", text=reply)
     rows = [
         {"question": f"Case {n}: what is {n} + 5?", "target": n + 5, "category": "even" if n % 2 else "odd"}
@@ -183,7 +187,7 @@ def test_a_replay_makes_the_same_report_and_calls_no_model(skilled: ScriptedHost
 
 
 def test_later_runs_learn_from_the_grades_and_the_arms_do_not(skilled: ScriptedHost) -> None:
-    measure("--no-learn")
+    measure("--no-learn", "--limit", "2")
     assert pnyx("calibration", "--json").json["n"] == 0
     measure()
     document = pnyx("calibration", "--json").json
@@ -191,7 +195,7 @@ def test_later_runs_learn_from_the_grades_and_the_arms_do_not(skilled: ScriptedH
     assert document["protocols"]["voting"]["n"] == N
     later = pnyx("ask", "Case 40: what is 40 + 5?", "-p", "voting", "--json", "-q").json
     assert later["detail"]["history"]["n"] == N
-    measure("--seed", "1", "--log", "log.jsonl")
+    measure("--seed", "1", "--limit", "2", "--log", "log.jsonl")
     runs = [json.loads(line)["run_id"] for line in Path("log.jsonl").read_text().splitlines()[1:]]
     assert "history" not in pnyx("export", runs[-1], "--format", "json").json["result"]["detail"]
 
@@ -280,10 +284,11 @@ def test_an_inspect_task_uses_its_own_prompts_and_scorer(skilled: ScriptedHost, 
 
 
 def test_inspect_can_use_a_panel_as_a_model_and_gets_its_usage(skilled: ScriptedHost, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "inspect_ai", "eval", "pnyx/traps", "--model", "pnyx/voting"]
-    options = ["-M", "panel=lab:alpha,lab:beta", "--limit", "2", "--display", "none", "--log-dir", "logs"]
+    command = ["eval", "pnyx/traps", "--model", "pnyx/voting", "-M", "panel=lab:alpha,lab:beta"]
+    options = ["--limit", "2", "--display", "none", "--log-dir", "logs", "--log-format", "json"]
     skilled.on("*", text="Final answer: 5")
-    subprocess.run([*command, *options, "--log-format", "json"], check=True, timeout=120, cwd=tmp_path)
+    done = ended(start(*command, *options, module="inspect_ai"))
+    assert done.code == 0, done.err
     (log,) = [json.loads(path.read_text()) for path in (tmp_path / "logs").glob("*.json")]
     assert (log["status"], log["eval"]["model"]) == ("success", "pnyx/voting"), log["error"]
     usage = log["stats"]["model_usage"]["pnyx/voting"]

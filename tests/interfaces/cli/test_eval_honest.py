@@ -21,6 +21,7 @@ from tests.interfaces.cli.test_eval import (
     begin,
     by_name,
     ended,
+    loaded,
     measure,
     reply,
     run,
@@ -30,7 +31,7 @@ from tests.interfaces.cli.test_eval import (
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import Request, ScriptedHost
 
-__all__ = ["skilled"]
+__all__ = ["loaded", "skilled"]
 
 PLAIN = "--no-self-consistency"
 TASK = """
@@ -191,7 +192,7 @@ def test_arms_skip_a_question_that_a_model_has_not_answered(
     assert {arm["n"] for arm in done.json["arms"]} == {1}
     monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.0005")
     sent = asked(skilled)["alpha"]
-    none = run("sums.jsonl", *ARMS, "--json", "-q")
+    none = run("sums.jsonl", *ARMS, "--limit", "4", "--json", "-q")
     assert (none.code, none.out, asked(skilled)["alpha"]) == (4, "", sent), none.err
     monkeypatch.delenv("PNYX_BUDGET_RUN_USD")
     done = run("long.jsonl", *ARMS, PLAIN, "--json", "-q")
