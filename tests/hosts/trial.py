@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +28,12 @@ __all__ = ["Trial", "ask", "run", "script"]
 QUESTION = "Is 7 prime?"
 
 
-def script(host: ScriptedHost, case: Case) -> None:
-    """Make the host send the replies of the case, and then proper ones."""
+def script(host: ScriptedHost, case: Case, until: Callable[[], bool] | None = None) -> None:
+    """Make the host send the replies of the case, and then proper ones; not before `until`."""
     for number, reply in enumerate(case.replies, 1):
-        host.on(case.model, call=number, status=reply.status, headers=reply.headers, body=reply.body)
+        host.on(
+            case.model, call=number, status=reply.status, headers=reply.headers, body=reply.body, until=until
+        )
 
 
 def open_provider(host: ScriptedHost, dialect: str) -> HostedProvider:
@@ -87,7 +90,9 @@ class Trial:
 
 async def run(host: ScriptedHost, database: Database, case: Case) -> Trial:
     """A run of `single` with one seat, a price and a budget; watched as text arrives if the case streams."""
-    script(host, case)
+    # A watcher that is still reading the log when a reply is stored gets it whole, not as it arrives.
+    watching = threading.Event()
+    script(host, case, until=watching.is_set if case.stream else None)
     provider = open_provider(host, case.dialect)
     node = Node(database, provider)  # type: ignore[arg-type]
     seat = Seat("Participant A", f"h:{case.model}", price=PRICE, temperature=case.ask.get("temperature"))
@@ -97,7 +102,9 @@ async def run(host: ScriptedHost, database: Database, case: Case) -> Trial:
     try:
         handle = await node.runner.start(spec)
         if case.stream:
-            tokens = [e.text async for e in handle.events(tokens=True) if isinstance(e, Token)]
+            async for event in handle.events(tokens=True):
+                watching.set()
+                tokens += [event.text] if isinstance(event, Token) else []
         result = await handle.result()
         account = await account_of(node, handle.run_id)
         log = await node.log(handle.run_id)
