@@ -20,7 +20,7 @@ __all__ = ["MAX_CHARS", "Material", "fence", "fenced", "nonce_of", "shorten"]
 MAX_CHARS = 100_000
 """Characters of one piece of material. A longer one is a fault of its host, and slow to mask."""
 REMOVED = "[mark]"
-"""What stands for a nonce in material. No nonce has its letters, so what is around it forms none."""
+"""Replaces a nonce in material. A nonce has neither "r" nor "k", so none can form across this."""
 _MARKS = regex(r"[\W_]+")
 
 

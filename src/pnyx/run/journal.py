@@ -160,9 +160,8 @@ class Journal:
             return True
         if not self.by_name or recorded.seat != ask.seat.label:
             return False
-        if not isinstance(
-            recorded, CallStarted
-        ):  # nothing was sent: a seat that was dropped, or a copied reply
+        if not isinstance(recorded, CallStarted):
+            # Nothing was sent: the seat was dropped, or the reply was copied.
             return not isinstance(recorded, ToolCalled)
         return recorded.model == ask.seat.model and prompt_name(recorded.prompt_id) == ask.prompt.name
 

@@ -38,10 +38,10 @@ class Learned:
     """What a model refuses.
 
     dropped: names of parameters. renamed: old name -> new. max_tokens: its most output tokens. window: its
-    most tokens of prompt and output, counted as `tokens_per_byte` of a request. total:
-    tokens that the host last counted, prompt and output together. streams: whether it replies
-    as a stream. None: unknown. plain_schema: describe schemas in the prompt. no_system: it has no system
-    role. reasons: it has written thoughts. notes: what the user has not been told yet.
+    most tokens of prompt and output, counted as `tokens_per_byte` of a request. total: tokens that the host
+    last counted, prompt and output together. streams: whether it replies as a stream. None: unknown.
+    plain_schema: describe schemas in the prompt. no_system: it has no system role. reasons: it has written
+    thoughts. notes: what to tell the user with the next reply.
     """
 
     dropped: set[str] = field(default_factory=set)
