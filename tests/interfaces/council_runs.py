@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from pnyx.prompts import ROOT
 from tests.interfaces.shell import Done, pnyx
 from tests.support.script import Request
 
@@ -16,19 +17,24 @@ __all__ = ["council", "exported", "member", "state", "tree"]
 def member(request: Request) -> str:
     """Reply as a council member: a round of different votes, then a majority for Participant B."""
     prompt, name = request.text, request.model
-    if "Your task: vote." in prompt:
+
+    def asked(task: str) -> bool:
+        """True if `prompt` has the opening words of the prompt file `task`."""
+        return (ROOT / "council" / f"{task}.md").read_text("utf-8").partition("{{")[0] in prompt
+
+    if asked("vote"):
         if "second draft" not in prompt:
             return "FINALIZE: Participant B\nB > A > C" if name == "gamma" else "REVISE: the cost\nB > C > A"
         return "FINALIZE: Participant B"
-    if "Your task: say whether" in prompt:
+    if asked("confirm"):
         return "REJECT: too long" if name == "gamma" else "APPROVE"
-    if "Your task: write the text that is handed out." in prompt:
+    if asked("synthesise"):
         return "The merged text.\nFinal answer: 42"
-    if "Your task: review." in prompt:
+    if asked("review"):
         return "\n".join(f"## Participant {letter}\n{name} sees a flaw." for letter in "ABC")
-    if "Your task: answer the reviews." in prompt:
+    if asked("rebut"):
         return f"{name} stands by it."
-    return f"{name}'s {'second' if 'no proposal has a majority' in prompt else 'first'} draft."
+    return f"{name}'s {'second' if asked('propose-again') else 'first'} draft."
 
 
 def tree(root: Path | str) -> dict[str, bytes]:
