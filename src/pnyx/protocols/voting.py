@@ -58,7 +58,8 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     weights = strengths([vote.seat for vote in votes]) if options["aggregation"] == "weighted" else None
     # Further seats are called only if the strongest differ, on a harder question: the share means less then.
     poll = Poll.of(votes, weights, SHARE if not_called is None else f"{SHARE}, {STRONGEST_FIRST}")
-    detail = {**poll.detail(), "not_asked": [seat.label for seat in not_called or ()]}
+    not_asked = [seat.label for seat in not_called or ()]
+    detail = {**poll.detail(), "vote_only": poll.vote_only, "not_asked": not_asked}
     leading = poll.representative(poll.leader)
     await poll.tally_step()
     if len(votes) == 1:
