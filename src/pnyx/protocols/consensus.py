@@ -89,12 +89,13 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
 
     flagged = [find_praise(c.text) for c in challenges]
     rigor = 0.5 + 0.5 * flagged.count(None) / len(challenges)
+    listed = list(map(_challenge_fields, challenges, flagged))
     kind, authors = brief.options["kind"], {r.seat for r in (proposal, revision, *challenges)}
     rule = f"rigor capped for {kind} questions" if kind else "rigor"
     return Decision(
         answer=answer,
         status="consensus" if converged else "decided",
-        final_answer=final_answer(answer),
+        final_answer=final_answer(answer, brief.question),
         confidence=min(rigor, CAPS.get(kind, 1.0)) if len(authors) > 1 else None,
         confidence_rule=rule if len(authors) > 1 else None,
         rigor=rigor,
@@ -103,15 +104,12 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         consensus_reached=converged,
         converged=converged,
         stop_reason="converged" if converged else "max_rounds",
-        detail={"overlap": overlaps, **_detail(firsts, challenges, flagged)},
+        detail={"overlap": overlaps, "challenges": listed, **_vote_only(brief, firsts)},
     )
 
 
-def _detail(
-    firsts: Sequence[Reply], challenges: Sequence[Reply], flagged: Sequence[str | None]
-) -> dict[str, Any]:
-    listed = list(map(_challenge_fields, challenges, flagged))
-    return {"challenges": listed, "vote_only": Poll.of(firsts).vote_only}
+def _vote_only(brief: Brief, firsts: Sequence[Reply]) -> dict[str, Any]:
+    return {"vote_only": Poll.of(firsts, question=brief.question).vote_only}
 
 
 def _challenge_fields(challenge: Reply, flagged: str | None) -> dict[str, Any]:

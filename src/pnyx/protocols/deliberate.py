@@ -61,7 +61,8 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
         if early
         else (await get_first_answers(brief, panel, opening), None)
     )
-    groups, firsts = AnswerGroups(panel, transcript), [StatedAnswer.of(reply) for reply in replies]
+    groups = AnswerGroups(panel, transcript)
+    firsts = [StatedAnswer.of(reply, brief.question) for reply in replies]
     shown = groups.show("First answer", firsts)
     debate = Debate([await groups.assign(firsts)])
     await panel.tally("native plurality", debate.first_count.counts, leader(debate.first_answers))

@@ -178,7 +178,7 @@ def _vote_before_debate(result: Result) -> str | None:
     if not isinstance(vote, Mapping):
         return None
     answer, text = vote.get("answer"), vote.get("text")
-    short = final_answer(text) if isinstance(text, str) else answer
+    short = final_answer(text, result.question) if isinstance(text, str) else answer
     return short if isinstance(short, str) else None
 
 
@@ -191,4 +191,4 @@ async def _leading_answers(handle: RunHandle, result: Result) -> tuple[str | Non
     for event in phases[:-1]:
         if event.answer:
             before.setdefault(event.round, event.answer)
-    return (*map(final_answer, before.values()), result.final_answer)
+    return (*(final_answer(text, result.question) for text in before.values()), result.final_answer)

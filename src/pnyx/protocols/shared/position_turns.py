@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from ...core.models import Seat
-from ...core.parsing.positions import POSITION_FORM, Position
+from ...core.parsing.positions import Position, position_form
 from ...errors import SeatAbsent
 from ...prompts import load
 from .debate import Debate
@@ -33,12 +33,13 @@ async def take_position(
     draft = groups.transcript.task(task, list(shown.values()))
     verdict: Verdict[Position] | None = None
     with suppress(UnreadableVerdict):
-        verdict = await ask_verdict(groups.panel, seat, draft, POSITION_FORM)
+        form = position_form(groups.transcript.question)
+        verdict = await ask_verdict(groups.panel, seat, draft, form)
     if verdict is None or verdict.reply.truncated:
         if previous is None:
             raise SeatAbsent(f"{seat.label} has taken no position yet")
         return replace(previous, repeated=True)
-    return StatedAnswer.of_position(seat, verdict.value)
+    return StatedAnswer.of_position(seat, verdict.value, groups.transcript.question)
 
 
 async def vote_again(groups: AnswerGroups, debate: Debate) -> Sequence[StatedAnswer]:
@@ -48,4 +49,5 @@ async def vote_again(groups: AnswerGroups, debate: Debate) -> Sequence[StatedAns
     asks = [panel.ask(seat, everything(VOTE(label=seat.label))) for seat in panel.seats]
     votes = [vote for vote in await panel.all(asks, quorum=0) if not vote.truncated]
     last = [one for label, one in debate.last_positions.items() if label in {s.label for s in panel.seats}]
-    return await groups.assign([StatedAnswer.of(vote) for vote in votes]) or last or debate.first_answers
+    stated = [StatedAnswer.of(vote, transcript.question) for vote in votes]
+    return await groups.assign(stated) or last or debate.first_answers
