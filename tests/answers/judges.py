@@ -1,6 +1,6 @@
 """What decides whether two answers are the same: pnyx, and the two tools that it is compared with.
 
-math-verify compares two answers as its README shows, an answer with LaTeX in it between dollar signs. Of
+math-verify compares two answers as its README shows, between dollar signs: it finds far more so. Of
 inspect there are its scorers `math()`, which needs the parser that math-verify brings, and `exact()`.
 """
 
@@ -46,16 +46,14 @@ def _math_verify() -> Judge:
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
 
     def judge(a: str, b: str, question: str | None) -> bool:
-        with time_limit():
-            gold, answer = (parse(_as_mathematics(text), parsing_timeout=2) for text in (a, b))
-            return bool(verify(gold, answer, timeout_seconds=2))
-        return False
+        gold, answer = (parse(_as_mathematics(text), parsing_timeout=2) for text in (a, b))
+        return bool(verify(gold, answer, timeout_seconds=2))
 
     return judge
 
 
 def _as_mathematics(text: str) -> str:
-    return f"${text}$" if "\\" in text and "$" not in text else text
+    return text if "$" in text else f"${text}$"
 
 
 def _inspect(name: str) -> Judge:
@@ -69,18 +67,16 @@ def _inspect(name: str) -> Judge:
     def judge(a: str, b: str, question: str | None) -> bool:
         state = SimpleNamespace(output=SimpleNamespace(completion=b))
         try:
-            with time_limit():
-                return bool(loop.run_until_complete(score(state, scorer.Target([a]))).value == "C")
+            return bool(loop.run_until_complete(score(state, scorer.Target([a]))).value == "C")
         except ValueError:  # what math() raises about a target that is no mathematics
             return False
-        return False
 
     return judge
 
 
 @contextmanager
 def time_limit(seconds: float = SECONDS) -> Iterator[None]:
-    """Leave the block quietly after so many seconds. Only in the main thread."""
+    """Raise TimeoutError in the block after so many seconds. Only in the main thread."""
 
     def leave(number: int, frame: FrameType | None) -> None:
         raise TimeoutError
@@ -89,8 +85,6 @@ def time_limit(seconds: float = SECONDS) -> Iterator[None]:
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
-    except TimeoutError:
-        return
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

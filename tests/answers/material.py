@@ -25,7 +25,7 @@ class Pair:
 
 @cache
 def pairs() -> tuple[Pair, ...]:
-    """Every pair of the corpus, written and drawn, in order of files and lines. One that returns is left out."""
+    """Every pair of the corpus, written and drawn, each once, in order of files and lines."""
     from tests.answers.drawn import drawn
 
     written = [pair for file in sorted((HERE / "corpus").glob("*.txt")) for pair in read_pairs(file)]

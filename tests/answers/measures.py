@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from tests.answers.judges import Judge
+from tests.answers.judges import Judge, time_limit
 from tests.answers.material import Pair, WrittenReply
 
 
@@ -18,6 +19,7 @@ class Count:
     different: int = 0
     found: int = 0  # the same, and called so
     false_equal: int = 0  # different, and called the same
+    faults: int = 0  # pairs at which the judge raised or ran out of time; counted as called different
     seconds: float = 0.0
     wrong: list[Pair] = field(default_factory=list)
 
@@ -50,13 +52,21 @@ class Count:
             self.wrong.append(pair)
 
 
-def count(judge: Judge, pairs: Iterable[Pair]) -> dict[str, Count]:
-    """The counts of each kind, in order of appearance."""
+def count(judge: Judge, pairs: Iterable[Pair], *, forgive: bool = False) -> dict[str, Count]:
+    """The counts of each kind, in order of appearance. With `forgive`, what a judge raises is counted."""
     kinds: dict[str, Count] = {}
     for pair in pairs:
+        kind = kinds.setdefault(pair.kind, Count())
         start = time.perf_counter()
-        said = judge(pair.a, pair.b, pair.question)
-        kinds.setdefault(pair.kind, Count()).add(pair, said, time.perf_counter() - start)
+        said = False
+        try:
+            with time_limit() if forgive else nullcontext():
+                said = judge(pair.a, pair.b, pair.question)
+        except Exception:  # another's tool may raise anything; the report prints how often it did
+            if not forgive:
+                raise
+            kind.faults += 1
+        kind.add(pair, said, time.perf_counter() - start)
     return kinds
 
 
@@ -67,6 +77,7 @@ def total(kinds: Iterable[Count]) -> Count:
         whole.different += kind.different
         whole.found += kind.found
         whole.false_equal += kind.false_equal
+        whole.faults += kind.faults
         whole.seconds += kind.seconds
         whole.wrong += kind.wrong
     return whole
