@@ -3,6 +3,8 @@
 Source: the `duh` consensus engine (phases, framings, rigor, convergence). Rules that it leaves open: the next
 strongest seat replaces a silent proposer, the next in rank that did not propose a silent challenger; on a
 panel smaller than `challengers` the proposer's own seat challenges last; rigor and dissent: the last round's.
+Seats agree if all of the last round hold the answer (`shared.critique`); the same objections again, from
+seats that do not, are `stalled`. Support is the posterior of the answer by what seats stated in all rounds.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ from ..core.convergence import overlap
 from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
-from ..core.steps import Brief, Decision, Dissent, Panel, Reply
-from ..core.sycophancy.detect import find_praise, has_objection
+from ..core.steps import Brief, Decision, Panel, Reply
 from ..prompts import load
 from . import expected
 from .shared.challenge import ask_challenges
+from .shared.critique import Critique, agreed_on, dissent, rigor
+from .shared.evidence import OPEN, POOLED, Statement, stated, support_of
 from .shared.transcript import Transcript, quoted
 
 SYSTEM = load("consensus/system")
@@ -50,7 +53,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
     # A seat that may not propose does so only if all others are silent.
     seats = tuple(sorted(strongest(panel.seats), key=lambda seat: not seat.proposer_eligible))
     answer, converged, challenges, overlaps = "", False, list[Reply](), list[float]()
-    open_points, proposals = list[str](), list[str]()
+    open_points, proposals, replies = list[str](), list[str](), list[list[Reply]]()
     for n in range(1, rounds + 1):
         facts = {"converged": converged, "committed": n - 1, "rounds": rounds}
         await panel.enter("propose", n, answer or None, question=brief.question, **facts)
@@ -78,6 +81,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         open_points.append(transcript.add(f"Answer of round {n}", revision.text))
 
         answer = revision.text
+        replies += [[proposal], challenges, [revision]]
         await panel.enter("commit", n, answer, revision=answer)
         overlaps.append(overlap([c.text for c in challenges], [c.text for c in last]) if last else 0.0)
         converged = bool(last) and overlaps[-1] >= brief.options["threshold"]
@@ -85,24 +89,57 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
             break
     await panel.enter("complete", n, answer, converged=converged, committed=n, rounds=rounds)
 
-    flagged = [find_praise(c.text) for c in challenges]
-    rigor = 0.5 + 0.5 * flagged.count(None) / len(challenges)
-    kind, authors = brief.options["kind"], {r.seat for r in (proposal, revision, *challenges)}
-    rule = f"rigor capped for {kind} questions" if kind else "rigor"
+    critiques, short = [Critique.of(challenge) for challenge in challenges], final_answer(answer)
+    agreed = agreed_on(revision, critiques)
+    reached = agreed["seats"] == agreed["of"] > 1
     return Decision(
         answer=answer,
-        status="consensus" if converged else "decided",
-        final_answer=final_answer(answer),
-        confidence=min(rigor, CAPS.get(kind, 1.0)) if len(authors) > 1 else None,
-        confidence_rule=rule if len(authors) > 1 else None,
-        rigor=rigor,
-        dissent=_dissent(challenges, flagged),
+        status="consensus" if reached else "stalled" if converged else "decided",
+        final_answer=short,
+        **_support(short, replies, critiques, agreed, brief.options["kind"]),
+        rigor=rigor(critiques),
+        dissent=dissent(critiques),
         rounds=n,
-        consensus_reached=converged,
+        consensus_reached=reached,
         converged=converged,
         stop_reason="converged" if converged else "max_rounds",
-        detail={"overlap": overlaps, "challenges": list(map(_challenge_fields, challenges, flagged))},
+        detail={
+            "overlap": overlaps,
+            "challenges": [_challenge_fields(one) for one in critiques],
+            "agreed": agreed,
+        },
     )
+
+
+def _support(
+    short: str | None,
+    replies: Sequence[Sequence[Reply]],
+    critiques: Sequence[Critique],
+    agreed: Mapping[str, int],
+    kind: str,
+) -> dict[str, Any]:
+    """Return `support` and its rule; nothing if one seat wrote everything, or no challenge says anything.
+
+    replies: those of each phase, from the first proposal on. critiques: of the last round.
+    """
+    every = [(reply, turn) for turn, some in enumerate(replies) for reply in some]
+    agreeing = {one.reply for one in critiques if one.agrees_on(short)}
+    if len({reply.seat for reply, _ in every}) < 2:
+        return {}
+    if not agreeing and not any(one.is_substantive for one in critiques):
+        return {}
+    share: float | None = agreed["seats"] / agreed["of"]
+    rule = OPEN
+    if short is not None:
+        statements = [
+            Statement(reply.seat, short, turn) if reply in agreeing else stated(reply, turn)
+            for reply, turn in every
+        ]
+        share, rule = support_of(short, statements), POOLED
+    if share is None:
+        return {}
+    capped = f", capped for {kind} questions" if kind else ""
+    return {"support": min(share, CAPS.get(kind, 1.0)), "support_rule": rule + capped}
 
 
 def _same_cache(panel: Panel, challengers: int) -> bool:
@@ -113,17 +150,12 @@ def _same_cache(panel: Panel, challengers: int) -> bool:
     return not len({seat.model for seat in panel.seats}) == len(panel.seats) > challengers
 
 
-def _dissent(challenges: Sequence[Reply], flagged: Sequence[str | None]) -> tuple[Dissent, ...]:
-    """Return the challenges that object. Praise lowers rigor, but the objection after it is still dissent."""
-    pairs = zip(challenges, flagged, strict=True)
-    objecting = [challenge for challenge, praise in pairs if not praise or has_objection(challenge.text)]
-    return tuple(Dissent(one.seat.label, one.seat.model, one.text) for one in objecting)
-
-
-def _challenge_fields(challenge: Reply, flagged: str | None) -> dict[str, Any]:
+def _challenge_fields(one: Critique) -> dict[str, Any]:
+    challenge = one.reply
     ids = [id.removesuffix(".short") for id in challenge.ask.prompt.id.split("+")]
-    framing = next(framing.id for framing in FRAMINGS if framing.id in ids)
-    return {"seat": challenge.seat.label, "framing": framing.rpartition("/")[2], "flagged": flagged}
+    framing = next(framing.id for framing in FRAMINGS if framing.id in ids).rpartition("/")[2]
+    fields = {"seat": challenge.seat.label, "framing": framing, "flagged": one.flagged}
+    return {**fields, "substantive": one.is_substantive}
 
 
 def _calls(scope: Scope) -> tuple[int, int]:
@@ -141,7 +173,7 @@ PROTOCOL = Protocol(
         "rounds": Option(3, "the most rounds", 1, 20),
         "challengers": Option(2, "seats that challenge each proposal", 1, 26),
         "threshold": Option(0.7, "mean word overlap of challenges at which the debate has converged", 0, 1),
-        "kind": Option("", "the question's kind, which caps confidence", choices=("", *CAPS)),
+        "kind": Option("", "the question's kind, which caps support", choices=("", *CAPS)),
     },
     calls=_calls,
     expected=expected.consensus,

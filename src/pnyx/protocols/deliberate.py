@@ -6,8 +6,8 @@ Source: "Consistently Not Stupid". Rules that it leaves open:
 - Consensus needs two positions in the round. A seat that is silent, cut off or unreadable keeps its position:
   that is no change, and in the result it dissents. Silent seats are not live.
 - If nobody casts a final vote, the last positions are counted.
-- Debates can lose a right minority, so first answers stay a prior: confidence is the decision's share of
-  them and, at a quarter weight, of later positions; `detail.vote_only` is their plurality.
+- Debates can lose a right minority, so first answers stay a prior: support is the decision's posterior
+  by them and, at a quarter weight, by later positions; `detail.vote_only` is their plurality.
 - A response beyond the last seat has no seat; a seat without a response joins in the debate.
 """
 
@@ -27,7 +27,8 @@ from ..core.tally import plurality
 from ..errors import SeatAbsent
 from ..prompts import load
 from . import expected
-from .shared.debate import RULE, Debate, decision_fields
+from .shared.debate import Debate, decision_fields
+from .shared.evidence import POOLED
 from .shared.first_answers import get_first_answers
 from .shared.positions import AnswerGroups, StatedAnswer, leader, representative
 from .shared.transcript import Transcript, quoted
@@ -87,9 +88,9 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
         dissent=debate.dissent(ballots, winner),
         rounds=debate.number,
         stop_reason=stop,
-        confidence=debate.support(winner),
-        confidence_rule=RULE,
-        detail={**debate.detail(ballots), "judged": groups.judged},
+        support=debate.support(winner),
+        support_rule=POOLED,
+        detail={**debate.detail(ballots, winner), "judged": groups.judged},
         **decision_fields(counts, winner),
     )
 
