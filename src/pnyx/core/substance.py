@@ -15,7 +15,7 @@ LOOP_VARIETY = 1.2
 """A text with fewer different words than this times the root of all (Guiraud's index) repeats itself. Of
 12,285 recorded replies of models of 0.1 to 1.5 billion parameters, 6 % are below it and half above 3.4."""
 LEAST_WORDS, LEAST_SHARE = 2, 0.1
-"""A critique names something if so many different words are not in `BARE`, and this share of all its words."""
+"""A critique names something if so many different words, and this share of all, are not in `BARE`."""
 
 _SAYING = regex(r"[^\s.\u2026\u3002!?\uff01\uff1f,;:_*#\"'`\-\u2013\u2014\u200b-\u200f\ufeff]")
 _DIGIT = regex(r"\d")

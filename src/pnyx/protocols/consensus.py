@@ -89,14 +89,14 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
             break
     await panel.enter("complete", n, answer, converged=converged, committed=n, rounds=rounds)
 
-    critiques, short = [Critique.of(challenge) for challenge in challenges], final_answer(answer)
-    agreed = agreed_on(revision, critiques)
+    critiques = [Critique.of(challenge, brief.question) for challenge in challenges]
+    agreed, short = agreed_on(revision, critiques), final_answer(answer, brief.question)
     reached = agreed["seats"] == agreed["of"] > 1
     return Decision(
         answer=answer,
         status="consensus" if reached else "stalled" if converged else "decided",
         final_answer=short,
-        **_support(short, replies, critiques, agreed, brief.options["kind"]),
+        **_support(brief, short, replies, critiques, agreed),
         rigor=rigor(critiques),
         dissent=dissent(critiques),
         rounds=n,
@@ -112,18 +112,19 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
 
 
 def _support(
+    brief: Brief,
     short: str | None,
     replies: Sequence[Sequence[Reply]],
     critiques: Sequence[Critique],
     agreed: Mapping[str, int],
-    kind: str,
 ) -> dict[str, Any]:
     """Return `support` and its rule; nothing if one seat wrote everything, or no challenge says anything.
 
     replies: those of each phase, from the first proposal on. critiques: of the last round.
     """
     every = [(reply, turn) for turn, some in enumerate(replies) for reply in some]
-    agreeing = {one.reply for one in critiques if one.agrees_on(short)}
+    agreeing = [one.reply for one in critiques if one.agrees_on(short)]
+    kind = brief.options["kind"]
     if len({reply.seat for reply, _ in every}) < 2:
         return {}
     if not agreeing and not any(one.is_substantive for one in critiques):
@@ -132,7 +133,7 @@ def _support(
     rule = OPEN
     if short is not None:
         statements = [
-            Statement(reply.seat, short, turn) if reply in agreeing else stated(reply, turn)
+            Statement(reply.seat, short, turn) if reply in agreeing else stated(reply, turn, brief.question)
             for reply, turn in every
         ]
         share, rule = support_of(short, statements), POOLED

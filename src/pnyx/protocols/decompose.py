@@ -65,7 +65,7 @@ async def decompose(brief: Brief, panel: Panel) -> Decision:
     known = [share for one in answers if (share := one.decision.support) is not None]
     return Decision(
         answer=answer,
-        final_answer=final_answer(answer) if reply else None,
+        final_answer=final_answer(answer, brief.question) if reply else None,
         support=min(known) if len(known) == len(answers) else None,
         support_rule="least supported subtask" if len(known) == len(answers) else None,
         dissent=tuple(against for one in answers for against in one.decision.dissent),

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..core.answers.extract import final_answer
 from ..core.models import strengths
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
@@ -58,13 +57,14 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     votes, not_called = await get_votes(brief, panel, draft, options["early"])
     weights = strengths([vote.seat for vote in votes]) if options["aggregation"] == "weighted" else None
     # Further seats are called only if the strongest differ, on a harder question: support means less then.
-    poll = Poll.of(votes, weights, VOTES if not_called is None else f"{VOTES}, {STRONGEST_FIRST}")
+    rule = VOTES if not_called is None else f"{VOTES}, {STRONGEST_FIRST}"
+    poll = Poll.of(votes, weights, rule, question=brief.question)
     not_asked = [seat.label for seat in not_called or ()]
     leading = poll.representative(poll.leader)
     await poll.tally_step()
     if len(votes) == 1:
         await panel.enter("complete", 1, leading.text, votes=1)
-        short = final_answer(leading.text)
+        short = poll.read(leading.text)
         return Decision(
             answer=leading.text,
             final_answer=short,

@@ -51,7 +51,7 @@ def decision(table: Table, count: Count, outcome: str, close: Close, live: Colle
     answer, behind, of = table.proposals[count.winner], count.endorsed, count.live
     if close.shipped:
         answer, behind, of = close.merged, close.approvals, close.live
-    share, short = behind / of, final_answer(answer)
+    share, short = behind / of, final_answer(answer, table.transcript.question)
     # Without a readable ballot the seats' votes are unknown, which is not disagreement.
     voted = close.shipped or any(count.ballots.values())
     return Decision(
@@ -76,10 +76,11 @@ def _support(table: Table, short: str | None, share: float) -> dict[str, Any]:
     """
     if short is None:
         return {"support": share, "support_rule": OPEN} if share else {}
-    every = [stated(reply, 0) for reply in table.first_proposals]
+    question = table.transcript.question
+    every = [stated(reply, 0, question) for reply in table.first_proposals]
     for seat in table.panel.seats:
         if text := table.proposals.get(seat.label):
-            every.append(Statement.of(seat, text, final_answer(text), 1))
+            every.append(Statement.of(seat, text, final_answer(text, question), 1))
     found = support_of(short, every)
     return {} if found is None else {"support": found, "support_rule": POOLED}
 
@@ -109,7 +110,7 @@ def _dissent(table: Table, count: Count, close: Close) -> tuple[Dissent, ...]:
 
 
 def _detail(table: Table, count: Count, close: Close) -> Mapping[str, Any]:
-    seats, first_poll = table.panel.seats, Poll.of(table.first_proposals)
+    seats, first_poll = table.panel.seats, Poll.of(table.first_proposals, question=table.transcript.question)
     return {
         "winner": count.winner,
         "tally": count.counts,

@@ -16,14 +16,18 @@ __all__ = ["Critique", "agreed_on", "dissent", "rigor"]
 
 @dataclass(frozen=True, slots=True)
 class Critique:
-    """A challenge. flagged: the praise or agreement that it opens with, None for none."""
+    """A challenge. flagged: the praise or agreement that it opens with, None for none.
+
+    question: of the run, which can decide how its short answer is read.
+    """
 
     reply: Reply
     flagged: str | None
+    question: str | None = None
 
     @classmethod
-    def of(cls, reply: Reply) -> Critique:
-        return cls(reply, find_praise(reply.text))
+    def of(cls, reply: Reply, question: str | None = None) -> Critique:
+        return cls(reply, find_praise(reply.text), question)
 
     @property
     def is_substantive(self) -> bool:
@@ -39,7 +43,7 @@ class Critique:
     @property
     def short(self) -> str | None:
         """The short answer that it ends on."""
-        return None if self.reply.truncated else final_answer(self.reply.text)
+        return None if self.reply.truncated else final_answer(self.reply.text, self.question)
 
     def agrees_on(self, short: str | None) -> bool:
         """Whether its seat holds the same answer: it ends on the same short one, or only agrees.
@@ -64,6 +68,6 @@ def dissent(critiques: Sequence[Critique]) -> tuple[Dissent, ...]:
 
 def agreed_on(answer: Reply, critiques: Sequence[Critique]) -> dict[str, int]:
     """Return `detail.agreed`: the author of the answer, and the other seats that hold it after the round."""
-    short = None if answer.truncated else final_answer(answer.text)
+    short = None if answer.truncated else final_answer(answer.text, critiques[0].question)
     others = [one for one in critiques if one.reply.seat != answer.seat]
     return agreed([(answer.seat, True), *((one.reply.seat, one.agrees_on(short)) for one in others)])

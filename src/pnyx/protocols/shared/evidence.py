@@ -70,9 +70,10 @@ def support_of(short: str | None, statements: Sequence[Statement]) -> float | No
     return support(grouped, find_group(short, groups) or short)
 
 
-def stated(reply: Reply, turn: int) -> Statement:
+def stated(reply: Reply, turn: int, question: str | None = None) -> Statement:
     """Return the short answer of a reply as a statement, for `support_of`; a reply cut off has none."""
-    return Statement.of(reply.seat, reply.text, None if reply.truncated else final_answer(reply.text), turn)
+    short = None if reply.truncated else final_answer(reply.text, question)
+    return Statement.of(reply.seat, reply.text, short, turn)
 
 
 def agreed(statements: Iterable[tuple[Seat, bool]]) -> dict[str, int]:
