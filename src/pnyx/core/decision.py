@@ -119,7 +119,7 @@ def flaw(decision: object) -> str | None:
     answer: object = decision.answer
     if not isinstance(answer, str) or not answer.strip():
         return f"answer must be text that is not blank, not {answer!r}"
-    for name in ("support", "confidence", "rigor", "agreement"):
+    for name in ("confidence", "support", "rigor", "agreement"):
         share = getattr(decision, name)
         # Binary fractions may add up to a little more than 1.
         if share is not None and not (isinstance(share, int | float) and 0 <= round(share, 9) <= 1):

@@ -54,7 +54,7 @@ class LearnedHistory:
         models = tuple(dict.fromkeys(seat.model for seat in strongest(spec.seats)))
         weights, calibration = await self._fit(spec.owner, models, history)
         calibration = calibration.only(spec.protocol)
-        if calibration.protocols:
+        if calibration.measures:
             spec = replace(spec, calibration=asdict(calibration))
         if weights.rule == "equal":
             return spec
@@ -92,7 +92,7 @@ def _learn(history: list[JudgedRun], models: tuple[str, ...]) -> tuple[Weights, 
     from ..reliability.feedback import outcomes, questions
     from ..reliability.weights import learn
 
-    return learn(questions(history), models), calibrate(outcomes(history))
+    return learn(questions(history), models), calibrate(outcomes(history), models)
 
 
 def calibrate_decision(spec: Spec, decision: Decision) -> dict[str, Any]:
@@ -112,8 +112,9 @@ def calibrate_decision(spec: Spec, decision: Decision) -> dict[str, Any]:
         from ..reliability.calibration import from_dict
         from ..reliability.feedback import measure
 
-        kind = measure(spec.protocol, decision.support_rule)
-        estimate = from_dict(spec.calibration).of(kind, decision.support)
+        kind, calibration = measure(spec.protocol, decision.support_rule), from_dict(spec.calibration)
+        estimate = calibration.of(kind, decision.support_rule, decision.support)
         if estimate is not None:
             fields = {"confidence": estimate.confidence, "confidence_rule": estimate.rule}
+            detail["calibration"] = estimate.to_dict(kind, calibration.panel, decision.support_rule)
     return {**fields, "detail": {**decision.detail, **detail}}

@@ -34,8 +34,10 @@ def test_stderr_shows_proposal_challenges_revision_rigor_dissent_cost_and_the_ru
     assert all("(lab:" in title for title in titles)
     for expected in (
         "Because it is so.",
-        "rigor 1.00",
-        "confidence 1.00 (by rigor)",
+        "3 of 3 seats agree, 3 of 3 models",
+        "2 objections stand",
+        "rigor 0.00: 0 of 2 critiques were substantive",
+        "confidence not calibrated",
         "dissent (2)",
         "4 calls",
     ):
