@@ -11,6 +11,7 @@ import logging
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType, SimpleNamespace
 from typing import Any
 
@@ -62,16 +63,21 @@ def _inspect(name: str) -> Judge:
     except ImportError as error:
         raise MissingToolError("inspect_ai is not installed. Run: make setup") from error
     score: Callable[[Any, Any], Awaitable[Any]] = getattr(scorer, name)()
-    loop = asyncio.new_event_loop()
 
     def judge(a: str, b: str, question: str | None) -> bool:
         state = SimpleNamespace(output=SimpleNamespace(completion=b))
         try:
-            return bool(loop.run_until_complete(score(state, scorer.Target([a]))).value == "C")
+            return bool(_loop().run_until_complete(score(state, scorer.Target([a]))).value == "C")
         except ValueError:  # what math() raises about a target that is no mathematics
             return False
 
     return judge
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """One loop for all pairs: inspect keeps its worker per loop."""
+    return asyncio.new_event_loop()
 
 
 @contextmanager
