@@ -57,7 +57,7 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
     await panel.enter("answer", question=brief.question)
     replies = await get_first_answers(brief, panel, transcript.opening(ANSWER()))
     groups = AnswerGroups(panel, transcript)
-    firsts = [StatedAnswer.of(reply, brief.question) for reply in replies]
+    firsts = groups.read(replies)
     shown = groups.show("First answer", firsts)
     debate = Debate([await groups.assign(firsts)])
     await panel.tally("native plurality", debate.first_count.counts, leader(debate.first_answers))
@@ -104,13 +104,12 @@ async def _turn(groups: AnswerGroups, debate: Debate, shown: Mapping[str, str], 
     draft = groups.transcript.task(task, list(shown.values()))
     verdict: Verdict[Position] | None = None
     with suppress(UnreadableVerdict):
-        form = position_form(groups.transcript.question)
-        verdict = await ask_verdict(groups.panel, seat, draft, form)
+        verdict = await ask_verdict(groups.panel, seat, draft, position_form(groups.question))
     if verdict is None or verdict.reply.truncated:
         if previous is None:
             raise SeatAbsent(f"{seat.label} has taken no position yet")
         return replace(previous, repeated=True)
-    return StatedAnswer.of_position(seat, verdict.value, groups.transcript.question)
+    return StatedAnswer.of_position(seat, verdict.value, groups.question)
 
 
 def _stop(debate: Debate, ballots: Sequence[StatedAnswer], rounds: int) -> str:
@@ -124,16 +123,11 @@ def _stop(debate: Debate, ballots: Sequence[StatedAnswer], rounds: int) -> str:
 
 async def _vote(panel: Panel, debate: Debate, groups: AnswerGroups) -> Sequence[StatedAnswer]:
     """Return the votes of the seats, which each read the whole debate."""
-    transcript = groups.transcript
-    everything = partial(transcript.task, needed=transcript.labels)
+    everything = partial(groups.transcript.task, needed=groups.transcript.labels)
     asks = [panel.ask(seat, everything(VOTE(label=seat.label))) for seat in panel.seats]
     votes = [vote for vote in await panel.all(asks, quorum=0) if not vote.truncated]
     last = [one for label, one in debate.last_positions.items() if label in {s.label for s in panel.seats}]
-    return (
-        await groups.assign([StatedAnswer.of(vote, transcript.question) for vote in votes])
-        or last
-        or debate.first_answers
-    )
+    return await groups.assign(groups.read(votes)) or last or debate.first_answers
 
 
 def _calls(scope: Scope) -> tuple[int, int]:

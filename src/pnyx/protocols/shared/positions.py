@@ -83,6 +83,14 @@ class AnswerGroups:
     wordings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     judged: bool | None = None
 
+    @property
+    def question(self) -> str:
+        return self.transcript.question
+
+    def read(self, replies: Sequence[Reply]) -> list[StatedAnswer]:
+        """Return the answers in `replies` to the run's question, without their groups."""
+        return [StatedAnswer.of(reply, self.question) for reply in replies]
+
     def show(self, kind: str, answers: Sequence[StatedAnswer]) -> dict[str, str]:
         """Add answers to the transcript; returns their labels in it, by author."""
         labels = self.transcript.add_all(kind, {one.seat.label: one.text_for_seats for one in answers})
