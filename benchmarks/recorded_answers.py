@@ -25,7 +25,7 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
-from tests.answers.judges import Judge, MissingToolError, judges
+from tests.answers.judges import JUDGES, Judge, MissingToolError
 from tests.answers.material import Pair
 from tests.answers.measures import count, total
 
@@ -57,7 +57,7 @@ def main() -> int:
     if not given:
         options.error(f"no result file of ZeroEval under {chosen.folder}")
     try:
-        known = {name: judge for name, judge in judges().items() if name in ("pnyx", "math-verify")}
+        known = {name: JUDGES[name]() for name in ("pnyx", "math-verify")}
     except MissingToolError as error:
         print(error, file=sys.stderr)
         return 1

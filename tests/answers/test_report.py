@@ -44,12 +44,14 @@ def test_no_answer_is_read_right_only_where_there_is_none() -> None:
     assert [reading.right for reading in readings] == [False, True]
 
 
-@pytest.mark.parametrize("module", ["math_verify", "inspect_ai"])
+@pytest.mark.parametrize(
+    ("module", "judge"), [("math_verify", "math-verify"), ("inspect_ai", "inspect math()")]
+)
 def test_a_missing_tool_is_an_error_that_says_what_to_run(
-    module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    module: str, judge: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr(sys, "argv", ["report"])
+    monkeypatch.setattr(sys, "argv", ["report", "--only", judge])
     assert report.main() == 1
     assert "make setup" in capsys.readouterr().err
 
