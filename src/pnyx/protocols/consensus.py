@@ -3,8 +3,9 @@
 Source: the `duh` consensus engine (phases, framings, rigor, convergence). Rules that it leaves open: the next
 strongest seat replaces a silent proposer, the next in rank that did not propose a silent challenger; on a
 panel smaller than `challengers` the proposer's own seat challenges last; rigor and dissent: the last round's.
-Seats agree if all of the last round hold the answer (`shared.critique`); the same objections again, from
-seats that do not, are `stalled`. Support is the posterior of the answer by what seats stated in all rounds.
+`detail.vote_only` is the first proposal, one vote: the answer if nobody had challenged it. Seats agree if all
+of the last round hold the answer (`shared.critique`); the same objections again, from seats that do not, are
+`stalled`. Support is the posterior of the answer by what seats stated in all rounds.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel, Reply
 from ..prompts import load
 from . import expected
-from .shared.challenge import ask_challenges
+from .shared.challenge import ask_challenges, same_cache
 from .shared.critique import Critique, agreed_on, dissent, rigor
 from .shared.evidence import OPEN, POOLED, Statement, stated, support_of
+from .shared.poll import Poll
 from .shared.transcript import Transcript, quoted
 
 SYSTEM = load("consensus/system")
@@ -59,13 +61,12 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         await panel.enter("propose", n, answer or None, question=brief.question, **facts)
         transcript.trim(open_points)
         again = open_points and PROPOSE_AGAIN(answer=open_points[-1], challenges=quoted(open_points[:-1]))
-        draft = again or PROPOSE()
-        proposal = await panel.first(seats, transcript.task(draft, open_points), tools=True)
+        proposal = await panel.first(seats, transcript.task(again or PROPOSE(), open_points), tools=True)
         proposed = transcript.add(f"Proposal of round {n}", proposal.text)
         proposals.append(proposed)
 
         await panel.enter("challenge", n, answer or proposal.text, proposal=proposal.text)
-        last, shown = challenges, None if _same_cache(panel, brief.options["challengers"]) else proposals
+        last, shown = challenges, None if same_cache(panel, brief.options["challengers"]) else proposals
         drafts = [
             transcript.task(CHALLENGE(proposal=proposed, framing=framing()), [proposed], shown=shown)
             for framing in islice(cycle(FRAMINGS), brief.options["challengers"])
@@ -98,7 +99,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         final_answer=short,
         **_support(brief, short, replies, critiques, agreed),
         rigor=rigor(critiques),
-        dissent=dissent(critiques),
+        dissent=dissent(critiques, short),
         rounds=n,
         consensus_reached=reached,
         converged=converged,
@@ -107,6 +108,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
             "overlap": overlaps,
             "challenges": [_challenge_fields(one) for one in critiques],
             "agreed": agreed,
+            "vote_only": Poll.of(replies[0], question=brief.question).vote_only,
         },
     )
 
@@ -141,14 +143,6 @@ def _support(
         return {}
     capped = f", capped for {kind} questions" if kind else ""
     return {"support": min(share, CAPS.get(kind, 1.0)), "support_rule": rule + capped}
-
-
-def _same_cache(panel: Panel, challengers: int) -> bool:
-    """Return whether a model may both propose and challenge, and so has the debate in its cache.
-
-    To a model that only challenges, it would be new: it reads the proposals alone.
-    """
-    return not len({seat.model for seat in panel.seats}) == len(panel.seats) > challengers
 
 
 def _challenge_fields(one: Critique) -> dict[str, Any]:

@@ -69,7 +69,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
             answer=leading.text,
             final_answer=short,
             stop_reason="single_vote",
-            detail={**poll.detail(short), "not_asked": not_asked},
+            detail={**poll.detail(short), "vote_only": poll.vote_only, "not_asked": not_asked},
             **poll.decision_fields(None),
         )
 
@@ -86,6 +86,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
         stop_reason="judged" if rulings else "no_judge",
         detail={
             **poll.detail(ruling.short),
+            "vote_only": poll.vote_only,
             "not_asked": not_asked,
             "weights": weights,
             "judge": judge and {"seat": judge.label, "model": judge.model},

@@ -19,6 +19,7 @@ from ...providers.redaction import redact_json
 from ..views.certainty import certainty
 from ..views.records import Record
 from ..views.transcript import Entry, Transcript, quantity, seat_name, seconds
+from ..views.vote_only import vote_line
 from .terminal import flat, safe
 
 __all__ = ["Markdown", "Redact", "as_json", "as_markdown", "as_summary", "document"]
@@ -125,6 +126,8 @@ class Markdown:
                 yield f"- {key.replace('_', ' ')}: {self.plain(str(result[key]))}"
         for name, words in certainty(result).items():
             yield f"- {name}: {self.plain(words)}"
+        if vote := vote_line(result):
+            yield f"- {self.plain(vote)}"
         for seat in result["seats"]:
             role = f", as {seat['role']}" if seat["role"] else ""
             yield f"- seat: {self.plain(seat_name(seat['seat'], seat['model']) + role)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.decision import UNDECIDED
+from ...core.decision import AGREEMENT_KNOWN, UNDECIDED
 from ...core.models import money
 from .certainty import agreement
 from .transcript import quantity, seconds
@@ -24,7 +24,7 @@ def headline(result: Mapping[str, Any]) -> str:
     if status == "stalled":
         return f"stalled after {rounds}: the same objections again{cut}"
     counts = agreement(result)
-    if counts is not None and counts[3] == 1 < counts[1] and status in ("consensus", "majority"):
+    if counts is not None and counts[3] == 1 < counts[1] and status in AGREEMENT_KNOWN:
         status = f"{status} of samples of one model"
     converged = {True: ", converged", False: ", not converged", None: ""}[result["converged"]]
     return f"{status} after {rounds}{converged}{cut}"

@@ -60,9 +60,10 @@ def rigor(critiques: Sequence[Critique]) -> float:
     return sum(one.is_substantive for one in critiques) / len(critiques)
 
 
-def dissent(critiques: Sequence[Critique]) -> tuple[Dissent, ...]:
-    """Return the critiques that object."""
-    replies = [one.reply for one in critiques if one.objects]
+def dissent(critiques: Sequence[Critique], short: str | None) -> tuple[Dissent, ...]:
+    """Return the critiques that object. short: of the decision; what only repeats it does not object."""
+    objecting = [one for one in critiques if one.objects]
+    replies = [one.reply for one in objecting if one.is_substantive or not one.agrees_on(short)]
     return tuple(Dissent(reply.seat.label, reply.seat.model, reply.text) for reply in replies)
 
 
