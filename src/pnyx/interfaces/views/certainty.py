@@ -36,7 +36,7 @@ def agreement_words(result: Mapping[str, Any]) -> str | None:
     counts = agreement(result)
     if counts is None:
         share = result["agreement"]
-        return None if share is None else f"{share:.0%} of the votes"
+        return None if share is None else f"{100 * share:.0f} % of the votes"
     seats, of, models, of_models = counts
     if of == 1:
         return "one answer of one model"
@@ -69,18 +69,19 @@ def rigor_words(result: Mapping[str, Any]) -> str | None:
 
 def confidence_words(result: Mapping[str, Any]) -> str:
     """The probability that the answer is right, its interval and rule; or that none is known."""
-    if result["confidence"] is None:
-        return NOT_CALIBRATED
-    rule = result["confidence_rule"] or "unknown rule"
     learned = result["detail"].get("calibration")
-    if not isinstance(learned, Mapping) or not {"low", "high", "level"} <= learned.keys():
-        return f"{result['confidence']:.2f} ({rule})"
-    interval = f"{learned['level']:.0%} interval {learned['low']:.2f} to {learned['high']:.2f}"
-    return f"{result['confidence']:.2f} ({interval}; {rule})"
+    # What an earlier version stored as confidence was learned from nothing, or from too little.
+    if result["confidence"] is None or not isinstance(learned, Mapping):
+        return NOT_CALIBRATED
+    interval = f"{100 * learned['level']:.0f} % interval {learned['low']:.2f} to {learned['high']:.2f}"
+    return f"{result['confidence']:.2f} ({interval}; {result['confidence_rule']})"
 
 
 def certainty(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return all of it, each under its name; unknown parts are left out. Empty without a decision."""
+    """Return all of it, each under its name; unknown parts are left out. Empty without a decision.
+
+    `web/src/lib/certainty.ts` has the same words for the page; `web/tests/certainty.json` cases for both.
+    """
     if result["status"] in UNDECIDED:
         return {}
     parts = {
