@@ -160,7 +160,6 @@ def test_a_page_has_all_parts_of_the_run() -> None:
         "1 objection stands",
         "0.50: 1 of 2 critiques was substantive",
         "not calibrated",
-        "75% (the share of challenges",
         "lab:alpha",
         "$0.0012",
         "run run1",
