@@ -114,7 +114,8 @@ _MISSING = regex(
     r"|(?:there (?:is|exists) )?no (?:(?:one|single|simple|definite|final) )?(?:short )?answer"
     r"(?: (?:exists|here|(?:to|for) .*))?|(?:i(?: am|['\u2019]m) )?not sure"
     r"|i (?:really |honestly )?(?:do not|don['\u2019]t) know(?: the answer)?"
-    r"|i(?: am|['\u2019]m)? (?:cannot|can(?:['\u2019]t| not)|unable to) (?:answer|say|tell|help|give|provide)\b.*)"
+    r"|i(?: am|['\u2019]m)? (?:cannot|can(?:['\u2019]t| not)|unable to)"
+    r" (?:answer|say|tell|help|give|provide)\b.*)"
     r"(?:\s*[(;:.!].*|,\s.*|\s+-+\s.*)?",
     re.IGNORECASE | re.DOTALL,
 )
