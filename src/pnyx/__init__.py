@@ -15,6 +15,7 @@ from .gc_pause import paused_collection
 
 if TYPE_CHECKING:
     from .config.load import load as load_settings
+    from .core.answers.extract import final_answer
     from .core.events import (
         BranchesClosed,
         Budget,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "load_settings": "config.load:load",
+    "final_answer": "core.answers.extract",
     "Budget": "core.events",
     "CallFailed": "core.events",
     "CallFinished": "core.events",
@@ -160,6 +162,7 @@ __all__ = [
     "ask_sync",
     "deliberate",
     "feedback",
+    "final_answer",
     "load_prompt",
     "load_settings",
     "open_runner",

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.answers.extract import final_answer
 from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
-from ..core.steps import Brief, Decision, Panel, Reply
+from ..core.steps import Brief, Decision, Panel
 from ..core.tally import plurality
 from ..core.text import Draft
 from ..prompts import load
@@ -45,7 +44,7 @@ async def aggregate(brief: Brief, panel: Panel) -> Decision:
     await panel.enter("answer", question=brief.question)
     opening = Transcript(brief, panel, SYSTEM)
     first_answers = await get_first_answers(brief, panel, opening.opening(ANSWER()))
-    poll = Poll.of(first_answers)
+    poll = Poll.of(first_answers, question=brief.question)
     await poll.tally_step()
     await panel.enter("aggregate", 1, poll.representative(poll.leader).text, answers=first_answers)
 
@@ -56,7 +55,7 @@ async def aggregate(brief: Brief, panel: Panel) -> Decision:
 
     if brief.options["aggregators"] == "each":
         reviews = await panel.all([ask_review(panel, seat, ask(seat)) for seat in panel.seats], 0)
-        decision = await _majority(panel, opening, first_answers, reviews)
+        decision = await _majority(poll, panel, opening, reviews)
     else:
         decision = _single(poll, await first_review(panel, ask))
     await panel.enter("complete", 1, decision.answer, text=decision.answer)
@@ -65,7 +64,7 @@ async def aggregate(brief: Brief, panel: Panel) -> Decision:
 
 def _single(poll: Poll, review: Review | None) -> Decision:
     answer = review.answer if review else poll.representative(poll.leader).text
-    short = final_answer(answer)
+    short = poll.read(answer)
     return Decision(
         answer=answer,
         final_answer=short,
@@ -79,15 +78,14 @@ def _single(poll: Poll, review: Review | None) -> Decision:
     )
 
 
-async def _majority(
-    panel: Panel, opening: Transcript, first_answers: Sequence[Reply], reviews: Sequence[Review]
-) -> Decision:
-    groups, answers = AnswerGroups(panel, opening), [StatedAnswer.of(reply) for reply in first_answers]
-    answers += [StatedAnswer(one.seat, one.answer, final_answer(one.answer)) for one in reviews]
+async def _majority(poll: Poll, panel: Panel, opening: Transcript, reviews: Sequence[Review]) -> Decision:
+    groups = AnswerGroups(panel, opening)
+    answers = [StatedAnswer.of(reply, poll.question) for reply in poll.votes]
+    answers += [StatedAnswer(one.seat, one.answer, poll.read(one.answer)) for one in reviews]
     grouped = await groups.assign(answers)
-    debate = Debate([grouped[: len(first_answers)]])
+    debate = Debate([grouped[: len(poll.votes)]])
     if reviews:
-        debate.add_round(grouped[len(first_answers) :])
+        debate.add_round(grouped[len(poll.votes) :])
     ballots = debate.rounds[-1]
     winner = leader(ballots, [debate.first_count.counts])
     decided, counts = representative(ballots, winner), plurality([one.group for one in ballots]).counts

@@ -92,7 +92,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
     return Decision(
         answer=answer,
         status="consensus" if converged else "decided",
-        final_answer=final_answer(answer),
+        final_answer=final_answer(answer, brief.question),
         confidence=min(rigor, CAPS.get(kind, 1.0)) if len(authors) > 1 else None,
         confidence_rule=rule if len(authors) > 1 else None,
         rigor=rigor,

@@ -65,7 +65,7 @@ async def decompose(brief: Brief, panel: Panel) -> Decision:
     known = [c for one in answers if (c := one.decision.confidence) is not None]
     return Decision(
         answer=answer,
-        final_answer=final_answer(answer) if reply else None,
+        final_answer=final_answer(answer, brief.question) if reply else None,
         confidence=min(known) if len(known) == len(answers) else None,
         confidence_rule="least sure subtask" if len(known) == len(answers) else None,
         dissent=tuple(against for one in answers for against in one.decision.dissent),

@@ -19,7 +19,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..core.models import Seat
-from ..core.parsing.positions import POSITION_FORM, Position
+from ..core.parsing.positions import Position, position_form
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
@@ -56,7 +56,8 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
     transcript = Transcript(brief, panel, SYSTEM)
     await panel.enter("answer", question=brief.question)
     replies = await get_first_answers(brief, panel, transcript.opening(ANSWER()))
-    groups, firsts = AnswerGroups(panel, transcript), [StatedAnswer.of(reply) for reply in replies]
+    groups = AnswerGroups(panel, transcript)
+    firsts = [StatedAnswer.of(reply, brief.question) for reply in replies]
     shown = groups.show("First answer", firsts)
     debate = Debate([await groups.assign(firsts)])
     await panel.tally("native plurality", debate.first_count.counts, leader(debate.first_answers))
@@ -103,12 +104,13 @@ async def _turn(groups: AnswerGroups, debate: Debate, shown: Mapping[str, str], 
     draft = groups.transcript.task(task, list(shown.values()))
     verdict: Verdict[Position] | None = None
     with suppress(UnreadableVerdict):
-        verdict = await ask_verdict(groups.panel, seat, draft, POSITION_FORM)
+        form = position_form(groups.transcript.question)
+        verdict = await ask_verdict(groups.panel, seat, draft, form)
     if verdict is None or verdict.reply.truncated:
         if previous is None:
             raise SeatAbsent(f"{seat.label} has taken no position yet")
         return replace(previous, repeated=True)
-    return StatedAnswer.of_position(seat, verdict.value)
+    return StatedAnswer.of_position(seat, verdict.value, groups.transcript.question)
 
 
 def _stop(debate: Debate, ballots: Sequence[StatedAnswer], rounds: int) -> str:
@@ -127,7 +129,11 @@ async def _vote(panel: Panel, debate: Debate, groups: AnswerGroups) -> Sequence[
     asks = [panel.ask(seat, everything(VOTE(label=seat.label))) for seat in panel.seats]
     votes = [vote for vote in await panel.all(asks, quorum=0) if not vote.truncated]
     last = [one for label, one in debate.last_positions.items() if label in {s.label for s in panel.seats}]
-    return await groups.assign([StatedAnswer.of(vote) for vote in votes]) or last or debate.first_answers
+    return (
+        await groups.assign([StatedAnswer.of(vote, transcript.question) for vote in votes])
+        or last
+        or debate.first_answers
+    )
 
 
 def _calls(scope: Scope) -> tuple[int, int]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ..core.answers.extract import final_answer
 from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
@@ -46,20 +45,20 @@ async def moa(brief: Brief, panel: Panel) -> Decision:
     shown = _show(transcript, 1, answers)
     newest = 1
     for n in range(2, layers + 1):
-        await panel.enter("layer", n, _best(answers), answers=answers, left=layers - n + 1)
+        await panel.enter("layer", n, _best(brief, answers), answers=answers, left=layers - n + 1)
         draft = transcript.task(LAYER(layer=str(newest)), shown)
         new = await panel.all([panel.ask(seat, draft) for seat in panel.seats], quorum=0)
         if new:
             answers, newest, shown = new, n, _show(transcript, n, new)
 
-    poll, first_poll = Poll.of(answers), Poll.of(first_answers)
+    poll, first_poll = (Poll.of(found, question=brief.question) for found in (answers, first_answers))
     await poll.tally_step()
-    await panel.enter("close", layers, _best(answers), answers=answers, left=0)
+    await panel.enter("close", layers, _best(brief, answers), answers=answers, left=0)
     last = transcript.task(CLOSE(layer=str(newest)), shown)
     closing = await _close(panel, judges(brief, panel, poll), last)
-    answer = closing.text if closing else _best(answers)
+    answer = closing.text if closing else _best(brief, answers)
     await panel.enter("complete", layers, answer, text=answer)
-    short = final_answer(answer)
+    short = poll.read(answer)
     aggregator = closing and {"seat": closing.seat.label, "model": closing.seat.model}
     return Decision(
         answer=answer,
@@ -83,8 +82,8 @@ async def _close(panel: Panel, seats: Sequence[Seat], draft: Draft) -> Reply | N
     return None
 
 
-def _best(answers: Sequence[Reply]) -> str:
-    poll = Poll.of(answers)
+def _best(brief: Brief, answers: Sequence[Reply]) -> str:
+    poll = Poll.of(answers, question=brief.question)
     return poll.representative(poll.leader).text
 
 

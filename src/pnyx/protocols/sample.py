@@ -46,7 +46,7 @@ async def sample(brief: Brief, panel: Panel) -> Decision:
         batch = min(votes_to_stop(*poll.lead) if adaptive else samples, samples - calls)
         turn = list(islice(cycle(seats), calls % len(seats), calls % len(seats) + batch))
         replies = await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
-        calls, poll = calls + batch, Poll.of((*poll.votes, *replies))
+        calls, poll = calls + batch, Poll.of((*poll.votes, *replies), question=brief.question)
         first = first or poll
         silent = set(turn) - {reply.seat for reply in replies}
         seats = tuple(seat for seat in seats if seat not in silent)

@@ -29,7 +29,7 @@ async def single(brief: Brief, panel: Panel) -> Decision:
     draft = Transcript(brief, panel, SYSTEM).opening(ANSWER())
     reply = await panel.first(strongest(panel.seats), draft)
     await panel.enter("complete", answer=reply.text, text=reply.text)
-    seat, short = reply.seat, final_answer(reply.text)
+    seat, short = reply.seat, final_answer(reply.text, brief.question)
     return Decision(
         answer=reply.text,
         status="single",

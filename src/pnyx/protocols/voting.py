@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..core.answers.extract import final_answer
 from ..core.models import strengths
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
@@ -57,7 +56,8 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     votes, not_called = await get_votes(brief, panel, draft, options["early"])
     weights = strengths([vote.seat for vote in votes]) if options["aggregation"] == "weighted" else None
     # Further seats are called only if the strongest differ, on a harder question: the share means less then.
-    poll = Poll.of(votes, weights, SHARE if not_called is None else f"{SHARE}, {STRONGEST_FIRST}")
+    rule = SHARE if not_called is None else f"{SHARE}, {STRONGEST_FIRST}"
+    poll = Poll.of(votes, weights, rule, question=brief.question)
     detail = {**poll.detail(), "not_asked": [seat.label for seat in not_called or ()]}
     leading = poll.representative(poll.leader)
     await poll.tally_step()
@@ -65,7 +65,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
         await panel.enter("complete", 1, leading.text, votes=1)
         return Decision(
             answer=leading.text,
-            final_answer=final_answer(leading.text),
+            final_answer=poll.read(leading.text),
             stop_reason="single_vote",
             detail=detail,
             **poll.decision_fields(None),

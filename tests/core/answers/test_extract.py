@@ -29,7 +29,7 @@ def cases_with(key: str) -> Any:
 
 @cases_with("text")
 def test_the_short_answer_of_a_reply_is_extracted(case: dict[str, Any]) -> None:
-    found = final_answer(case["text"], case.get("choices", ()))
+    found = final_answer(case["text"], choices=case.get("choices", ()))
     assert found == case["answer"]
     assert found is None or normalise(found) == case["normal"]
 
@@ -202,7 +202,7 @@ def test_an_option_is_its_letter_however_it_is_written(n: int, form: str) -> Non
     ],
 )
 def test_a_letter_after_a_hedge_is_not_the_answer(value: str) -> None:
-    assert final_answer(f"Final answer: {value}", ("21", "23", "25")) not in ("A", "B", "C")
+    assert final_answer(f"Final answer: {value}", choices=("21", "23", "25")) not in ("A", "B", "C")
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_letter_after_a_hedge_is_not_the_answer(value: str) -> None:
     ["salt and pepper (B)", "**salt and pepper** (B)", "option (B)", "The answer is (B)", "It is (B)"],
 )
 def test_a_letter_after_its_own_text_is_the_answer(text: str) -> None:
-    assert final_answer(f"Final answer: {text}", ("sugar", "salt and pepper", "neither")) == "B"
+    assert final_answer(f"Final answer: {text}", choices=("sugar", "salt and pepper", "neither")) == "B"
 
 
 @given(
@@ -219,7 +219,7 @@ def test_a_letter_after_its_own_text_is_the_answer(text: str) -> None:
 def test_the_text_of_an_option_is_read_as_its_letter(choices: list[str]) -> None:
     for n, choice in enumerate(choices):
         if read(choice).kind == "text":
-            assert final_answer(f"Final answer: {choice}", choices) == "ABCDE"[n]
+            assert final_answer(f"Final answer: {choice}", choices=choices) == "ABCDE"[n]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pnyx.core.parsing.form import Form
 from pnyx.core.parsing.json_objects import read_structured
 from pnyx.core.parsing.partitions import groups_form
 from pnyx.core.parsing.plans import PLAN_FORM
-from pnyx.core.parsing.positions import POSITION_FORM
+from pnyx.core.parsing.positions import position_form
 from pnyx.core.parsing.verdicts import QUESTION_CLASS_FORM, approval_form
 from pnyx.core.steps import Panel, Reply
 from pnyx.core.text import Draft
@@ -29,7 +29,7 @@ FORMS: dict[str, Form[Any]] = {
     "class": QUESTION_CLASS_FORM,
     "groups": groups_form(4),
     "plan": PLAN_FORM,
-    "position": POSITION_FORM,
+    "position": position_form(),
 }
 WORDS = st.text("abcdefgh ", min_size=1, max_size=12).map(str.strip).filter(bool)
 

@@ -42,6 +42,7 @@ READERS: Mapping[str, Callable[..., Any]] = {
     "pick": lambda text: read_pick(text, LABELS),
     "class": read_class,
 }
+EVERY_READER: tuple[Callable[..., Any], ...] = (*READERS.values(), read_plan, read_position)
 CASES = [
     json.loads(line)
     for line in (Path(__file__).parents[1] / "corpora" / "verdicts.jsonl").read_text().splitlines()
@@ -167,7 +168,7 @@ PIECES = st.lists(
 
 @given(PIECES)
 def test_any_text_is_read_or_refused_and_nothing_else(text: str) -> None:
-    for reader in (*READERS.values(), read_plan, read_position):
+    for reader in EVERY_READER:
         with suppress(Unreadable):
             reader(text)
 
@@ -188,7 +189,7 @@ JUNK = (
 @pytest.mark.parametrize("piece", JUNK, ids=repr)
 def test_the_longest_reply_is_read_in_a_moment_whatever_is_in_it(piece: str) -> None:
     text = (piece * MAX_CHARS)[:MAX_CHARS]
-    for reader in (*READERS.values(), read_plan, read_position):
+    for reader in EVERY_READER:
         # Of this process, since a clock on the wall depends on who else uses the machine.
         began = time.process_time()
         with suppress(Unreadable):

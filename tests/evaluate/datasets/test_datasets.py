@@ -109,7 +109,7 @@ def test_every_target_is_extracted_from_a_reply_and_graded_right(name: str, seed
             text = item.choices[ord(item.target) - ord("A")]
             texts += [text, f"{item.target}) {text}"]
         for text in texts:
-            answer = final_answer(f"Step 1: this and that.\nFinal answer: {text}", item.choices)
+            answer = final_answer(f"Step 1: this and that.\nFinal answer: {text}", choices=item.choices)
             assert answer, item
             assert is_right(item, answer), item
         assert normalise(normalise(item.target)) == normalise(item.target)
@@ -201,7 +201,7 @@ def test_other_spellings_of_an_answer_are_right(name: str, part: str, target: st
         and target == (item.choices[ord(item.target) - 65] if item.choices else item.target)
     )
     for spelled in others:
-        answer = final_answer(f"Final answer: {spelled}", item.choices)
+        answer = final_answer(f"Final answer: {spelled}", choices=item.choices)
         assert answer, spelled
         assert is_right(item, answer), (spelled, answer)
 

@@ -16,13 +16,13 @@ from .values import MAX_CHARS, SIGNS, is_credible, is_definite, is_missing, valu
 __all__ = ["final_answer", "final_line", "normalise", "same"]
 
 
-def final_answer(text: str, choices: Sequence[str] = ()) -> str | None:
+def final_answer(text: str, question: str | None = None, choices: Sequence[str] = ()) -> str | None:
     """The final answer of `text`, without markup and caveats, or None.
 
     The last `Final answer:` line has precedence, then an answer stated in the concluding lines, then the last
-    `Answer:` line. Quotations and thinking aloud are ignored. choices: the texts of the options, in order; an
-    answer that is an option's text or letter is returned as the letter (A for the first). An answer such as
-    `N/A` is None.
+    `Answer:` line. Quotations and thinking aloud are ignored. question: what `text` answers.
+    choices: the texts of the options, in order; an answer that is an option's text or letter is returned as
+    the letter (A for the first). An answer such as `N/A` is None.
     """
 
     def is_plausible(value: str) -> bool:

@@ -15,7 +15,7 @@ from .directives import Unreadable, strip_punctuation
 from .form import Form
 from .json_objects import field, object_schema
 
-__all__ = ["POSITION", "POSITION_FORM", "Position", "read_position"]
+__all__ = ["POSITION", "Position", "position_form", "read_position"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,16 @@ _MOST = 10
 """The most decisions in one reply; each is compared with the first."""
 
 
-def read_position(text: str) -> Position:
-    """The position in `text`, from its sections STEELMAN, CRITIQUE and DECISION or from a JSON object.
+def read_position(text: str, question: str | None = None) -> Position:
+    """The position on `question` in `text`.
 
-    Without a DECISION heading, the decision starts at the paragraph with the line `Final answer:`. Raises
-    `Unreadable` if there is no decision, or if there are two with different answers.
+    It stands in sections STEELMAN, CRITIQUE and DECISION or in a JSON object. Without a DECISION heading, the
+    decision starts at the paragraph with the line `Final answer:`. Raises `Unreadable` if there is no
+    decision, or if there are two with different answers.
     """
     reply = own_words(text, _HEADING)
-    found = [position for document in reply.objects if (position := _in_object(document))]
-    found += _in_sections(reply)
+    found = [position for document in reply.objects if (position := _in_object(document, question))]
+    found += _in_sections(reply, question)
     if not found:
         raise Unreadable(f"no DECISION was found: {_WANTED}")
     first, *others = found
@@ -66,17 +67,19 @@ def read_position(text: str) -> Position:
     return first
 
 
-def _from_data(data: Mapping[str, Any]) -> Position:
-    position = _in_object(data)
-    if position is None:
-        raise Unreadable(f"no DECISION was found: {_WANTED}")
-    return position
+def position_form(question: str | None = None) -> Form[Position]:
+    """The form of a position on `question`, which can decide how its short answer is read."""
+
+    def from_data(data: Mapping[str, Any]) -> Position:
+        position = _in_object(data, question)
+        if position is None:
+            raise Unreadable(f"no DECISION was found: {_WANTED}")
+        return position
+
+    return Form(POSITION, from_data, lambda text: read_position(text, question))
 
 
-POSITION_FORM = Form(POSITION, _from_data, read_position)
-
-
-def _in_object(document: Mapping[str, Any]) -> Position | None:
+def _in_object(document: Mapping[str, Any], question: str | None) -> Position | None:
     def text_of(*names: str) -> str:
         value = field(document, *names)
         return str(value).strip() if isinstance(value, str | int | float) else ""
@@ -84,17 +87,17 @@ def _in_object(document: Mapping[str, Any]) -> Position | None:
     decision, written = text_of("decision", "answer", "final_answer"), text_of("answer", "final_answer")
     if not decision:
         return None
-    answer = _named_answer(written)
-    ends = final_answer(decision)
+    answer = _named_answer(written, question)
+    ends = final_answer(decision, question)
     concludes = any(_FINAL.match(line) for line in decision.splitlines())
     if concludes and ends and answer and written != decision and not same(ends, answer):
         raise Unreadable(f"its decision ends on another answer than the one it names: {_WANTED}")
     return Position(text_of("steelman"), text_of("critique"), decision, answer or ends)
 
 
-def _named_answer(written: str) -> str:
+def _named_answer(written: str, question: str | None) -> str:
     """The answer in the `answer` field, which may start with "Final answer:"; empty if there is none."""
-    value = (final_answer(written) or "") if _FINAL.match(written) else written
+    value = (final_answer(written, question) or "") if _FINAL.match(written) else written
     return "" if is_missing(value) else value
 
 
@@ -112,7 +115,7 @@ class _Section:
         return "\n".join(self.written).strip()
 
 
-def _in_sections(reply: OwnWords) -> list[Position]:
+def _in_sections(reply: OwnWords, question: str | None) -> list[Position]:
     """One position for each DECISION; all share the other sections."""
     sections = [_Section("", [], [])]
     for line, written in zip(reply.lines, reply.written, strict=True):
@@ -131,7 +134,10 @@ def _in_sections(reply: OwnWords) -> list[Position]:
     steelman, critique = (
         "\n\n".join(s.text for s in sections if s.name == name) for name in ("steelman", "critique")
     )
-    return [Position(steelman, critique, s.text, final_answer("\n".join(s.author_lines))) for s in decisions]
+    return [
+        Position(steelman, critique, s.text, final_answer("\n".join(s.author_lines), question))
+        for s in decisions
+    ]
 
 
 def _split(section: _Section) -> list[_Section]:

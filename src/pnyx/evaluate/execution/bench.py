@@ -177,4 +177,4 @@ async def _leading_answers(handle: RunHandle, result: Result) -> tuple[str | Non
     for event in phases[:-1]:
         if event.answer:
             before.setdefault(event.round, event.answer)
-    return (*map(final_answer, before.values()), result.final_answer)
+    return (*(final_answer(text, result.question) for text in before.values()), result.final_answer)

@@ -61,7 +61,7 @@ async def grade(item: Item, text: str, short: str | None = None, ask: Ask | None
 
     ask: asks the judge; only the grader `judge` needs it. Raises `ValueError` if it is missing there.
     """
-    short = short or final_answer(text, item.choices)
+    short = short or final_answer(text, item.question, item.choices)
     if item.effective_grader == "judge":
         return await _grade_by_judge(item, text, short, ask)
     answer = None if short is None else _read(item, short)
@@ -96,7 +96,7 @@ def _read(item: Item, short: str) -> str | None:
     if item.choices:
         if _contradicts(item, short):
             return None
-        letter = final_answer(f"Final answer: {short}", item.choices)
+        letter = final_answer(f"Final answer: {short}", item.question, item.choices)
         if letter is not None and len(letter) == 1 and letter in _letters(item):
             return letter
         named = stated_option(item.question, item.choices, short)

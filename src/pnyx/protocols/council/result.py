@@ -56,7 +56,7 @@ def decision(table: Table, count: Count, outcome: str, close: Close) -> Decision
     return Decision(
         answer=answer,
         status=_status(outcome, share),
-        final_answer=final_answer(answer),
+        final_answer=final_answer(answer, table.transcript.question),
         confidence=share if support else None,
         confidence_rule=f"{'approval' if close.shipped else 'endorsement'} share" if support else None,
         agreement=share if voted else None,
@@ -85,7 +85,7 @@ def _dissent(table: Table, count: Count, close: Close) -> tuple[Dissent, ...]:
 
 
 def _detail(table: Table, count: Count, close: Close) -> Mapping[str, Any]:
-    seats, first_poll = table.panel.seats, Poll.of(table.first_proposals)
+    seats, first_poll = table.panel.seats, Poll.of(table.first_proposals, question=table.transcript.question)
     return {
         "winner": count.winner,
         "tally": count.counts,

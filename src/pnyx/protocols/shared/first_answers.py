@@ -56,7 +56,7 @@ async def get_votes(
         return await panel.all([panel.work(seat, draft) for seat in panel.seats]), None
     replies: list[Reply] = []
     calls = 0
-    while not _settled(replies, ranked[calls:]):
+    while not _settled(replies, ranked[calls:], brief.question):
         turn = ranked[calls : max(calls + 1, MIN_ANSWERS)]
         calls += len(turn)
         replies += await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
@@ -76,10 +76,13 @@ def _models_first(seats: tuple[Seat, ...]) -> list[Seat]:
     return sorted(ranked, key=places.__getitem__)
 
 
-def _settled(replies: Sequence[Reply], waiting: Sequence[Seat]) -> bool:
+def _settled(replies: Sequence[Reply], waiting: Sequence[Seat], question: str) -> bool:
     """Whether the `waiting` seats could no longer change the answer."""
-    poll, models = Poll.of(replies), {reply.seat.model: reply for reply in reversed(replies)}
-    by_model = Poll.of(list(models.values()))
+    poll, models = (
+        Poll.of(replies, question=question),
+        {reply.seat.model: reply for reply in reversed(replies)},
+    )
+    by_model = Poll.of(list(models.values()), question=question)
     counted = [reply.seat for reply, answer in zip(replies, poll.answers, strict=True) if answer is not None]
     left = pending_weights([seat.weight or 0.0 for seat in counted], [seat.weight or 0.0 for seat in waiting])
     answers = sum(answer is not None for answer in by_model.answers)

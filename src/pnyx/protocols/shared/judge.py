@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ...core.answers.extract import final_answer, final_line, same
+from ...core.answers.extract import final_line, same
 from ...core.models import Seat
 from ...core.parsing.authorship import own_lines
 from ...core.parsing.form import Form
@@ -67,13 +67,13 @@ class Ruling:
         except Unreadable:
             # A directive that names no vote is not part of the answer, nor is the text above it.
             start = next((n for n in range(len(lines), 0, -1) if _DIRECTIVE.match(lines[n - 1])), 0)
-            group = poll.find(final_answer(text))
+            group = poll.find(poll.read(text))
             if group is None or group != poll.leader:
                 raise
             answer = "\n".join(lines[start:]).strip()
             answer = replacement(strip_number(answer, "\n".join(lines[:start])))
             answer = answer or poll.representative(group).text
-            return cls(answer, None, final_answer(answer) or group, group)
+            return cls(answer, None, poll.read(answer) or group, group)
 
     @classmethod
     def of(cls, verdict: Verdict[Ruling], poll: Poll) -> Ruling:
@@ -86,7 +86,7 @@ class Ruling:
     @classmethod
     def verbatim(cls, vote: Reply, poll: Poll) -> Ruling:
         """Return the ruling that adopts a vote unchanged."""
-        short = final_answer(vote.text)
+        short = poll.read(vote.text)
         return cls(vote.text, vote.seat.label, short, poll.find(short))
 
     @classmethod
@@ -94,7 +94,7 @@ class Ruling:
         picked = next(cls.verbatim(vote, poll) for vote in poll.votes if vote.seat.label == pick)
         if not answer:
             return picked
-        short = final_answer(answer) or picked.short
+        short = poll.read(answer) or picked.short
         return cls(answer, pick, short, poll.find(short))
 
     def agrees(self, other: Ruling) -> bool:

@@ -24,7 +24,8 @@ class Poll:
 
     votes: in the order of their calls. answers: the answer group of each vote, None for a vote that has no
     short answer or was cut off. groups: name -> wordings. weights: label of a seat -> weight of its votes;
-    None uses the learned weights. rule: the name of the rule behind its confidence.
+    None uses the learned weights. rule: the name of the rule behind its confidence. question: what the votes
+    answer, which can decide how an answer is read.
     """
 
     votes: tuple[Reply, ...]
@@ -33,18 +34,24 @@ class Poll:
     tally: VoteCount
     weights: Mapping[str, float] | None = None
     rule: str = SHARE
+    question: str | None = None
 
     @classmethod
     def of(
-        cls, votes: Sequence[Reply], weights: Mapping[str, float] | None = None, rule: str = SHARE
+        cls,
+        votes: Sequence[Reply],
+        weights: Mapping[str, float] | None = None,
+        rule: str = SHARE,
+        *,
+        question: str | None = None,
     ) -> Poll:
-        short = [None if vote.truncated else final_answer(vote.text) for vote in votes]
+        short = [None if vote.truncated else final_answer(vote.text, question) for vote in votes]
         groups = group_answers(short)
         answers = tuple(find_group(answer, groups) for answer in short)
         seats = [vote.seat for vote in votes]
         if weights is not None:
             seats = [replace(seat, weight=weights[seat.label]) for seat in seats]
-        return cls(tuple(votes), answers, groups, by_seat(answers, seats), weights, rule)
+        return cls(tuple(votes), answers, groups, by_seat(answers, seats), weights, rule, question)
 
     @property
     def seats(self) -> tuple[Seat, ...]:
@@ -67,6 +74,10 @@ class Poll:
         """Return the strongest seat's vote for `answer`, or of all votes for None; whole votes come first."""
         votes = [vote for vote, group in self._ranked() if answer in (None, group)]
         return min(votes, key=lambda vote: vote.truncated)
+
+    def read(self, text: str) -> str | None:
+        """Return the short answer of `text` to the poll's question, None if it has none."""
+        return final_answer(text, self.question)
 
     def find(self, short: str | None) -> str | None:
         """Return the counted answer that equals a short answer, None if none does."""

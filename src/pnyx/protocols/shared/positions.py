@@ -43,13 +43,15 @@ class StatedAnswer:
     repeated: bool = False
 
     @classmethod
-    def of(cls, reply: Reply) -> StatedAnswer:
-        return cls(reply.seat, reply.text, None if reply.truncated else final_answer(reply.text))
+    def of(cls, reply: Reply, question: str | None = None) -> StatedAnswer:
+        """The answer of a reply to `question`; one that was cut off has no short answer."""
+        short = None if reply.truncated else final_answer(reply.text, question)
+        return cls(reply.seat, reply.text, short)
 
     @classmethod
-    def of_position(cls, seat: Seat, position: Position) -> StatedAnswer:
+    def of_position(cls, seat: Seat, position: Position, question: str | None = None) -> StatedAnswer:
         """The answer of a debate's turn, with its short answer in its text."""
-        complete = position.answer is None or final_answer(position.decision) is not None
+        complete = position.answer is None or final_answer(position.decision, question) is not None
         text = position.decision if complete else f"{position.decision}\n\nFinal answer: {position.answer}"
         return cls(seat, text, position.answer, critique=position.critique)
 

@@ -26,6 +26,7 @@ class Transcript:
     """
 
     def __init__(self, brief: Brief, panel: Panel, system: Template) -> None:
+        self.question = brief.question
         tag = panel.language
         language = LANGUAGE() if tag is None else OTHER_LANGUAGE(language=tag)
         # Small models keep the system message of their template, and read the language after the question.
