@@ -78,7 +78,7 @@ _BASE = regex(
 )
 _BASE_NAMES = {
     "binary": 2, "octal": 8, "decimal": 10, "hexadecimal": 16, "ternary": 3, "sixteen": 16,
-    **{name: n for n, name in enumerate("two three four five six seven eight nine ten eleven twelve".split(), 2)},
+    **{name: n for n, name in enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 2)},
 }  # fmt: skip
 _EXACT = regex(
     r"\b(?:version|release|zip code|postal code|postcode|pin|phone number|area code|serial number|identifier"

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import functools
-import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ..regex import regex
+from .literal_values import NotLiteral, literal_key
 
 __all__ = ["MAX_CHARS", "Code", "is_credibly_code", "read_literal"]
 
 MAX_CHARS = 4000
 """Characters of a literal."""
-
-MAX_NESTING = 30
-"""Brackets inside each other in a literal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +46,21 @@ def read_literal(text: str) -> Code | None:
     if inner := _unfenced(text):
         return read_literal(inner) or _in_backticks(inner)
     if _MAYBE_VALUE.match(text):
-        found = _python(text)
-        found = _json(text) if found is _NOTHING and text[0] in '[{"ntf' else found
-        if found is not _NOTHING:
-            if isinstance(found, str):
-                return Code("string", found, found, True)
-            return Code("value", _key(found), text)
+        try:
+            key, content = literal_key(text)
+        except NotLiteral:
+            pass
+        else:
+            if content is not None:
+                return Code("string", content, content, True)
+            # (5) is a number in brackets.
+            if key[0] in "[({bN":
+                return Code("value", key, "none" if key == "None" else text)
     if match := _BASED.fullmatch(text):
         return Code("token", f"{match[1].lower()}{match[2].lower().replace('_', '')}", text)
-    if match := _VERSION.fullmatch(text):
-        return Code("token", match[1].lower(), match[1].lower())
+    if (match := _VERSION.fullmatch(text)) and not _GROUPED.fullmatch(text):
+        version = (match[1] or match[2]).lower()
+        return Code("token", version, version)
     return Code("token", text, text) if _is_token(text) else None
 
 
@@ -80,70 +81,16 @@ def _in_backticks(inner: str) -> Code | None:
 
 _NUMBER = regex(r"[+-]?(?:\d[\d,_ ]*)?\.?\d+(?:[eE][+-]?\d+)?\s?[%°]?")
 _ZEROS = regex(r"[+-]?0\d")
-_MAYBE_VALUE = regex(r"""[bBrRuU]{0,2}["']|[\[{(]|(?:None|null|nil|undefined|NaN|NULL)$|set\(\)$|frozenset\(""")
-_NOTHING = object()
-
-
-def _python(text: str) -> Any:
-    """The value of a Python literal; `_NOTHING` for other text, and for brackets around one plain number."""
-    if text in ("None", "null", "nil", "undefined", "NULL", "NaN"):
-        return None if text == "None" else _NOTHING
-    if text == "set()":
-        return set()
-    if _nesting(text) > MAX_NESTING:
-        return _NOTHING
-    try:
-        found = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return _NOTHING
-    # (5) is a number in brackets and `{1, 2}` may be a set of mathematics, which other notations equal.
-    return found if isinstance(found, (str, bytes, list, dict, tuple, set)) else _NOTHING
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return _NOTHING
-
-
-def _nesting(text: str) -> int:
-    depth = most = 0
-    for char in text:
-        depth += (char in "([{") - (char in ")]}")
-        most = max(most, depth)
-    return most
-
-
-def _key(value: Any) -> str:
-    """A text that is equal for equal values: 1 is 1.0, but neither "1" nor True."""
-    match value:
-        case bool() | None:
-            return repr(value)
-        case int():
-            return f"n{value}"
-        case float():
-            return f"n{int(value)}" if value.is_integer() else f"n{value!r}"
-        case complex() | bytes():
-            return repr(value)
-        case str():
-            return json.dumps(value)
-        case list():
-            return f"[{','.join(map(_key, value))}]"
-        case tuple():
-            return f"({','.join(map(_key, value))})"
-        case set() | frozenset():
-            return f"{{{','.join(sorted(map(_key, value)))}}}"
-        case dict():
-            return f"{{{','.join(sorted(f'{_key(k)}:{_key(v)}' for k, v in value.items()))}}}:"
-    return repr(value)
-
-
+_MAYBE_VALUE = regex(
+    r"""[bBrRuU]{0,2}["']|[\[{(]|(?:None|none|null)$|set\(\)$|frozenset\("""
+)
 _BASED = regex(r"([+-]?0[xXoObB])([0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)")
 _VERSION = regex(
     r"[vV]?(?<!\d)(\d{1,5}(?:\.\d{1,6}){2,5}(?:[-+.]?(?:a|b|rc|alpha|beta|dev|post|pre)[-.]?\d*|[-+][\w.-]+)?)"
     r"|(?<![\w])[vV](\d{1,5}(?:\.\d{1,6})*)"
 )
+_GROUPED = regex(r"\d{1,3}(?:\.\d{3})+")
+"""A number with dots between its thousands."""
 _EXTENSIONS = (
     "py pyi ipynb js mjs ts tsx jsx html htm css scss json jsonl txt md rst csv tsv xml yml yaml toml ini cfg conf"
     " env lock log c h cc cpp hpp cs java kt rs go rb php sh bash zsh ps1 bat exe dll so pdf png jpg jpeg gif svg"
@@ -170,7 +117,7 @@ _TOKENS = tuple(
         r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+(?:\(.*\))?",
         r"[\w.+-]+@[\w-]+\.[\w.-]+",
         r"[$@#][A-Za-z_]\w+",
-        r"<[A-Za-z][^<>]*/?>|</[A-Za-z][^<>]*>",
+        r"<[A-Za-z]\w*(?:\s[^<>]*=[^<>]*|\s*/)>|</[A-Za-z]\w*>",
     )
 )
 
@@ -183,5 +130,3 @@ def _is_token(text: str) -> bool:
 def is_credibly_code(text: str) -> bool:
     """Whether `text` is a literal or an exact token."""
     return read_literal(text) is not None
-
-

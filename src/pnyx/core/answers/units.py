@@ -87,6 +87,15 @@ inr   |        | inr          | 1            | ₹, rupee
 chf   |        | chf          | 1            | swiss franc
 cad   |        | cad          | 1            | ca$, c$, canadian dollar
 aud   |        | aud          | 1            | au$, a$, australian dollar
+rub   |        | rub          | 1            | ₽, ruble, rouble, рубль, рубля, рублей, руб
+krw   |        | krw          | 1            | ₩, won, 원
+brl   |        | brl          | 1            | r$, real, reais
+try   |        | try          | 1            | ₺, turkish lira, tl
+pln   |        | pln          | 1            | zł, zloty, złoty, złotych
+bdt   |        | bdt          | 1            | ৳, taka, টাকা
+vnd   |        | vnd          | 1            | ₫, đồng
+sek   |        | sek          | 1            | krona, kronor
+mxn   |        | mxn          | 1            | peso
 ¢     |        | cent         | 1            | cent
 pound |        | pound        | 1            |
 """
@@ -96,6 +105,22 @@ _PREFIXES = {
     "P": ("peta", 15),
 }  # fmt: skip
 _ALIASES = {"mph": "mi/h", "kph": "km/h", "kmh": "km/h", "kmph": "km/h", "kilo": "kg", "cc": "cm^3"}
+_ELSEWHERE = {
+    "m": "米, メートル, 미터, м, метр, метра, метров, metro, mètre, метрів", "cm": "厘米, 公分, センチ, センチメートル, см, centimetro, centímetro, centimètre, zentimeter",
+    "km": "公里, 千米, キロメートル, 킬로미터, км, километр, километра, километров, kilometro, kilómetro, quilômetro, quilómetro, kilomètre, chilometro, किलोमीटर, किमी, কিলোমিটার, كيلومتر, کیلومتر",
+    "g": "克, グラム, 그램, г, грамм, граммов, gramo, grama, grammo, gramm", "kg": "公斤, 千克, キログラム, 킬로그램, кг, килограмм, килограммов, kilogramo, quilograma, quilo, chilogrammo, kilogramm, किलोग्राम, किलो, কেজি, كيلوغرام, کیلوگرم",
+    "s": "秒, 초, с, сек, секунд, секунды, segundo, seconde, sekunde, sekunden, secondi, saniye, detik",
+    "min": "分钟, 分鐘, 分間, 분, мин, минут, минуты, minuto, minuten, minuti, dakika, menit, मिनट, মিনিট, دقيقة, دقائق, دقیقه, phút",
+    "h": "小时, 小時, 時間, 시간, час, часа, часов, hora, heure, stunde, stunden, ore, saat, jam, घंटे, घंटा, ঘণ্টা, ساعة, ساعات, ساعت, giờ, uur, godzin, godziny",
+    "d": "天, 日間, 일간, день, дня, дней, día, dia, jour, tag, tage, giorni, giorno, gün, hari, दिन, দিন, يوم, أيام, روز, ngày, dagen, dni",
+    "y": "年間, 岁, 歳, 년간, лет, год, года, año, ano, anno, anni, jahr, jahre, jahren, yıl, tahun, साल, वर्ष, বছর, سنة, سنوات, سال, năm, jaar, lat",
+    "L": "升, リットル, 리터, л, литр, литра, литров, litro, लीटर, লিটার, لتر, لیتر, lít",
+    "usd": "美元, 美金, ドル, 달러, доллар, доллара, долларов, dólar, dólare, dollari, dollaro, डॉलर, ডলার, دولار, دلار, đô la, dolar",
+    "eur": "欧元, 歐元, ユーロ, 유로, евро, यूरो, ইউরো, يورو, یورو", "gbp": "英镑, 英鎊, ポンド",
+    "jpy": "日元, 円, 엔, иен", "cny": "元, 人民币, 人民幣, 块, 위안, юань, юаней", "inr": "卢比, रुपये, रुपया, रुपए, रूपये, روپے, রুপি",
+}  # fmt: skip
+"""Symbol -> its names in languages other than English."""
+
 _AMBIGUOUS = {"pound": ("lb", "gbp"), "°": ("°C", "°F"), "¢": ("usc", "euc")}
 
 _SYMBOLS: dict[str, Unit] = {}
@@ -117,6 +142,9 @@ def _load() -> None:
     for symbol, unit in _SYMBOLS.items():
         # If two symbols differ only in case (mW, MW), the text with its case is looked up first.
         _NAMES.setdefault(_singular(symbol.casefold()), unit)
+    for symbol, names in _ELSEWHERE.items():
+        for name in names.split(", "):
+            _NAMES.setdefault(_singular(name), _SYMBOLS[symbol])
     _SYMBOLS.update({"Mb": _SYMBOLS["Mbit"], "Gb": _SYMBOLS["Gbit"]})
 
 
@@ -138,7 +166,7 @@ _FACTOR = regex(
 )
 _PER = regex(r"\s*/\s*|\s+(?:per|each|every|an?)\s+", re.IGNORECASE)
 _PRODUCT = regex(r"\s*\u00d7\s*")
-_WORD = r"[^\W\d_]{2,}(?:['-][^\W\d_]+)*"
+_WORD = r"(?:[^\W\d_]{2,}|[\u3040-\u9fff\uac00-\ud7af])(?:['-][^\W\d_]+)*"
 _NOUN = regex(rf"{_WORD}(?: {_WORD}){{0,3}}")
 _TAIL = regex(
     r"(?:^|\s+)(?:of|in(?! (?:more|less)$)|on|at|from|for|after|before|with|left|remaining|total|altogether"

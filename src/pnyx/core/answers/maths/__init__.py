@@ -2,6 +2,6 @@
 
 from .compare import same_value
 from .nodes import Value
-from .statements import read_maths
+from .statements import name_of, read_maths
 
-__all__ = ["Value", "read_maths", "same_value"]
+__all__ = ["Value", "name_of", "read_maths", "same_value"]

@@ -64,7 +64,11 @@ def settled(value: Value) -> Value:
             flat = tuple(
                 inner
                 for item in found
-                for inner in (item.items if opens in ("", "⦃") and isinstance(item, Group) and not item.opens else (item,))
+                for inner in (
+                    item.items
+                    if opens in ("", "⦃") and isinstance(item, Group) and not item.opens
+                    else (item,)
+                )
             )
             return Group(opens, closes, flat)
         case Apply() as node if signed := _count(node):
@@ -206,7 +210,11 @@ class _Comparer:
         if isinstance(one, Comparison) and isinstance(two, Comparison):
             return self._same_relation(one, two)
         if isinstance(one, Conditions) and isinstance(two, Conditions):
-            return one.joint == two.joint and len(one.parts) == len(two.parts) and self._match(one.parts, two.parts)
+            return (
+                one.joint == two.joint
+                and len(one.parts) == len(two.parts)
+                and self._match(one.parts, two.parts)
+            )
         if isinstance(one, Union) and isinstance(two, Union):
             return len(one.parts) == len(two.parts) and self._match(one.parts, two.parts)
         if isinstance(one, Group) and isinstance(two, Group):
@@ -341,5 +349,3 @@ def _rows(value: Value) -> tuple[tuple[Value, ...], ...] | None:
                 return tuple(i.items for i in items if isinstance(i, Group))
             return tuple((i,) for i in items)
     return None
-
-

@@ -176,7 +176,18 @@ def _apply(name: str, args: list[Value]) -> Value:
             return _inexact(first) * mp().pi / 180
         case "log" | "ln" | "lg":
             return _log(name, args)
+    if name.endswith("()"):
+        return _unknown(name, args)
     return _function(name, _inexact(first))
+
+
+def _unknown(name: str, args: list[Value]) -> Value:
+    """A value of a function that is not known: another for other arguments, and with none of the usual laws."""
+    context = mp()
+    total = sum((n + 2) * _inexact(arg) for n, arg in enumerate(args))
+    if context.mag(total) > 60:
+        raise Undefined
+    return context.cos(total + _inexact(_point(name, len(args)))) + _inexact(_point(name, 0))
 
 
 def _both(args: list[Value], operation: Any) -> Value:
@@ -286,7 +297,29 @@ _NAMES = {
     "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "sgn": "sign",
 }  # fmt: skip
 _FUNCTIONS = frozenset(
-    "sin cos tan cot sec csc asin acos atan acot asec acsc sinh cosh tanh coth asinh acosh atanh exp sign".split()
+    [
+        "sin",
+        "cos",
+        "tan",
+        "cot",
+        "sec",
+        "csc",
+        "asin",
+        "acos",
+        "atan",
+        "acot",
+        "asec",
+        "acsc",
+        "sinh",
+        "cosh",
+        "tanh",
+        "coth",
+        "asinh",
+        "acosh",
+        "atanh",
+        "exp",
+        "sign",
+    ]
 )
 
 

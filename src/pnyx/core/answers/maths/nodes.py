@@ -6,7 +6,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-__all__ = ["Apply", "Bindings", "Comparison", "Constant", "Group", "Matrix", "Node", "Number", "Union", "Value", "Variable"]
+__all__ = [
+    "Apply",
+    "Bindings",
+    "Comparison",
+    "Constant",
+    "Group",
+    "Matrix",
+    "Node",
+    "Number",
+    "Union",
+    "Value",
+    "Variable",
+]
 
 
 @dataclass(frozen=True, slots=True)

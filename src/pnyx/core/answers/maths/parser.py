@@ -21,7 +21,11 @@ _FENCED = {"⌊": "floor", "⌈": "ceil"}
 _ROOTS = {"√": 2, "∛": 3, "∜": 4}
 _END = Token("symbol", "")
 FRACTIONS = frozenset(("frac", "dfrac", "tfrac", "cfrac"))
-MATRICES = frozenset(("matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "array", "smallmatrix"))
+CALLED = frozenset(("f", "g", "F", "G", "O", "Omega", "Theta"))
+"""Names that are functions where a bracket follows; other letters may be factors, as in k(k + 1)."""
+MATRICES = frozenset(
+    ("matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "array", "smallmatrix")
+)
 
 
 class Parser:
@@ -64,7 +68,9 @@ class Parser:
             sign = self.next.text
             self.at += 1
             right = self.product()
-            node = Apply("+", (node, right if sign == "+" else Apply("neg" if sign == "-" else "±", (right,))))
+            node = Apply(
+                "+", (node, right if sign == "+" else Apply("neg" if sign == "-" else "±", (right,)))
+            )
             if sign == "∓":
                 node = Apply("+", (node.args[0], Apply("∓", (right,))))
         self.depth -= 1
@@ -110,7 +116,19 @@ class Parser:
             return token.text not in ("end", "over", "pmod", "bmod", "choose")
         if token.text == "|":
             return not self.bars
-        return token.kind == "symbol" and token.text in {"(", "[", "{", "⦃", "√", "∛", "∜", "π", "∞", "⌊", "⌈"}
+        return token.kind == "symbol" and token.text in {
+            "(",
+            "[",
+            "{",
+            "⦃",
+            "√",
+            "∛",
+            "∜",
+            "π",
+            "∞",
+            "⌊",
+            "⌈",
+        }
 
     def signed(self) -> Node:
         self.depth += 1
@@ -228,6 +246,8 @@ class Parser:
     def _name(self, name: str) -> Node:
         if name in ("e", "i") and not self.is_symbol("_", "'"):
             return Constant(name)
+        if name in CALLED and self.is_symbol("(") and not self.next.spaced:
+            return Apply(f"{name}()", self._arguments())
         return self._subscripted(name)
 
     def _subscripted(self, name: str, *, word: bool = False) -> Node:
@@ -240,7 +260,9 @@ class Parser:
         """The text of a subscript, in braces or of one token."""
         opens = self.next.text
         if self.take("{", "("):
-            end = next((n for n in range(self.at, len(self.tokens)) if self.tokens[n].text == _CLOSES[opens]), None)
+            end = next(
+                (n for n in range(self.at, len(self.tokens)) if self.tokens[n].text == _CLOSES[opens]), None
+            )
             if end is None or end - self.at > 8:
                 raise Unreadable
             text = "".join(t.text for t in self.tokens[self.at : end])

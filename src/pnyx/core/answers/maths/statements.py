@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from ...regex import regex
 from .lexer import Token, Unreadable, tokens
 from .nodes import (
     Apply,
@@ -15,15 +16,13 @@ from .nodes import (
     Constant,
     Group,
     Matrix,
-    Node,
     Number,
     Union,
     Value,
-    Variable,
 )
 from .parser import MATRICES, Parser
 
-__all__ = ["read_maths"]
+__all__ = ["name_of", "read_maths"]
 
 RELATIONS = frozenset("=<>≤≥≠≈≡~→⇒⇔≔∈∉∝")
 _OPENS, _CLOSES = frozenset("([{⦃⟨"), frozenset(")]}⦄⟩")
@@ -46,17 +45,39 @@ def read_maths(text: str) -> Value | None:
         return None
 
 
+@lru_cache(maxsize=2048)
+def name_of(left: str) -> str | None:
+    """The name that `left` is as the left side of an equation; empty for a calculation, None for other text."""
+    try:
+        found = tokens(left)
+        if not found:
+            return None
+        if name := _name(found):
+            return name
+        return "" if isinstance(_Reader().value(found), (Number, Constant, Apply)) else None
+    except (Unreadable, RecursionError):
+        return None
+
+
 def _is_mathematical(found: Sequence[Token]) -> bool:
     """Whether a token shows that letters are variables: `well-known` and `and/or` are words."""
     if any(t.kind in ("number", "function", "command") for t in found):
         return True
     signs = {t.text for t in found if t.kind == "symbol"}
-    if signs & (set("+^*±∞√π∅∪∩°!_|=<>≤≥≠≈∈→") | {"⦃"}):
+    if signs & (set("+^*±∞√π∅∪∩°_|=<>≤≥≠≈∈→") | {"⦃"}):
         return True
     single = all(t.kind in ("name", "symbol") for t in found)
-    return single and len(found) > 1 and bool(signs & set("-/([,")) and not (signs <= set("-/") and len(found) < 4 and all(
-        t.text.isupper() for t in found if t.kind == "name"
-    ))
+    return (
+        single
+        and len(found) > 1
+        and bool(signs & set("-/([,!"))
+        and not (
+            signs <= set("-/") and len(found) < 4 and all(t.text.isupper() for t in found if t.kind == "name")
+        )
+    )
+
+
+_DERIVATIVE = regex(r"(?:[dt]?frac)?d([A-Za-z])/?d([A-Za-z])")
 
 
 class _Reader:
@@ -69,7 +90,9 @@ class _Reader:
         if len(parts) == 1:
             return self.clause(parts[0])
         clauses = [self.clause(part) for part in parts]
-        if all(isinstance(c, Bindings) for c in clauses[:1]) and any(isinstance(c, Bindings) for c in clauses):
+        if all(isinstance(c, Bindings) for c in clauses[:1]) and any(
+            isinstance(c, Bindings) for c in clauses
+        ):
             return self._bindings(clauses)
         if all(isinstance(c, Comparison) for c in clauses):
             joint = "or" if "or" in joints else "and" if "and" in joints else ","
@@ -145,7 +168,8 @@ class _Reader:
             raise Unreadable
         if len(items) == 1 and opens in ("(", "["):
             # Brackets around one value only group it.
-            return self.clause(items[0]) if opens == "(" and closes == ")" else None
+            if opens == "(" and closes == ")":
+                return self.clause(items[0])
         if opens == "⦃" and any(t.text in "|:" or t.text in RELATIONS for t in inside):
             return self._described(inside)
         return Group(opens, closes, tuple(self.value(item) for item in items))
@@ -241,10 +265,18 @@ def _name(found: Sequence[Token]) -> str:
     if any(t.kind == "number" for t in found if t.kind == "number" and "_" not in texts and "^" not in texts):
         return ""
     if all(t.kind in ("name", "word", "separator") for t in found):
-        alone = len(found) == 1 or any(t.kind == "word" and t.spaced for t in found[1:]) or found[0].kind == "word"
-        return " ".join(texts).casefold() if alone and texts[0] not in ("i", "e", "d") or len(found) == 1 else ""
-    if texts[:1] in (["frac"], ["dfrac"], ["tfrac"], ["d"]) and texts.count("d") + sum(t.startswith("d") for t in texts if len(t) == 2) >= 2:
-        return "".join(t for t in texts if t not in "{}" and t not in ("frac", "dfrac", "tfrac", "/")).replace("d", "d ")
+        alone = (
+            len(found) == 1
+            or any(t.kind == "word" and t.spaced for t in found[1:])
+            or found[0].kind == "word"
+        )
+        return (
+            " ".join(texts).casefold()
+            if (alone and texts[0] not in ("i", "e", "d")) or len(found) == 1
+            else ""
+        )
+    if derivative := _DERIVATIVE.fullmatch("".join(t for t in texts if t not in "{}")):
+        return f"d{derivative[1]}/d{derivative[2]}"
     return _function_name(found)
 
 
@@ -275,14 +307,20 @@ def _function_name(found: Sequence[Token]) -> str:
     arguments = called and inside and all(t.kind in ("name", "number") or t.text == "," for t in inside)
     # x(1) may be a product, f(x) is a name: an argument is a variable, or the function has a usual letter.
     if arguments and (any(t.kind == "name" for t in inside) or name[0] in "fghPpFGQq"):
-        return f"{name}({''.join(t.text for t in inside)})" if not all(t.kind == "name" or t.text == "," for t in inside) else name
+        return (
+            f"{name}({''.join(t.text for t in inside)})"
+            if not all(t.kind == "name" or t.text == "," for t in inside)
+            else name
+        )
     return ""
 
 
 def _based(found: Sequence[Token]) -> Based | None:
     """Digits in a number base: `1101_2`, `1A_{16}`, `12_{\\text{seven}}`."""
     at = next((n for n, t in enumerate(found) if t.text == "_" and t.kind == "symbol"), None)
-    if not at or not all(t.kind in ("number", "name", "word") and (not t.spaced or not n) for n, t in enumerate(found[:at])):
+    if not at or not all(
+        t.kind in ("number", "name", "word") and (not t.spaced or not n) for n, t in enumerate(found[:at])
+    ):
         return None
     digits = "".join(t.text for t in found[:at]).upper()
     if found[0].kind != "number" and not (digits.isalnum() and len(digits) > 1):
@@ -300,5 +338,8 @@ def _based(found: Sequence[Token]) -> Based | None:
 
 
 _BASES = {
-    name: n for n, name in enumerate("two three four five six seven eight nine ten eleven twelve".split(), 2)
+    name: n
+    for n, name in enumerate(
+        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 2
+    )
 } | {"sixteen": 16, "hex": 16, "bin": 2, "oct": 8}
