@@ -11,9 +11,43 @@ from typing import Any
 
 import pnyx.core.answers.words
 
-LANGUAGES = (
-    "ar bn cs da de el en es fa fi fr he hi hu id it ja ko mr nb nl pl pt ro ru sv sw ta te th tr uk ur vi zh"
-).split()
+LANGUAGES = [
+    "ar",
+    "bn",
+    "cs",
+    "da",
+    "de",
+    "el",
+    "en",
+    "es",
+    "fa",
+    "fi",
+    "fr",
+    "he",
+    "hi",
+    "hu",
+    "id",
+    "it",
+    "ja",
+    "ko",
+    "mr",
+    "nb",
+    "nl",
+    "pl",
+    "pt",
+    "ro",
+    "ru",
+    "sv",
+    "sw",
+    "ta",
+    "te",
+    "th",
+    "tr",
+    "uk",
+    "ur",
+    "vi",
+    "zh",
+]
 TABLE = Path(pnyx.core.answers.words.__file__).with_name("calendar.json")
 
 

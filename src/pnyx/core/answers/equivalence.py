@@ -1,9 +1,9 @@
-"""Which short answers are the same: literals, numbers, dates, times, options, yes and no, mathematics, text."""
+"""Which short answers are the same: literals, numbers, dates, times, options, truth, mathematics, text."""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ..markup.notation import digits_in_ascii
@@ -32,9 +32,9 @@ class Answer:
     """A parsed answer. text: its canonical text, which parses to itself. quantity: set for a number.
 
     kind: text is everything that is no date, time, number, truth or option: a literal has its `code`, and
-    mathematics its `maths`, with its `unit`. label: the letter of an option that is followed by its text, as in
-    `B. Paris`. name: what an equation gives the value to, as in `x = 5`. percent: a number with a percent sign. exact: `value` as it was given.
-    written: the text as it was written, without the marks around it.
+    mathematics its `maths`, with its `unit`. label: the letter of an option that is followed by its text, as
+    in `B. Paris`. name: what an equation gives the value to, as in `x = 5`. percent: a number with a percent
+    sign. written: the text on one line, without the marks around it. exact: as it was given.
     """
 
     kind: Literal["date", "time", "number", "truth", "option", "text"]
@@ -43,11 +43,11 @@ class Answer:
     label: str = ""
     name: str = ""
     code: Code | None = None
-    maths: Value | None = None
+    maths: Value | None = field(default=None, compare=False)
     unit: Unit = NONE
     percent: bool = False
-    written: str = ""
-    exact: str = ""
+    written: str = field(default="", compare=False)
+    exact: str = field(default="", compare=False)
 
 
 def normalise(value: str, question: str | None = None) -> str:
@@ -65,9 +65,9 @@ def normalise(value: str, question: str | None = None) -> str:
 def same_answer(a: str, b: str, question: str | None = None) -> bool:
     """Whether two short answers are the same.
 
-    question: what they answer. It can tell that a percent sign may be left out, which mark is the decimal one,
-    whether the order of a list counts, or what an option's letter stands for. docs/answers.md says what counts
-    as the same. Votes, deliberation, grading and replay decide by this function.
+    question: what they answer. It can tell that a percent sign may be left out, which mark is the decimal
+    one, whether the order of a list counts, or what an option's letter stands for. docs/answers.md says what
+    counts as the same. Votes, deliberation, grading and replay decide by this function.
     """
     return same(a, b, question)
 
@@ -76,8 +76,8 @@ def same(a: str, b: str, question: str | None = None) -> bool:
     """Whether two answers are equal: the same value, literal, expression or text.
 
     A part that only one of them has is no difference: a unit (`12`, `12 km`), the text of an option (`B`,
-    `B. Paris`), the name of a value (`x = 5`, `5`). The relation is reflexive and symmetric but not transitive:
-    `12` equals `12 km` and `12 kg`.
+    `B. Paris`), the name of a value (`x = 5`, `5`). The relation is reflexive and symmetric but not
+    transitive: `12` equals `12 km` and `12 kg`.
     """
     if a == b:
         return True
@@ -131,7 +131,8 @@ def _same_code(one: Answer, two: Answer, hints: Hints) -> bool:
 
 
 def _same_quantity(one: Answer, two: Answer, hints: Hints) -> bool:
-    assert one.quantity is not None and two.quantity is not None, "called for two numbers"
+    assert one.quantity, "called for two numbers"
+    assert two.quantity, "called for two numbers"
     if one.quantity.matches(two.quantity):
         return True
     if hints.percent and one.percent != two.percent:
@@ -206,7 +207,14 @@ def _read(value: str, decimal: str, exact: bool, ordered: bool, letters: str) ->
     if code:
         maths = read_maths(body)
         text = code.text if maths is None else text_of(maths)
-        return Answer("text", text if len(text) <= MAX_CHARS else body, code=code, maths=maths, written=body, exact=value)
+        return Answer(
+            "text",
+            text if len(text) <= MAX_CHARS else body,
+            code=code,
+            maths=maths,
+            written=body,
+            exact=value,
+        )
     if (found := split_name(body)) and (named := _named(*found, decimal, exact, ordered, letters)):
         return named
     return _plain_answer(value, body, decimal, ordered, letters)
@@ -243,14 +251,24 @@ def _plain_answer(value: str, body: str, decimal: str, ordered: bool, letters: s
         if found := _definite(text, decimal, ordered, letters):
             # 3,5 is a number, or a list of two.
             return replace(
-                found, maths=maths if found.kind == "number" and "," in body else None, written=body, exact=value)
+                found,
+                maths=maths if found.kind == "number" and "," in body else None,
+                written=body,
+                exact=value,
+            )
         shorter = strip_edges(fold_words(text))
         if shorter == text:
             break
         if maths is not None:
             shown = text_of(maths) + (f" {unit.symbol}" if unit.symbol else "")
             return Answer(
-                "text", shown if len(shown) <= MAX_CHARS else body, maths=maths, unit=unit, written=body, exact=value)
+                "text",
+                shown if len(shown) <= MAX_CHARS else body,
+                maths=maths,
+                unit=unit,
+                written=body,
+                exact=value,
+            )
         text = shorter
     return Answer("text", text, label=label, maths=maths, unit=unit, written=body, exact=value)
 

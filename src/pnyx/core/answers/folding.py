@@ -1,4 +1,4 @@
-"""The canonical text of words: without case, articles, markup and the punctuation that only separates words."""
+"""The canonical text of words: without case, articles, markup and punctuation that only separates."""
 
 from __future__ import annotations
 

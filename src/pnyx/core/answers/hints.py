@@ -18,12 +18,12 @@ _CHARS = 20_000
 class Hints:
     """What a question tells about the notation of its answers; each field is empty or False if it does not.
 
-    language: two-letter code of the question's language, as far as its script and its commonest words show.
-    decimal: the decimal mark of the question's own numbers, else of its language: `.` or `,`. percent: it asks
-    for percent, so that `50` equals `50%`. ordered: the order of a list counts. truth: it is a yes-or-no
-    question, so that `true` equals `yes`. bases: number bases that it names. exact: it asks for a code, an
-    identifier or a version, where leading and trailing zeros count. options: its options in order, their
-    letters first: `("A", "Paris")`.
+    language: two-letter code of its language, as far as its script and its commonest words show. decimal:
+    the decimal mark of its own numbers, else of its language: `.` or `,`. percent: it asks for percent, so
+    that `50` equals `50%`. ordered: the order of a list counts. truth: it is a yes-or-no question, so that
+    `true` equals `yes`. bases: number bases that it names. exact: it asks for a code, an identifier or a
+    version, where leading and trailing zeros count. options: its options in order, their letters first:
+    `("A", "Paris")`.
     """
 
     language: str = ""
@@ -56,12 +56,13 @@ def hints_of(question: str | None) -> Hints:
 
 
 _PERCENT = regex(
-    r"\b(?:what|which|how many|in|as a|the|find|by (?:what|how many)) (?:\w+ ){0,2}?(?:percent(?:age)?|per cent)\b"
-    r"|\bpercentage (?:of|change|increase|decrease)\b|(?:in|à|als|en|em) (?:%|prozent|pour cent|por ciento|por cento)",
+    r"\b(?:what|which|how many|in|as a|the|find|by (?:what|how many)) (?:[^\W\d]+ ){0,2}?(?:percent|percentage)\b"
+    r"|\bpercentage (?:of|change|increase|decrease)\b|\bper cent\b"
+    r"|(?:in|à|als|en|em) (?:%|prozent|pour cent|por ciento|por cento)",
     re.IGNORECASE,
 )
 _ORDERED = regex(
-    r"\b(?:in (?:\w+ )?order|ascending|descending|increasing order|decreasing order|ordered (?:pair|triple|quadruple)s?"
+    r"\b(?:in (?:\w+ )?order|ascending|descending|ordered (?:pair|triple|quadruple)s?"
     r"|sort(?:ed|s|ing)?|rank(?:ed|s|ing)?|sequence|chronological(?:ly)?|alphabetical(?:ly)?|respectively"
     r"|coordinates?|vectors?|permutation)\b",
     re.IGNORECASE,
@@ -77,8 +78,9 @@ _BASE = regex(
     re.IGNORECASE,
 )
 _BASE_NAMES = {
-    "binary": 2, "octal": 8, "decimal": 10, "hexadecimal": 16, "ternary": 3, "sixteen": 16,
-    **{name: n for n, name in enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 2)},
+    "binary": 2, "ternary": 3, "octal": 8, "decimal": 10, "hexadecimal": 16,
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "eleven": 11, "twelve": 12, "sixteen": 16,
 }  # fmt: skip
 _EXACT = regex(
     r"\b(?:version|release|zip code|postal code|postcode|pin|phone number|area code|serial number|identifier"

@@ -10,19 +10,25 @@ from fractions import Fraction
 
 from ..regex import regex
 
-__all__ = ["NotLiteral", "literal_key"]
+__all__ = ["NotLiteralError", "literal_key"]
 
 MAX_NESTING = 30
 """Brackets inside each other."""
 
 _SPACE = regex(r"\s*")
-_NUMBER = regex(r"[+-]?\s*(?:0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?[jJ]?)(?![\w.])")
+_NUMBER = regex(
+    r"[+-]?\s*(?:0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?[jJ]?)(?![\w.])"
+)
 _PREFIX = regex(r"(?:[rRuUbB]|[rR][bB]|[bB][rR])?(?=[\"'])")
 _CONSTANTS = {
     "True": "True", "true": "True", "False": "False", "false": "False",
     "None": "None", "none": "None", "null": "None", "set()": "{}", "frozenset()": "{}",
 }  # fmt: skip
-_CONSTANT = regex("|".join(map(r"{}(?!\w)".format, (r"set\(\)", r"frozenset\(\)", *filter(str.isalpha, _CONSTANTS)))).replace(r"\)(?!\w)", r"\)"))
+_CONSTANT = regex(
+    "|".join(
+        map(r"{}(?!\w)".format, (r"set\(\)", r"frozenset\(\)", *filter(str.isalpha, _CONSTANTS)))
+    ).replace(r"\)(?!\w)", r"\)")
+)
 _ESCAPES = {
     "n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v",
     "\\": "\\", "'": "'", '"': '"', "\n": "", "/": "/",
@@ -31,20 +37,20 @@ _CODE = regex(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})")
 _BRACKETS = {"[": "]", "(": ")", "{": "}"}
 
 
-class NotLiteral(Exception):
+class NotLiteralError(Exception):
     """The text is no literal value."""
 
 
 def literal_key(text: str) -> tuple[str, str | None]:
     """A text that is equal for equal values, and the content if the value is a string.
 
-    1 equals 1.0, and neither equals "1" or True; sets and dicts have no order. Raises `NotLiteral`.
+    1 equals 1.0, and neither equals "1" or True; sets and dicts have no order. Raises `NotLiteralError`.
     """
     reader = _Reader(text)
     key = reader.value(0)
     reader.skip()
     if reader.at != len(text):
-        raise NotLiteral
+        raise NotLiteralError
     return key, reader.string
 
 
@@ -67,7 +73,7 @@ class _Reader:
         self.skip()
         self.string = None
         if depth > MAX_NESTING or self.at >= len(self.text):
-            raise NotLiteral
+            raise NotLiteralError
         if self.text[self.at] in _BRACKETS:
             return self._container(depth)
         if prefix := _PREFIX.match(self.text, self.at):
@@ -78,7 +84,7 @@ class _Reader:
         if constant := _CONSTANT.match(self.text, self.at):
             self.at = constant.end()
             return _CONSTANTS[constant[0]]
-        raise NotLiteral
+        raise NotLiteralError
 
     def _container(self, depth: int) -> str:
         opens = self.text[self.at]
@@ -94,7 +100,7 @@ class _Reader:
             comma = self.take(",")
             closed = self.take(_BRACKETS[opens])
             if not closed and not comma:
-                raise NotLiteral
+                raise NotLiteralError
         self.string = None
         if opens == "[":
             return f"[{','.join(items)}]"
@@ -102,7 +108,7 @@ class _Reader:
             # Brackets around one value only group it.
             return items[0] if len(items) == 1 and not comma else f"({','.join(items)})"
         if pairs not in (0, len(items)):
-            raise NotLiteral
+            raise NotLiteralError
         if pairs or not items:
             return f"{{{','.join(sorted(items))}}}:"
         return f"{{{','.join(sorted(set(items)))}}}"
@@ -113,7 +119,7 @@ class _Reader:
         out, at, text = list[str](), start + len(quote), self.text
         while not text.startswith(quote, at):
             if at >= len(text):
-                raise NotLiteral
+                raise NotLiteralError
             if text[at] == "\\" and "r" not in prefix:
                 piece, at = _escaped(text, at + 1)
                 out.append(piece)
@@ -130,10 +136,10 @@ def _escaped(text: str, at: int) -> tuple[str, int]:
     if code := _CODE.match(text, at):
         number = int(next(filter(None, code.groups())), 16)
         if number > 0x10FFFF:
-            raise NotLiteral
+            raise NotLiteralError
         return chr(number), code.end()
     if at >= len(text):
-        raise NotLiteral
+        raise NotLiteralError
     return _ESCAPES.get(text[at], "\\" + text[at]), at + 1
 
 
@@ -144,6 +150,6 @@ def _number(text: str) -> str:
     if digits[-1] in "jJ":
         return f"{sign}j{Fraction(digits[:-1])}"
     if len(digits) > 1 and digits[0] == "0" and digits.isdigit() and digits.strip("0"):
-        raise NotLiteral
+        raise NotLiteralError
     value = Fraction(digits.rstrip(".") if not digits.startswith(".") else digits)
     return f"n{-value if sign else value}"

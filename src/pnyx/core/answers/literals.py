@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..regex import regex
-from .literal_values import NotLiteral, literal_key
+from .literal_values import NotLiteralError, literal_key
 
 __all__ = ["MAX_CHARS", "Code", "is_credibly_code", "read_literal"]
 
@@ -48,7 +48,7 @@ def read_literal(text: str) -> Code | None:
     if _MAYBE_VALUE.match(text):
         try:
             key, content = literal_key(text)
-        except NotLiteral:
+        except NotLiteralError:
             pass
         else:
             if content is not None:
@@ -81,9 +81,7 @@ def _in_backticks(inner: str) -> Code | None:
 
 _NUMBER = regex(r"[+-]?(?:\d[\d,_ ]*)?\.?\d+(?:[eE][+-]?\d+)?\s?[%°]?")
 _ZEROS = regex(r"[+-]?0\d")
-_MAYBE_VALUE = regex(
-    r"""[bBrRuU]{0,2}["']|[\[{(]|(?:None|none|null)$|set\(\)$|frozenset\("""
-)
+_MAYBE_VALUE = regex(r"""[bBrRuU]{0,2}["']|[\[{(]|(?:None|none|null)$|set\(\)$|frozenset\(""")
 _BASED = regex(r"([+-]?0[xXoObB])([0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)")
 _VERSION = regex(
     r"[vV]?(?<!\d)(\d{1,5}(?:\.\d{1,6}){2,5}(?:[-+.]?(?:a|b|rc|alpha|beta|dev|post|pre)[-.]?\d*|[-+][\w.-]+)?)"
@@ -92,8 +90,9 @@ _VERSION = regex(
 _GROUPED = regex(r"\d{1,3}(?:\.\d{3})+")
 """A number with dots between its thousands."""
 _EXTENSIONS = (
-    "py pyi ipynb js mjs ts tsx jsx html htm css scss json jsonl txt md rst csv tsv xml yml yaml toml ini cfg conf"
-    " env lock log c h cc cpp hpp cs java kt rs go rb php sh bash zsh ps1 bat exe dll so pdf png jpg jpeg gif svg"
+    "py pyi ipynb js mjs ts tsx jsx html htm css scss json jsonl txt md rst csv tsv xml yml yaml toml ini cfg"
+    " conf env lock log c h cc cpp hpp cs java kt rs go rb php sh bash zsh ps1 bat exe dll so pdf png jpg"
+    " jpeg gif svg"
     " zip tar gz sql db sqlite swift scala lua pl"
 ).replace(" ", "|")
 _TOKENS = tuple(

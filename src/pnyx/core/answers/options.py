@@ -23,13 +23,13 @@ _RUN = regex(r"[A-Z]{2,6}")
 
 
 def letters_of(text: str, letters: str = "", *, ordered: bool = False) -> str | None:
-    """The letters of the options that `text` names, in capitals: `B`, or `A, C` for several; None for other text.
+    """The letters of the options that `text` names, in capitals: `B`, or `A, C` for several; else None.
 
     Several are in alphabetical order, unless `ordered`. letters: those of the question's options, if they are
     known: then `AC` names two of them.
     """
     if match := _LETTER.fullmatch(text):
-        return next(filter(None, match.groups())).upper()
+        return str(next(filter(None, match.groups()))).upper()
     several = _LETTERS.fullmatch(text)
     if several and (several["opens"] not in ("(", "[") or text.upper() == text or text.count("(") > 1):
         found = [letter.upper() for letter in _LETTER_ALONE.findall(text)]

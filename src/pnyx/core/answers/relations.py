@@ -14,26 +14,7 @@ _SIGN = regex(
 _QUOTED = regex(r"\"[^\"]*\"|'[^']*'|`[^`]*`|<[A-Za-z][^<>=]*>")
 _OPENS, _CLOSES = "([{", ")]}"
 _SEVERAL = regex(r"[,;]|\b(?:and|or)\b", 2)
-_LABELS = frozenset(
-    [
-        "answer",
-        "the answer",
-        "final answer",
-        "the final answer",
-        "result",
-        "the result",
-        "solution",
-        "the solution",
-        "value",
-        "the value",
-        "total",
-        "the total",
-        "sum",
-        "the sum",
-        "product",
-        "the product",
-    ]
-)
+_LABELS = frozenset(("answer", "final answer", "result", "solution", "value", "total", "sum", "product"))
 """Names that say nothing of what has the value."""
 
 
@@ -45,9 +26,9 @@ _WORDS = regex(r"(?:[Nn][or]\.|[^\W\d_]{2,})(?:[ -](?:[^\W\d_]+|\([^\W\d_ ]+\)))
 def split_name(text: str) -> tuple[str, tuple[str, ...]] | None:
     """The name on the left of the equals sign, and the sides to its right; None if there is no such name.
 
-    `x = 5` is `x` and `5`; `total = 4 × 5 = 20` is `total`, `4 × 5` and `20`. The name is empty for a label such as
-    `Answer`, and for a calculation such as `2 + 3 = 5`, whose sides then include the left one. Any other sign (≥, ≠, ≈, …) and several
-    names make a relation, not a name.
+    `x = 5` is `x` and `5`; `total = 4 * 5 = 20` is `total`, `4 * 5` and `20`. The name is empty for a label
+    such as `Answer`, and for a calculation such as `2 + 3 = 5`, whose sides then include the left one. Any
+    other sign (≥, ≠, ≈, …) and several names make a relation, not a name.
     """
     if "=" not in text:
         return None
@@ -56,9 +37,13 @@ def split_name(text: str) -> tuple[str, tuple[str, ...]] | None:
         return None
     starts, ends = [0, *(end for _, end, _ in found)], [*(start for start, _, _ in found), len(text)]
     sides = tuple(text[a:b].strip() for a, b in zip(starts, ends, strict=True))
-    if not all(sides) or any(len(_DOLLAR.findall(side)) % 2 for side in sides) or (len(sides) > 2 and any(_SEVERAL.search(side) for side in sides)):
+    if (
+        not all(sides)
+        or any(len(_DOLLAR.findall(side)) % 2 for side in sides)
+        or (len(sides) > 2 and any(_SEVERAL.search(side) for side in sides))
+    ):
         return None
-    if sides[0].casefold() in _LABELS:
+    if sides[0].casefold().removeprefix("the ") in _LABELS:
         return "", sides[1:]
     name = name_of(sides[0])
     if name is None and _WORDS.fullmatch(sides[0]):

@@ -6,8 +6,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from ..regex import regex
+from .words import table
 
 __all__ = ["NONE", "Unit", "read_unit"]
 
@@ -105,22 +107,6 @@ _PREFIXES = {
     "P": ("peta", 15),
 }  # fmt: skip
 _ALIASES = {"mph": "mi/h", "kph": "km/h", "kmh": "km/h", "kmph": "km/h", "kilo": "kg", "cc": "cm^3"}
-_ELSEWHERE = {
-    "m": "米, メートル, 미터, м, метр, метра, метров, metro, mètre, метрів", "cm": "厘米, 公分, センチ, センチメートル, см, centimetro, centímetro, centimètre, zentimeter",
-    "km": "公里, 千米, キロメートル, 킬로미터, км, километр, километра, километров, kilometro, kilómetro, quilômetro, quilómetro, kilomètre, chilometro, किलोमीटर, किमी, কিলোমিটার, كيلومتر, کیلومتر",
-    "g": "克, グラム, 그램, г, грамм, граммов, gramo, grama, grammo, gramm", "kg": "公斤, 千克, キログラム, 킬로그램, кг, килограмм, килограммов, kilogramo, quilograma, quilo, chilogrammo, kilogramm, किलोग्राम, किलो, কেজি, كيلوغرام, کیلوگرم",
-    "s": "秒, 초, с, сек, секунд, секунды, segundo, seconde, sekunde, sekunden, secondi, saniye, detik",
-    "min": "分钟, 分鐘, 分間, 분, мин, минут, минуты, minuto, minuten, minuti, dakika, menit, मिनट, মিনিট, دقيقة, دقائق, دقیقه, phút",
-    "h": "小时, 小時, 時間, 시간, час, часа, часов, hora, heure, stunde, stunden, ore, saat, jam, घंटे, घंटा, ঘণ্টা, ساعة, ساعات, ساعت, giờ, uur, godzin, godziny",
-    "d": "天, 日間, 일간, день, дня, дней, día, dia, jour, tag, tage, giorni, giorno, gün, hari, दिन, দিন, يوم, أيام, روز, ngày, dagen, dni",
-    "y": "年間, 岁, 歳, 년간, лет, год, года, año, ano, anno, anni, jahr, jahre, jahren, yıl, tahun, साल, वर्ष, বছর, سنة, سنوات, سال, năm, jaar, lat",
-    "L": "升, リットル, 리터, л, литр, литра, литров, litro, लीटर, লিটার, لتر, لیتر, lít",
-    "usd": "美元, 美金, ドル, 달러, доллар, доллара, долларов, dólar, dólare, dollari, dollaro, डॉलर, ডলার, دولار, دلار, đô la, dolar",
-    "eur": "欧元, 歐元, ユーロ, 유로, евро, यूरो, ইউরো, يورو, یورو", "gbp": "英镑, 英鎊, ポンド",
-    "jpy": "日元, 円, 엔, иен", "cny": "元, 人民币, 人民幣, 块, 위안, юань, юаней", "inr": "卢比, रुपये, रुपया, रुपए, रूपये, روپے, রুপি",
-}  # fmt: skip
-"""Symbol -> its names in languages other than English."""
-
 _AMBIGUOUS = {"pound": ("lb", "gbp"), "°": ("°C", "°F"), "¢": ("usc", "euc")}
 
 _SYMBOLS: dict[str, Unit] = {}
@@ -142,10 +128,13 @@ def _load() -> None:
     for symbol, unit in _SYMBOLS.items():
         # If two symbols differ only in case (mW, MW), the text with its case is looked up first.
         _NAMES.setdefault(_singular(symbol.casefold()), unit)
-    for symbol, names in _ELSEWHERE.items():
-        for name in names.split(", "):
-            _NAMES.setdefault(_singular(name), _SYMBOLS[symbol])
     _SYMBOLS.update({"Mb": _SYMBOLS["Mbit"], "Gb": _SYMBOLS["Gbit"]})
+
+
+@cache
+def _foreign() -> dict[str, Unit]:
+    """Name of a unit in a language other than English -> the unit."""
+    return {name: _SYMBOLS[symbol] for symbol, names in table("units").items() for name in names}
 
 
 def _singular(name: str) -> str:
@@ -228,7 +217,7 @@ def _named(text: str) -> Unit | None:
     folded = text.casefold()
     if alias := _ALIASES.get(folded):
         return _compound(alias, counted=False)
-    return _SYMBOLS.get(text) or _NAMES.get(_singular(folded))
+    return _SYMBOLS.get(text) or _NAMES.get(_singular(folded)) or _foreign().get(folded)
 
 
 def _count(text: str) -> Unit | None:

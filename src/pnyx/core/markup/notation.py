@@ -20,6 +20,8 @@ _OPERATORS = str.maketrans(
 )
 _RAISED = regex("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+")
 _LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ", "0123456789+-()n")
+_SUBSCRIPT = regex(r"(?<=\d)[₀₁₂₃₄₅₆₇₈₉]+")
+_SUBSCRIPT_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _VULGAR = regex(r"(?<=\d)(?=[¼½¾⅐-⅞↉])")
 
 _MARK = regex(r"(?<![\w*_)\]])[*_]+(?=[^\s*_])|(?<=[^\s*_])[*_]+(?![\w*_(\[])|~~")
@@ -78,6 +80,7 @@ def plain(value: str) -> str:
     text = strip_emphasis(value)
     if not text.isascii():
         text = digits_in_ascii(text)
+        text = _SUBSCRIPT.sub(lambda m: "_" + m[0].translate(_SUBSCRIPT_DIGITS), text)
         text = _RAISED.sub(lambda m: "^" + m[0].translate(_LOWERED), text)
         text = unicodedata.normalize("NFKC", _VULGAR.sub(" ", ascii_punctuation(text)))
         text = ascii_punctuation("".join(c for c in text if unicodedata.category(c) != "Cf"))

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from .evaluate import Undefined, close, is_real, mp, number, values, variables
+from .evaluate import UndefinedError, close, is_real, mp, number, values, variables
 from .nodes import (
     Apply,
     Based,
@@ -48,22 +48,21 @@ def settled(value: Value) -> Value:
         case Bindings(found):
             return Bindings(tuple((name, settled(v)) for name, v in found))
         case Comparison(terms, signs):
-            terms = tuple(map(settled, terms))
+            terms = tuple(settled(term) for term in terms)
             if set(signs) == {"="} and all(isinstance(t, _NODES) for t in terms):
                 first = [number(t) for t in terms]  # type: ignore[arg-type]
                 if all(n is not None for n in first) and all(close(first[0], n) for n in first[1:]):
                     return terms[-1]
-                if len(terms) > 2 or any(n is None for n in first):
-                    same = _Comparer(False, ())
-                    if all(same.same(terms[0], t) for t in terms[1:]):
-                        return terms[-1]
+                same = _Comparer(False, ())
+                if any(n is None for n in first) and all(same.same(terms[0], t) for t in terms[1:]):
+                    return terms[-1]
             return Comparison(terms, signs)
         case Group(opens, closes, items):
-            found = tuple(map(settled, items))
+            inside = tuple(settled(item) for item in items)
             # ± makes a list of an item, which is no item of a set but several.
             flat = tuple(
                 inner
-                for item in found
+                for item in inside
                 for inner in (
                     item.items
                     if opens in ("", "⦃") and isinstance(item, Group) and not item.opens
@@ -71,8 +70,9 @@ def settled(value: Value) -> Value:
                 )
             )
             return Group(opens, closes, flat)
-        case Apply() as node if signed := _count(node):
-            if signed > MAX_SIGNS:
+        case Apply() as node:
+            signed = _count(node)
+            if not signed or signed > MAX_SIGNS:
                 return value
             both = [_written(node, iter(signs)) for signs in _sign_choices(node, signed)]
             return Group("", "", tuple(both))
@@ -168,7 +168,11 @@ class _Comparer:
         assert isinstance(based, Based), "one of them is"
         if not isinstance(other, Number) or (based.base != 10 and based.base not in self.bases):
             return False
-        return "." not in based.digits and based.digits.isdigit() and other.value == int(based.digits)
+        return (
+            "." not in based.digits
+            and based.digits.lstrip("-").isdigit()
+            and other.value == int(based.digits)
+        )
 
     def _same_matrix(self, one: Value, two: Value) -> bool:
         mine, theirs = _rows(one), _rows(two)
@@ -239,7 +243,7 @@ def same_expression(one: Node, two: Node) -> bool:
             if any(_is_word(node, names) for node in (one, two)):
                 return False
         a, b = values(one), values(two)
-    except Undefined:
+    except UndefinedError:
         return False
     if len(a) != len(b):
         a, b = (a * len(b), b) if len(a) < len(b) else (a, b * len(a))
@@ -306,7 +310,7 @@ def _flipped(relation: Comparison) -> Comparison | None:
 
 
 def _proportional(one: Comparison, two: Comparison) -> bool:
-    """Whether two equations or inequalities of the same kind differ by a constant factor, positive for `<`."""
+    """Whether two equations, or two inequalities, differ by a constant factor: a positive one for `<`."""
     sides: list[tuple[Node, Node]] = []
     signs = list[str]()
     for relation in (one, two):
@@ -324,7 +328,7 @@ def _proportional(one: Comparison, two: Comparison) -> bool:
     try:
         pairs = list(zip(values(first), values(second), strict=True))
         ratios = [values_ratio(a, b) for a, b in pairs]
-    except (Undefined, ZeroDivisionError):
+    except (UndefinedError, ZeroDivisionError):
         return False
     if not all(close(ratios[0], r) for r in ratios[1:]):
         return False

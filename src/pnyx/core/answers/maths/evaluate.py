@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 
 from .nodes import Apply, Constant, Node, Number, Variable
 
-__all__ = ["POINTS", "Undefined", "close", "is_real", "number", "values", "variables"]
+__all__ = ["POINTS", "UndefinedError", "close", "is_real", "number", "values", "variables"]
 
 DIGITS = 50
 POINTS = 3
-"""Points at which expressions with variables are compared: two with positive variables, one with both signs."""
+"""Points at which expressions with variables are compared: two with positive ones, one with both signs."""
 
 MAX_BITS = 4000
 """Bits of an exact power; a larger one is evaluated with 50 digits."""
@@ -31,14 +31,14 @@ Value: TypeAlias = Any
 """A Fraction, or an mpf or mpc of mpmath."""
 
 
-class Undefined(Exception):
+class UndefinedError(Exception):
     """The expression has no value, or one too large."""
 
 
 @cache
 def mp() -> Any:
     # Imported at the first expression that is not rational: it takes a tenth of a second.
-    from mpmath.ctx_mp import MPContext
+    from mpmath.ctx_mp import MPContext  # type: ignore[import-untyped]
 
     context = MPContext()
     context.dps = DIGITS
@@ -47,7 +47,7 @@ def mp() -> Any:
 
 @lru_cache(maxsize=4096)
 def values(node: Node) -> tuple[Value, ...]:
-    """The values of `node` at the points: one if it has no variables. Raises `Undefined`."""
+    """The values of `node` at the points: one if it has no variables. Raises `UndefinedError`."""
     names = variables(node)
     if not names:
         return (_value(node, {}),)
@@ -69,7 +69,7 @@ def number(node: Node) -> Value | None:
     """The value of an expression without variables; None if it has some, or no value."""
     try:
         return None if variables(node) else values(node)[0]
-    except Undefined:
+    except UndefinedError:
         return None
 
 
@@ -117,9 +117,9 @@ def _value(node: Node, at: Mapping[str, Value]) -> Value:
             try:
                 result = _apply(name, found)
             except (ZeroDivisionError, OverflowError, ValueError, TypeError) as exc:
-                raise Undefined(name) from exc
+                raise UndefinedError(name) from exc
             return _checked(result)
-    raise Undefined
+    raise UndefinedError
 
 
 def _checked(value: Value) -> Value:
@@ -129,9 +129,9 @@ def _checked(value: Value) -> Value:
         return value
     context = mp()
     if context.isnan(value):
-        raise Undefined
+        raise UndefinedError
     if not context.isinf(value) and value and abs(context.mag(value)) > MAX_EXPONENT:
-        raise Undefined
+        raise UndefinedError
     if isinstance(value, context.mpc) and abs(value.imag) <= abs(value.real) * context.mpf(10) ** -42:
         return value.real
     return value
@@ -157,7 +157,7 @@ def _apply(name: str, args: list[Value]) -> Value:
         case "!!":
             if isinstance(first, Fraction) and first.denominator == 1 and 0 <= first <= MAX_FACTORIAL:
                 return Fraction(math.prod(range(int(first), 0, -2)))
-            raise Undefined
+            raise UndefinedError
         case "binom":
             return _binomial(first, args[1])
         case "abs":
@@ -166,11 +166,11 @@ def _apply(name: str, args: list[Value]) -> Value:
             return _rounded(name, first)
         case "max" | "min":
             if not all(map(is_real, args)):
-                raise Undefined
+                raise UndefinedError
             return (max if name == "max" else min)(args, key=_inexact)
         case "gcd" | "lcm":
             if not all(isinstance(a, Fraction) and a.denominator == 1 for a in args):
-                raise Undefined
+                raise UndefinedError
             return Fraction((math.gcd if name == "gcd" else math.lcm)(*map(int, args)))
         case "deg":
             return _inexact(first) * mp().pi / 180
@@ -182,11 +182,11 @@ def _apply(name: str, args: list[Value]) -> Value:
 
 
 def _unknown(name: str, args: list[Value]) -> Value:
-    """A value of a function that is not known: another for other arguments, and with none of the usual laws."""
+    """A value of an unknown function: another for other arguments, and without any of the usual laws."""
     context = mp()
     total = sum((n + 2) * _inexact(arg) for n, arg in enumerate(args))
     if context.mag(total) > 60:
-        raise Undefined
+        raise UndefinedError
     return context.cos(total + _inexact(_point(name, len(args)))) + _inexact(_point(name, 0))
 
 
@@ -209,12 +209,12 @@ def _power(base: Value, exponent: Value) -> Value:
     a, b = _inexact(base), _inexact(exponent)
     if a == 0:
         if mp().re(b) <= 0:
-            raise Undefined
+            raise UndefinedError
         return mp().mpf(0)
     if mp().isinf(a) or mp().isinf(b):
-        raise Undefined
+        raise UndefinedError
     if abs(b) * (abs(mp().mag(a)) + 2) > MAX_EXPONENT:
-        raise Undefined
+        raise UndefinedError
     return mp().power(a, b)
 
 
@@ -248,11 +248,11 @@ def _exact_root(value: int, n: int) -> int | None:
 def _factorial(value: Value) -> Value:
     if isinstance(value, Fraction) and value.denominator == 1:
         if value < 0:
-            raise Undefined
+            raise UndefinedError
         if value <= MAX_FACTORIAL:
             return Fraction(math.factorial(int(value)))
     if not is_real(value) or abs(_inexact(value)) > 50_000:
-        raise Undefined
+        raise UndefinedError
     return mp().gamma(_inexact(value) + 1)
 
 
@@ -261,17 +261,17 @@ def _binomial(above: Value, below: Value) -> Value:
         return Fraction(math.comb(int(above), int(below)))
     a, b = _inexact(above), _inexact(below)
     if not (is_real(a) and is_real(b)) or max(abs(a), abs(b)) > 50_000:
-        raise Undefined
+        raise UndefinedError
     return mp().binomial(a, b)
 
 
 def _rounded(name: str, value: Value) -> Value:
     if not is_real(value):
-        raise Undefined
+        raise UndefinedError
     if isinstance(value, Fraction):
         return Fraction(math.floor(value) if name == "floor" else math.ceil(value))
     if mp().mag(value) > 100:
-        raise Undefined
+        raise UndefinedError
     rounded = mp().floor(value) if name == "floor" else mp().ceil(value)
     return Fraction(int(rounded))
 
@@ -279,7 +279,7 @@ def _rounded(name: str, value: Value) -> Value:
 def _log(name: str, args: list[Value]) -> Value:
     value = _inexact(args[0])
     if value == 0:
-        raise Undefined
+        raise UndefinedError
     if len(args) == 2:
         base = _inexact(args[1])
         return mp().log(value) / mp().log(base)
@@ -293,7 +293,8 @@ _ANY_BASE = Fraction(10_007, 8_191)
 
 
 _NAMES = {
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arccot": "acot", "arcsec": "asec", "arccsc": "acsc",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arccot": "acot", "arcsec": "asec",
+    "arccsc": "acsc",
     "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "sgn": "sign",
 }  # fmt: skip
 _FUNCTIONS = frozenset(
@@ -327,13 +328,13 @@ def _function(name: str, value: Value) -> Value:
     name = _NAMES.get(name, name)
     context = mp()
     if name not in _FUNCTIONS or context.isinf(value) or (value and context.mag(value) > 60):
-        raise Undefined
+        raise UndefinedError
     if name in ("exp", "sinh", "cosh") and abs(value) > MAX_EXPONENT // 2:
-        raise Undefined
+        raise UndefinedError
     result = getattr(context, name)(value)
     # sin π is not 0 but 1e-51; a value that small is a rounded zero.
     if is_real(result) and abs(result) < context.mpf(10) ** -45:
         return Fraction(0)
     if name in ("tan", "sec", "cot", "csc") and abs(result) > context.mpf(10) ** 40:
-        raise Undefined
+        raise UndefinedError
     return result

@@ -11,7 +11,7 @@ from typing import Literal
 from ...markup.notation import ascii_punctuation
 from ...regex import regex
 
-__all__ = ["MAX_CHARS", "Token", "Unreadable", "tokens"]
+__all__ = ["MAX_CHARS", "Token", "UnreadableError", "tokens"]
 
 MAX_CHARS = 400
 """Characters of a text that is read as mathematics."""
@@ -20,7 +20,7 @@ MAX_NUMBER = 100
 """Digits of a number."""
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """The text is not mathematics, or too large to read."""
 
 
@@ -31,7 +31,7 @@ Kind = Literal["number", "name", "word", "function", "command", "symbol", "separ
 class Token:
     """kind: number, name (one letter), word, function, command, symbol or separator (`and`, `or`).
 
-    text: the symbol in ASCII or as one character, the name, or the content of `\\text{…}`. value: of a number.
+    text: the symbol in ASCII or as one character, the name, or what is in `\\text{…}`. value: of a number.
     spaced: whether space is before it. plain: of a number, whether it is an integer in plain digits.
     """
 
@@ -282,9 +282,9 @@ _SEPARATORS = {
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of `text`. Raises `Unreadable` for what is not mathematics, without reading on."""
+    """The tokens of `text`. Raises `UnreadableError` for what is not mathematics, without reading on."""
     if len(text) > MAX_CHARS:
-        raise Unreadable
+        raise UnreadableError
     return _Lexer(_cleaned(text)).read()
 
 
@@ -342,7 +342,7 @@ class _Lexer:
         # Inside brackets a comma separates: (5,100) is a pair, and 5,100 a number.
         match = (_BARE_NUMBER if self.depth else _NUMBER).match(self.text, self.at)
         if match is None or len(match[0]) > MAX_NUMBER:
-            raise Unreadable
+            raise UnreadableError
         self.at = match.end()
         digits = match[0].replace(",", "")
         value = Fraction(digits.rstrip("."))
@@ -351,11 +351,11 @@ class _Lexer:
             block = repeating[1] or repeating[2]
             places = len(digits.partition(".")[2])
             if "." not in digits:
-                raise Unreadable
+                raise UnreadableError
             value += Fraction(int(block), (10 ** len(block) - 1) * 10**places)
         elif exponent := _EXPONENT.match(self.text, self.at):
             if abs(int(exponent[1])) > 300:
-                raise Unreadable
+                raise UnreadableError
             self.at = exponent.end()
             value *= Fraction(10) ** int(exponent[1])
         self._add("number", digits, value, digits.isdigit())
@@ -367,7 +367,7 @@ class _Lexer:
             return
         match = _COMMAND.match(self.text, self.at)
         if match is None:
-            raise Unreadable
+            raise UnreadableError
         name, self.at = match[1], match.end()
         if name in SYMBOLS:
             self._push_symbol(SYMBOLS[name])
@@ -378,7 +378,7 @@ class _Lexer:
         elif name in _STRUCTURES:
             self._add("command", name)
         else:
-            raise Unreadable
+            raise UnreadableError
 
     def _words(self, content: str) -> None:
         bare = content.strip()
@@ -424,7 +424,7 @@ class _Lexer:
             self._add("symbol", _PAIRS[pair[0]])
             return
         if char not in _SINGLE:
-            raise Unreadable
+            raise UnreadableError
         self.at += 1
         self._push_symbol(char)
 

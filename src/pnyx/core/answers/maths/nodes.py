@@ -71,7 +71,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """Sets joined by ∪."""
+    """A union of sets."""
 
     parts: tuple[Value, ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from .lexer import FUNCTIONS, Token, Unreadable
+from .lexer import FUNCTIONS, Token, UnreadableError
 from .nodes import Apply, Constant, Matrix, Node, Number, Variable
 
 __all__ = ["Parser"]
@@ -29,11 +29,11 @@ MATRICES = frozenset(
 
 
 class Parser:
-    """Reads one expression from `tokens`, from `at` on. Every method raises `Unreadable` if it cannot."""
+    """Reads one expression from `tokens`, from `at` on. Methods raise `UnreadableError` if they cannot."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         if len(tokens) > MAX_TOKENS:
-            raise Unreadable
+            raise UnreadableError
         self.tokens, self.at, self.depth, self.bars = tokens, 0, 0, 0
 
     @property
@@ -50,19 +50,19 @@ class Parser:
 
     def expect(self, text: str) -> None:
         if not self.take(text):
-            raise Unreadable
+            raise UnreadableError
 
     def whole(self) -> Node:
         """The expression that all tokens form."""
         node = self.sum()
         if self.at != len(self.tokens):
-            raise Unreadable
+            raise UnreadableError
         return node
 
     def sum(self) -> Node:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise Unreadable
+            raise UnreadableError
         node = self.product()
         while self.next.kind == "symbol" and self.next.text in _ADD:
             sign = self.next.text
@@ -99,13 +99,13 @@ class Parser:
             following = self.tokens[self.at + 1 : self.at + 3]
             mixed = before.plain and after.plain and len(following) == 2 and following[0].text == "/"
             if not (mixed and after.spaced and following[1].plain):
-                raise Unreadable
+                raise UnreadableError
         if "word" in (before.kind, after.kind) and not (
             after.kind != "word" and (not after.spaced and after.text == "(")
         ):
-            raise Unreadable
+            raise UnreadableError
         if before.kind == "name" and after.kind == "number" and not after.spaced:
-            raise Unreadable
+            raise UnreadableError
 
     def _continues(self) -> bool:
         """Whether the next token begins a factor without a times sign."""
@@ -133,7 +133,7 @@ class Parser:
     def signed(self) -> Node:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise Unreadable
+            raise UnreadableError
         try:
             if self.take("-"):
                 return Apply("neg", (self.signed(),))
@@ -207,7 +207,7 @@ class Parser:
 
     def _primes(self, node: Node) -> Node:
         if not isinstance(node, Variable):
-            raise Unreadable
+            raise UnreadableError
         name = node.name
         while self.take("'"):
             name += "'"
@@ -216,7 +216,7 @@ class Parser:
     def atom(self) -> Node:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise Unreadable
+            raise UnreadableError
         node = self._atom()
         self.depth -= 1
         return node
@@ -241,7 +241,7 @@ class Parser:
                 return self._structure(token.text)
             case "symbol":
                 return self._bracketed(token.text)
-        raise Unreadable
+        raise UnreadableError
 
     def _name(self, name: str) -> Node:
         if name in ("e", "i") and not self.is_symbol("_", "'"):
@@ -264,12 +264,12 @@ class Parser:
                 (n for n in range(self.at, len(self.tokens)) if self.tokens[n].text == _CLOSES[opens]), None
             )
             if end is None or end - self.at > 8:
-                raise Unreadable
+                raise UnreadableError
             text = "".join(t.text for t in self.tokens[self.at : end])
             self.at = end + 1
             return text
         if self.next.kind not in ("number", "name", "word"):
-            raise Unreadable
+            raise UnreadableError
         self.at += 1
         return self.tokens[self.at - 1].text
 
@@ -287,7 +287,7 @@ class Parser:
             self.bars -= 1
             return Apply("abs", (node,))
         if opens not in _CLOSES or opens == "⦃":
-            raise Unreadable
+            raise UnreadableError
         bars, self.bars = self.bars, 0
         node = self.sum()
         self.expect(_CLOSES[opens])
@@ -331,7 +331,7 @@ class Parser:
             inner = self.group()
             if isinstance(inner, Variable):
                 return Variable(f"{name} {inner.name}")
-        raise Unreadable
+        raise UnreadableError
 
     def _function(self, name: str) -> Node:
         if name in ("max", "min", "gcd", "lcm"):
@@ -351,7 +351,7 @@ class Parser:
         if exponent == Apply("neg", (Number(Fraction(1)),)):
             name, exponent = f"arc{name}", None
             if name not in FUNCTIONS:
-                raise Unreadable
+                raise UnreadableError
         args = (argument,) if base is None else (argument, base)
         node: Node = Apply(name, args)
         return node if exponent is None else Apply("^", (node, exponent))
@@ -368,7 +368,7 @@ class Parser:
     def _arguments(self) -> tuple[Node, ...]:
         opens = self.next.text
         if not self.take("(", "{", "⦃"):
-            raise Unreadable
+            raise UnreadableError
         found = [self.sum()]
         while self.take(","):
             found.append(self.sum())
@@ -382,17 +382,16 @@ class Parser:
             rows[-1].append(self.sum())
             if self.take("&"):
                 continue
-            if self.take("\\\\"):
-                if self.next.text != "end":
-                    rows.append([])
-                    continue
+            if self.take("\\\\") and self.next.text != "end":
+                rows.append([])
+                continue
             if self.next.kind == "command" and self.next.text == "end":
                 self.at += 1
                 self.environment()
                 break
-            raise Unreadable
+            raise UnreadableError
         if len({len(row) for row in rows}) != 1:
-            raise Unreadable
+            raise UnreadableError
         return Matrix(tuple(map(tuple, rows)))
 
     def environment(self) -> str:

@@ -138,7 +138,7 @@ def _high_key(span: Span) -> Any:
 
 
 def _merged(found: Sequence[Span]) -> tuple[Span, ...]:
-    """The spans in order, with those joined that touch: (1, 2) ∪ [2, 3) is (1, 3)."""
+    """The spans in order, with those joined that touch: (1, 2) and [2, 3) are (1, 3)."""
     out: list[Span] = []
     for span in sorted(found, key=_low_key):
         if out:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ...regex import regex
-from .lexer import Token, Unreadable, tokens
+from .lexer import Token, UnreadableError, tokens
 from .nodes import (
     Apply,
     Based,
@@ -41,13 +41,13 @@ def read_maths(text: str) -> Value | None:
         if not found or not _is_mathematical(found):
             return None
         return _Reader().statement(found)
-    except (Unreadable, RecursionError):
+    except (UnreadableError, RecursionError):
         return None
 
 
 @lru_cache(maxsize=2048)
 def name_of(left: str) -> str | None:
-    """The name that `left` is as the left side of an equation; empty for a calculation, None for other text."""
+    """The name that `left` is on the left of an equals sign; empty for a calculation, None for other text."""
     try:
         found = tokens(left)
         if not found:
@@ -55,7 +55,7 @@ def name_of(left: str) -> str | None:
         if name := _name(found):
             return name
         return "" if isinstance(_Reader().value(found), (Number, Constant, Apply)) else None
-    except (Unreadable, RecursionError):
+    except (UnreadableError, RecursionError):
         return None
 
 
@@ -86,7 +86,7 @@ class _Reader:
     def statement(self, found: Sequence[Token]) -> Value:
         parts, joints = _split(found)
         if len(parts) > MAX_ITEMS:
-            raise Unreadable
+            raise UnreadableError
         if len(parts) == 1:
             return self.clause(parts[0])
         clauses = [self.clause(part) for part in parts]
@@ -98,7 +98,7 @@ class _Reader:
             joint = "or" if "or" in joints else "and" if "and" in joints else ","
             return Conditions(joint, tuple(c for c in clauses if isinstance(c, Comparison)))  # type: ignore[arg-type]
         if any(isinstance(c, (Comparison, Bindings, Conditions)) for c in clauses):
-            raise Unreadable
+            raise UnreadableError
         return Group("", "", tuple(clauses))
 
     def _bindings(self, clauses: Sequence[Value]) -> Value:
@@ -108,7 +108,7 @@ class _Reader:
             if isinstance(clause, Bindings):
                 found += clause.values
             elif isinstance(clause, (Comparison, Conditions)):
-                raise Unreadable
+                raise UnreadableError
             else:
                 found.append((found[-1][0], clause))
         names = list(dict.fromkeys(name for name, _ in found))
@@ -140,12 +140,13 @@ class _Reader:
     def value(self, found: Sequence[Token]) -> Value:
         """A value without relations at its top."""
         if not found:
-            raise Unreadable
+            raise UnreadableError
         parts = _split_at(found, {"∪"})
         if len(parts) > 1:
             return Union(tuple(self.value(part) for part in parts))
-        if based := _based(found):
-            return based
+        negative = found[0].text == "-"
+        if based := _based(found[negative:]):
+            return Based(f"-{based.digits}", based.base) if negative else based
         if (matrix := self._matrix(found)) is not None:
             return matrix
         if (group := self._group(found)) is not None:
@@ -165,11 +166,10 @@ class _Reader:
             opens, closes = "⦃", "⦄"
         items = _split_at(inside, {",", ";"}) if inside else []
         if len(items) > MAX_ITEMS:
-            raise Unreadable
-        if len(items) == 1 and opens in ("(", "["):
-            # Brackets around one value only group it.
-            if opens == "(" and closes == ")":
-                return self.clause(items[0])
+            raise UnreadableError
+        if len(items) == 1 and opens == "(":
+            # Round brackets around one value only group it.
+            return self.clause(items[0]) if closes == ")" else None
         if opens == "⦃" and any(t.text in "|:" or t.text in RELATIONS for t in inside):
             return self._described(inside)
         return Group(opens, closes, tuple(self.value(item) for item in items))
@@ -181,7 +181,7 @@ class _Reader:
             depth += (token.text in _OPENS) - (token.text in _CLOSES)
             if not depth and token.kind == "symbol" and token.text in ("|", ":") and n:
                 return self.statement(inside[n + 1 :])
-        raise Unreadable
+        raise UnreadableError
 
     def _matrix(self, found: Sequence[Token]) -> Matrix | None:
         if found[0].kind != "command" or found[0].text != "begin":
@@ -190,15 +190,15 @@ class _Reader:
         parser.at = 1
         name = parser.environment()
         if name not in MATRICES:
-            raise Unreadable
+            raise UnreadableError
         if name == "array":
             while not parser.take("}"):
                 parser.at += 1
                 if parser.at >= len(found):
-                    raise Unreadable
+                    raise UnreadableError
         matrix = parser.matrix(name)
         if parser.at != len(found):
-            raise Unreadable
+            raise UnreadableError
         return matrix
 
 
@@ -238,7 +238,7 @@ def _split(found: Sequence[Token]) -> tuple[list[Sequence[Token]], set[str]]:
     if kept and not kept[-1]:
         kept.pop()
     if not kept or not all(kept):
-        raise Unreadable
+        raise UnreadableError
     return kept, joints
 
 
@@ -252,7 +252,7 @@ def _sides(found: Sequence[Token]) -> tuple[list[Sequence[Token]], list[str]]:
             if not depth and token.text in RELATIONS:
                 signs.append(token.text)
     if signs and not all(sides):
-        raise Unreadable
+        raise UnreadableError
     return sides, signs
 
 
@@ -289,7 +289,7 @@ def _function_name(found: Sequence[Token]) -> str:
     if parser.take("_"):
         try:
             name += "_" + parser.subscript()
-        except Unreadable:
+        except UnreadableError:
             return ""
     if parser.take("^"):
         inverse = [t.text for t in found[parser.at : parser.at + 4]]

@@ -1,4 +1,4 @@
-"""Words of values in many languages: calendars, yes and no, scales of numbers. The tables are JSON beside this module."""
+"""Words of values in many languages: calendars, yes and no, scales, units. The tables are JSON files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def table(name: str) -> Any:
 
 @cache
 def months() -> dict[str, int]:
-    """Name of a month in small letters -> its number; a name that two languages give to two months is left out."""
+    """Name of a month in small letters -> its number, without names of two months in two languages."""
     return _unambiguous("months", 1)
 
 
