@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
@@ -26,7 +26,7 @@ WAYS: dict[str, dict[str, Any]] = {
 """Options with which more of a protocol is run than by default."""
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {"changing": name in ("council", "deliberate")}) for name in ALL},
-    **{f"auto, {found}": ("auto", {"found": found}) for found in ("judgment", "compound")},
+    **{f"auto, {found}": ("auto", {"found": found}) for found in ("checkable", "writing", "compound")},
     **{
         f"{name}, no verdict readable": (name, {"rambling": True})
         for name in ("auto", "council", "decompose", "deliberate", "voting")
@@ -66,8 +66,29 @@ def test_what_a_model_said_is_in_prompts_only_inside_fences(
     assert bool(seen) == (name not in ("single", "sample"))
 
 
+@pytest.mark.parametrize("changing", [False, True])
+@pytest.mark.parametrize("found", ["checkable", "open", "writing"])
+@pytest.mark.parametrize("name", sorted({*ALL} - {"single", "sample", "decompose"}))
+def test_what_the_seats_say_before_they_read_each_other_stands_beside_the_result(
+    name: str, found: str, changing: bool
+) -> None:
+    panel = ScriptedPanel(found=found, changing=changing)
+    decision = sit(name, panel, **WAYS.get(name, {}))
+    before = dict[str, str]()
+    for ask, reply in panel.said:
+        if any(mark in ask.prompt.text for mark in panel.marks) or ask.seat.label in before:
+            break
+        if ask.schema is None:
+            before[ask.seat.label] = reply.rpartition("Final answer: ")[2]
+    vote = decision.detail["vote_only"]
+    assert vote["tally"] == Counter(before.values())
+    assert vote["answer"] in before.values()
+    top, second, *_ = [*sorted(Counter(before.values()).values(), reverse=True), 0]
+    assert vote["margin"] == top - second
+
+
 VERDICTS = {
-    "auto/classify": "question_class",
+    "auto/route": "question_class",
     "council/confirm": "approval",
     "council/vote": "ballot",
     "decompose/plan": "plan",

@@ -3,6 +3,7 @@
 Source: the `duh` consensus engine (phases, framings, rigor, convergence). Rules that it leaves open: the next
 strongest seat replaces a silent proposer, the next in rank that did not propose a silent challenger; on a
 panel smaller than `challengers` the proposer's own seat challenges last; rigor and dissent: the last round's.
+`detail.vote_only` is the first proposal, one vote: the answer if nobody had challenged it.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from ..core.convergence import overlap
 from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
-from ..core.steps import Brief, Decision, Dissent, Panel, Reply
-from ..core.sycophancy.detect import find_praise, has_objection
+from ..core.steps import Brief, Decision, Panel, Reply
+from ..core.sycophancy.detect import find_praise
 from ..prompts import load
 from . import expected
-from .shared.challenge import ask_challenges
+from .shared.challenge import ask_challenges, objections, same_cache
+from .shared.poll import Poll
 from .shared.transcript import Transcript, quoted
 
 SYSTEM = load("consensus/system")
@@ -50,19 +52,19 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
     # A seat that may not propose does so only if all others are silent.
     seats = tuple(sorted(strongest(panel.seats), key=lambda seat: not seat.proposer_eligible))
     answer, converged, challenges, overlaps = "", False, list[Reply](), list[float]()
-    open_points, proposals = list[str](), list[str]()
+    open_points, proposals, firsts = list[str](), list[str](), list[Reply]()
     for n in range(1, rounds + 1):
         facts = {"converged": converged, "committed": n - 1, "rounds": rounds}
         await panel.enter("propose", n, answer or None, question=brief.question, **facts)
         transcript.trim(open_points)
         again = open_points and PROPOSE_AGAIN(answer=open_points[-1], challenges=quoted(open_points[:-1]))
-        draft = again or PROPOSE()
-        proposal = await panel.first(seats, transcript.task(draft, open_points), tools=True)
+        proposal = await panel.first(seats, transcript.task(again or PROPOSE(), open_points), tools=True)
+        firsts = firsts or [proposal]
         proposed = transcript.add(f"Proposal of round {n}", proposal.text)
         proposals.append(proposed)
 
         await panel.enter("challenge", n, answer or proposal.text, proposal=proposal.text)
-        last, shown = challenges, None if _same_cache(panel, brief.options["challengers"]) else proposals
+        last, shown = challenges, None if same_cache(panel, brief.options["challengers"]) else proposals
         drafts = [
             transcript.task(CHALLENGE(proposal=proposed, framing=framing()), [proposed], shown=shown)
             for framing in islice(cycle(FRAMINGS), brief.options["challengers"])
@@ -87,6 +89,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
 
     flagged = [find_praise(c.text) for c in challenges]
     rigor = 0.5 + 0.5 * flagged.count(None) / len(challenges)
+    listed = list(map(_challenge_fields, challenges, flagged))
     kind, authors = brief.options["kind"], {r.seat for r in (proposal, revision, *challenges)}
     rule = f"rigor capped for {kind} questions" if kind else "rigor"
     return Decision(
@@ -96,28 +99,17 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         confidence=min(rigor, CAPS.get(kind, 1.0)) if len(authors) > 1 else None,
         confidence_rule=rule if len(authors) > 1 else None,
         rigor=rigor,
-        dissent=_dissent(challenges, flagged),
+        dissent=objections(challenges, flagged),
         rounds=n,
         consensus_reached=converged,
         converged=converged,
         stop_reason="converged" if converged else "max_rounds",
-        detail={"overlap": overlaps, "challenges": list(map(_challenge_fields, challenges, flagged))},
+        detail={"overlap": overlaps, "challenges": listed, **_vote_only(brief, firsts)},
     )
 
 
-def _same_cache(panel: Panel, challengers: int) -> bool:
-    """Return whether a model may both propose and challenge, and so has the debate in its cache.
-
-    To a model that only challenges, it would be new: it reads the proposals alone.
-    """
-    return not len({seat.model for seat in panel.seats}) == len(panel.seats) > challengers
-
-
-def _dissent(challenges: Sequence[Reply], flagged: Sequence[str | None]) -> tuple[Dissent, ...]:
-    """Return the challenges that object. Praise lowers rigor, but the objection after it is still dissent."""
-    pairs = zip(challenges, flagged, strict=True)
-    objecting = [challenge for challenge, praise in pairs if not praise or has_objection(challenge.text)]
-    return tuple(Dissent(one.seat.label, one.seat.model, one.text) for one in objecting)
+def _vote_only(brief: Brief, firsts: Sequence[Reply]) -> dict[str, Any]:
+    return {"vote_only": Poll.of(firsts, question=brief.question).vote_only}
 
 
 def _challenge_fields(challenge: Reply, flagged: str | None) -> dict[str, Any]:

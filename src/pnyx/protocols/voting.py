@@ -58,7 +58,8 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     # Further seats are called only if the strongest differ, on a harder question: the share means less then.
     rule = SHARE if not_called is None else f"{SHARE}, {STRONGEST_FIRST}"
     poll = Poll.of(votes, weights, rule, question=brief.question)
-    detail = {**poll.detail(), "not_asked": [seat.label for seat in not_called or ()]}
+    not_asked = [seat.label for seat in not_called or ()]
+    detail = {**poll.detail(), "vote_only": poll.vote_only, "not_asked": not_asked}
     leading = poll.representative(poll.leader)
     await poll.tally_step()
     if len(votes) == 1:

@@ -20,7 +20,8 @@ SCHEMATHESIS = "schemathesis.cli"
 IMPORTS = (SCHEMATHESIS, "schemathesis.cli.commands.run.executor", "schemathesis.openapi", "hypothesis")
 # Each part starts Schemathesis anew, so that none takes long: a sequence of requests needs all operations.
 PARTS = {
-    "coverage of runs": ("coverage", "/v1/runs"),
+    "coverage of runs": ("coverage", "/v1/runs$"),
+    "coverage of one run": ("coverage", "/v1/runs/"),
     "coverage of the rest": ("coverage", "^(?!/v1/runs)"),
     "fuzzing of runs": ("fuzzing", "/v1/runs"),
     "fuzzing of the rest": ("fuzzing", "^(?!/v1/runs)"),

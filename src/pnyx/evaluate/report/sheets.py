@@ -18,7 +18,7 @@ Values = Mapping[str, Any]
 class Sheet:
     """A table. The first column names the row, the others have figures.
 
-    key: accuracy | cost | pairs | rounds | confidence | categories. note: an explanation, or empty.
+    key: accuracy | cost | pairs | talk | rounds | confidence | categories. note: an explanation, or empty.
     """
 
     key: str
@@ -41,7 +41,7 @@ def sheets(report: Values) -> Iterator[Sheet]:
     yield _cost(report)
     for n, to in enumerate(dict.fromkeys(pair["to"] for pair in report["pairs"])):
         yield _pairs(to, [pair for pair in report["pairs"] if pair["to"] == to], PAIRS if n == 0 else "")
-    yield from (sheet for sheet in (_rounds(report), _confidence(report)) if sheet.rows)
+    yield from (sheet for sheet in (_talk(report), _rounds(report), _confidence(report)) if sheet.rows)
     if report["categories"]:
         yield _categories(report)
 
@@ -146,6 +146,31 @@ def _times(pair: Values) -> str:
     if pair["cost_ratio"] is not None:
         return f"{pair['cost_ratio']:.2f}"
     return NONE if pair["token_ratio"] is None else f"{pair['token_ratio']:.2f} t"
+
+
+def _talk(report: Values) -> Sheet:
+    return Sheet(
+        "talk",
+        "Did talking help?",
+        "The vote before the seats read each other, and the decision after it, on the n questions that have "
+        "both. Rescued: the vote was wrong and the decision right; lost: the reverse. Points with 95 % "
+        "intervals (paired bootstrap). p: McNemar, exact.",
+        ("arm", "n", "vote", "after", "rescued", "lost", "points", "p"),
+        tuple(
+            (
+                arm["name"],
+                str(talk["n"]),
+                percent(talk["vote_right"] / talk["n"]),
+                percent(talk["right"] / talk["n"]),
+                str(talk["rescued"]),
+                str(talk["lost"]),
+                points(talk["difference"]),
+                p_value(talk["p"]),
+            )
+            for arm in report["arms"]
+            if (talk := arm["talk"])
+        ),
+    )
 
 
 def _rounds(report: Values) -> Sheet:

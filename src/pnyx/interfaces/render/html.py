@@ -22,6 +22,7 @@ from ...providers.redaction import redact_json
 from ..views.outcome import headline, stop_message, usage_line
 from ..views.records import Record
 from ..views.transcript import Entry, SeatState, Transcript, location, seat_name
+from ..views.vote_only import vote_line
 from .markdown import Redact
 from .terminal import clip, flat, safe
 from .untrusted_markdown import link, to_html
@@ -166,7 +167,9 @@ class _Page:
         counts = "".join(
             f"<h3>{self._line(title)}</h3>{self._count(count)}" for count, title in last.values()
         )
-        return f"<dl>{rows}</dl>{dropped}{counts}"
+        vote = vote_line(result)
+        before = f'<p dir="auto">{self._line(vote)}</p>' if vote else ""
+        return f"<dl>{rows}</dl>{before}{dropped}{counts}"
 
     def _counts(self) -> list[tuple[VoteTallied, str]]:
         return [(one.event, one.entry.title) for one in self.items if isinstance(one.event, VoteTallied)]

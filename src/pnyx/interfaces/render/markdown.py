@@ -18,6 +18,7 @@ from ...core.regex import regex
 from ...providers.redaction import redact_json
 from ..views.records import Record
 from ..views.transcript import Entry, Transcript, quantity, seat_name, seconds
+from ..views.vote_only import vote_line
 from .terminal import flat, safe
 
 __all__ = ["Markdown", "Redact", "as_json", "as_markdown", "as_summary", "document"]
@@ -124,6 +125,8 @@ class Markdown:
                 yield f"- {key.replace('_', ' ')}: {self.plain(str(result[key]))}"
         if result["confidence_rule"] is not None:
             yield f"- confidence by: {self.plain(result['confidence_rule'])}"
+        if vote := vote_line(result):
+            yield f"- {self.plain(vote)}"
         for seat in result["seats"]:
             role = f", as {seat['role']}" if seat["role"] else ""
             yield f"- seat: {self.plain(seat_name(seat['seat'], seat['model']) + role)}"

@@ -37,14 +37,14 @@ def _responses(brief: Brief, panel: Panel, draft: Draft) -> list[Reply]:
 
 
 async def get_votes(
-    brief: Brief, panel: Panel, draft: Draft, early: bool
+    brief: Brief, panel: Panel, draft: Draft, early: bool, quorum: int = 1
 ) -> tuple[list[Reply], list[Seat] | None]:
     """Return the replies of all seats, or the responses of the request; and the seats that were not called.
 
     early: if votes of several models have learned weights, call only as many seats as could still change the
     answer: the two strongest models first, then one at a time. One question in `FULL_POLL_EVERY`, drawn by
     the seed, still calls all seats, to learn from. The seats not called are None if all were called at once.
-    Raises `NoQuorum` if nobody answers.
+    Raises `NoQuorum` if fewer than `quorum` seats answer.
     """
     if brief.responses:
         return _responses(brief, panel, draft), None
@@ -53,7 +53,7 @@ async def get_votes(
     weighted = all(seat.weight is not None for seat in ranked)
     few_models = len({seat.model for seat in ranked}) < MIN_ANSWERS
     if not early or full_poll or few_models or not weighted:
-        return await panel.all([panel.work(seat, draft) for seat in panel.seats]), None
+        return await panel.all([panel.work(seat, draft) for seat in panel.seats], quorum), None
     replies: list[Reply] = []
     calls = 0
     while not _settled(replies, ranked[calls:], brief.question):
@@ -61,8 +61,10 @@ async def get_votes(
         calls += len(turn)
         replies += await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
     order = {seat.label: place for place, seat in enumerate(panel.seats)}
-    # Without any reply, an empty parallel step raises the usual `NoQuorum`.
-    replies = sorted(replies, key=lambda reply: order[reply.seat.label]) or await panel.all([])
+    if len(replies) < quorum:
+        # An empty parallel step raises the usual `NoQuorum`.
+        await panel.all([], quorum)
+    replies = sorted(replies, key=lambda reply: order[reply.seat.label])
     return replies, sorted(ranked[calls:], key=lambda seat: order[seat.label])
 
 

@@ -11,6 +11,7 @@ from ....core.events import Event
 from ...render.terminal import clip, excerpt, flat, safe, wrap
 from ...views.outcome import usage_line
 from ...views.transcript import Entry, Transcript, quantity, seat_name
+from ...views.vote_only import vote_line
 from .output import Output, Stream
 
 __all__ = ["Progress", "answer_lines", "end_lines", "entry_lines", "paragraph"]
@@ -106,9 +107,11 @@ def answer_lines(stream: Stream, answer: str) -> Iterator[str]:
 
 
 def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry] = ()) -> Iterator[str]:
-    """The lines below the answer: confidence, dissent, sources, tools, dropped seats, usage."""
+    """The lines below the answer: confidence, first vote, dissent, sources, tools, dropped seats, usage."""
     if measures := _measures(result):
         yield from paragraph(stream, measures, "bold")
+    if vote := vote_line(result):
+        yield from paragraph(stream, clip(vote, 300))
     if result["dissent"]:
         yield stream.paint(f"dissent ({len(result['dissent'])})", "bold", "yellow")
     for dissent in result["dissent"]:
