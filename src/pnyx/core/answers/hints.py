@@ -56,7 +56,7 @@ def hints_of(question: str | None) -> Hints:
 
 
 _PERCENT = regex(
-    r"\b(?:what|which|how many|in|as a|the|find|by (?:what|how many)) (?:[^\W\d]+ ){0,2}?(?:percent|percentage)\b"
+    r"\b(?:what|which|how many|in|as a|the|find|by what) (?:[^\W\d]+ ){0,2}?(?:percent|percentage)\b"
     r"|\bpercentage (?:of|change|increase|decrease)\b|\bper cent\b"
     r"|(?:in|à|als|en|em) (?:%|prozent|pour cent|por ciento|por cento)",
     re.IGNORECASE,
