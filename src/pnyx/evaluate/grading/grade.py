@@ -88,7 +88,8 @@ def _matches(item: Item, answer: str) -> bool:
 def _read(item: Item, short: str) -> str | None:
     """The answer to compare with the target, or its letter; None if it is not of the target's kind.
 
-    A text in place of a number may be a parser's fault as well as the model's, so it counts as unread.
+    Votes of an evaluation count this reading, so it knows the kind of the target and nothing else of it. A
+    text in place of a number may be a parser's fault as well as the model's, so it counts as unread.
     """
     if _IN_KELVIN.search(item.question):
         # In other questions `4K` is four thousand.
@@ -102,14 +103,12 @@ def _read(item: Item, short: str) -> str | None:
         named = stated_option(item.question, item.choices, short)
         value = read(short)
         # A single word that is not one of the options is a wrong answer, not an unread one.
-        word = _kind(item.choices[_letters(item).index(item.target)]) in ("text", "weekday")
+        word = any(_kind(one) in ("text", "weekday") for one in item.choices)
         unread = value.kind == "text" and not (word and " " not in value.text)
         return named or (None if unread else normalise(short))
     kind = _kind(item.target)
     if product := _FACTORIAL.fullmatch(short):
-        # `5!` may mean 120, or 5 with an exclamation mark. It only counts if 120 is the target.
-        number = str(factorial(int(product[1])))
-        return number if same(number, item.target, item.question) else None
+        return str(factorial(int(product[1])))
     if kind == "number" and ((place := ordinal_number(item.question, short)) or is_ordinal(short)):
         return place
     if kind == "text":
