@@ -101,10 +101,14 @@ class Ruling:
         short = poll.read(answer) or picked.short
         return cls(answer, pick, short, poll.find(short))
 
-    def agrees(self, other: Ruling) -> bool:
+    def agrees(self, other: Ruling, question: str | None = None) -> bool:
         """Whether both end on the same answer or, if answers cannot be compared, on the same pick."""
         if self.short and other.short:
-            return self.group == other.group if self.group and other.group else same(self.short, other.short)
+            return (
+                self.group == other.group
+                if self.group and other.group
+                else same(self.short, other.short, question)
+            )
         return self.pick == other.pick
 
 
@@ -146,7 +150,7 @@ def settle(rulings: Sequence[Ruling], poll: Poll) -> tuple[Ruling, str]:
     # `weighted` means that the count decides: a judge of 1.5 billion parameters that could overrule it lost
     # 6.5 points (docs/evaluation.md).
     outweighed = poll.weights is not None and None not in (winner, first.short) and first.group != winner
-    if not outweighed and all(first.agrees(other) for other in rulings):
+    if not outweighed and all(first.agrees(other, poll.question) for other in rulings):
         return first, "judge"
     if winner is None:
         return first, "first order"
