@@ -1,8 +1,8 @@
 """Words of verdicts in other languages, as the English ones that prompts ask for.
 
 A judge may write "Beste Antwort: Teilnehmer A" or "**Genehmigt**" where the prompt asks for "BEST: <label>"
-or "APPROVE". A line that begins with such a word, as a label or alone, is read as if it began with the English
-one; so is an English word in full-width letters. Other lines stay, so a sentence is never guessed at.
+or "APPROVE". A line that begins with such a word, as a label or alone, is read as if it began with the one in
+English; so is an English word in full-width letters. Other lines stay, so a sentence is never guessed at.
 """
 
 from __future__ import annotations
