@@ -11,10 +11,11 @@ import logging
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import cache, partial
 from types import FrameType, SimpleNamespace
 from typing import Any
 
-from pnyx.core.answers.equivalence import same
+import pnyx
 
 Judge = Callable[[str, str, str | None], bool]  # two answers, the question → are they the same?
 SECONDS = 5.0  # what a tool may take for one pair; one that takes longer has not called them the same
@@ -25,17 +26,7 @@ class MissingToolError(Exception):
 
 
 def pnyx_judge(a: str, b: str, question: str | None) -> bool:
-    return same(a, b)
-
-
-def judges() -> dict[str, Judge]:
-    """Every judge by its name. MissingToolError where one is not installed."""
-    return {
-        "pnyx": pnyx_judge,
-        "math-verify": _math_verify(),
-        "inspect math()": _inspect("math"),
-        "inspect exact()": _inspect("exact"),
-    }
+    return pnyx.same_answer(a, b, question)
 
 
 def _math_verify() -> Judge:
@@ -62,16 +53,21 @@ def _inspect(name: str) -> Judge:
     except ImportError as error:
         raise MissingToolError("inspect_ai is not installed. Run: make setup") from error
     score: Callable[[Any, Any], Awaitable[Any]] = getattr(scorer, name)()
-    loop = asyncio.new_event_loop()
 
     def judge(a: str, b: str, question: str | None) -> bool:
         state = SimpleNamespace(output=SimpleNamespace(completion=b))
         try:
-            return bool(loop.run_until_complete(score(state, scorer.Target([a]))).value == "C")
+            return bool(_loop().run_until_complete(score(state, scorer.Target([a]))).value == "C")
         except ValueError:  # what math() raises about a target that is no mathematics
             return False
 
     return judge
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """One loop for all pairs: inspect keeps its worker per loop."""
+    return asyncio.new_event_loop()
 
 
 @contextmanager
@@ -88,3 +84,12 @@ def time_limit(seconds: float = SECONDS) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+JUDGES: dict[str, Callable[[], Judge]] = {
+    "pnyx": lambda: pnyx_judge,
+    "math-verify": _math_verify,
+    "inspect math()": partial(_inspect, "math"),
+    "inspect exact()": partial(_inspect, "exact"),
+}
+"""How to get each judge, by its name. MissingToolError where it is not installed."""

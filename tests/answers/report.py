@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 import pnyx
-from tests.answers.judges import Judge, MissingToolError, judges, pnyx_judge
+from tests.answers.judges import JUDGES, Judge, MissingToolError, pnyx_judge
 from tests.answers.material import pairs, replies
 from tests.answers.measures import Count, Reading, count, read_all, total
 
@@ -24,20 +24,21 @@ def main() -> int:
     options.add_argument("--only", metavar="NAME", help="One judge alone, for example pnyx.")
     options.add_argument("--kind", help="The pairs of one kind alone.")
     chosen = options.parse_args()
+    if chosen.only not in (None, *JUDGES):
+        options.error(f"there is no judge {chosen.only!r}; there are {', '.join(JUDGES)}")
     try:
-        everyone = {"pnyx": pnyx_judge} if chosen.only == "pnyx" else judges()
+        known = {name: get() for name, get in JUDGES.items() if chosen.only in (None, name)}
     except MissingToolError as error:
         print(error, file=sys.stderr)
         return 1
-    known = {name: judge for name, judge in everyone.items() if chosen.only in (None, name)}
-    if not known:
-        options.error(f"there is no judge {chosen.only!r}; there are {', '.join(everyone)}")
     counts = report_pairs(known, chosen.kind)
-    readings = [] if chosen.kind else read_all(pnyx.final_answer, pnyx_judge, replies())
+    readings = (
+        [] if chosen.kind or "pnyx" not in known else read_all(pnyx.final_answer, pnyx_judge, replies())
+    )
     if readings:
         report_replies(readings)
     if chosen.verbose:
-        for line in (*wrong_pairs(counts["pnyx"]), *wrong_replies(readings)):
+        for line in (*wrong_pairs(counts.get("pnyx", {})), *wrong_replies(readings)):
             print(line)
     return 0
 
