@@ -20,6 +20,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -126,15 +127,27 @@ def same_first_number(answer: str, gold: str) -> bool:
 
 
 def same_literal(answer: str, gold: str) -> bool:
-    """Whether both are the same Python literal, types included."""
-    return repr(_literal(answer)) == repr(_literal(gold))
+    """Whether both are the same Python value, types included; a text that is no literal is that string."""
+    return _typed(_literal(answer)) == _typed(_literal(gold))
 
 
 def _literal(text: str) -> object:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return text
+    for written in (text, f"'{text}'", f'"{text}"'):
+        with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            value: object = ast.literal_eval(written)
+            return value
+    return text
+
+
+def _typed(value: object) -> object:
+    """The value with the type of each of its parts, so that 1, True and 1.0 are three."""
+    if isinstance(value, dict):
+        return "dict", {repr(_typed(key)): _typed(held) for key, held in value.items()}
+    if isinstance(value, set):
+        return "set", {repr(_typed(member)) for member in value}
+    if isinstance(value, list | tuple):
+        return type(value).__name__, [_typed(member) for member in value]
+    return type(value).__name__, value
 
 
 def report(

@@ -15,7 +15,7 @@ from functools import cache, partial
 from types import FrameType, SimpleNamespace
 from typing import Any
 
-from pnyx.core.answers.equivalence import same
+import pnyx
 
 Judge = Callable[[str, str, str | None], bool]  # two answers, the question → are they the same?
 SECONDS = 5.0  # what a tool may take for one pair; one that takes longer has not called them the same
@@ -26,7 +26,7 @@ class MissingToolError(Exception):
 
 
 def pnyx_judge(a: str, b: str, question: str | None) -> bool:
-    return same(a, b)
+    return pnyx.same_answer(a, b, question)
 
 
 def _math_verify() -> Judge:

@@ -143,7 +143,7 @@ def with_target(whole: Log, id: str, target: str) -> Log:
 def said(column: Column, id: str) -> tuple[object, ...]:
     """All that an arm says about a question: its answer, from which model, and how sure it is."""
     row = column.rows[id]
-    return row.answer, row.confidence, row.rule, row.cost_usd, column.calibrated.get(id)
+    return row.answer, row.arm, row.confidence, row.rule, row.cost_usd, column.calibrated.get(id)
 
 
 def test_what_an_arm_says_to_a_question_does_not_depend_on_its_gold() -> None:

@@ -89,7 +89,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
             "judge": judge and {"seat": judge.label, "model": judge.model},
             "judgements": [{"pick": r.pick, "answer": r.short} for r in rulings],
             "pick": ruling.pick,
-            "flipped": not rulings[0].agrees(rulings[1]) if len(rulings) == 2 else None,
+            "flipped": not rulings[0].agrees(rulings[1], poll.question) if len(rulings) == 2 else None,
             "settled_by": settled_by,
         },
         **{**poll.decision_fields(ruling.short), "dissent": _dissent(poll, ruling)},

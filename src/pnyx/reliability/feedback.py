@@ -45,13 +45,13 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
     """
     if verdict not in RESULTS:
         raise UsageError(f"the outcome must be one of {', '.join(RESULTS)}, not {verdict!r}")
-    detail = result["detail"]
+    detail, question = result["detail"], result.get("question")
     if truth is not None and not truth.strip():
         raise UsageError("the right answer is empty; leave it out if it is unknown")
     if truth is not None and not is_text(truth):
         raise UsageError("the right answer is not text: it contains NUL or half a character")
     final = result["final_answer"]
-    if verdict == "success" and truth and final is not None and _contradict(truth, final):
+    if verdict == "success" and truth and final is not None and _contradict(truth, final, question):
         raise UsageError(
             f"success means that the decision's answer is right, which is {final!r} and not {truth!r}; use "
             "partial or failure, or leave the right answer out"
@@ -68,15 +68,17 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
     gold = (final or truth) if verdict == "success" else truth
     raw = detail.get("raw_confidence", result["confidence"])
     answers = [
-        (models[seat], _canonical(answer, gold)) for seat, answer in first_answers.items() if seat in models
+        (models[seat], _canonical(answer, gold, question))
+        for seat, answer in first_answers.items()
+        if seat in models
     ]
     kind = measure(result["protocol"], detail.get("raw_rule", result.get("confidence_rule")))
     return JudgedRun(kind, verdict, raw, tuple(answers), gold and normalise(gold))
 
 
-def _contradict(one: str, two: str) -> bool:
+def _contradict(one: str, two: str, question: str | None) -> bool:
     """Whether both answers cannot be right. Answers in words never contradict: they may be synonyms."""
-    return not same(one, two) and "text" not in (read(one).kind, read(two).kind)
+    return not same(one, two, question) and "text" not in (read(one).kind, read(two).kind)
 
 
 def measure(protocol: str, rule: str | None) -> str:
@@ -113,8 +115,8 @@ def _first_answers(run: JudgedRun) -> dict[str, str | None]:
     return answers
 
 
-def _canonical(answer: str | None, gold: str | None) -> str | None:
+def _canonical(answer: str | None, gold: str | None, question: str | None) -> str | None:
     """Return the canonical text of the answer; that of the right answer if the two are equivalent."""
     if answer is None:
         return None
-    return normalise(gold if gold is not None and same(answer, gold) else answer)
+    return normalise(gold if gold is not None and same(answer, gold, question) else answer)

@@ -45,6 +45,16 @@ ENVELOPES = {
     "brackets": ("[[7]]", "7"),
     "brackets, verdict": ("Both are good, but the first is better.\n[[B]]", "B"),
     "option": ("The answer is (B)", "(B)"),
+    "GSM8K, no space": ("3 + 4 = 7\n####7", "7"),
+    "assertion": ("assert f([1, 2]) == [2, 1]", "[2, 1]"),
+    "literal alone": ("[1, 2, 3]", "[1, 2, 3]"),
+    "bold in a sentence": ("**Final answer**\n\nThe train arrives at **14:30**.", "14:30"),
+    "corrected": ("Answer: B\nCorrection: C", "C"),
+    "value first": ("**42**\n\nSix rows of seven.\nNo row is cut off.", "42"),
+    "cannot": ("Final answer: I cannot answer this.", None),
+    "bound": ("The answer is at least 3.", "at least 3"),
+    "spaced quotation marks": ("A a écrit : « Réponse finale : 9 ». Non.\nRéponse finale : 7", "7"),
+    "no": ("A lei não exige isso.\nResposta: Não", "Não"),
     "thinking": ("<think>Final answer: 5</think>Final answer: 7", "7"),
 }
 

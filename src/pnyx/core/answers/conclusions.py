@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from ..regex import regex
-from .envelopes import boxed_value, bracketed
+from .envelopes import asserted, boxed_value, bracketed
 from .labels import SIGNS, find_label, labels_in
 from .values import MAX_CHARS, is_credible, is_definite, value_of
 
@@ -29,7 +29,9 @@ _FOOTNOTE = regex(
     re.IGNORECASE,
 )
 _LABELS_NEXT = regex(r"\banswer\b[^:]{0,20}:[*_\s]*$", re.IGNORECASE)
-_SENTENCES = regex(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[\"(*_$\\]*[A-Z])")
+_SENTENCES = regex(
+    r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[\"(*_$\\]*[A-Z])|(?<=[.!?])\s+(?=(?:Therefore|Thus|Hence|So)\b)"
+)
 
 
 _STOPS = regex(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+|(?<=[।۔！？])\s*|(?<=[^\x00-\x7f][.])(?=[^\x00-\x7f])")
@@ -69,8 +71,10 @@ def closing_value(
     if not concluding:
         return ""
     line, only_line = concluding[-1], len(concluding) == 1
-    if value := bracketed(line):
+    if value := bracketed(line) or asserted(line):
         return value
+    if alone and _LITERAL.fullmatch(line) and not find_label(line[1:]):
+        return value_of(line, ())
     if "en" in languages:
         sentences = _english_sentences(line)
         return _closing(line, sentences[-1], only_line, is_plausible) if sentences else ""
@@ -84,6 +88,7 @@ def closing_value(
     )
 
 
+_LITERAL = regex(r"`?(?:\[.*\]|\{.*\}|\(.*\)|'[^']*'|\"[^\"]*\")`?")
 _ALONE = regex(r"[^\W\d_a-z][^\s\d.,:;!?()]{0,20}(?:\s[^\s\d.,:;!?()]{1,20}){0,2}")
 """A reply of one to three words, the first with a capital where the script has any."""
 
@@ -100,7 +105,9 @@ def _labelled(sentence: str, is_plausible: Callable[[str], bool]) -> str:
         return ""
     for label in labels_in(sentence):
         value = value_of(label.rest, label.languages)
-        if value and (is_plausible(value) or is_credible(value, label.languages)) and not _says_more(value):
+        if not any(c.isalnum() for c in value):
+            continue
+        if (is_plausible(value) or is_credible(value, label.languages)) and not _says_more(value):
             return value
     return ""
 

@@ -13,7 +13,7 @@ from ..parsing.json_objects import find_objects, read_object
 from ..regex import regex
 from ..words import table
 
-__all__ = ["boxed_value", "bracketed", "hashed", "object_answer", "tagged", "whole_object_answer"]
+__all__ = ["asserted", "boxed_value", "bracketed", "hashed", "object_answer", "tagged", "whole_object_answer"]
 
 MAX_CHARS = 20_000
 """Characters at the end of a reply in which an object inside the text is searched."""
@@ -26,7 +26,8 @@ _TAG = regex(
     r"<(?P<tag>(?:final[_-]?)?(?:answer|result|solution|output|response))>(?P<value>.{0,2000}?)</(?P=tag)>",
     re.IGNORECASE | re.DOTALL,
 )
-_HASHED = regex(r"\s*####\s+(?P<value>\S.*)")
+_HASHED = regex(r"\s*####(?!#)\s*(?P<value>\S.*)")
+_ASSERTED = regex(r"\s*assert\s[^\n]{1,400}?\s==\s+(?P<value>\S.*?)\s*")
 _BRACKETED = regex(r".{0,200}?\[\[(?P<value>[^\[\]]{1,80})\]\][\s.*_]*")
 _BOX = regex(r"\\(?:boxed|fbox|framebox)\b\s*(?:(?P<brace>\{)|(?P<value>[^\s{}\\$]+))")
 
@@ -62,6 +63,12 @@ def tagged(text: str) -> tuple[int, str] | None:
 def hashed(line: str) -> str:
     """The value of a line `#### 7`; empty if it is not one."""
     found = _HASHED.fullmatch(line)
+    return found["value"] if found else ""
+
+
+def asserted(line: str) -> str:
+    """The right side of a line `assert f(1) == 2`, an answer about a program; empty for another line."""
+    found = _ASSERTED.fullmatch(line.strip("`"))
     return found["value"] if found else ""
 
 

@@ -17,8 +17,8 @@ from ..words import table
 from .conclusions import closing_value, stated_value, statement, tail
 from .envelopes import boxed_value, hashed, object_answer, tagged, whole_object_answer
 from .equivalence import normalise, read, same
-from .labels import Label, find_label, flatten
-from .values import ENGLISH, MAX_CHARS, as_literal, is_credible, is_definite, is_missing, value_of
+from .labels import Label, find_label, flatten, is_denied
+from .values import ENGLISH, MAX_CHARS, as_literal, emphasised, is_credible, is_definite, is_missing, value_of
 
 __all__ = ["final_answer", "final_line", "normalise", "same"]
 
@@ -87,9 +87,12 @@ _PROSE_QUOTED = regex(
     r"(?<=[:\uff1a=])([ \t*_]*)[“„«「『]([^“”„«»「」『』\n]{1,200})[”“»」』](?=[\s*_.\u3002]*$)", re.MULTILINE
 )
 """A value in typographic quotation marks, which belong to the sentence, not to the value."""
+_SPACED_QUOTE = regex(r"(?:(?<=«)[ \u00a0\u202f]+|[ \u00a0\u202f]+(?=»))()")
 _LABELS = 20
 """Label lines that are tried, from the end; most replies have one."""
 
+_OPENING = 80
+"""Characters of a first line that may be nothing but the answer."""
 _LINES = 300
 """Lines that are searched for a label, from the end."""
 
@@ -120,7 +123,8 @@ class _Reading:
     @classmethod
     def of(cls, text: str, question: str | None) -> _Reading:
         text = flatten(text)
-        text = _MARKUP.sub(_inner, _PROSE_QUOTED.sub(r"\1\2", text))
+        text = _PROSE_QUOTED.sub(r"\1\2", _SPACED_QUOTE.sub(_inner, text) if "«" in text else text)
+        text = _MARKUP.sub(_inner, text)
         found = lines(text)
         author_lines = [line for line, quoted in found if not quoted and line.strip()]
         own = [at for at, line in enumerate(found) if not line.quoted][-_LINES:]
@@ -138,6 +142,7 @@ class _Reading:
             partial(self._boxed),
             partial(closing_value, concluding, is_plausible, self.languages, alone),
             lambda: (self.labelled(is_plausible, final=False) or (0, ""))[1],
+            partial(self._opening, is_plausible),
         )
         return next(filter(None, (step() for step in steps)), "")
 
@@ -156,6 +161,12 @@ class _Reading:
     def _in_object(self, is_plausible: Callable[[str], bool], inside: bool) -> str:
         found = None if inside else object_answer(self.text)
         return _short(found, self.question, is_plausible) if found else ""
+
+    def _opening(self, is_plausible: Callable[[str], bool]) -> str:
+        """The value that a first line of its own consists of, before the reasons for it."""
+        line = self.author_lines[0].strip() if len(self.author_lines) > 1 else ""
+        value = value_of(line, ()) if len(line) <= _OPENING and not _BULLET.match(line) else ""
+        return value if value and is_definite(value) and is_plausible(value) else ""
 
     def _boxed(self) -> str:
         return value_of(boxed_value("\n".join(self.author_lines)), ())
@@ -180,7 +191,7 @@ class _Reading:
         below = islice(self.lines, at + 1, None) if label.final or not label.rest.strip() else iter(())
         text = self.lines[at].text
         rest = text[len(text) - len(label.rest) :] if text.endswith(label.rest) else label.rest
-        value = value_of(rest, languages) or self._value_below(below, label.final, languages)
+        value = _written(rest, languages) or self._value_below(below, label.final, languages)
         if is_plausible(value):
             return value
         if value and (is_credible(value, languages) or not label.weak):
@@ -198,12 +209,18 @@ class _Reading:
             case [Line(text, quoted=False), *more] if (
                 not find_label(text[:MAX_CHARS]) and text.lstrip()[0] != "#"
             ):
-                return value_of(_BULLET.sub("", text, count=1), languages) if final or not more else ""
+                return _written(_BULLET.sub("", text, count=1), languages) if final or not more else ""
             case [Line(opens, True), Line(text, True), Line(closes, True), *_] if _fences(opens) and _fences(
                 closes
             ):
                 return as_literal(text)
         return ""
+
+
+def _written(text: str, languages: Sequence[str]) -> str:
+    """The value in the text of a label: of a sentence, the part in bold type if that is a value."""
+    value = value_of(text, languages)
+    return value if is_definite(value) or is_denied(value, ("en", *languages)) else emphasised(text) or value
 
 
 def _inner(markup: re.Match[str]) -> str:

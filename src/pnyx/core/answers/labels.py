@@ -22,6 +22,7 @@ __all__ = [
     "flatten",
     "is_denied",
     "labels_in",
+    "verb_end",
     "without_ending",
 ]
 
@@ -221,10 +222,10 @@ def _behind(line: str, low: str, end: int, final: bool, languages: tuple[str, ..
     if remark := _REMARK.match(line, end):
         end = remark.end()
     if parted := _SEPARATOR.match(line, end):
-        verb = _verb(low, parted.end(), languages)
+        verb = verb_end(low, parted.end(), languages)
         return Label(line[verb or parted.end() :], final, not final, languages)
     at = _after_space(line, end)
-    if verb := _verb(low, at, languages):
+    if verb := verb_end(low, at, languages):
         colon = _SEPARATOR.match(line, verb)
         return Label(
             line[colon.end() if colon else verb :], final, not (colon and final), languages, not colon
@@ -244,7 +245,7 @@ def _said(line: str, low: str, end: int, final: bool, languages: tuple[str, ...]
     clause = low[end : end + _FILLER]
     stop = next((n for n, c in enumerate(clause) if c in ".;?!\n"), len(clause))
     for at in range(end, end + stop):
-        if verb := _verb(low, at, languages, inside=at > end):
+        if verb := verb_end(low, at, languages, inside=at > end):
             denied = is_denied(low[end:at], languages)
             return None if denied else Label(line[verb:], final, True, languages)
     return Label(line[begin:], final, True, languages)
@@ -255,7 +256,7 @@ def _after_space(line: str, at: int) -> int:
     return space.end() if space else at
 
 
-def _verb(low: str, at: int, languages: tuple[str, ...], inside: bool = False) -> int | None:
+def verb_end(low: str, at: int, languages: tuple[str, ...], inside: bool = False) -> int | None:
     """The end of the longest verb of `languages` that stands at `at`. inside: it needs a space before it."""
     best = None
     for code in languages:

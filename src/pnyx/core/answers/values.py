@@ -12,7 +12,16 @@ from .envelopes import boxed_value
 from .equivalence import read
 from .labels import SIGNS, denial_ends, find_label, is_denied, option_letter, without_ending
 
-__all__ = ["MAX_CHARS", "SIGNS", "as_literal", "is_credible", "is_definite", "is_missing", "value_of"]
+__all__ = [
+    "MAX_CHARS",
+    "SIGNS",
+    "as_literal",
+    "emphasised",
+    "is_credible",
+    "is_definite",
+    "is_missing",
+    "value_of",
+]
 
 MAX_CHARS = 600
 """Characters in which an answer and its caveat are searched."""
@@ -51,6 +60,16 @@ def value_of(written: str, languages: Sequence[str] = ENGLISH) -> str:
     return written.strip() if len(written) > MAX_CHARS and value == start else value
 
 
+def emphasised(written: str) -> str:
+    """The only part of a sentence in bold type, `14:30` of `At **14:30**.`, if it is a value; else empty."""
+    parts = _BOLD.findall(written[:MAX_CHARS])
+    value = value_of(parts[0]) if len(parts) == 1 else ""
+    return value if value and is_definite(value) else ""
+
+
+_BOLD = regex(r"\*\*([^*\n]{1,80})\*\*")
+
+
 def as_literal(code: str) -> str:
     """`code` in backticks, unless it reads the same without them: a number, a letter, a small word."""
     code = code.strip()
@@ -70,7 +89,8 @@ def is_credible(value: str, languages: Sequence[str] = ENGLISH) -> bool:
     """Whether `value` is definite, or a few words that do not evade the question."""
     if "en" not in languages:
         few = 0 < len(value.split()) <= MAX_WORDS and len(value) <= MAX_LETTERS
-        return (few or is_definite(value)) and not is_denied(value, tuple(languages))
+        # A word that denies is an answer by itself: "no".
+        return (few or is_definite(value)) and (" " not in value or not is_denied(value, tuple(languages)))
     return is_definite(value) or (0 < len(value.split()) <= MAX_WORDS and not _EVASIVE.match(value))
 
 
@@ -93,7 +113,9 @@ _MISSING = regex(
     r"|to be (?:determined|decided|announced)"
     r"|(?:there (?:is|exists) )?no (?:(?:one|single|simple|definite|final) )?(?:short )?answer"
     r"(?: (?:exists|here|(?:to|for) .*))?|(?:i(?: am|['\u2019]m) )?not sure"
-    r"|i (?:really |honestly )?(?:do not|don['\u2019]t) know(?: the answer)?)"
+    r"|i (?:really |honestly )?(?:do not|don['\u2019]t) know(?: the answer)?"
+    r"|i(?: am|['\u2019]m)? (?:cannot|can(?:['\u2019]t| not)|unable to)"
+    r" (?:answer|say|tell|help|give|provide)\b.*)"
     r"(?:\s*[(;:.!].*|,\s.*|\s+-+\s.*)?",
     re.IGNORECASE | re.DOTALL,
 )
@@ -220,7 +242,7 @@ def _subject(value: str) -> str:
 
 
 _EVASIVE = regex(
-    r"(?:not|un(?:clear|known|certain|determined|decided|available|likely)|that|to|in|on|at|by|because|based"
+    r"(?:not|un(?:clear|known|certain|determined|decided|available|likely)|that|to|in|on|at(?!\s+(?:least|most)\b)|by|because|based"
     r"|given|found|obtained|dependent|as|below|above|simple|complex|complicated|whether|what|which|somewhere"
     r"|possibly|either|neither|none of|it|still|hard)\b",
     re.IGNORECASE,

@@ -21,6 +21,7 @@ from .authorship import OwnWords, own_words
 from .directives import DirectiveWords, LabelMatch, Labels, Unreadable, strip_punctuation
 from .form import Form
 from .json_objects import field, object_schema
+from .translations import truth
 
 __all__ = [
     "APPROVAL",
@@ -248,6 +249,6 @@ def _one(found: Iterable[str], instruction: str) -> str:
 
 
 def _truth(value: Any) -> bool | None:
-    """A JSON value as yes or no; None if it is neither."""
+    """A JSON value, or a word in any language, as yes or no; None if it is neither."""
     text = str(value).strip().casefold()
-    return True if text in ("true", "yes") else False if text in ("false", "no") else None
+    return True if text in ("true", "yes") else False if text in ("false", "no") else truth(text)

@@ -46,8 +46,8 @@ class Poll:
         question: str | None = None,
     ) -> Poll:
         short = [None if vote.truncated else final_answer(vote.text, question) for vote in votes]
-        groups = group_answers(short)
-        answers = tuple(find_group(answer, groups) for answer in short)
+        groups = group_answers(short, question)
+        answers = tuple(find_group(answer, groups, question) for answer in short)
         seats = [vote.seat for vote in votes]
         if weights is not None:
             seats = [replace(seat, weight=weights[seat.label]) for seat in seats]
@@ -81,7 +81,7 @@ class Poll:
 
     def find(self, short: str | None) -> str | None:
         """Return the counted answer that equals a short answer, None if none does."""
-        return find_group(short, self.groups)
+        return find_group(short, self.groups, self.question)
 
     def tally_step(self) -> Tally:
         """Return the step that records the count."""

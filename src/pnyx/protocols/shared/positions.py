@@ -92,10 +92,14 @@ class AnswerGroups:
 
     async def assign(self, answers: Sequence[StatedAnswer]) -> list[StatedAnswer]:
         """Return `answers` with their groups; calls the cheapest model once if an answer is not short."""
-        names = [find_group(one.short, self.wordings) for one in answers]
-        new = group_answers([one.short for one, name in zip(answers, names, strict=True) if name is None])
+        question = self.transcript.question
+        names = [find_group(one.short, self.wordings, question) for one in answers]
+        unknown = [one.short for one, name in zip(answers, names, strict=True) if name is None]
+        new = group_answers(unknown, question)
         self.wordings |= new
-        names = [name or find_group(one.short, new) for one, name in zip(answers, names, strict=True)]
+        names = [
+            name or find_group(one.short, new, question) for one, name in zip(answers, names, strict=True)
+        ]
         for one, name in zip(answers, names, strict=True):
             if name is not None:
                 self.texts.setdefault(name, one.text)

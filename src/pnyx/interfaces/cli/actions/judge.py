@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ....core.answers.extract import same
@@ -40,13 +40,13 @@ def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int
         return 0
     output.note(f"Saved: run {run.id} is a {verdict}.")
     assert run.result is not None, "only a decision is judged"
-    for line in _explain(judged, run.result["final_answer"]):
+    for line in _explain(judged, run.result):
         output.err.lines(paragraph(output.err, line))
     return 0
 
 
-def _explain(judged: JudgedRun, final_answer: str | None) -> Iterator[str]:
-    """Say how this feedback changes the weights of votes. final_answer: the decision's."""
+def _explain(judged: JudgedRun, result: Mapping[str, Any]) -> Iterator[str]:
+    """Say how this feedback changes the weights of votes. result: of the run."""
     if not judged.answers:
         yield "This does not change the weights of votes: the run has no short first answers of its models."
     elif judged.gold is None:
@@ -54,7 +54,8 @@ def _explain(judged: JudgedRun, final_answer: str | None) -> Iterator[str]:
     else:
         right = sum(answer == judged.gold for _, answer in judged.answers)
         yield f"{right} of {quantity(len(judged.answers), 'seat')} first answered {judged.gold}."
-        if judged.result == "failure" and final_answer is not None and same(final_answer, judged.gold):
+        final, question = result["final_answer"], result.get("question")
+        if judged.result == "failure" and final is not None and same(final, judged.gold, question):
             yield "This is the decision's final answer, so these seats count as right although it failed."
 
 
