@@ -175,7 +175,7 @@ SPEAKS = ("sample", "single", "voting")
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_nobody_is_confident_alone(name: str) -> None:
+def test_nobody_supports_an_answer_alone(name: str) -> None:
     panel = ScriptedPanel(silent=("Participant B", "Participant C"))
     try:
         decision = sit(name, panel)
@@ -183,18 +183,20 @@ def test_nobody_is_confident_alone(name: str) -> None:
         assert name not in SPEAKS
     else:
         assert name in SPEAKS
-        assert (decision.confidence, decision.confidence_rule) == (None, None)
+        assert (decision.support, decision.support_rule) == (None, None) or name == "sample"
         assert decision.final_answer == "0"
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_confidence_is_measured_and_never_a_constant(name: str) -> None:
+def test_support_is_measured_and_never_a_constant_and_no_protocol_claims_a_probability(name: str) -> None:
     at_one, apart = sit(name, ScriptedPanel(agreed=True)), sit(name, ScriptedPanel())
     for decision in (at_one, apart):
-        assert (decision.confidence is None) == (decision.confidence_rule is None)
-        assert decision.confidence is None or 0 <= decision.confidence <= 1
-    assert (at_one.confidence is None) == (apart.confidence is None) == (name == "single")
-    assert name == "single" or at_one.confidence != apart.confidence
+        assert decision.confidence is None
+        assert decision.confidence_rule is None
+        assert (decision.support is None) == (decision.support_rule is None)
+        assert decision.support is None or 0 <= decision.support <= 1
+    assert (at_one.support is None) == (apart.support is None) == (name == "single")
+    assert name == "single" or at_one.support != apart.support
 
 
 @pytest.mark.parametrize("name", ALL)
