@@ -23,8 +23,9 @@ from ..core.steps import Brief, Decision, Panel, Reply
 from ..core.stopping import MIN_ANSWERS, STOP_POSTERIOR
 from ..prompts import load
 from . import expected
+from .shared.evidence import VOTES
 from .shared.first_answers import models_first, settled
-from .shared.poll import SHARE, Poll
+from .shared.poll import Poll
 from .shared.transcript import Transcript
 
 SYSTEM, ANSWER = load("escalate/system"), load("escalate/answer")
@@ -49,7 +50,7 @@ async def escalate(brief: Brief, panel: Panel) -> Decision:
     await panel.enter("pair", question=brief.question)
     while True:
         replies += await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
-        poll = Poll.of(replies, rule=f"{SHARE}, {CHEAPEST_FIRST}", question=brief.question)
+        poll = Poll.of(replies, rule=f"{VOTES}, {CHEAPEST_FIRST}", question=brief.question)
         stop = _stop(poll, waiting, brief.options["sure"], brief.question)
         if stop or not waiting:
             break
@@ -66,14 +67,15 @@ async def escalate(brief: Brief, panel: Panel) -> Decision:
     stop = stop or "all_asked"
     await poll.tally_step()
     last = replies[-1] if stop == "no_short_answer" else poll.representative(poll.leader)
+    short = poll.read(last.text) if stop == "no_short_answer" else poll.leader
     await panel.enter("complete", n or 1, last.text, stop=stop)
     return Decision(
         answer=last.text,
-        final_answer=poll.read(last.text) if stop == "no_short_answer" else poll.leader,
+        final_answer=short,
         rounds=n + 1,
         stop_reason=stop,
         detail={
-            **{name: value for name, value in poll.detail().items() if name != "native"},
+            **{name: value for name, value in poll.detail(short).items() if name != "native"},
             "asked": [seat.label for seat in called],
             "not_asked": [seat.label for seat in panel.seats if seat not in called],
         },
