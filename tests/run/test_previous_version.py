@@ -10,6 +10,7 @@ import lzma
 import sqlite3
 import subprocess
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ import pytest
 
 from pnyx.core.models import Price
 from pnyx.protocols import loaded
+from pnyx.run.batch import request_key
+from pnyx.run.run_rows import id_for_name
+from pnyx.run.spec import Spec
 from tests.interfaces.shell import pnyx, spawn
 from tests.run.previous_version.ends import ENDS, GOES_ON
 from tests.run.previous_version.make import COMPARED, STOPPED
@@ -184,3 +188,12 @@ def test_a_conversation_continues(stored: Stored) -> None:
     assert b"Final answer" in out
     turns = stored.rows("SELECT count(*) FROM runs WHERE conversation IS NOT NULL GROUP BY conversation")
     assert turns == [(3,)]
+
+
+def test_a_batch_finds_the_runs_of_its_questions(stored: Stored) -> None:
+    run_id = RUNS["batch"]["run_id"]
+    (document,) = stored.rows("SELECT spec FROM runs WHERE id = ?", run_id)[0]
+    spec = Spec.from_json(json.loads(document), run_id)
+    assert id_for_name(spec.owner, f"{spec.batch}/{request_key(spec)}/1") == run_id
+    for changed in ({"effort": "low"}, {"language": "de"}, {"instructions": "Be brief."}, {"seed": 8}):
+        assert request_key(replace(spec, **changed)) != request_key(spec)
