@@ -169,7 +169,7 @@ def test_a_plan_has_two_to_seven_subtasks_each_with_label_question_and_needs() -
         asks(f"decompose/plan{variant}", "2 to {{most}}", '"label"', '"question"', '"needs"', "JSON object")
 
 
-def test_a_merger_is_one_coherent_answer_and_a_prioritised_one_goes_by_confidence() -> None:
+def test_a_merger_is_one_coherent_answer_and_a_prioritised_one_goes_by_support() -> None:
     asks("decompose/merge", "one coherent answer", "Do not mention parts")
     asks("decompose/merge.short", "Write one answer to the whole question")
     asks("decompose/prioritize", "how much they can be relied on", "{{weights}}")

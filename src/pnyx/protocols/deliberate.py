@@ -6,8 +6,8 @@ Source: "Consistently Not Stupid". Rules that it leaves open:
 - Consensus needs two positions in the round. A seat that is silent, cut off or unreadable keeps its position:
   that is no change, and in the result it dissents. Silent seats are not live.
 - If nobody casts a final vote, the last positions are counted.
-- Debates can lose a right minority, so first answers stay a prior: confidence is the decision's share of
-  them and, at a quarter weight, of later positions; `detail.vote_only` is their plurality.
+- Debates can lose a right minority, so first answers stay a prior: support is the decision's posterior
+  by them and, at a quarter weight, by later positions; `detail.vote_only` is their plurality.
 - A response beyond the last seat has no seat; a seat without a response joins in the debate.
 - With `early`, as `auto` runs it, answers are asked for as voting does, and a split is debated unless learned
   weights make the leader's posterior `STOP_POSTERIOR`; a seat that was not asked joins in the debate.
@@ -24,7 +24,8 @@ from ..core.stopping import MIN_ANSWERS, STRONGEST_FIRST
 from ..core.tally import plurality
 from ..prompts import load
 from . import expected
-from .shared.debate import RULE, Debate, decision_fields
+from .shared.debate import Debate, decision_fields
+from .shared.evidence import POOLED
 from .shared.first_answers import get_first_answers, get_votes
 from .shared.position_turns import take_position, vote_again
 from .shared.positions import AnswerGroups, StatedAnswer, is_sure, leader, representative
@@ -97,10 +98,10 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
         dissent=debate.dissent(ballots, winner),
         rounds=debate.number,
         stop_reason=stop,
-        confidence=debate.support(winner),
-        confidence_rule=RULE if not_called is None else f"{RULE}, {STRONGEST_FIRST}",
+        support=debate.support(winner),
+        support_rule=POOLED if not_called is None else f"{POOLED}, {STRONGEST_FIRST}",
         detail={
-            **debate.detail(ballots),
+            **debate.detail(ballots, winner),
             "judged": groups.judged,
             "not_asked": [seat.label for seat in not_called or ()],
         },

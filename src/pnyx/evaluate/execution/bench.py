@@ -53,8 +53,8 @@ class ArmAnswer:
             "run_id": self.result.run_id,
             "failure": failure(self.result),
             "final_answer": self.result.final_answer,
-            "confidence": self.result.confidence,
-            "rule": self.result.confidence_rule,
+            "confidence": self.result.support,
+            "rule": self.result.support_rule,
             "standing": list(self.leading),
             "vote_only": _vote_before_debate(self.result),
             "detail": {

@@ -201,15 +201,17 @@ def _confidence(report: Values) -> Sheet:
     return Sheet(
         "confidence",
         "Calibration of confidence",
-        "ECE: the mean distance of confidence from the share of right answers, in points (10 bins). "
-        "Calibrated: on other questions (isotonic). Surer half: its share of wrong answers, %; area: the "
+        "ECE: the mean distance of confidence from the share of right answers, in points (10 bins). Support: "
+        "the evidence, taken as a probability. Confidence: what a live run shows, learned from the outcomes "
+        "of other questions; none from fewer than 20. Surer half: its share of wrong answers, %; area: the "
         "same over all coverages, as a fraction. Lower is better.",
-        ("arm", "n", "ECE", "Brier", "ECE calibrated", "Brier", "surer half", "area"),
+        ("arm", "n", "ECE, support", "Brier", "outcomes", "ECE, confidence", "Brier", "surer half", "area"),
         tuple(
             (
                 arm["name"],
                 str(sure["n"]),
                 *errors(sure["raw"]),
+                NONE if sure["calibrated"] is None else str(sure["calibrated"]["outcomes"][0]),
                 *errors(sure["calibrated"]),
                 percent(_risk_at_half(sure["risk_coverage"])),
                 f"{sure['area']:.4f}",

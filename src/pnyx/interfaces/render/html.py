@@ -19,6 +19,7 @@ from ...core.events import Event, VoteTallied
 from ...core.models import money
 from ...evaluate.report.html_document import self_contained, table
 from ...providers.redaction import redact_json
+from ..views.certainty import certainty
 from ..views.outcome import headline, stop_message, usage_line
 from ..views.records import Record
 from ..views.transcript import Entry, SeatState, Transcript, location, seat_name
@@ -116,7 +117,9 @@ class _Page:
 
     def _mood(self) -> str:
         status = self.result["status"]
-        return "open" if status in UNDECIDED else "divided" if status == "deadlock" else "settled"
+        return (
+            "open" if status in UNDECIDED else "divided" if status in ("deadlock", "stalled") else "settled"
+        )
 
     def _answer(self) -> str:
         result = self.result
@@ -146,9 +149,7 @@ class _Page:
             ("status", result["status"]),
             ("stop reason", (result["stop_reason"] or "").replace("_", " ")),
             ("rounds", result["rounds"]),
-            ("agreement", _share(result["agreement"], _by(self._rule()))),
-            ("confidence", _share(result["confidence"], _by(result["confidence_rule"]))),
-            ("rigor", _share(result["rigor"], "the share of challenges that were genuine")),
+            *certainty(result).items(),
             ("took", usage_line(result)),
             ("settings", settings),
         ]
@@ -173,10 +174,6 @@ class _Page:
 
     def _counts(self) -> list[tuple[VoteTallied, str]]:
         return [(one.event, one.entry.title) for one in self.items if isinstance(one.event, VoteTallied)]
-
-    def _rule(self) -> str:
-        """The rule of the last count."""
-        return "".join([count.rule for count, _ in self._counts()][-1:])
 
     def _count(self, count: VoteTallied) -> str:
         votes = sorted(count.tally.items(), key=lambda one: -one[1])
@@ -270,14 +267,6 @@ class _Page:
         run, version = self._line(self.result["run_id"]), self._line(self.view.version)
         usage = self._line(usage_line(self.result))
         return f'<footer class="note">run {run} · pnyx {version} · {usage}</footer>'
-
-
-def _share(share: float | None, rule: str) -> str | None:
-    return None if share is None else f"{share:.0%}" + (f" ({rule})" if rule else "")
-
-
-def _by(rule: str | None) -> str:
-    return f"by {rule.replace('_', ' ')}" if rule else ""
 
 
 def _figures(seat: SeatState) -> Iterable[str]:

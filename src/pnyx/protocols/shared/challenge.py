@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from ...core.models import Seat
 from ...core.reply_sizes import CHALLENGE
-from ...core.steps import Dissent, Panel, Reply
-from ...core.sycophancy.detect import has_objection
+from ...core.steps import Panel, Reply
 from ...core.text import Draft
 from ...errors import NoQuorum
 from .verdict import ask_each
 
-__all__ = ["ask_challenges", "challengers", "objections", "same_cache"]
+__all__ = ["ask_challenges", "challengers", "same_cache"]
 
 
 async def ask_challenges(panel: Panel, proposer: Seat, drafts: Sequence[Draft]) -> list[Reply]:
@@ -45,10 +44,3 @@ def same_cache(panel: Panel, challengers: int) -> bool:
     To a model that only challenges, it would be new: it reads the proposals alone.
     """
     return not len({seat.model for seat in panel.seats}) == len(panel.seats) > challengers
-
-
-def objections(challenges: Sequence[Reply], flagged: Sequence[str | None]) -> tuple[Dissent, ...]:
-    """Return the challenges that object. Praise lowers rigor, but the objection after it is still dissent."""
-    pairs = zip(challenges, flagged, strict=True)
-    objecting = [challenge for challenge, praise in pairs if not praise or has_objection(challenge.text)]
-    return tuple(Dissent(one.seat.label, one.seat.model, one.text) for one in objecting)
