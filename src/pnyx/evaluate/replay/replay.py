@@ -31,7 +31,7 @@ class Replay:
     trials: the index of each trial's question. right: arm -> whether it was right, by trial. rules: how often
     the default rule chose each kind of weights. singles: how often each model was best on a learning half.
     calls: models asked per question until it was settled. ece, brier: of the default rule's confidence, raw
-    and calibrated, means over splits.
+    and calibrated, means over splits. labels: the number of labelled questions in a split.
     """
 
     questions: int
@@ -42,6 +42,7 @@ class Replay:
     rules: Counter[str] = field(default_factory=Counter)
     singles: Counter[str] = field(default_factory=Counter)
     calls: float = 0.0
+    labels: int = 0
     ece: tuple[float, float] = (0.0, 0.0)
     brier: tuple[float, float] = (0.0, 0.0)
 
@@ -72,17 +73,19 @@ def replay(
 
     labels: the number of questions of a learning half whose gold answer the rules see; None for all. Every
     question needs a gold answer, and an answer or abstention of the same models. Raises `UsageError` for
-    fewer than four questions or two models, and if `splits` or `labels` is below 1.
+    fewer than four questions or two models, if `splits` is below 1, and if `labels` is below 0.
     """
     models = tuple(questions[0].answers) if questions else ()
-    if len(questions) < 4 or len(models) < 2 or splits < 1 or (labels is not None and labels < 1):
-        raise UsageError("a replay needs at least four questions, two models, one split and one label")
+    if len(questions) < 4 or len(models) < 2 or splits < 1 or (labels is not None and labels < 0):
+        raise UsageError(
+            "a replay needs at least four questions, two models and one split, and 0 labels or more"
+        )
     out = Replay(len(questions), models, splits)
     for n in range(splits):
         places = list(range(len(questions)))
         random.Random(f"{seed}/{n}").shuffle(places)
         half = len(places) // 2
-        known = half if labels is None else min(labels, half)
+        known = out.labels = half if labels is None else min(labels, half)
         train = [questions[p] for p in places[:known]]
         train += [replace(questions[p], gold=None) for p in places[known:half]]
         test = [questions[p] for p in places[half:]]
@@ -196,8 +199,9 @@ def document(result: Replay) -> dict[str, Any]:
             result.questions // 2, rescues + regressions or 1 / result.questions
         ),
         "calls": result.calls,
-        "ece": {"raw": result.ece[0], "calibrated": result.ece[1]},
-        "brier": {"raw": result.brier[0], "calibrated": result.brier[1]},
+        # Without labels nothing is calibrated.
+        "ece": {"raw": result.ece[0], "calibrated": result.ece[1] if result.labels else None},
+        "brier": {"raw": result.brier[0], "calibrated": result.brier[1] if result.labels else None},
     }
 
 
@@ -216,6 +220,11 @@ def render(result: Replay) -> str:
         lines.append(f"{arm:<26}{100 * figures['accuracy']:>6.2f}   {_points(less) if less else ''}".rstrip())
     multiple, gap = values["safety_multiple"], values["oracle_gap_closed"]
     ece, brier = values["ece"], values["brier"]
+    calibrated = (
+        ("not calibrated", "")
+        if ece["calibrated"] is None
+        else (f"{100 * ece['calibrated']:.2f} % calibrated", f", {brier['calibrated']:.4f} calibrated")
+    )
     lines += [
         "",
         f"against the best single: rescues {100 * values['rescues']:.2f} %, "
@@ -225,8 +234,8 @@ def render(result: Replay) -> str:
         "smallest difference that one half detects four times in five: "
         f"{100 * values['detectable']:.2f} points",
         f"calls when asked one by one: {values['calls']:.2f} of {len(values['models'])}",
-        f"confidence: ECE {100 * ece['raw']:.2f} % raw, {100 * ece['calibrated']:.2f} % calibrated; "
-        f"Brier {brier['raw']:.4f} raw, {brier['calibrated']:.4f} calibrated",
+        f"confidence: ECE {100 * ece['raw']:.2f} % raw, {calibrated[0]}; "
+        f"Brier {brier['raw']:.4f} raw{calibrated[1]}",
     ]
     return "\n".join(lines)
 
