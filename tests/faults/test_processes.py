@@ -24,7 +24,7 @@ from tests.faults.trial import Trial, soon
 from tests.support.books import Books, Run
 from tests.support.forked import Process
 
-KILLS = int(os.environ.get("PNYX_KILLS", "20"))
+KILLS = int(os.environ.get("PNYX_KILLS", "10"))
 PROTOCOLS = sorted(names())
 DEEP = ("consensus", "deliberate") if KILLS < 200 else tuple(PROTOCOLS)
 """Protocols that are killed on PostgreSQL too: the long ones; all of them with `PNYX_KILLS`."""

@@ -42,9 +42,9 @@ RESULT: dict[str, Any] = {
     "question": "Why?",
     "answer": "Because.\nFinal answer: yes",
     "final_answer": "yes",
-    "confidence": 0.75,
-    "confidence_rule": "rigor",
-    "rigor": 0.75,
+    "confidence": None,
+    "confidence_rule": None,
+    "rigor": 0.5,
     "agreement": None,
     "consensus_reached": None,
     "dissent": [{"seat": "Participant B", "model": "lab:beta", "text": "It is not so."}],
@@ -64,9 +64,17 @@ RESULT: dict[str, Any] = {
     "elapsed_s": 3.5,
     "detail": {
         "challenges": [
-            {"seat": "Participant B", "framing": "flaw", "flagged": []},
-            {"seat": "Participant C", "framing": "alternative", "flagged": ["praise"]},
-        ]
+            {"seat": "Participant B", "framing": "flaw", "flagged": None, "substantive": True},
+            {
+                "seat": "Participant C",
+                "framing": "alternative",
+                "flagged": "Great answer",
+                "substantive": False,
+            },
+        ],
+        "agreed": {"seats": 2, "of": 3, "models": 2, "of_models": 3},
+        "raw_confidence": 0.62,
+        "raw_rule": "posterior of the votes",
     },
 }
 

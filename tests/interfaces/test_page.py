@@ -62,9 +62,12 @@ def test_a_run_is_followed_in_columns_and_ends_in_a_verdict(
     facts = dict(
         zip(*(tab.verdict.locator(f".facts {part}").all_inner_texts() for part in ("dt", "dd")), strict=True)
     )
-    assert facts["Confidence"].startswith("100 %")
-    assert result["confidence_rule"] in facts["Confidence"]
-    assert (result["rigor"], facts["Rigor"]) == (None, "not measured")
+    assert facts["Agreement"].split("\n") == ["3 of 3 seats agree", "3 of 3 models"]
+    assert (facts["Objections"].strip(), facts["Confidence"].strip()) == (
+        "no objection stands",
+        "not calibrated",
+    )
+    assert (result["rigor"], result["confidence"], "Rigor" in facts) == (None, None, False)
     assert f"{result['usage']['output_tokens']} out" in facts["Tokens"]
     assert f"{result['usage']['calls']} calls" in facts["Cost"]
     assert page.locator(".turn").count() == result["usage"]["calls"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -35,13 +36,14 @@ FORBIDDEN = "img, iframe, script, style, form[action], base, object, [style*=url
 def test_a_reload_during_a_reply_loses_and_repeats_nothing(
     tab: Tab, server: Serve, models: ScriptedHost
 ) -> None:
-    models.on("*", text=REPLY, drip=(200, 0.25))
+    reloaded = threading.Event()
+    models.on("*", text=REPLY, drip=(200, 0.25), hurry=reloaded.is_set)
     run = tab.ask(protocol="voting")
     writing = tab.page.locator(".turn.writing .markdown")
     expect(writing.first).to_contain_text("First it was")
-    models.on("*", text=REPLY)
     tab.page.reload()
     expect(writing.first).to_contain_text("First it was")
+    reloaded.set()
     expect(tab.verdict).to_be_visible()
     replies = [event for event in server.events(run) if event["type"] == "call_finished"]
     assert tab.page.locator(".turn .markdown").count() == len(replies)

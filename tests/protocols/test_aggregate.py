@@ -10,6 +10,7 @@ import pytest
 from pnyx.core.decision import Given
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Panel, Reply
+from pnyx.core.stopping import posterior
 from pnyx.core.text import Draft, Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.aggregate import PHASES, PROTOCOL
@@ -120,10 +121,10 @@ def test_a_tie_of_aggregators_goes_to_the_native_plurality() -> None:
     assert (decision.final_answer, decision.status) == ("12", "plurality")
 
 
-def test_native_answers_stay_a_prior_of_confidence() -> None:
+def test_native_answers_stay_a_prior_of_support() -> None:
     decision = reviewed(words("12 13 13", "12 12 12"), aggregators="each").decide()
     assert decision.status == "consensus"
-    assert decision.confidence == pytest.approx((1 + 0.75) / 3.75)
+    assert decision.support == pytest.approx(posterior({"12": 1.75, "13": 2.0})["12"])
 
 
 def test_free_answers_are_sorted_by_one_call_of_the_cheapest() -> None:
@@ -142,7 +143,7 @@ def test_free_answers_cost_no_further_call_with_one_aggregator() -> None:
     run = reviewed(lambda ask: "Build it." if prompt_name(ask) == "answer" else "ANSWER:\nBuild it now.")
     decision = run.decide()
     assert len(run.asks) == 4
-    assert (decision.status, decision.agreement, decision.confidence) == ("decided", None, None)
+    assert (decision.status, decision.agreement, decision.support) == ("decided", None, None)
 
 
 def test_a_silent_aggregator_is_replaced_by_the_next_strongest() -> None:

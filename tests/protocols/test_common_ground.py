@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
@@ -17,6 +17,8 @@ from pnyx.protocols.shared.transcript import HISTORY
 from tests.support.all_protocols import QUESTION, SEATS, ScriptedPanel, sit
 
 ALL = sorted(names())
+ALONE = frozenset(("single", "sample", "escalate"))
+"""Protocols in which no seat reads another's answer."""
 WAYS: dict[str, dict[str, Any]] = {
     "consensus": {"threshold": 1.0},
     "voting": {"swap": True},
@@ -26,7 +28,7 @@ WAYS: dict[str, dict[str, Any]] = {
 """Options with which more of a protocol is run than by default."""
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {"changing": name in ("council", "deliberate")}) for name in ALL},
-    **{f"auto, {found}": ("auto", {"found": found}) for found in ("judgment", "compound")},
+    **{f"auto, {found}": ("auto", {"found": found}) for found in ("checkable", "writing", "compound")},
     **{
         f"{name}, no verdict readable": (name, {"rambling": True})
         for name in ("auto", "council", "decompose", "deliberate", "voting")
@@ -63,11 +65,32 @@ def test_what_a_model_said_is_in_prompts_only_inside_fences(
         rest += prompt.text[end:] + prompt.system
         seen += sum(mark in prompt.text for mark in panel.marks)
         assert not [mark for mark in panel.marks if mark in rest], prompt.id
-    assert bool(seen) == (name not in ("single", "sample"))
+    assert bool(seen) == (name not in ALONE)
+
+
+@pytest.mark.parametrize("changing", [False, True])
+@pytest.mark.parametrize("found", ["checkable", "open", "writing"])
+@pytest.mark.parametrize("name", sorted({*ALL} - ALONE - {"decompose"}))
+def test_what_the_seats_say_before_they_read_each_other_stands_beside_the_result(
+    name: str, found: str, changing: bool
+) -> None:
+    panel = ScriptedPanel(found=found, changing=changing)
+    decision = sit(name, panel, **WAYS.get(name, {}))
+    before = dict[str, str]()
+    for ask, reply in panel.said:
+        if any(mark in ask.prompt.text for mark in panel.marks) or ask.seat.label in before:
+            break
+        if ask.schema is None:
+            before[ask.seat.label] = reply.rpartition("Final answer: ")[2]
+    vote = decision.detail["vote_only"]
+    assert vote["tally"] == Counter(before.values())
+    assert vote["answer"] in before.values()
+    top, second, *_ = [*sorted(Counter(before.values()).values(), reverse=True), 0]
+    assert vote["margin"] == top - second
 
 
 VERDICTS = {
-    "auto/classify": "question_class",
+    "auto/route": "question_class",
     "council/confirm": "approval",
     "council/vote": "ballot",
     "decompose/plan": "plan",
@@ -152,7 +175,7 @@ SPEAKS = ("sample", "single", "voting")
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_nobody_is_confident_alone(name: str) -> None:
+def test_nobody_supports_an_answer_alone(name: str) -> None:
     panel = ScriptedPanel(silent=("Participant B", "Participant C"))
     try:
         decision = sit(name, panel)
@@ -160,18 +183,20 @@ def test_nobody_is_confident_alone(name: str) -> None:
         assert name not in SPEAKS
     else:
         assert name in SPEAKS
-        assert (decision.confidence, decision.confidence_rule) == (None, None)
+        assert (decision.support, decision.support_rule) == (None, None) or name == "sample"
         assert decision.final_answer == "0"
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_confidence_is_measured_and_never_a_constant(name: str) -> None:
+def test_support_is_measured_and_never_a_constant_and_no_protocol_claims_a_probability(name: str) -> None:
     at_one, apart = sit(name, ScriptedPanel(agreed=True)), sit(name, ScriptedPanel())
     for decision in (at_one, apart):
-        assert (decision.confidence is None) == (decision.confidence_rule is None)
-        assert decision.confidence is None or 0 <= decision.confidence <= 1
-    assert (at_one.confidence is None) == (apart.confidence is None) == (name == "single")
-    assert name == "single" or at_one.confidence != apart.confidence
+        assert decision.confidence is None
+        assert decision.confidence_rule is None
+        assert (decision.support is None) == (decision.support_rule is None)
+        assert decision.support is None or 0 <= decision.support <= 1
+    assert (at_one.support is None) == (apart.support is None) == (name == "single")
+    assert name == "single" or at_one.support != apart.support
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -15,6 +15,7 @@ from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.consensus import CAPS, PHASES, PROTOCOL
 from pnyx.protocols.shared.challenge import challengers
+from pnyx.protocols.shared.evidence import OPEN
 from pnyx.testing import ProtocolDriver, Script
 
 FLAW = "The claim that nobody needs backups is false: disks fail at 1 % a year."
@@ -122,8 +123,7 @@ def test_framings_go_round_flaw_alternative_risk_advocate() -> None:
 def test_flattering_challenges_are_flagged_and_leave_rigor() -> None:
     run = debate(words("Great answer! I fully agree with all of it.", OTHER), rounds=1)
     decision = run.decide()
-    assert decision.rigor == 0.75
-    assert decision.confidence == 0.75
+    assert decision.rigor == 0.5
     assert [d.text for d in decision.dissent] == [OTHER]
     flagged = [c["flagged"] for c in decision.detail["challenges"]]
     assert flagged[0]
@@ -158,25 +158,28 @@ def test_commit_makes_no_call() -> None:
     assert decision.answer == "revise 1"
 
 
-def test_rigor_runs_from_a_half_to_one() -> None:
+def test_rigor_runs_from_zero_to_one() -> None:
     praise = "Great answer! I fully agree."
-    assert debate(words(praise, praise), rounds=1).decide().rigor == 0.5
+    assert debate(words(praise, praise), rounds=1).decide().rigor == 0.0
     assert debate(words(FLAW, OTHER), rounds=1).decide().rigor == 1.0
 
 
 @pytest.mark.parametrize("question_kind", list(CAPS))
-def test_confidence_is_rigor_capped_by_the_kind_of_question(question_kind: str) -> None:
-    decision = debate(words(FLAW, OTHER), rounds=1, kind=question_kind).decide()
-    assert decision.confidence == CAPS[question_kind]
-    assert decision.confidence_rule == f"rigor capped for {question_kind} questions"
+def test_support_is_capped_by_the_kind_of_question(question_kind: str) -> None:
+    sure = tuple(seat(x, f"{x}:m") for x in "ABCDEFGH")
+
+    def say(ask: Ask) -> str:
+        return f"{words(*[FLAW] * 7)(ask)}\nFinal answer: 4"
+
+    decision = debate(say, seats=sure, rounds=9, challengers=7, threshold=1.0, kind=question_kind).decide()
+    assert decision.support == CAPS[question_kind]
+    assert str(decision.support_rule).endswith(f", capped for {question_kind} questions")
 
 
-def test_the_caps_are_the_specified_ones_and_without_a_kind_rigor_stands() -> None:
+def test_the_caps_are_the_specified_ones_and_without_a_kind_support_stands() -> None:
     assert CAPS == {"factual": 0.95, "technical": 0.9, "creative": 0.85, "judgment": 0.8, "strategic": 0.7}
     decision = debate(words(FLAW, OTHER), rounds=1).decide()
-    assert (decision.confidence, decision.confidence_rule) == (1.0, "rigor")
-    praise = "Great answer! I fully agree."
-    assert debate(words(praise, praise), rounds=1, kind="strategic").decide().confidence == 0.5
+    assert (decision.support, decision.support_rule) == (1 / 3, OPEN)
 
 
 def test_dissent_names_label_model_and_words() -> None:
@@ -222,8 +225,8 @@ def test_the_first_round_never_converges() -> None:
 
 def test_it_converges_when_challenges_repeat_themselves() -> None:
     decision = debate(words(FLAW, OTHER, OTHER, FLAW)).decide()
-    assert (decision.converged, decision.consensus_reached, decision.rounds) == (True, True, 2)
-    assert (decision.status, decision.stop_reason) == ("consensus", "converged")
+    assert (decision.converged, decision.consensus_reached, decision.rounds) == (True, False, 2)
+    assert (decision.status, decision.stop_reason) == ("stalled", "converged")
     assert decision.detail["overlap"] == [0.0, 1.0]
 
 

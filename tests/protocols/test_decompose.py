@@ -34,9 +34,7 @@ TREE = plan(("cost", ""), ("site", ""), ("date", "site cost"))
 
 def decided(step: Run) -> Decision | Exception:
     question = step.brief.question
-    return Decision(
-        answer=f"On {question}", confidence=0.5, confidence_rule="r", status="majority", dissent=(WHY,)
-    )
+    return Decision(answer=f"On {question}", support=0.5, support_rule="r", status="majority", dissent=(WHY,))
 
 
 def taken_apart(
@@ -107,7 +105,7 @@ def test_after_a_second_invalid_plan_it_is_answered_undecomposed_and_the_result_
     assert len(run.asks) == 2
     assert decision.detail["decomposed"] is False
     assert decision.detail["why_not"]
-    assert (decision.answer, decision.status, decision.confidence) == ("On How many?", "majority", 0.5)
+    assert (decision.answer, decision.status, decision.support) == ("On How many?", "majority", 0.5)
 
 
 def test_the_reason_names_what_is_wrong() -> None:
@@ -206,23 +204,21 @@ def test_merge_puts_the_answers_before_the_strongest_fenced() -> None:
 def test_prioritize_tells_how_sure_each_subtask_is() -> None:
     def rated(step: Run) -> Decision | Exception:
         sure = None if "site" in step.brief.question else 0.875
-        return Decision(answer="So.", confidence=sure)
+        return Decision(answer="So.", support=sure)
 
     run = taken_apart(TREE, deciding=rated, synthesis="prioritize")
     decision = run.decide()
     text = run.asks_for("prioritize")[0].prompt.text
     assert "Subtask 1: 0.88\nSubtask 2: not rated\nSubtask 3: 0.88" in text
-    assert (decision.confidence, decision.confidence_rule) == (None, None)
+    assert (decision.support, decision.support_rule) == (None, None)
 
 
-def test_confidence_is_that_of_the_least_sure_subtask_and_no_dissent_is_lost() -> None:
+def test_support_is_that_of_the_least_supported_subtask_and_no_dissent_is_lost() -> None:
     def rated(step: Run) -> Decision | Exception:
-        return Decision(
-            answer="So.", confidence=0.4 if "site" in step.brief.question else 0.9, dissent=(WHY,)
-        )
+        return Decision(answer="So.", support=0.4 if "site" in step.brief.question else 0.9, dissent=(WHY,))
 
     decision = taken_apart(TREE, deciding=rated).decide()
-    assert (decision.confidence, decision.confidence_rule) == (0.4, "least sure subtask")
+    assert (decision.support, decision.support_rule) == (0.4, "least supported subtask")
     assert decision.dissent == (WHY, WHY, WHY)
 
 

@@ -13,6 +13,7 @@ import pytest
 from pnyx.core.decision import Given
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Reply
+from pnyx.core.stopping import posterior
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
@@ -59,7 +60,8 @@ def test_unanimous_answers_are_returned_at_once_with_no_further_call() -> None:
     assert len(run.asks) == 3
     assert run.phases == [("answer", 1), ("complete", 1)]
     assert (decision.status, decision.stop_reason, decision.rounds) == ("consensus", "unanimous", 0)
-    assert (decision.agreement, decision.confidence, decision.consensus_reached) == (1.0, 1.0, True)
+    assert (decision.agreement, decision.consensus_reached) == (1.0, True)
+    assert decision.support == pytest.approx(posterior({"12": 3.0})["12"])
     assert decision.final_answer == "12.0"
     assert decision.dissent == ()
 
@@ -187,18 +189,20 @@ def test_the_vote_only_answer_is_reported_beside_its_own() -> None:
     assert decision.detail["vote_only"]["tally"] == {"13": 2.0, "12": 1.0}
 
 
-def test_native_answers_stay_a_prior_of_confidence() -> None:
+def test_native_answers_stay_a_prior_of_support() -> None:
     decision = debate(words(A="12", B="13 12", C="13 12")).decide()
-    assert decision.confidence == pytest.approx((1 + 3 * 0.25) / (3 + 3 * 0.25))
+    assert decision.support == pytest.approx(posterior({"12": 1.75, "13": 2.0})["12"])
     assert decision.detail["pooled_tally"] == {"13": 2.0, "12": 1.75}
 
 
-def test_confidence_is_a_share_of_seats_whatever_their_votes_weigh() -> None:
+def test_support_is_the_posterior_under_the_weights_of_seats() -> None:
     def sure(*weights: float | None) -> float | None:
         seats = [replace(one, weight=weight) for one, weight in zip((A, B, C), weights, strict=True)]
-        return ProtocolDriver(PROTOCOL, words(A="12", B="13 12", C="13 12"), tuple(seats)).decide().confidence
+        return ProtocolDriver(PROTOCOL, words(A="12", B="13 12", C="13 12"), tuple(seats)).decide().support
 
-    assert sure(2.0, 0.1, 0.1) == sure(None, None, None) == (1 + 3 * 0.25) / (3 + 3 * 0.25)
+    assert sure(None, None, None) == pytest.approx(posterior({"12": 1.75, "13": 2.0})["12"])
+    weighed = {"12": 2.0 + 0.25 * 2.2, "13": 0.2}
+    assert sure(2.0, 0.1, 0.1) == pytest.approx(posterior(weighed)["12"])
 
 
 FREE = {"A": "Build it now.", "B": "Wait a year.", "C": "Start at once."}

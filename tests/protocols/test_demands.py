@@ -148,6 +148,20 @@ def test_the_classes_are_told_as_they_are_routed() -> None:
         "an opinion, a comparison",
         "one part needs the result",
     )
+    asks(
+        "auto/route",
+        "short, and somebody who knows it can mark it right or wrong",
+        "a longer text with reasons, which can be attacked",
+        "used as it is written and of which many good ones are possible",
+        "several parts of which at least one needs the result of another",
+    )
+    asks(
+        "auto/route.short",
+        "short, and right or wrong",
+        "advice, a comparison, a design",
+        "a text or a plan",
+        "one part needs the result",
+    )
 
 
 def test_a_plan_has_two_to_seven_subtasks_each_with_label_question_and_needs() -> None:
@@ -155,7 +169,7 @@ def test_a_plan_has_two_to_seven_subtasks_each_with_label_question_and_needs() -
         asks(f"decompose/plan{variant}", "2 to {{most}}", '"label"', '"question"', '"needs"', "JSON object")
 
 
-def test_a_merger_is_one_coherent_answer_and_a_prioritised_one_goes_by_confidence() -> None:
+def test_a_merger_is_one_coherent_answer_and_a_prioritised_one_goes_by_support() -> None:
     asks("decompose/merge", "one coherent answer", "Do not mention parts")
     asks("decompose/merge.short", "Write one answer to the whole question")
     asks("decompose/prioritize", "how much they can be relied on", "{{weights}}")

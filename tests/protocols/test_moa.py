@@ -11,6 +11,7 @@ from pnyx.core.decision import Given
 from pnyx.core.models import Seat
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
+from pnyx.core.stopping import posterior
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
@@ -103,7 +104,7 @@ def test_the_last_layers_short_answers_are_counted() -> None:
     (told,) = driven.tallies
     assert (told.rule, dict(told.tally), told.winner) == ("plurality", {"4": 2, "5": 1}, "4")
     assert decision.agreement == pytest.approx(2 / 3)
-    assert (decision.confidence, decision.confidence_rule) == (decision.agreement, "vote share")
+    assert decision.support == pytest.approx(posterior({"4": 2.5, "5": 1.25})["4"])
     assert decision.status == "majority"
     assert [(d.seat, d.text) for d in decision.dissent] == [(B.label, "Final answer: 5")]
 
@@ -121,7 +122,7 @@ def test_what_seats_said_alone_is_told_beside_what_they_came_to() -> None:
 def test_answers_that_cannot_be_counted_measure_nothing() -> None:
     prose = "It depends on the weather, on the season, and on the people who are asked about it, of course."
     _, decision = run(lambda ask: prose)
-    assert (decision.status, decision.agreement, decision.confidence) == ("decided", None, None)
+    assert (decision.status, decision.agreement, decision.support) == ("decided", None, None)
 
 
 def test_a_silent_aggregator_is_replaced_and_without_one_the_leading_answer_stands() -> None:

@@ -10,6 +10,7 @@ import pytest
 from pnyx.core.models import Seat
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
+from pnyx.core.stopping import posterior
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
@@ -104,15 +105,16 @@ def test_the_prompts_of_one_seat_are_the_same() -> None:
     assert len({ask.fingerprint for ask in driven.asks}) == 1
 
 
-def test_samples_of_one_model_have_no_confidence_and_those_of_several_have() -> None:
-    assert run(answers("4"))[1].confidence is None
-    _, decision = run(answers("4"), A, B)
-    assert (decision.confidence, decision.confidence_rule) == (1.0, "vote share")
+def test_samples_of_one_model_are_one_witness_and_those_of_several_are_several() -> None:
+    for seats in ((A,), (A, B)):
+        decision = run(answers("4"), *seats)[1]
+        assert decision.support == pytest.approx(posterior({"4": len(seats)})["4"])
+        assert decision.detail["agreed"]["models"] == len(seats)
 
 
 def test_a_single_answer_is_nobodys_agreement() -> None:
     _, decision = run(answers("4"), samples=1)
-    assert (decision.status, decision.agreement, decision.confidence) == ("single", None, None)
+    assert (decision.status, decision.agreement, decision.support) == ("single", None, None)
     assert decision.final_answer == "4"
 
 

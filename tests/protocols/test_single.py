@@ -22,7 +22,7 @@ def test_one_model_answers_in_one_call() -> None:
     assert len(driven.asks) == 1
     assert driven.phases == [("answer", 1), ("complete", 1)]
     assert (decision.answer, decision.final_answer, decision.status) == (TEXT, "4", "single")
-    assert (decision.confidence, decision.confidence_rule, decision.agreement) == (None, None, None)
+    assert (decision.support, decision.support_rule, decision.agreement) == (None, None, None)
     assert driven.answers == [None, TEXT]
     assert PROTOCOL.quorum == 1
 
@@ -31,7 +31,12 @@ def test_of_several_seats_the_strongest_answers() -> None:
     driven = ProtocolDriver(PROTOCOL, lambda ask: TEXT, seats=(A, B, C))
     decision = driven.decide()
     assert [ask.seat for ask in driven.asks] == [B]
-    assert decision.detail == {"seat": B.label, "model": B.model, "native": {B.label: "4"}}
+    assert decision.detail == {
+        "seat": B.label,
+        "model": B.model,
+        "native": {B.label: "4"},
+        "agreed": {"seats": 1, "of": 1, "models": 1, "of_models": 1},
+    }
 
 
 def test_the_next_strongest_answers_for_one_that_is_silent() -> None:

@@ -13,6 +13,7 @@ from pnyx.core.decision import Given
 from pnyx.core.models import Seat, strengths
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
+from pnyx.core.stopping import posterior
 from pnyx.core.text import Material
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
@@ -136,7 +137,8 @@ def test_agreement_is_the_share_of_votes_on_the_decisions_answer(
 ) -> None:
     _, decision = run(said([vote(x) for x in votes], ruling(A, vote(judged))))
     assert decision.agreement == pytest.approx(share)
-    assert (decision.confidence, decision.confidence_rule) == (decision.agreement, "vote share")
+    known = posterior({answer: votes.count(answer) for answer in votes})
+    assert decision.support == pytest.approx(known.get(judged, 0.0))
     assert (decision.status, decision.final_answer) == (status, judged)
 
 
@@ -149,14 +151,14 @@ def test_dissent_is_who_voted_for_another_answer_and_why() -> None:
 
 def test_answers_that_cannot_be_counted_have_no_agreement_and_dissent_when_not_picked() -> None:
     _, decision = run(said(["Use one.", "Use two.", "Use three."], ruling(C, "Use three, slowly.")))
-    assert (decision.status, decision.agreement, decision.confidence) == ("decided", None, None)
+    assert (decision.status, decision.agreement, decision.support) == ("decided", None, None)
     assert decision.final_answer is None
     assert [d.seat for d in decision.dissent] == [A.label, B.label]
 
 
 def test_one_countable_vote_measures_nothing() -> None:
     _, decision = run(said([vote(4), "Hard to say.", "Who knows."], ruling(A, vote(4))))
-    assert (decision.status, decision.agreement, decision.confidence) == ("decided", None, None)
+    assert (decision.status, decision.agreement, decision.support) == ("decided", None, None)
 
 
 def test_a_vote_that_was_cut_off_is_shown_to_the_judge_and_not_counted() -> None:
@@ -172,12 +174,12 @@ def test_a_vote_that_was_cut_off_is_shown_to_the_judge_and_not_counted() -> None
 
 
 @pytest.mark.parametrize("aggregation", ["majority", "weighted"])
-def test_one_live_vote_needs_no_judge_and_has_no_confidence(aggregation: str) -> None:
+def test_one_live_vote_needs_no_judge_and_has_no_support(aggregation: str) -> None:
     driven, decision = run(said([None, vote(5), None], "unused"), aggregation=aggregation)
     assert driven.prompts() == ["vote"] * 3
     assert driven.phases == [("vote", 1), ("complete", 1)]
     assert (decision.answer, decision.status, decision.final_answer) == (vote(5), "single", "5")
-    assert (decision.confidence, decision.confidence_rule, decision.agreement) == (None, None, None)
+    assert (decision.support, decision.support_rule, decision.agreement) == (None, None, None)
 
 
 def test_without_any_vote_there_is_no_quorum() -> None:

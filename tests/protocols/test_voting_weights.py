@@ -109,9 +109,9 @@ def test_who_was_not_asked_is_told_and_what_the_share_is_of() -> None:
 
     stopped = ProtocolDriver(PROTOCOL, say, seats=seats).decide()
     assert stopped.detail["not_asked"] == [seats[0].label, seats[3].label]
-    assert (stopped.agreement, stopped.confidence_rule) == (1.0, "vote share, strongest first")
+    assert (stopped.agreement, stopped.support_rule) == (1.0, "posterior of the votes, strongest first")
     whole = ProtocolDriver(PROTOCOL, say, seats=seats, early=False).decide()
-    assert (whole.detail["not_asked"], whole.confidence_rule) == ([], "vote share")
+    assert (whole.detail["not_asked"], whole.support_rule) == ([], "posterior of the votes")
 
 
 def four(seat: Seat, ask: Ask) -> str:
@@ -156,7 +156,7 @@ def test_some_questions_are_asked_of_everybody_so_that_what_votes_are_worth_can_
     ]
     whole = [decision for decision in map(ProtocolDriver.decide, asked) if not decision.detail["not_asked"]]
     assert 400 / FULL_POLL_EVERY * 0.6 < len(whole) < 400 / FULL_POLL_EVERY * 1.5
-    assert {decision.confidence_rule for decision in whole} == {"vote share"}
+    assert {decision.support_rule for decision in whole} == {"posterior of the votes"}
 
 
 def test_a_model_with_few_judged_answers_is_always_asked() -> None:

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+import json
 import random
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from math import exp, log
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.reliability.calibration import (
-    SHRINK,
+    CHOOSE,
+    ENOUGH,
     CalibratedConfidence,
-    Calibration,
-    Curve,
     Outcome,
     brier,
     calibrate,
+    cross_fitted,
     ece,
-    isotonic,
+    fit,
+    from_dict,
     reliability_bins,
 )
+from pnyx.reliability.curves import Curve, fit_beta, fit_isotonic
 
 unit = st.floats(0, 1)
 pairs = st.lists(
-    st.tuples(st.sampled_from((0.0, 0.2, 0.5, 0.55, 0.9, 1.0)) | unit, st.booleans()), max_size=30
+    st.tuples(st.sampled_from((0.0, 0.2, 0.5, 0.55, 0.9, 1.0)) | unit, st.booleans()), max_size=60
 )
+PANEL = ("a", "b")
 outcomes = st.lists(
-    st.builds(Outcome, st.sampled_from(("voting", "council")), unit, st.booleans()), max_size=40
+    st.builds(
+        Outcome,
+        st.sampled_from(("voting", "council")),
+        unit,
+        st.booleans(),
+        st.sampled_from((PANEL, ("a",), ())),
+        st.sampled_from(("posterior", "share", None)),
+    ),
+    max_size=90,
 )
 
 
@@ -43,100 +56,109 @@ def min_max(pairs: list[tuple[float, bool]], raw: float) -> float:
 
 
 @given(pairs.filter(bool))
-def test_the_curve_is_isotonic_regression(pairs: list[tuple[float, bool]]) -> None:
-    curve = isotonic(pairs)
-    assert curve.n == len(pairs)
+def test_the_isotonic_curve_is_isotonic_regression(pairs: list[tuple[float, bool]]) -> None:
+    curve = fit_isotonic(pairs)
+    assert (curve.n, curve.right) == (len(pairs), sum(right for _, right in pairs))
     for raw, _ in pairs:
-        assert curve.at(raw) == pytest.approx(min_max(pairs, raw))
+        assert curve.at(raw)[0] == pytest.approx(min(max(min_max(pairs, raw), 0.005), 0.995))
 
 
-@given(pairs.filter(bool), unit, unit)
-def test_the_curve_is_non_decreasing_and_within_the_unit_interval(
-    pairs: list[tuple[float, bool]], one: float, other: float
+@pytest.mark.parametrize("method", [fit_beta, fit_isotonic])
+@given(pairs=pairs.filter(bool), one=unit, other=unit)
+def test_curves_are_non_decreasing_probabilities_inside_their_intervals(
+    method: type, pairs: list[tuple[float, bool]], one: float, other: float
 ) -> None:
-    low, high = sorted((one, other))
-    curve = isotonic(pairs)
-    assert 0 <= curve.at(low) <= curve.at(high) <= 1
+    curve = method(pairs)
+    low, high = (curve.at(raw) for raw in sorted((one, other)))
+    assert low[0] <= high[0] + 1e-9
+    for value, least, most in (low, high):
+        assert 0 < least <= value <= most < 1
 
 
-def test_a_curve_is_linear_between_knots_and_constant_beyond() -> None:
-    curve = Curve(((0.2, 0.1), (0.6, 0.5)), 9)
-    assert [curve.at(raw) for raw in (0, 0.2, 0.4, 0.6, 1)] == pytest.approx([0.1, 0.1, 0.3, 0.5, 0.5])
-    with pytest.raises(ValueError, match="without outcomes"):
-        isotonic([]).at(0.5)
+def test_an_isotonic_curve_is_linear_between_knots_and_constant_beyond() -> None:
+    curve = Curve("isotonic", 9, 3, ((0.2, 0.1, 0.0, 0.2), (0.6, 0.5, 0.4, 0.6)))
+    assert [curve.at(raw)[0] for raw in (0, 0.2, 0.4, 0.6, 1)] == pytest.approx([0.1, 0.1, 0.3, 0.5, 0.5])
 
 
-@given(outcomes, unit, unit)
-def test_calibrated_confidence_is_a_probability_and_rises_with_the_raw_one(
-    outcomes: list[Outcome], one: float, other: float
+def test_beta_calibration_finds_the_curve_that_made_the_outcomes() -> None:
+    chance = random.Random(1)
+
+    def true(raw: float) -> float:
+        return 1 / (1 + exp(-(-1 + 0.5 * log(raw) - 2 * log(1 - raw))))
+
+    raws = [chance.uniform(0.02, 0.98) for _ in range(20_000)]
+    curve = fit_beta([(raw, chance.random() < true(raw)) for raw in raws])
+    assert all(abs(curve.at(k / 20)[0] - true(k / 20)) < 0.02 for k in range(1, 20))
+
+
+def test_the_interval_holds_the_true_share_about_nine_times_in_ten_and_narrows() -> None:
+    chance, held, widths = random.Random(2), 0, dict[int, float]()
+    for n in (40, 400):
+        for _ in range(200):
+            drawn = [(raw, chance.random() < raw) for raw in (chance.uniform(0.2, 0.9) for _ in range(n))]
+            _, low, high = fit_beta(drawn).at(0.7)
+            held += low <= 0.7 <= high
+            widths[n] = widths.get(n, 0.0) + (high - low) / 200
+    assert 0.85 < held / 400 < 0.97
+    assert widths[400] < 0.5 * widths[40]
+
+
+@given(outcomes, unit)
+def test_there_is_a_confidence_from_enough_outcomes_of_one_kind_only(
+    outcomes: list[Outcome], raw: float
 ) -> None:
-    calibration = calibrate(outcomes)
-    low, high = (calibration.of("voting", raw) for raw in sorted((one, other)))
-    if not outcomes:
-        assert low is high is None
-    else:
-        assert low is not None
-        assert high is not None
-        assert 0 <= low.confidence <= high.confidence + 1e-12 <= 1 + 1e-12
-        assert low.n == sum(o.protocol == "voting" for o in outcomes)
+    calibration = calibrate(outcomes, reversed(PANEL))
+    for measure in ("voting", "council"):
+        for rule in ("posterior", None):
+            own = [one for one in outcomes if one.kind == (measure, PANEL, rule)]
+            found = calibration.of(measure, rule, raw)
+            assert (found is None) == (len(own) < ENOUGH)
+            if found is not None:
+                assert (found.n, found.right) == (len(own), sum(one.right for one in own))
+                assert found.rule == f"beta calibration on {len(own)} outcomes of this panel"
 
 
-def test_one_outcome_hardly_moves_the_share_of_right_answers() -> None:
-    found = calibrate([Outcome("voting", 0.9, True)]).of("voting", 0.9)
-    assert found is not None
-    assert found.confidence == pytest.approx(2 / 3, abs=0.03)
-    assert found.rule == "calibrated (n=1)"
+def test_outcomes_of_others_change_nothing() -> None:
+    own = [Outcome("voting", n % 5 / 5, n % 3 > 0, PANEL, "posterior") for n in range(40)]
+    others = [
+        replace(one, right=False, **change)
+        for one in own
+        for change in ({"protocol": "voting, strongest first"}, {"panel": ("a",)}, {"rule": "vote share"})
+    ]
+    alone = calibrate(own, PANEL).of("voting", "posterior", 0.6)
+    assert alone == calibrate([*own, *others], PANEL).of("voting", "posterior", 0.6) is not None
 
 
-def test_a_protocol_without_outcomes_uses_the_curve_of_all() -> None:
-    calibration = calibrate([Outcome("council", 0.8, n % 4 > 0) for n in range(4000)])
-    found = calibration.of("voting", 0.8)
-    assert found is not None
-    assert found.n == 0
-    assert found.confidence == pytest.approx(0.75, abs=0.001)
+def test_isotonic_regression_is_used_where_enough_outcomes_show_that_it_predicts_better() -> None:
+    chance = random.Random(4)
+
+    def steps(n: int) -> list[tuple[float, bool]]:
+        raws = [chance.random() for _ in range(n)]
+        return [(raw, chance.random() < (0.95 if raw > 0.5 else 0.3)) for raw in raws]
+
+    few, many = fit(steps(CHOOSE - 1)), fit(steps(4 * CHOOSE))
+    assert few is not None
+    assert many is not None
+    assert (few.method, many.method) == ("beta", "isotonic")
+    smooth = fit([(raw, chance.random() < raw) for raw in (chance.random() for _ in range(2 * CHOOSE))])
+    assert smooth is not None
+    assert smooth.method == "beta"
 
 
-def test_a_protocol_with_many_outcomes_uses_its_own_curve() -> None:
-    council = [Outcome("council", 0.8, True)] * 5000
-    for n, near in ((SHRINK, 0.5), (100 * SHRINK, 0.01)):
-        found = calibrate([*council, *[Outcome("voting", 0.8, False)] * n]).of("voting", 0.8)
-        rest = calibrate([*council, *[Outcome("voting", 0.8, False)] * n]).of("moa", 0.8)
-        assert found is not None
-        assert rest is not None
-        assert found.confidence == pytest.approx(near * rest.confidence, rel=0.02)
-
-
-def test_a_variant_moves_from_its_protocols_curve_to_its_own_outcomes() -> None:
-    whole = [Outcome("voting", 1.0, n < 90) for n in range(100)]
-    apart = [Outcome("voting, strongest first", 1.0, n < 60) for n in range(100)]
-    before, some, all_ = (calibrate([*whole, *apart[-n:][:n]] if n else whole) for n in (0, 5, 100))
-    variants = [one.of("voting, strongest first", 1.0) for one in (before, some, all_)]
-    assert [one and one.n for one in variants] == [100, 105, 200]
-    plain = before.of("voting", 1.0)
-    assert variants[0] == plain is not None
-    first, few, many = (one.confidence for one in variants if one)
-    assert first > few > many
-    assert abs(many - 0.6) < 0.1
-    # Outcomes of the variant change the plain protocol only through the curve of all.
-    found = all_.of("voting", 1.0)
-    assert found is not None
-    assert found.confidence == pytest.approx(plain.confidence, abs=0.05)
-    assert all_.only("voting").protocols.keys() == {"voting", "voting, strongest first"}
-    assert all_.only("council").protocols == {}
-
-
-def test_a_wrong_confidence_is_within_three_points_after_calibration() -> None:
-    """A raw confidence of 0.5 + p / 2 for a true probability p, like rigor."""
+def test_a_wrong_support_is_within_three_points_after_calibration() -> None:
+    """Support of 0.5 + p / 2 for a true probability p."""
     chance = random.Random(3)
 
-    def draw(n: int) -> list[Outcome]:
+    def draw(n: int) -> list[tuple[float, bool]]:
         true = [chance.random() for _ in range(n)]
-        return [Outcome("consensus", 0.5 + p / 2, chance.random() < p) for p in true]
+        return [(0.5 + p / 2, chance.random() < p) for p in true]
 
-    calibration, held_out = calibrate(draw(3000)), draw(3000)
-    confidences = [(calibration.of("consensus", one.raw), one.right) for one in held_out]
-    assert ece((one.raw, one.right) for one in held_out) > 0.2
-    assert ece((found.confidence, right) for found, right in confidences if found) < 0.03
+    curve, held_out = fit(draw(3000)), draw(3000)
+    assert curve is not None
+    assert ece(held_out) > 0.2
+    assert ece((curve.at(raw)[0], right) for raw, right in held_out) < 0.03
+    assert ece(cross_fitted(held_out)) < 0.03
+    assert cross_fitted(held_out[: ENOUGH + 1]) == []
 
 
 def test_calibration_error_and_brier_score_of_known_cases() -> None:
@@ -160,12 +182,25 @@ def test_bins_contain_every_decision_once(pairs: list[tuple[float, bool]]) -> No
 
 @given(outcomes)
 def test_a_calibration_survives_json(outcomes: list[Outcome]) -> None:
-    made = calibrate(outcomes)
-    stored = asdict(made)
-    back = Calibration(
-        stored["share"],
-        Curve(**stored["all"]),
-        {name: Curve(**one) for name, one in stored["protocols"].items()},
+    made = calibrate(outcomes, PANEL)
+    assert from_dict(json.loads(json.dumps(asdict(made)))) == made
+    assert made.only("voting").measures.keys() <= {"voting"}
+
+
+def test_the_calibration_of_an_earlier_version_calibrates_nothing() -> None:
+    """It was learned from shares of votes, of all panels, perhaps from one outcome."""
+    curve = {"knots": [[0.5, 1.0]], "n": 1}
+    found = from_dict({"share": 0.6, "all": curve, "protocols": {"voting": curve}})
+    assert found.of("voting", "posterior of the votes", 0.9) is None
+
+
+def test_a_confidence_names_its_rule() -> None:
+    found = CalibratedConfidence(0.8, 0.7, 0.9, 1057, 900, "isotonic")
+    assert found.rule == "isotonic on 1057 outcomes of this panel"
+    learned = found.to_dict("voting", PANEL, "posterior of the votes")
+    assert (learned["level"], learned["low"], learned["high"], learned["panel"]) == (
+        0.9,
+        0.7,
+        0.9,
+        ["a", "b"],
     )
-    assert back == made
-    assert CalibratedConfidence(0.5, 3).rule == "calibrated (n=3)"

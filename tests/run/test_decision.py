@@ -68,6 +68,7 @@ async def test_an_invalid_decision_fails_its_run(
         ("majority", None, False),
         ("plurality", None, False),
         ("deadlock", None, False),
+        ("stalled", None, False),
         ("decided", None, None),
         ("single", None, None),
         ("majority", True, True),

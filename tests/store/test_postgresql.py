@@ -195,6 +195,6 @@ async def test_a_user_with_only_read_and_write_rights_can_run_on_existing_tables
     providers = {"m": pnyx.FakeProvider(lambda call: "Final answer: yes")}
     settings = pnyx.load_settings(overrides={"storage": {"url": guest}})
     done = await pnyx.ask("Why?", panel=["m:a", "m:b"], rounds=1, providers=providers, settings=settings)
-    assert (done.status, done.final_answer) == ("decided", "yes")
+    assert (done.status, done.final_answer) == ("consensus", "yes")
     await pnyx.feedback(done.run_id, "success", settings=settings)
     assert await pnyx.resume(done.run_id, settings=settings) == done

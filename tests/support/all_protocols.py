@@ -35,17 +35,19 @@ class ScriptedPanel:
 
     changing: each reply of a seat has a new position. silent: labels of seats without a reply. rambling: no
     verdict is readable. found: how `auto` classifies the question. padding: characters that each
-    reply has more. marks: one for each reply, contained in it.
+    reply has more. marks: one for each reply, contained in it. said: the replies without those that only
+    classify or plan.
     """
 
     agreed: bool = False
     changing: bool = False
     silent: tuple[str, ...] = ()
     rambling: bool = False
-    found: str = "reasoning"
+    found: str = "open"
     padding: int = 0
     asks: list[Ask] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
+    said: list[tuple[Ask, str]] = field(default_factory=list)
     turns: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def say(self, ask: Ask) -> str | None:
@@ -53,12 +55,14 @@ class ScriptedPanel:
         if ask.seat.label in self.silent:
             return None
         match ask.prompt.name:
-            case "auto/classify" if not self.rambling:
+            case "auto/route" | "auto/classify" if not self.rambling:
                 return json.dumps({"class": self.found})
             case "decompose/plan" if not self.rambling:
                 return json.dumps(PLAN)
         self.marks.append(f"mark{len(self.marks)}end")
-        return self._words(ask, f"The step {self.marks[-1]} does not hold.")
+        reply = self._words(ask, f"The step {self.marks[-1]} does not hold.")
+        self.said.append((ask, reply))
+        return reply
 
     def _words(self, ask: Ask, text: str) -> str:
         """Return a reply that names its author, and contains instructions to the others."""
@@ -108,6 +112,7 @@ def sit(protocol: str, panel: ScriptedPanel, *, short: bool = False, **options: 
             decide_run=run_inner,
             question=step.brief.question,
             context=step.brief.context,
+            options=step.brief.options,
         )
         return inner.decide()
 

@@ -17,7 +17,17 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 __all__ = ["Attempt", "Books", "Run", "nusd"]
 
-FINAL = ("consensus", "majority", "plurality", "decided", "deadlock", "single", "failed", "cancelled")
+FINAL = (
+    "consensus",
+    "majority",
+    "plurality",
+    "decided",
+    "stalled",
+    "deadlock",
+    "single",
+    "failed",
+    "cancelled",
+)
 QUERIES = {
     "runs": "SELECT id, status, seq, epoch FROM runs ORDER BY created_at, id",
     "events": "SELECT run_id, seq, type, body FROM events ORDER BY run_id, seq",

@@ -50,8 +50,8 @@ class Fault:
     body: these bytes instead of a reply. message: the error's, where `status` is one.
     delay: seconds before the reply. after: no reply before so many requests, to all models, have come in.
     until: no reply before it returns true.
-    hang: never reply. drip: (bytes, seconds between them). pings: after the head, a comment line every so
-        many seconds, for ever.
+    hang: never reply. drip: (bytes, seconds between them), without a pause once `hurry` returns true.
+    pings: after the head, a comment line every so many seconds, for ever.
     cut_at: hang up after so many bytes of body. reset: break the connection, at `cut_at` or else at once.
     unframed: the body ends with the connection, so that only its content shows a cut.
     """
@@ -73,6 +73,7 @@ class Fault:
     after: int = 0
     until: Callable[[], bool] | None = None
     drip: tuple[int, float] | None = None
+    hurry: Callable[[], bool] | None = None
     cut_at: int | None = None
     hang: bool = False
     reset: bool = False

@@ -269,7 +269,7 @@ class _Connection(asyncio.Protocol):
             size, pause = fault.drip
             for piece in self.frames(parsed, request, fault, size):
                 self.transport.write(piece)
-                await asyncio.sleep(pause)
+                await asyncio.sleep(0 if fault.hurry is not None and fault.hurry() else pause)
             self.finish(request, fault)
         self.task = None
         self.data_received(b"")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from .regex import regex
 
-__all__ = ["jaccard", "overlap"]
+__all__ = ["jaccard", "overlap", "words"]
 
 _MARKUP = regex(r"(?<=\])\([^()\s]*\)|<[^<>\s][^<>]*>|^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+", re.MULTILINE)
 """Link targets, tags and list markers: the parts of Markdown whose letters or digits are not words."""
@@ -31,13 +31,18 @@ def overlap(now: Sequence[str], before: Sequence[str]) -> float:
     if not now or not before:
         return 0.0
     earlier = [_words(text) for text in before]
-    return sum(max(_similarity(words, other) for other in earlier) for words in map(_words, now)) / len(now)
+    return sum(max(_similarity(own, other) for other in earlier) for own in map(_words, now)) / len(now)
+
+
+def words(text: str) -> list[str]:
+    """The words of `text` in order, case-folded; a character of a script without spaces is a word."""
+    plain = _MARKUP.sub(" ", unicodedata.normalize("NFKC", text)).replace("\u2019", "'")
+    return _WORD.findall(plain.casefold())
 
 
 @functools.lru_cache(maxsize=64)  # the texts of this round are `before` in the next
 def _words(text: str) -> frozenset[str]:
-    plain = _MARKUP.sub(" ", unicodedata.normalize("NFKC", text)).replace("\u2019", "'")
-    return frozenset(_WORD.findall(plain.casefold()))
+    return frozenset(words(text))
 
 
 def _similarity(a: frozenset[str], b: frozenset[str]) -> float:

@@ -24,7 +24,7 @@ __all__ = [
     "flaw",
 ]
 
-Decided: TypeAlias = Literal["consensus", "majority", "plurality", "decided", "deadlock", "single"]
+Decided: TypeAlias = Literal["consensus", "majority", "plurality", "decided", "stalled", "deadlock", "single"]
 """The status of a decision."""
 Status: TypeAlias = Literal[Decided, "failed", "cancelled", "paused", "waiting", "running"]
 """The status of a run: of its decision, or why it has none. A waiting run is stored as running."""
@@ -35,7 +35,7 @@ UNDECIDED: tuple[Status, ...] = STATUSES[len(DECIDED) :]
 """Statuses of runs without a decision."""
 FINAL: frozenset[Status] = frozenset((*DECIDED, "failed", "cancelled"))
 """Statuses of runs that are over."""
-AGREEMENT_KNOWN: frozenset[Status] = frozenset(("consensus", "majority", "plurality", "deadlock"))
+AGREEMENT_KNOWN: frozenset[Status] = frozenset(("consensus", "majority", "plurality", "stalled", "deadlock"))
 """Statuses that determine `consensus_reached` if the protocol does not set it."""
 
 
@@ -53,7 +53,7 @@ class Brief:
     """The input of a run. today: ISO date; an input, so that a replay has the same date.
 
     context: material for the seats (earlier decisions, sources), fenced in prompts. responses: existing
-    answers, one per seat in order.
+    answers, one per seat in order. instructions: of the asker, for the content and form of the answer.
     """
 
     question: str
@@ -61,6 +61,7 @@ class Brief:
     options: Mapping[str, Any] = field(default_factory=dict)
     context: tuple[Material, ...] = ()
     responses: tuple[Given, ...] = ()
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +75,24 @@ class Dissent:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """The result of a protocol. Absent is None; shares and confidence are in [0, 1].
+    """The result of a protocol. Absent is None; shares, support and confidence are in [0, 1].
 
-    status: consensus | majority | plurality | decided | deadlock | single.
-    confidence_rule: the name of the rule that computed `confidence`.
+    status: consensus | majority | plurality | decided | stalled (the same objections again) | deadlock |
+    single.
+    support: the evidence for the answer, such as its posterior among the votes; not a probability that it is
+    right, but what one is learned from. support_rule: the name of the rule that computed it.
+    confidence, confidence_rule: filled by the run, from outcomes. A protocol leaves them alone; if it sets
+    `confidence` and no `support`, that is read as its support.
     agreement: share of live seats that ended on this answer; None if the seats did not vote.
-    consensus_reached: whether the protocol found agreement; None: derived from the status.
+    rigor: the share of critiques that were substantive.
+    consensus_reached: whether the seats agree on the answer; None: derived from the status.
     """
 
     answer: str
     status: Status = "decided"
     final_answer: str | None = None
+    support: float | None = None
+    support_rule: str | None = None
     confidence: float | None = None
     confidence_rule: str | None = None
     rigor: float | None = None
@@ -96,6 +104,12 @@ class Decision:
     stop_reason: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # Protocols of before `support`, of packages and of stored runs, set `confidence` instead.
+        if self.support is None and self.confidence is not None:
+            object.__setattr__(self, "support", self.confidence)
+            object.__setattr__(self, "support_rule", self.confidence_rule)
+
 
 def flaw(decision: object) -> str | None:
     """Return what is wrong with the return value of a protocol, which can be anything, or None."""
@@ -106,7 +120,7 @@ def flaw(decision: object) -> str | None:
     answer: object = decision.answer
     if not isinstance(answer, str) or not answer.strip():
         return f"answer must be text that is not blank, not {answer!r}"
-    for name in ("confidence", "rigor", "agreement"):
+    for name in ("confidence", "support", "rigor", "agreement"):
         share = getattr(decision, name)
         # Binary fractions may add up to a little more than 1.
         if share is not None and not (isinstance(share, int | float) and 0 <= round(share, 9) <= 1):

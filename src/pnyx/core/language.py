@@ -1,10 +1,16 @@
-"""Language tags, as in BCP 47 (RFC 5646)."""
+"""The language of a text, and language tags, as in BCP 47 (RFC 5646)."""
 
 from __future__ import annotations
 
-from .regex import regex
+import re
+from bisect import bisect_right
+from collections import Counter
+from functools import cache, lru_cache
 
-__all__ = ["language_tag"]
+from .regex import regex
+from .words import table
+
+__all__ = ["is_english", "language_of", "language_tag"]
 
 _TAG = regex(
     # Codes of languages have two or three letters; the standard reserves longer ones and uses none.
@@ -37,3 +43,86 @@ def language_tag(text: str) -> str:
         else:
             parts.append(part.upper() if len(part) == 2 else part.title())
     return "-".join(parts)
+
+
+_SAMPLE = 1_000
+"""Characters of the start and of the end of a text from which its language is told."""
+_WORD = regex(
+    r"[^\W\d_][^\s\d!-&(-/:-@\[-`{-~\u00a0-\u00bf\u0589\u060c\u061b\u061f\u0964\u0965\u06d4\u2010-\u2027\u3000-\u3020\uff01-\uff0f\uff1a-\uff20]*"
+)
+"""Without `\\w`, which leaves out the vowel signs of Indic scripts."""
+_LABELS = regex(
+    r"^[^\w\n]{0,20}(?:final answer|answer|best|verdict|decision|critique|steelman|finali[sz]e|revise|split"
+    r"|approve|reject)"
+    r"(?=[^\w\n]{0,10}(?:[:\uff1a|]|$))|\\[A-Za-z]+|https?://\S+",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Labels of our prompts, which stand in English in any language, commands of LaTeX and addresses."""
+
+
+@lru_cache(maxsize=256)
+def language_of(text: str) -> str:
+    """The two-letter code of the language of `text`, told from its script and its commonest words.
+
+    Empty if no word is known, or if two languages have as many of them. The time does not depend on the
+    length.
+    """
+    text = text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]}\n{text[-_SAMPLE:]}"
+    words = _WORD.findall(_LABELS.sub(" ", text.replace("\u2019", "'")).lower())
+    latin = sum(len(word) for word in words if word.isascii())
+    scripts = Counter({"Latn": latin})
+    for word in words:
+        if not word.isascii():
+            scripts[_script(word[0])] += len(word)
+    if scripts["ja"]:
+        scripts["ja"] += scripts.pop("zh", 0)  # Chinese characters are part of Japanese
+    script = max(scripts, key=lambda name: scripts[name])
+    if len(script) == 2:
+        return script
+    known = _languages()
+    counts = Counter(code for word in words if word in known for code in known[word])
+    match counts.most_common(2):
+        case [(code, _)]:
+            return code
+        case [(code, most), (_, next_most)] if most > next_most:
+            return code
+        case _:
+            return ""
+
+
+def is_english(text: str, question: str | None = None) -> bool:
+    """Whether rules for English apply to `text`: it is English, or tells no language and `question` is."""
+    return (language_of(text) or language_of(question or "") or _nearly(text)) == "en"
+
+
+def _nearly(text: str) -> str:
+    """English for a short text in ASCII whose words are English and another language's: `So, 40 = 2 * 20`."""
+    if not text.isascii() or len(text) > _SAMPLE:
+        return ""
+    words = [word for word in _WORD.findall(_LABELS.sub(" ", text).lower()) if word in _languages()]
+    return "en" if words and all("en" in _languages()[word] for word in words) else ""
+
+
+def _script(letter: str) -> str:
+    """The script of a letter, or the only language that is written in it; empty if it is not in the table."""
+    starts, ends, names = _blocks()
+    at = bisect_right(starts, ord(letter)) - 1
+    return names[at] if at >= 0 and ord(letter) <= ends[at] else ""
+
+
+@cache
+def _blocks() -> tuple[list[int], list[int], list[str]]:
+    spans = table("languages")["scripts"].items()
+    blocks = [(*(int(code, 16) for code in span.split("-")), name) for span, name in spans]
+    starts, ends, names = zip(*blocks, strict=True)
+    return list(starts), list(ends), list(names)
+
+
+@cache
+def _languages() -> dict[str, tuple[str, ...]]:
+    """Word -> the languages that have it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for code, words in table("languages")["words"].items():
+        for word in words:
+            found[word] = (*found.get(word, ()), code)
+    return found

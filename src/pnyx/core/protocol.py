@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+from typing import Protocol as Interface
 
 from ..errors import UsageError
 from .decision import Brief, Decision
@@ -12,7 +13,7 @@ from .models import Seat
 from .phases import Phases
 from .steps import Panel, Step
 
-__all__ = ["ExpectedCalls", "Option", "Protocol", "Scope", "Script"]
+__all__ = ["ExpectedCalls", "InnerCalls", "Option", "Protocol", "Scope", "Script"]
 
 Script: TypeAlias = Callable[[Brief, Panel], Coroutine[Step[Any], Any, Decision]]
 
@@ -84,18 +85,26 @@ class ExpectedCalls:
     by: Literal["all", "strongest", "cheapest"] = "all"
 
 
+class InnerCalls(Interface):
+    """Maps the name of a protocol to the least and the most calls that it takes on the same seats."""
+
+    def __call__(self, name: str, options: Mapping[str, Any] = ..., /) -> tuple[int, int]:
+        """options: those that differ from its configured ones."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What the number of calls of a run depends on.
 
-    responses: how many answers the request supplies. inner: protocol name -> (least, most) calls of that
-    protocol on the same seats. expected: protocol name -> the calls that it is expected to make on them.
+    responses: how many answers the request supplies. inner: the calls of another protocol on the same seats.
+    expected: protocol name -> the calls that it is expected to make on them.
     """
 
     seats: tuple[Seat, ...]
     options: Mapping[str, Any]
     responses: int
-    inner: Callable[[str], tuple[int, int]]
+    inner: InnerCalls
     expected: Callable[[str], Sequence[ExpectedCalls]]
 
 

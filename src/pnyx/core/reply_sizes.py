@@ -46,7 +46,7 @@ BALLOT = ReplySize(80, 1024)
 APPROVAL = ReplySize(30, 1024)
 """A yes, or a no with its reason."""
 QUESTION_CLASS = ReplySize(15, 512)
-"""One word out of three."""
+"""One word out of a few."""
 GROUPS = ReplySize(40, 1024)
 """The numbers of texts that say the same."""
 PLAN = ReplySize(250, 2048)

@@ -88,18 +88,20 @@ def is_settled(
     pending: Collection[float],
     options: float = OPEN_OPTIONS,
     by_model: Mapping[str, float] | None = None,
+    sure: float = STOP_POSTERIOR,
 ) -> bool:
     """Whether the pending models need not be asked, if the strongest are asked first.
 
     scores: answer -> votes. answered: the number of models with an answer that counts. pending: the
     `pending_weights` of the others. by_model: `scores` with each model's weight counted once, if a model
-    holds several seats: a model that repeats itself is no further evidence.
+    holds several seats: a model that repeats itself is no further evidence. sure: the posterior at which
+    the leader is settled.
 
     True if no model is pending; else, from `MIN_ANSWERS` on, if all pending votes together could not outvote
-    the leader, or if its posterior reaches `STOP_POSTERIOR`.
+    the leader, or if its posterior reaches `sure`.
     """
     if not pending or answered < MIN_ANSWERS or inf in pending:
         return not pending
     first, second, *_ = [*sorted(scores.values(), reverse=True), 0.0, 0.0]
     probabilities = posterior(scores if by_model is None else by_model, options)
-    return first - second > fsum(pending) or max(probabilities.values(), default=0.0) >= STOP_POSTERIOR
+    return first - second > fsum(pending) or max(probabilities.values(), default=0.0) >= sure

@@ -122,7 +122,13 @@ class SeatBody(BaseModel):
 
 
 class ResultBody(BaseModel):
-    """A run. status: waiting, running, paused, cancelled, failed, or how it was decided. Absent is null."""
+    """A run. status: waiting, running, paused, cancelled, failed, or how it was decided. Absent is null.
+
+    confidence: the probability that the answer is right, learned from 20 or more outcomes of the same panel
+    (`detail.calibration`); null if there are fewer. rigor: the share of critiques that were substantive.
+    consensus_reached: whether the seats agree on the answer. `detail.agreed`: the seats that do, of how many,
+    and the different models. `detail.raw_confidence`: the support of the answer, which is no probability.
+    """
 
     run_id: str
     status: str

@@ -5,7 +5,7 @@ Source: "Consistently Not Stupid". Rules that it leaves open:
   leading first answer is the decision, verbatim. Agreement is the share of first answers with its answer.
 - `each`: the plurality of the aggregated answers decides; ties go by the first answers, then by strength. If
   answers are not short, the cheapest model groups all of them in one call. Seats that read each other tend to
-  agree, so confidence is the share of first answers and, at a quarter weight, of aggregated ones.
+  agree, so support is the posterior of first answers and, at a quarter weight, of aggregated ones.
 - Aggregators do not see their own label. A reply without the line `ANSWER:` is all answer.
 """
 
@@ -22,7 +22,8 @@ from ..core.tally import plurality
 from ..core.text import Draft
 from ..prompts import load
 from . import expected
-from .shared.debate import RULE, Debate, decision_fields
+from .shared.debate import Debate, decision_fields
+from .shared.evidence import POOLED
 from .shared.first_answers import get_first_answers
 from .shared.poll import Poll
 from .shared.positions import AnswerGroups, StatedAnswer, leader, representative
@@ -70,7 +71,7 @@ def _single(poll: Poll, review: Review | None) -> Decision:
         final_answer=short,
         stop_reason="aggregated" if review else "no_aggregator",
         detail={
-            **poll.detail(),
+            **poll.detail(short),
             "vote_only": poll.vote_only,
             "reviews": [review.to_dict()] if review else [],
         },
@@ -95,10 +96,10 @@ async def _majority(poll: Poll, panel: Panel, opening: Transcript, reviews: Sequ
         final_answer=decided.short,
         stop_reason="aggregated" if reviews else "no_aggregator",
         dissent=debate.dissent(ballots, winner),
-        confidence=debate.support(winner),
-        confidence_rule=RULE,
+        support=debate.support(winner),
+        support_rule=POOLED,
         detail={
-            **debate.detail(ballots),
+            **debate.detail(ballots, winner),
             "seats": _before_and_after(debate, bool(reviews)),
             "reviews": [one.to_dict() for one in reviews],
             "judged": groups.judged,

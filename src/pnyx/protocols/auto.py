@@ -1,26 +1,34 @@
 """auto: the cheapest model classifies the question, and the protocol for its class answers it.
 
-Source: the protocol selector of the `duh` consensus engine. Rules that it leaves open:
-- A silent classifier falls back to consensus, as an unreadable one does: routing must stay cheap.
+Votes come first, and talk where it helps: a checkable answer is voted on and debated only on a split, since
+most of what a panel gains is the vote (design/routing.md has the figures). Rules that are left open:
+- The vote is the first round of `deliberate` with `early`, so a debate pays for no answer twice.
+- A silent classifier falls back to consensus, as an unreadable one does: routing must stay cheap, and
+  consensus answers any question within a fixed number of calls.
 - Without `decompose`, a compound question goes to consensus; that is a route, not a fallback.
 - The decision is the inner protocol's, with the route in its detail. It has its own configured options.
+- `routing = "classic"` is the protocol selector of the `duh` consensus engine, with its classes.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from ..core.parsing.verdicts import QUESTION_CLASS_FORM, QuestionClass
+from ..core.parsing.form import Form
+from ..core.parsing.verdicts import QUESTION_CLASS_FORM, ROUTING_CLASS_FORM
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
 from ..core.text import Draft
 from ..errors import SeatAbsent
-from ..prompts import load
+from ..prompts import Template, load
 from . import expected
 from .shared.verdict import ask_verdict
 
-CLASSIFY, CONTEXT = load("auto/classify"), load("context")
+CONTEXT = load("context")
+VOTE_FIRST, CLASSIC = "vote-first", "classic"
 
 PHASES = Phases(
     (
@@ -31,51 +39,108 @@ PHASES = Phases(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The protocol for a class of questions.
+
+    options: those that differ from its configured ones. passed: option of the protocol -> option of `auto`
+    that sets it.
+    """
+
+    protocol: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    passed: Mapping[str, str] = field(default_factory=dict)
+
+    def settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options to run the protocol with. options: those of `auto`."""
+        return {**self.options, **{name: options[of] for name, of in self.passed.items()}}
+
+
+FALLBACK = Route("consensus")
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """A table of routes, and how the classifier is asked for a class. routes: class -> its route."""
+
+    prompt: Template
+    form: Form[Any]
+    routes: Mapping[str, Route]
+
+    def find(self, question_class: str | None, decompose: bool) -> Route:
+        """Return the route of a class; `FALLBACK` for None, a class that could not be read."""
+        route = self.routes.get(question_class or "", FALLBACK)
+        return FALLBACK if route.protocol == "decompose" and not decompose else route
+
+    def reachable(self, decompose: bool) -> list[Route]:
+        """Return all routes that a question can take."""
+        return [FALLBACK, *(self.find(question_class, decompose) for question_class in self.routes)]
+
+
+ROUTINGS = {
+    VOTE_FIRST: Routing(
+        load("auto/route"),
+        ROUTING_CLASS_FORM,
+        {
+            "checkable": Route("deliberate", {"early": True}),
+            "open": Route("consensus"),
+            "writing": Route("council", passed={"rounds": "council_rounds"}),
+            "compound": Route("decompose"),
+        },
+    ),
+    CLASSIC: Routing(
+        load("auto/classify"),
+        QUESTION_CLASS_FORM,
+        {"reasoning": Route("consensus"), "judgment": Route("voting"), "compound": Route("decompose")},
+    ),
+}
+
+
 async def auto(brief: Brief, panel: Panel) -> Decision:
+    # Runs of 0.1.0 have no such option, and its table.
+    name = brief.options.get("routing", CLASSIC)
+    routing = ROUTINGS[name]
     await panel.enter("classify", question=brief.question)
-    question_class = await _classify(brief, panel)
-    protocol = route(question_class, brief.options["decompose"])
-    await panel.enter("answer", protocol=protocol)
-    decision = await panel.run(protocol, replace(brief, options={}))
+    question_class = await _classify(brief, panel, routing)
+    route = routing.find(question_class, brief.options["decompose"])
+    await panel.enter("answer", protocol=route.protocol)
+    decision = await panel.run(route.protocol, replace(brief, options=route.settings(brief.options)))
     await panel.enter("complete", answer=decision.answer, text=decision.answer)
-    routing = {"route": protocol, "class": question_class, "fell_back": question_class is None}
-    return replace(decision, detail={**decision.detail, **routing})
+    routed = {"route": route.protocol, "class": question_class, "fell_back": question_class is None}
+    return replace(decision, detail={**decision.detail, **routed})
 
 
-def route(question_class: QuestionClass | None, decompose: bool) -> str:
-    """Return the protocol for a class of questions; None is a class that could not be read."""
-    match question_class:
-        case "judgment":
-            return "voting"
-        case "compound" if decompose:
-            return "decompose"
-        case _:
-            return "consensus"
-
-
-async def _classify(brief: Brief, panel: Panel) -> QuestionClass | None:
+async def _classify(brief: Brief, panel: Panel, routing: Routing) -> str | None:
     question: str | Draft = brief.question
     if brief.context:
         question = Draft("", "", (brief.question, "\n\n", CONTEXT(context=brief.context)))
-    draft = CLASSIFY(question=question)
     try:
-        return (await ask_verdict(panel, panel.cheapest, draft, QUESTION_CLASS_FORM)).value
+        verdict = await ask_verdict(panel, panel.cheapest, routing.prompt(question=question), routing.form)
     except SeatAbsent:
         return None
+    return str(verdict.value)
 
 
 def _calls(scope: Scope) -> tuple[int, int]:
-    routes = ("consensus", "voting", "decompose") if scope.options["decompose"] else ("consensus", "voting")
-    bounds = [scope.inner(route) for route in routes]
+    routes = ROUTINGS[scope.options["routing"]].reachable(scope.options["decompose"])
+    bounds = [scope.inner(route.protocol, route.settings(scope.options)) for route in routes]
     return 1 + min(least for least, _ in bounds), 2 + max(most for _, most in bounds)
 
 
 PROTOCOL = Protocol(
     name="auto",
-    summary="the cheapest model classifies the question; consensus, voting or decompose answers it",
+    summary="classifies the question: a vote, debated on a split, for short answers; else consensus, council",
     phases=PHASES,
     script=auto,
-    options={"decompose": Option(True, "let questions of several dependent parts be decomposed")},
+    options={
+        "decompose": Option(True, "let questions of several dependent parts be decomposed"),
+        "council_rounds": Option(3, "the most rounds of a council that it runs", 1, 500),
+        "routing": Option(
+            VOTE_FIRST,
+            "vote-first: a vote for checkable answers, debated on a split; classic: the table of 0.1.0",
+            choices=tuple(ROUTINGS),
+        ),
+    },
     calls=_calls,
     expected=expected.auto,
     composable=False,

@@ -51,12 +51,12 @@ def _scope(
     tables: Mapping[str, Mapping[str, Any]],
     responses: int,
 ) -> Scope:
-    def resolved(name: str) -> tuple[Protocol, Mapping[str, Any]]:
+    def resolved(name: str, own: Mapping[str, Any] = {}) -> tuple[Protocol, Mapping[str, Any]]:
         other = get(name)
-        return other, other.resolve_options(other.select_options(tables.get(name, {})))
+        return other, other.resolve_options(other.select_options({**tables.get(name, {}), **own}))
 
-    def inner(name: str) -> tuple[int, int]:
-        other, inner_options = resolved(name)
+    def inner(name: str, own: Mapping[str, Any] = {}) -> tuple[int, int]:
+        other, inner_options = resolved(name, own)
         return call_bounds(other, seats, inner_options, tables)
 
     def expected(name: str) -> Sequence[ExpectedCalls]:

@@ -3,6 +3,9 @@
 Source: the `duh` consensus engine (phases, framings, rigor, convergence). Rules that it leaves open: the next
 strongest seat replaces a silent proposer, the next in rank that did not propose a silent challenger; on a
 panel smaller than `challengers` the proposer's own seat challenges last; rigor and dissent: the last round's.
+`detail.vote_only` is the first proposal, one vote: the answer if nobody had challenged it. Seats agree if all
+of the last round hold the answer (`shared.critique`); the same objections again, from seats that do not, are
+`stalled`. Support is the posterior of the answer by what seats stated in all rounds.
 """
 
 from __future__ import annotations
@@ -16,11 +19,13 @@ from ..core.convergence import overlap
 from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
-from ..core.steps import Brief, Decision, Dissent, Panel, Reply
-from ..core.sycophancy.detect import find_praise, has_objection
+from ..core.steps import Brief, Decision, Panel, Reply
 from ..prompts import load
 from . import expected
-from .shared.challenge import ask_challenges
+from .shared.challenge import ask_challenges, same_cache
+from .shared.critique import Critique, agreed_on, dissent, rigor
+from .shared.evidence import OPEN, POOLED, Statement, stated, support_of
+from .shared.poll import Poll
 from .shared.transcript import Transcript, quoted
 
 SYSTEM = load("consensus/system")
@@ -50,19 +55,18 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
     # A seat that may not propose does so only if all others are silent.
     seats = tuple(sorted(strongest(panel.seats), key=lambda seat: not seat.proposer_eligible))
     answer, converged, challenges, overlaps = "", False, list[Reply](), list[float]()
-    open_points, proposals = list[str](), list[str]()
+    open_points, proposals, replies = list[str](), list[str](), list[list[Reply]]()
     for n in range(1, rounds + 1):
         facts = {"converged": converged, "committed": n - 1, "rounds": rounds}
         await panel.enter("propose", n, answer or None, question=brief.question, **facts)
         transcript.trim(open_points)
         again = open_points and PROPOSE_AGAIN(answer=open_points[-1], challenges=quoted(open_points[:-1]))
-        draft = again or PROPOSE()
-        proposal = await panel.first(seats, transcript.task(draft, open_points), tools=True)
+        proposal = await panel.first(seats, transcript.task(again or PROPOSE(), open_points), tools=True)
         proposed = transcript.add(f"Proposal of round {n}", proposal.text)
         proposals.append(proposed)
 
         await panel.enter("challenge", n, answer or proposal.text, proposal=proposal.text)
-        last, shown = challenges, None if _same_cache(panel, brief.options["challengers"]) else proposals
+        last, shown = challenges, None if same_cache(panel, brief.options["challengers"]) else proposals
         drafts = [
             transcript.task(CHALLENGE(proposal=proposed, framing=framing()), [proposed], shown=shown)
             for framing in islice(cycle(FRAMINGS), brief.options["challengers"])
@@ -78,6 +82,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         open_points.append(transcript.add(f"Answer of round {n}", revision.text))
 
         answer = revision.text
+        replies += [[proposal], challenges, [revision]]
         await panel.enter("commit", n, answer, revision=answer)
         overlaps.append(overlap([c.text for c in challenges], [c.text for c in last]) if last else 0.0)
         converged = bool(last) and overlaps[-1] >= brief.options["threshold"]
@@ -85,45 +90,67 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
             break
     await panel.enter("complete", n, answer, converged=converged, committed=n, rounds=rounds)
 
-    flagged = [find_praise(c.text) for c in challenges]
-    rigor = 0.5 + 0.5 * flagged.count(None) / len(challenges)
-    kind, authors = brief.options["kind"], {r.seat for r in (proposal, revision, *challenges)}
-    rule = f"rigor capped for {kind} questions" if kind else "rigor"
+    critiques = [Critique.of(challenge, brief.question) for challenge in challenges]
+    agreed, short = agreed_on(revision, critiques), final_answer(answer, brief.question)
+    reached = agreed["seats"] == agreed["of"] > 1
     return Decision(
         answer=answer,
-        status="consensus" if converged else "decided",
-        final_answer=final_answer(answer, brief.question),
-        confidence=min(rigor, CAPS.get(kind, 1.0)) if len(authors) > 1 else None,
-        confidence_rule=rule if len(authors) > 1 else None,
-        rigor=rigor,
-        dissent=_dissent(challenges, flagged),
+        status="consensus" if reached else "stalled" if converged else "decided",
+        final_answer=short,
+        **_support(brief, short, replies, critiques, agreed),
+        rigor=rigor(critiques),
+        dissent=dissent(critiques, short),
         rounds=n,
-        consensus_reached=converged,
+        consensus_reached=reached,
         converged=converged,
         stop_reason="converged" if converged else "max_rounds",
-        detail={"overlap": overlaps, "challenges": list(map(_challenge_fields, challenges, flagged))},
+        detail={
+            "overlap": overlaps,
+            "challenges": [_challenge_fields(one) for one in critiques],
+            "agreed": agreed,
+            "vote_only": Poll.of(replies[0], question=brief.question).vote_only,
+        },
     )
 
 
-def _same_cache(panel: Panel, challengers: int) -> bool:
-    """Return whether a model may both propose and challenge, and so has the debate in its cache.
+def _support(
+    brief: Brief,
+    short: str | None,
+    replies: Sequence[Sequence[Reply]],
+    critiques: Sequence[Critique],
+    agreed: Mapping[str, int],
+) -> dict[str, Any]:
+    """Return `support` and its rule; nothing if one seat wrote everything, or no challenge says anything.
 
-    To a model that only challenges, it would be new: it reads the proposals alone.
+    replies: those of each phase, from the first proposal on. critiques: of the last round.
     """
-    return not len({seat.model for seat in panel.seats}) == len(panel.seats) > challengers
+    every = [(reply, turn) for turn, some in enumerate(replies) for reply in some]
+    agreeing = [one.reply for one in critiques if one.agrees_on(short)]
+    kind = brief.options["kind"]
+    if len({reply.seat for reply, _ in every}) < 2:
+        return {}
+    if not agreeing and not any(one.is_substantive for one in critiques):
+        return {}
+    share: float | None = agreed["seats"] / agreed["of"]
+    rule = OPEN
+    if short is not None:
+        statements = [
+            Statement(reply.seat, short, turn) if reply in agreeing else stated(reply, turn, brief.question)
+            for reply, turn in every
+        ]
+        share, rule = support_of(short, statements), POOLED
+    if share is None:
+        return {}
+    capped = f", capped for {kind} questions" if kind else ""
+    return {"support": min(share, CAPS.get(kind, 1.0)), "support_rule": rule + capped}
 
 
-def _dissent(challenges: Sequence[Reply], flagged: Sequence[str | None]) -> tuple[Dissent, ...]:
-    """Return the challenges that object. Praise lowers rigor, but the objection after it is still dissent."""
-    pairs = zip(challenges, flagged, strict=True)
-    objecting = [challenge for challenge, praise in pairs if not praise or has_objection(challenge.text)]
-    return tuple(Dissent(one.seat.label, one.seat.model, one.text) for one in objecting)
-
-
-def _challenge_fields(challenge: Reply, flagged: str | None) -> dict[str, Any]:
+def _challenge_fields(one: Critique) -> dict[str, Any]:
+    challenge = one.reply
     ids = [id.removesuffix(".short") for id in challenge.ask.prompt.id.split("+")]
-    framing = next(framing.id for framing in FRAMINGS if framing.id in ids)
-    return {"seat": challenge.seat.label, "framing": framing.rpartition("/")[2], "flagged": flagged}
+    framing = next(framing.id for framing in FRAMINGS if framing.id in ids).rpartition("/")[2]
+    fields = {"seat": challenge.seat.label, "framing": framing, "flagged": one.flagged}
+    return {**fields, "substantive": one.is_substantive}
 
 
 def _calls(scope: Scope) -> tuple[int, int]:
@@ -141,7 +168,7 @@ PROTOCOL = Protocol(
         "rounds": Option(3, "the most rounds", 1, 20),
         "challengers": Option(2, "seats that challenge each proposal", 1, 26),
         "threshold": Option(0.7, "mean word overlap of challenges at which the debate has converged", 0, 1),
-        "kind": Option("", "the question's kind, which caps confidence", choices=("", *CAPS)),
+        "kind": Option("", "the question's kind, which caps support", choices=("", *CAPS)),
     },
     calls=_calls,
     expected=expected.consensus,

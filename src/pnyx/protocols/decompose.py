@@ -7,7 +7,7 @@ Source: the decomposition of the `duh` consensus engine. Rules that it leaves op
   it wrote. Subtasks are numbered in the order of the plan.
 - If a subtask fails, those that need it are skipped; the prompt of the synthesis lists the missing ones.
 - The next strongest seat replaces a synthesiser that is silent or cut off. Without one, all answers are
-  joined, verbatim. Confidence is the lowest of all subtasks, null if one has none; dissent joins theirs.
+  joined, verbatim. Support is the lowest of all subtasks, None if one has none; dissent joins theirs.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ async def decompose(brief: Brief, panel: Panel) -> Decision:
     reply = await _synthesis(panel, _draft(transcript, plan, answers, brief.options["synthesis"]))
     answer = reply.text if reply else joined
     await panel.enter("complete", 1, answer, text=answer)
-    known = [c for one in answers if (c := one.decision.confidence) is not None]
+    known = [share for one in answers if (share := one.decision.support) is not None]
     return Decision(
         answer=answer,
         final_answer=final_answer(answer, brief.question) if reply else None,
-        confidence=min(known) if len(known) == len(answers) else None,
-        confidence_rule="least sure subtask" if len(known) == len(answers) else None,
+        support=min(known) if len(known) == len(answers) else None,
+        support_rule="least supported subtask" if len(known) == len(answers) else None,
         dissent=tuple(against for one in answers for against in one.decision.dissent),
         stop_reason="synthesised" if reply else "no_synthesis",
         detail={
@@ -98,7 +98,7 @@ def _draft(
     missing = f"Nobody could answer subtask {numbers}: say what is open." if numbers else ""
     if synthesis == "merge":
         return transcript.task(MERGE(missing=missing), shown)
-    rated = {one.number: one.decision.confidence for one in answers}
+    rated = {one.number: one.decision.support for one in answers}
     ratings = [f"Subtask {n}: {'not rated' if c is None else format(c, '.2f')}" for n, c in rated.items()]
     return transcript.task(PRIORITIZE(missing=missing, weights="\n".join(ratings)), shown)
 
@@ -119,7 +119,7 @@ def _plan_fields(task: Subtask) -> dict[str, Any]:
 
 
 def _answer_fields(one: SubtaskAnswer) -> dict[str, Any]:
-    names = ("answer", "final_answer", "status", "confidence", "stop_reason")
+    names = ("answer", "final_answer", "status", "support", "stop_reason")
     return {"label": one.task.label, **{name: getattr(one.decision, name) for name in names}}
 
 
@@ -138,7 +138,7 @@ PROTOCOL = Protocol(
         "max_subtasks": Option(7, "the most subtasks", 2, 7),
         "parallel": Option(True, "answer subtasks that need nothing of each other at the same time"),
         "synthesis": Option(
-            "merge", "merge all answers, or prioritize by their confidence", choices=("merge", "prioritize")
+            "merge", "merge all answers, or prioritize by their support", choices=("merge", "prioritize")
         ),
     },
     calls=_calls,

@@ -6,43 +6,43 @@ Source: "Consistently Not Stupid". Rules that it leaves open:
 - Consensus needs two positions in the round. A seat that is silent, cut off or unreadable keeps its position:
   that is no change, and in the result it dissents. Silent seats are not live.
 - If nobody casts a final vote, the last positions are counted.
-- Debates can lose a right minority, so first answers stay a prior: confidence is the decision's share of
-  them and, at a quarter weight, of later positions; `detail.vote_only` is their plurality.
+- Debates can lose a right minority, so first answers stay a prior: support is the decision's posterior
+  by them and, at a quarter weight, by later positions; `detail.vote_only` is their plurality.
 - A response beyond the last seat has no seat; a seat without a response joins in the debate.
+- With `early`, as `auto` runs it, answers are asked for as voting does, and a split is debated unless learned
+  weights make the leader's posterior `STOP_POSTERIOR`; a seat that was not asked joins in the debate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
 
-from ..core.models import Seat
-from ..core.parsing.positions import Position, position_form
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
+from ..core.stopping import MIN_ANSWERS, STRONGEST_FIRST
 from ..core.tally import plurality
-from ..errors import SeatAbsent
 from ..prompts import load
 from . import expected
-from .shared.debate import RULE, Debate, decision_fields
-from .shared.first_answers import get_first_answers
-from .shared.positions import AnswerGroups, StatedAnswer, leader, representative
-from .shared.transcript import Transcript, quoted
-from .shared.verdict import UnreadableVerdict, Verdict, ask_verdict
+from .shared.debate import Debate, decision_fields
+from .shared.evidence import POOLED
+from .shared.first_answers import get_first_answers, get_votes, may_stop_early
+from .shared.position_turns import take_position, vote_again
+from .shared.positions import AnswerGroups, StatedAnswer, is_sure, leader, representative
+from .shared.transcript import Transcript
 
-SYSTEM, ANSWER, VOTE = (load(f"deliberate/{name}") for name in ("system", "answer", "vote"))
-TURN, OWN, NO_POSITION = (load(f"deliberate/{name}") for name in ("position", "own", "none"))
+SYSTEM, ANSWER = load("deliberate/system"), load("deliberate/answer")
 
 PATIENCE = 2
 """Rounds without a changed position after which a debate is stuck."""
 
+SETTLED = ("unanimous", "settled")
+"""Why there is no debate."""
+
 PHASES = Phases(
     (
         Transition(START, "answer", "a question that is not empty", lambda f: f["question"].strip()),
-        Transition("answer", "complete", "unanimous answers", lambda f: f["stop"] == "unanimous"),
+        Transition("answer", "complete", "unanimous answers, or sure ones", lambda f: f["stop"] in SETTLED),
         Transition("answer", "debate", "answers that differ", lambda f: not f["stop"]),
         Transition("debate", "debate", "no reason to stop", lambda f: not f["stop"]),
         Transition("debate", "complete", "consensus", lambda f: f["stop"] == "consensus"),
@@ -55,7 +55,13 @@ PHASES = Phases(
 async def deliberate(brief: Brief, panel: Panel) -> Decision:
     transcript = Transcript(brief, panel, SYSTEM)
     await panel.enter("answer", question=brief.question)
-    replies = await get_first_answers(brief, panel, transcript.opening(ANSWER()))
+    # Runs of 0.1.0 have no option `early`.
+    early, opening = brief.options.get("early", False), transcript.opening(ANSWER())
+    replies, not_called = (
+        await get_votes(brief, panel, opening, early=True, quorum=2)
+        if early
+        else (await get_first_answers(brief, panel, opening), None)
+    )
     groups = AnswerGroups(panel, transcript)
     firsts = [StatedAnswer.of(reply, brief.question) for reply in replies]
     shown = groups.show("First answer", firsts)
@@ -63,9 +69,13 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
     await panel.tally("native plurality", debate.first_count.counts, leader(debate.first_answers))
     ballots, repeated = debate.first_answers, list[StatedAnswer]()
     stop = "unanimous" if len(debate.first_count.counts) == 1 else ""
+    # The weights may make one answer as good as certain although another seat gave another one.
+    stop = stop or ("settled" if early and is_sure(debate.first_answers) else "")
     while not stop:
         await panel.enter("debate", debate.number + 1, debate.best, stop=stop)
-        positions = await panel.all([_turn(groups, debate, shown, seat) for seat in panel.seats], quorum=0)
+        positions = await panel.all(
+            [take_position(groups, debate, shown, seat) for seat in panel.seats], quorum=0
+        )
         repeated = [one for one in positions if one.repeated]
         new = [one for one in positions if not one.repeated]
         shown |= groups.show(f"Position of round {debate.number + 1}", new)
@@ -74,7 +84,7 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
         stop = _stop(debate, ballots, brief.options["rounds"])
     if stop in ("stuck", "max_rounds"):
         await panel.enter("vote", debate.number, debate.best, stop=stop)
-        ballots, repeated = await _vote(panel, debate, groups), []
+        ballots, repeated = await vote_again(groups, debate), []
     winner = leader(ballots, [debate.first_count.counts])
     decided = representative(ballots, winner)
     counts = plurality([one.group for one in (*ballots, *repeated)]).counts
@@ -88,29 +98,15 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
         dissent=debate.dissent(ballots, winner),
         rounds=debate.number,
         stop_reason=stop,
-        confidence=debate.support(winner),
-        confidence_rule=RULE,
-        detail={**debate.detail(ballots), "judged": groups.judged},
+        support=debate.support(winner),
+        support_rule=POOLED if not_called is None else f"{POOLED}, {STRONGEST_FIRST}",
+        detail={
+            **debate.detail(ballots, winner),
+            "judged": groups.judged,
+            "not_asked": [seat.label for seat in not_called or ()],
+        },
         **decision_fields(counts, winner),
     )
-
-
-async def _turn(groups: AnswerGroups, debate: Debate, shown: Mapping[str, str], seat: Seat) -> StatedAnswer:
-    """Ask `seat` for its position. shown: the label in the transcript of each seat's last position."""
-    previous = debate.last_positions.get(seat.label)
-    own = OWN(position=shown[seat.label]) if previous else NO_POSITION()
-    others = [label for author, label in shown.items() if author != seat.label]
-    task = TURN(label=seat.label, own=own, others=quoted(others))
-    draft = groups.transcript.task(task, list(shown.values()))
-    verdict: Verdict[Position] | None = None
-    with suppress(UnreadableVerdict):
-        form = position_form(groups.transcript.question)
-        verdict = await ask_verdict(groups.panel, seat, draft, form)
-    if verdict is None or verdict.reply.truncated:
-        if previous is None:
-            raise SeatAbsent(f"{seat.label} has taken no position yet")
-        return replace(previous, repeated=True)
-    return StatedAnswer.of_position(seat, verdict.value, groups.transcript.question)
 
 
 def _stop(debate: Debate, ballots: Sequence[StatedAnswer], rounds: int) -> str:
@@ -122,24 +118,13 @@ def _stop(debate: Debate, ballots: Sequence[StatedAnswer], rounds: int) -> str:
     return "max_rounds" if debate.number == rounds else ""
 
 
-async def _vote(panel: Panel, debate: Debate, groups: AnswerGroups) -> Sequence[StatedAnswer]:
-    """Return the votes of the seats, which each read the whole debate."""
-    transcript = groups.transcript
-    everything = partial(transcript.task, needed=transcript.labels)
-    asks = [panel.ask(seat, everything(VOTE(label=seat.label))) for seat in panel.seats]
-    votes = [vote for vote in await panel.all(asks, quorum=0) if not vote.truncated]
-    last = [one for label, one in debate.last_positions.items() if label in {s.label for s in panel.seats}]
-    return (
-        await groups.assign([StatedAnswer.of(vote, transcript.question) for vote in votes])
-        or last
-        or debate.first_answers
-    )
-
-
 def _calls(scope: Scope) -> tuple[int, int]:
     seats, first = len(scope.seats), 0 if scope.responses else len(scope.seats)
+    known = scope.options["early"] and may_stop_early(scope.seats)
     # Free-form answers need a comparison each time; it and a turn may need a repair, a vote does not.
-    return first, first + 2 + scope.options["rounds"] * 2 * (seats + 1) + seats + 2
+    return min(first, MIN_ANSWERS) if known else first, first + 2 + scope.options["rounds"] * 2 * (
+        seats + 1
+    ) + seats + 2
 
 
 PROTOCOL = Protocol(
@@ -147,7 +132,10 @@ PROTOCOL = Protocol(
     summary="a debate if the answers differ: steelman, critique, decision; a vote if it is stuck",
     phases=PHASES,
     script=deliberate,
-    options={"rounds": Option(5, "the most rounds of debate", 1, 20)},
+    options={
+        "rounds": Option(5, "the most rounds of debate", 1, 20),
+        "early": Option(False, "once answers have learned weights, ask only until they settle the question"),
+    },
     quorum_given=2,
     calls=_calls,
     expected=expected.deliberate,

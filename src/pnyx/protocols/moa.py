@@ -21,6 +21,7 @@ from ..core.text import Draft
 from ..errors import SeatAbsent
 from ..prompts import load
 from . import expected
+from .shared.evidence import POOLED, stated, support_of
 from .shared.first_answers import get_first_answers, judges
 from .shared.poll import Poll
 from .shared.transcript import Transcript
@@ -60,19 +61,28 @@ async def moa(brief: Brief, panel: Panel) -> Decision:
     await panel.enter("complete", layers, answer, text=answer)
     short = poll.read(answer)
     aggregator = closing and {"seat": closing.seat.label, "model": closing.seat.model}
+    fields = poll.decision_fields(short)
+    if layers > 1 and "support" in fields:
+        fields |= {"support": _support(brief.question, first_answers, answers, short), "support_rule": POOLED}
     return Decision(
         answer=answer,
         final_answer=short,
         rounds=layers,
         stop_reason="closed" if closing else "no_aggregator",
         detail={
-            **poll.detail(),
+            **poll.detail(short),
             "native": first_poll.answer_by_seat,
             "vote_only": first_poll.vote_only,
             "aggregator": aggregator,
         },
-        **poll.decision_fields(short),
+        **fields,
     )
+
+
+def _support(question: str, first: Sequence[Reply], last: Sequence[Reply], short: str | None) -> float | None:
+    """Return the posterior of the answer by the first layer and, at less weight, by the last one."""
+    every = [stated(reply, turn, question) for turn, replies in enumerate((first, last)) for reply in replies]
+    return support_of(short, every)
 
 
 async def _close(panel: Panel, seats: Sequence[Seat], draft: Draft) -> Reply | None:

@@ -70,7 +70,7 @@ async def sample(brief: Brief, panel: Panel) -> Decision:
         stop_reason=stop,
         # Later batches run only on questions where the first answers differ: no fair sample of a model.
         detail={
-            **poll.detail(),
+            **poll.detail(poll.leader),
             "native": first.answer_by_seat,
             "asked": calls,
             "lead_probability": lead_probability(*poll.lead),

@@ -12,6 +12,7 @@ from ..core.protocol import Protocol
 from ..core.steps import Brief, Decision, Panel
 from ..prompts import load
 from . import expected
+from .shared.evidence import agreed
 from .shared.transcript import Transcript
 
 SYSTEM, ANSWER = load("single/system"), load("single/answer")
@@ -35,7 +36,12 @@ async def single(brief: Brief, panel: Panel) -> Decision:
         status="single",
         final_answer=short,
         stop_reason="answered",
-        detail={"seat": seat.label, "model": seat.model, "native": {seat.label: short}},
+        detail={
+            "seat": seat.label,
+            "model": seat.model,
+            "native": {seat.label: short},
+            "agreed": agreed([(seat, True)]),
+        },
     )
 
 

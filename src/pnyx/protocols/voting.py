@@ -31,9 +31,10 @@ from ..core.stopping import MIN_ANSWERS, STRONGEST_FIRST
 from ..core.text import Draft
 from ..prompts import load
 from . import expected
+from .shared.evidence import VOTES
 from .shared.first_answers import get_votes, judges, may_stop_early
 from .shared.judge import Ruling, ask_rulings, settle
-from .shared.poll import SHARE, Poll
+from .shared.poll import Poll
 from .shared.transcript import Transcript
 
 SYSTEM = load("voting/system")
@@ -55,19 +56,20 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     draft = Transcript(brief, panel, SYSTEM).opening(VOTE())
     votes, not_called = await get_votes(brief, panel, draft, options["early"])
     weights = strengths([vote.seat for vote in votes]) if options["aggregation"] == "weighted" else None
-    # Further seats are called only if the strongest differ, on a harder question: the share means less then.
-    rule = SHARE if not_called is None else f"{SHARE}, {STRONGEST_FIRST}"
+    # Further seats are called only if the strongest differ, on a harder question: support means less then.
+    rule = VOTES if not_called is None else f"{VOTES}, {STRONGEST_FIRST}"
     poll = Poll.of(votes, weights, rule, question=brief.question)
-    detail = {**poll.detail(), "not_asked": [seat.label for seat in not_called or ()]}
+    not_asked = [seat.label for seat in not_called or ()]
     leading = poll.representative(poll.leader)
     await poll.tally_step()
     if len(votes) == 1:
         await panel.enter("complete", 1, leading.text, votes=1)
+        short = poll.read(leading.text)
         return Decision(
             answer=leading.text,
-            final_answer=poll.read(leading.text),
+            final_answer=short,
             stop_reason="single_vote",
-            detail=detail,
+            detail={**poll.detail(short), "vote_only": poll.vote_only, "not_asked": not_asked},
             **poll.decision_fields(None),
         )
 
@@ -83,12 +85,14 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
         final_answer=ruling.short,
         stop_reason="judged" if rulings else "no_judge",
         detail={
-            **detail,
+            **poll.detail(ruling.short),
+            "vote_only": poll.vote_only,
+            "not_asked": not_asked,
             "weights": weights,
             "judge": judge and {"seat": judge.label, "model": judge.model},
             "judgements": [{"pick": r.pick, "answer": r.short} for r in rulings],
             "pick": ruling.pick,
-            "flipped": not rulings[0].agrees(rulings[1]) if len(rulings) == 2 else None,
+            "flipped": not rulings[0].agrees(rulings[1], poll.question) if len(rulings) == 2 else None,
             "settled_by": settled_by,
         },
         **{**poll.decision_fields(ruling.short), "dissent": _dissent(poll, ruling)},

@@ -1,110 +1,122 @@
-"""Calibration: maps raw confidence to how often such answers were right.
+"""Calibration: maps the support of an answer to how often such answers of the same panel were right.
 
-Isotonic regression by pooling adjacent violators (Barlow et al. 1972; for probabilities Zadrozny & Elkan
-2002): the non-decreasing curve closest to the outcomes. With few outcomes, a protocol's curve is shrunk
-towards that of all protocols, and that towards the share of right answers. Without outcomes there is no
-calibrated confidence.
+A curve is learned from the outcomes of one protocol, one panel and one rule of support, and of those only:
+beta calibration (Kull, Silva Filho & Flach 2017), a logistic curve with three parameters, or isotonic
+regression (Barlow et al. 1972; Zadrozny & Elkan 2002), the non-decreasing curve closest to the outcomes. Beta
+calibration needs fewer outcomes; from `CHOOSE` outcomes on, isotonic regression is used if it predicts
+held-out ones better. With fewer than `ENOUGH` outcomes there is no calibrated confidence.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from math import log
 from typing import Any
 
+from .curves import LEVEL, Curve, fit_beta, fit_isotonic
+
 __all__ = [
+    "ENOUGH",
     "Bin",
     "CalibratedConfidence",
     "Calibration",
-    "Curve",
     "Outcome",
     "brier",
     "calibrate",
+    "cross_fitted",
     "ece",
+    "fit",
     "from_dict",
-    "isotonic",
     "protocol_of",
     "reliability_bins",
 ]
 
-SHRINK = 30
-"""Number of outcomes at which a curve counts as much as the value that it is shrunk towards."""
+ENOUGH = 20
+"""The fewest outcomes from which a confidence is calibrated."""
+CHOOSE = 1000
+"""The fewest outcomes that can tell which curve predicts better."""
+FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A decision that turned out right or wrong. raw: its confidence before calibration, in [0, 1]."""
+    """A decision that turned out right or wrong.
+
+    protocol: its measure, such as "voting" or "voting, strongest first". raw: its support, in [0, 1]. panel:
+    its models, each once, sorted. rule: the name of the rule of its support; supports by different rules are
+    not comparable.
+    """
 
     protocol: str
     raw: float
     right: bool
+    panel: tuple[str, ...] = ()
+    rule: str | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A non-decreasing map of [0, 1] into itself: linear between knots, constant beyond them.
-
-    knots: (raw, share right), both ascending. n: number of outcomes behind it.
-    """
-
-    knots: tuple[tuple[float, float], ...]
-    n: int
-
-    def at(self, raw: float) -> float:
-        """Return the share of right answers at `raw`. Raises `ValueError` for a curve without knots."""
-        if not self.knots:
-            raise ValueError("a curve without outcomes has no values")
-        above = bisect_right(self.knots, raw, key=lambda knot: knot[0])
-        if above in (0, len(self.knots)):
-            return self.knots[min(above, len(self.knots) - 1)][1]
-        (x0, y0), (x1, y1) = self.knots[above - 1 : above + 1]
-        # Rounding must not exceed the upper knot.
-        return min(y1, y0 + (y1 - y0) * (raw - x0) / (x1 - x0))
+    @property
+    def kind(self) -> tuple[str, tuple[str, ...], str | None]:
+        """What it is an outcome of: decisions of one kind are calibrated together."""
+        return self.protocol, self.panel, self.rule
 
 
 @dataclass(frozen=True, slots=True)
 class CalibratedConfidence:
-    """A confidence learned from outcomes. n: outcomes of its protocol. rule: the text for `Decision`."""
+    """A confidence learned from outcomes. low, high: its interval at the level `curves.LEVEL`.
+
+    n, right: the outcomes behind it, and how many of them were right. method: isotonic | beta.
+    """
 
     confidence: float
+    low: float
+    high: float
     n: int
+    right: int
+    method: str
 
     @property
     def rule(self) -> str:
-        return f"calibrated (n={self.n})"
+        """The text for `Decision.confidence_rule`."""
+        name = "beta calibration" if self.method == "beta" else self.method
+        return f"{name} on {self.n} outcomes of this panel"
+
+    def to_dict(self, measure: str, panel: Sequence[str], rule: str | None) -> dict[str, Any]:
+        """Return `detail.calibration`: what the confidence was learned from."""
+        return {
+            "n": self.n,
+            "right": self.right,
+            "low": self.low,
+            "high": self.high,
+            "level": LEVEL,
+            "method": self.method,
+            "protocol": measure,
+            "panel": list(panel),
+            "rule": rule,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The share of right answers, the curve of all outcomes, and a curve per measure. Stored as JSON.
+    """The curves of one panel, by measure and rule of support. Stored as JSON.
 
-    protocols: measure -> curve. A measure is a protocol such as "voting", or a variant that is calibrated
-    separately, such as "voting, strongest first".
+    panel: its models, each once, sorted. measures: measure -> rule of support -> curve.
     """
 
-    share: float
-    all: Curve
-    protocols: Mapping[str, Curve]
+    panel: tuple[str, ...] = ()
+    measures: Mapping[str, Mapping[str, Curve]] = field(default_factory=dict)
 
-    def of(self, measure: str, raw: float) -> CalibratedConfidence | None:
-        """Return the calibrated confidence of a decision, or None without any outcome.
-
-        A variant's curve is shrunk towards its protocol's, and that towards the curve of all.
-        """
-        if not self.all.n:
+    def of(self, measure: str, rule: str | None, raw: float) -> CalibratedConfidence | None:
+        """Return the confidence of a decision with the support `raw`, or None with too few outcomes."""
+        curve = self.measures.get(measure, {}).get(rule or "")
+        if curve is None:
             return None
-        levels = dict.fromkeys((protocol_of(measure), measure))
-        curves = [self.protocols[name] for name in levels if name in self.protocols]
-        confidence = _shrunk(self.all, raw, self.share)
-        for curve in curves:
-            confidence = _shrunk(curve, raw, confidence)
-        return CalibratedConfidence(confidence, sum(curve.n for curve in curves))
+        confidence, low, high = curve.at(raw)
+        return CalibratedConfidence(confidence, low, high, curve.n, curve.right, curve.method)
 
     def only(self, protocol: str) -> Calibration:
         """Return the calibration without the curves of other protocols."""
-        own = {name: curve for name, curve in self.protocols.items() if protocol_of(name) == protocol}
-        return replace(self, protocols=own)
+        own = {name: curves for name, curves in self.measures.items() if protocol_of(name) == protocol}
+        return Calibration(self.panel, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,44 +130,71 @@ class Bin:
     right: float
 
 
-def calibrate(outcomes: Sequence[Outcome]) -> Calibration:
-    """Learn a calibration from outcomes, for each protocol and for all."""
-    protocols: dict[str, list[tuple[float, bool]]] = {}
-    for outcome in outcomes:
-        protocols.setdefault(outcome.protocol, []).append((outcome.raw, outcome.right))
-    return Calibration(
-        share=(sum(outcome.right for outcome in outcomes) + 1) / (len(outcomes) + 2),
-        all=isotonic([(outcome.raw, outcome.right) for outcome in outcomes]),
-        protocols={name: isotonic(pairs) for name, pairs in protocols.items()},
-    )
+def calibrate(outcomes: Iterable[Outcome], panel: Iterable[str] = ()) -> Calibration:
+    """Learn the calibration of a panel from the outcomes that are its own; others do not count."""
+    models = tuple(sorted(set(panel)))
+    kinds: dict[tuple[str, str], list[tuple[float, bool]]] = {}
+    for one in outcomes:
+        if one.panel == models:
+            kinds.setdefault((one.protocol, one.rule or ""), []).append((one.raw, one.right))
+    measures: dict[str, dict[str, Curve]] = {}
+    for (measure, rule), pairs in kinds.items():
+        if (curve := fit(pairs)) is not None:
+            measures.setdefault(measure, {})[rule] = curve
+    return Calibration(models, measures)
+
+
+def fit(pairs: Sequence[tuple[float, bool]]) -> Curve | None:
+    """Return the curve of (support, right), or None with fewer than `ENOUGH` of them."""
+    if len(pairs) < ENOUGH:
+        return None
+    return fit_isotonic(pairs) if _isotonic_is_better(pairs) else fit_beta(pairs)
+
+
+def cross_fitted(pairs: Sequence[tuple[float, bool]]) -> list[tuple[float, bool]]:
+    """Return (confidence, right) of each outcome, its confidence learned from the other folds.
+
+    Empty if the other folds have too few outcomes.
+    """
+    found = []
+    for fold in range(FOLDS):
+        curve = fit([pair for n, pair in enumerate(pairs) if n % FOLDS != fold])
+        if curve is not None:
+            found += [(curve.at(raw)[0], right) for raw, right in pairs[fold::FOLDS]]
+    return found
+
+
+def _isotonic_is_better(pairs: Sequence[tuple[float, bool]]) -> bool:
+    """Whether isotonic regression predicts outcomes better, by log-loss, that it has not seen."""
+    if len(pairs) < CHOOSE:
+        return False
+    losses = [0.0, 0.0]
+    for fold in range(FOLDS):
+        train = [pair for n, pair in enumerate(pairs) if n % FOLDS != fold]
+        for place, curve in enumerate((fit_isotonic(train), fit_beta(train))):
+            losses[place] -= sum(_log_likelihood(curve, *pair) for pair in pairs[fold::FOLDS])
+    return losses[0] < losses[1]
+
+
+def _log_likelihood(curve: Curve, raw: float, right: bool) -> float:
+    confidence, *_ = curve.at(raw)
+    return log(confidence if right else 1 - confidence)
 
 
 def from_dict(stored: Mapping[str, Any]) -> Calibration:
-    """Return the calibration that `dataclasses.asdict` turned into a dict, also after a JSON round trip."""
-    protocols = {name: _curve(curve) for name, curve in stored["protocols"].items()}
-    return Calibration(stored["share"], _curve(stored["all"]), protocols)
+    """Return the calibration that `dataclasses.asdict` turned into a dict, also after a JSON round trip.
 
-
-def _curve(stored: Mapping[str, Any]) -> Curve:
-    return Curve(tuple((raw, right) for raw, right in stored["knots"]), stored["n"])
-
-
-def isotonic(pairs: Iterable[tuple[float, bool]]) -> Curve:
-    """Return the non-decreasing least-squares fit of (raw, right), with knots at both ends of each level."""
-    seen: dict[float, tuple[int, int]] = {}
-    for raw, right in pairs:
-        n, hits = seen.get(raw, (0, 0))
-        seen[raw] = n + 1, hits + right
-    # Each block: lowest raw, highest raw, number of outcomes, number of right ones.
-    blocks: list[tuple[float, float, int, int]] = []
-    for raw in sorted(seen):
-        low, high, n, hits = raw, raw, *seen[raw]
-        while blocks and blocks[-1][3] * n >= hits * blocks[-1][2]:
-            before = blocks.pop()
-            low, n, hits = before[0], n + before[2], hits + before[3]
-        blocks.append((low, high, n, hits))
-    knots = [(raw, hits / n) for low, high, n, hits in blocks for raw in sorted({low, high})]
-    return Curve(tuple(knots), sum(block[2] for block in blocks))
+    That of an earlier version was learned from vote shares, of all panels together. It is no calibration of
+    a posterior, so it has no curves here.
+    """
+    measures = stored.get("measures", {})
+    return Calibration(
+        tuple(stored.get("panel", ())),
+        {
+            measure: {rule: Curve.from_dict(curve) for rule, curve in curves.items()}
+            for measure, curves in measures.items()
+        },
+    )
 
 
 def brier(pairs: Iterable[tuple[float, bool]]) -> float:
@@ -185,8 +224,3 @@ def reliability_bins(pairs: Iterable[tuple[float, bool]], bins: int = 10) -> tup
 def protocol_of(measure: str) -> str:
     """Return the protocol of a measure: "voting" for "voting, strongest first"."""
     return measure.partition(",")[0]
-
-
-def _shrunk(curve: Curve, raw: float, target: float) -> float:
-    """Return the curve at `raw`, shrunk towards `target` as if that were `SHRINK` further outcomes."""
-    return (curve.n * curve.at(raw) + SHRINK * target) / (curve.n + SHRINK) if curve.n else target

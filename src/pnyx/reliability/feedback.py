@@ -23,9 +23,9 @@ RESULTS = ("success", "partial", "failure")
 class JudgedRun:
     """A decision with its outcome.
 
-    protocol: its `measure`. result: one of `RESULTS`. raw: its confidence before calibration, or None.
-    answers: (model, final answer before it read others' answers, or None), one per seat. gold: the right
-    answer, or None if unknown.
+    protocol: its `measure`. result: one of `RESULTS`. raw: its support, or None. answers: (model, final
+    answer before it read others' answers, or None), one per seat. gold: the right answer, or None if unknown.
+    panel: its models, each once, sorted; empty if unknown. rule: the name of the rule of its support.
     """
 
     protocol: str
@@ -33,6 +33,8 @@ class JudgedRun:
     raw: float | None = None
     answers: tuple[tuple[str, str | None], ...] = ()
     gold: str | None = None
+    panel: tuple[str, ...] = ()
+    rule: str | None = None
 
 
 def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> JudgedRun:
@@ -45,13 +47,13 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
     """
     if verdict not in RESULTS:
         raise UsageError(f"the outcome must be one of {', '.join(RESULTS)}, not {verdict!r}")
-    detail = result["detail"]
+    detail, question = result["detail"], result.get("question")
     if truth is not None and not truth.strip():
         raise UsageError("the right answer is empty; leave it out if it is unknown")
     if truth is not None and not is_text(truth):
         raise UsageError("the right answer is not text: it contains NUL or half a character")
     final = result["final_answer"]
-    if verdict == "success" and truth and final is not None and _contradict(truth, final):
+    if verdict == "success" and truth and final is not None and _contradict(truth, final, question):
         raise UsageError(
             f"success means that the decision's answer is right, which is {final!r} and not {truth!r}; use "
             "partial or failure, or leave the right answer out"
@@ -66,32 +68,37 @@ def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> 
     first_answers: Mapping[str, str | None] = detail.get("native") or {}
     # If a success has a `truth` in other words, the decision's words are right too, and models used those.
     gold = (final or truth) if verdict == "success" else truth
+    # Results of earlier versions have their support, a share of votes, as their confidence.
     raw = detail.get("raw_confidence", result["confidence"])
+    rule = detail.get("raw_rule", result.get("confidence_rule"))
     answers = [
-        (models[seat], _canonical(answer, gold)) for seat, answer in first_answers.items() if seat in models
+        (models[seat], _canonical(answer, gold, question))
+        for seat, answer in first_answers.items()
+        if seat in models
     ]
-    kind = measure(result["protocol"], detail.get("raw_rule", result.get("confidence_rule")))
-    return JudgedRun(kind, verdict, raw, tuple(answers), gold and normalise(gold))
+    panel = tuple(sorted({seat["model"] for seat in result["seats"]}))
+    kind = measure(result["protocol"], rule)
+    return JudgedRun(kind, verdict, raw, tuple(answers), gold and normalise(gold), panel, rule)
 
 
-def _contradict(one: str, two: str) -> bool:
+def _contradict(one: str, two: str, question: str | None) -> bool:
     """Whether both answers cannot be right. Answers in words never contradict: they may be synonyms."""
-    return not same(one, two) and "text" not in (read(one).kind, read(two).kind)
+    return not same(one, two, question) and "text" not in (read(one).kind, read(two).kind)
 
 
 def measure(protocol: str, rule: str | None) -> str:
-    """Return the name under which a confidence is calibrated: the protocol, or its strongest-first variant.
+    """Return the name under which support is calibrated: the protocol, or its strongest-first variant.
 
-    rule: the rule of the confidence. With strongest first, the other seats are called only if the strongest
+    rule: the rule of its support. With strongest first, the other seats are called only if the strongest
     disagree, so their share of votes is about harder questions (design/reliability.md).
     """
     return f"{protocol}, {STRONGEST_FIRST}" if (rule or "").endswith(STRONGEST_FIRST) else protocol
 
 
 def outcomes(history: Iterable[JudgedRun]) -> list[Outcome]:
-    """Return the outcomes of decisions with a confidence; partial successes are left out."""
+    """Return the outcomes of decisions with support; partial successes are left out."""
     judged = [(run, run.raw) for run in history if run.raw is not None and run.result != "partial"]
-    return [Outcome(run.protocol, raw, run.result == "success") for run, raw in judged]
+    return [Outcome(run.protocol, raw, run.result == "success", run.panel, run.rule) for run, raw in judged]
 
 
 def questions(history: Iterable[JudgedRun]) -> list[AnsweredQuestion]:
@@ -113,8 +120,8 @@ def _first_answers(run: JudgedRun) -> dict[str, str | None]:
     return answers
 
 
-def _canonical(answer: str | None, gold: str | None) -> str | None:
+def _canonical(answer: str | None, gold: str | None, question: str | None) -> str | None:
     """Return the canonical text of the answer; that of the right answer if the two are equivalent."""
     if answer is None:
         return None
-    return normalise(gold if gold is not None and same(answer, gold) else answer)
+    return normalise(gold if gold is not None and same(answer, gold, question) else answer)

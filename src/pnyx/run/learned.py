@@ -54,7 +54,7 @@ class LearnedHistory:
         models = tuple(dict.fromkeys(seat.model for seat in strongest(spec.seats)))
         weights, calibration = await self._fit(spec.owner, models, history)
         calibration = calibration.only(spec.protocol)
-        if calibration.protocols:
+        if calibration.measures:
             spec = replace(spec, calibration=asdict(calibration))
         if weights.rule == "equal":
             return spec
@@ -95,7 +95,7 @@ def _learn(history: list[JudgedRun], models: tuple[str, ...]) -> tuple[Weights, 
     from ..reliability.feedback import outcomes, questions
     from ..reliability.weights import learn
 
-    return learn(questions(history), models), calibrate(outcomes(history))
+    return learn(questions(history), models), calibrate(outcomes(history), models)
 
 
 def calibrate_decision(spec: Spec, decision: Decision) -> dict[str, Any]:
@@ -106,16 +106,18 @@ def calibrate_decision(spec: Spec, decision: Decision) -> dict[str, Any]:
     detail: dict[str, Any] = {"given": [one.source for one in spec.responses]} if spec.responses else {}
     if spec.history:
         detail["history"] = {**spec.history, "weights": {s.label: s.weight for s in spec.seats}}
-    fields: dict[str, Any] = {}
-    if decision.confidence is not None and spec.calibration:
+    # What a protocol sets as its confidence is support; only outcomes make a probability of it.
+    fields: dict[str, Any] = {"confidence": None, "confidence_rule": None}
+    if decision.support is not None:
+        detail |= {"raw_confidence": decision.support, "raw_rule": decision.support_rule}
+    if decision.support is not None and spec.calibration:
         # Start-up time, as above.
         from ..reliability.calibration import from_dict
         from ..reliability.feedback import measure
 
-        kind = measure(spec.protocol, decision.confidence_rule)
-        estimate = from_dict(spec.calibration).of(kind, decision.confidence)
-        # Outcomes of other protocols alone are not evidence about this one.
-        if estimate is not None and estimate.n:
+        kind, calibration = measure(spec.protocol, decision.support_rule), from_dict(spec.calibration)
+        estimate = calibration.of(kind, decision.support_rule, decision.support)
+        if estimate is not None:
             fields = {"confidence": estimate.confidence, "confidence_rule": estimate.rule}
-            detail |= {"raw_confidence": decision.confidence, "raw_rule": decision.confidence_rule}
-    return {**fields, "detail": {**decision.detail, **detail}} if detail else {}
+            detail["calibration"] = estimate.to_dict(kind, calibration.panel, decision.support_rule)
+    return {**fields, "detail": {**decision.detail, **detail}}

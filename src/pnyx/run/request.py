@@ -189,6 +189,13 @@ class RunRequest:
         metavar="TAG",
         keyword="language",
     )
+    instructions: str | None = _option(
+        Kind.TEXT,
+        "Your instructions for the content and the form of the answer, as a system message has them.",
+        flags=("--instructions",),
+        metavar="TEXT",
+        keyword="instructions",
+    )
     tools: bool | None = _option(
         Kind.SWITCH,
         "Let seats search the web, read pages and files, and run Python; see docs/tools.md.",

@@ -132,6 +132,7 @@ def resolve(
         owner=owner,
         conversation=conversation,
         language=_language(values.language) or settings.run.language,
+        instructions=(values.instructions or "").strip() or None,
         effort=_effort(values.effort),
         thinking_tokens=_thinking_tokens(values.thinking_tokens),
         **_tools(settings.tools, settings.tools.enabled if values.tools is None else values.tools),

@@ -18,7 +18,8 @@ class Result(Decision):
     """A decision and the record of its run. Amounts in USD; a cost of None is unknown. elapsed_s: in seconds.
 
     status: as in `Decision`, or failed | paused | cancelled. consensus_reached: None if agreement was not
-    measured.
+    measured. confidence: a probability, learned from outcomes as `detail.calibration` says, or None. support
+    is `detail.raw_confidence` in JSON.
     usage: calls (requests sent), input_tokens, cached_tokens, output_tokens, cost_usd.
     """
 
@@ -43,8 +44,17 @@ class Result(Decision):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Result:
-        """Return the result in a stored document; unknown fields are ignored. Raises `Unreadable`."""
+        """Return the result in a stored document; unknown fields are ignored. Raises `Unreadable`.
+
+        Earlier versions stored shares of votes and curves of few outcomes as confidence: that is support.
+        """
         values = dict(document)
+        detail = dict(values.get("detail") or {})
+        values["support"] = detail.get("raw_confidence", values.get("confidence"))
+        values["support_rule"] = detail.get("raw_rule", values.get("confidence_rule"))
+        if values.get("confidence") is not None and "calibration" not in detail:
+            detail |= {"raw_confidence": values["support"], "raw_rule": values["support_rule"]}
+            values |= {"confidence": None, "confidence_rule": None, "detail": detail}
         what = f"the result of run {document.get('run_id', '')}".strip()
         values["answer"] = values.get("answer") or ""
         values["dissent"] = tuple(build(Dissent, one, what) for one in values.get("dissent", ()))

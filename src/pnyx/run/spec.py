@@ -36,8 +36,8 @@ class Spec:
     a resume, until the run is paused. searches: web searches that a seat's host may make itself in one
     request. search_price: USD for one of them, None if unknown. history, calibration: what earlier runs
     teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`. language: the tag of the
-    language to answer in; None: that of the question. effort, thinking_tokens: of the request; see
-    `thinking`.
+    language to answer in; None: that of the question. instructions: of the asker, for the answer. effort,
+    thinking_tokens: of the request; see `thinking`.
     """
 
     question: str
@@ -71,6 +71,7 @@ class Spec:
     calibration: Mapping[str, Any] | None = None
     revision: int = REVISION
     language: str | None = None
+    instructions: str | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
 
@@ -101,7 +102,9 @@ class Spec:
 
     @property
     def brief(self) -> Brief:
-        return Brief(self.question, self.today, self.options, self.context, self.responses)
+        return Brief(
+            self.question, self.today, self.options, self.context, self.responses, self.instructions or ""
+        )
 
     @property
     def seat_rows(self) -> tuple[Mapping[str, Any], ...]:
@@ -151,6 +154,7 @@ class Spec:
             self.responses,
             self.ground,
             self.language,
+            self.instructions,
             self.effort,
             self.thinking_tokens,
             seats,

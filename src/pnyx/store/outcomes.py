@@ -38,6 +38,8 @@ def record(connection: Connection, run_id: str, owner: str, time: str, judged: J
         "raw": judged.raw,
         "answers": json.dumps(answers),
         "gold": None if judged.gold is None else replace_invalid(judged.gold),
+        "panel": json.dumps(judged.panel) if judged.panel else None,
+        "rule": judged.rule,
     }
     connection.execute(insert(outcomes), values)
 
@@ -87,6 +89,8 @@ def history(connection: Connection, owner: str) -> list[JudgedRun]:
             row.raw,
             tuple((model, answer) for model, answer in json.loads(row.answers)),
             row.gold,
+            tuple(json.loads(row.panel)) if row.panel else (),
+            row.rule,
         )
         for row in sorted(connection.execute(query), key=lambda row: (row.judged_at, row.run_id))
     ]

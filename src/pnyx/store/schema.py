@@ -17,7 +17,7 @@ __all__ = [
     "writers",
 ]
 
-REVISION = "0008"
+REVISION = "0009"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -96,9 +96,12 @@ outcomes = Table(
     Column("raw", Float),
     Column("answers", Text, nullable=False),
     Column("gold", Text),
+    Column("panel", Text),
+    Column("rule", Text),
     Index("outcomes_by_owner", "owner", "judged_at"),
 )
-"""Outcomes of runs; see `pnyx.reliability.feedback.JudgedRun`. answers: JSON, [[model, answer], …]."""
+"""Outcomes of runs; see `pnyx.reliability.feedback.JudgedRun`. answers: JSON, [[model, answer], …]. panel:
+JSON, the models of the run, each once; null if unknown. rule: that of `raw`."""
 
 keys = Table(
     "keys",

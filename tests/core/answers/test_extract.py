@@ -133,7 +133,7 @@ NOTATIONS: dict[str, Callable[[int], str]] = {
 @example("apostrophes", -1000)
 def test_a_number_is_the_same_in_every_notation(notation: str, n: int) -> None:
     written = NOTATIONS[notation](n)
-    assert normalise(written) == str(n)
+    assert normalise(written).removeprefix("x=") == str(n)
     assert same(final_answer(f"Because.\n\nFinal answer: {written}") or "", str(n))
 
 

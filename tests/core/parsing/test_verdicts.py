@@ -8,6 +8,7 @@ label.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -33,6 +34,7 @@ from pnyx.core.parsing.verdicts import (
     read_approval,
     read_class,
     read_pick,
+    read_routing_class,
 )
 
 LABELS = ("Participant A", "Participant B", "Participant C")
@@ -230,3 +232,21 @@ def test_the_labels_of_thirty_seats_are_distinguished() -> None:
     for label in labels:
         assert read_ballot(f"FINALIZE: {label}", labels).label == label
         assert read_ballot(f"FINALIZE: {label.split()[1]}", labels).label == label
+
+
+WORDS = {"reasoning": "checkable", "judgment": "open", "judgement": "open", "compound": "writing"}
+OTHER_WORDS = [c for c in CASES if c["reads"] == "class" and not re.search(r"reasoning\W*:", c["text"], re.I)]
+
+
+@pytest.mark.parametrize("case", OTHER_WORDS, ids=lambda case: case["id"])
+def test_the_classes_of_a_route_are_read_as_those_of_the_classic_table_are(case: Mapping[str, Any]) -> None:
+    def other(match: re.Match[str]) -> str:
+        word = WORDS[match[0].lower()]
+        return word.upper() if match[0].isupper() else word
+
+    text = re.sub("|".join(WORDS), other, case["text"], flags=re.IGNORECASE)
+    if case["want"] is None:
+        with pytest.raises(Unreadable):
+            read_routing_class(text)
+    else:
+        assert read_routing_class(text) == WORDS[case["want"]]

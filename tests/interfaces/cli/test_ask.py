@@ -28,15 +28,16 @@ def test_the_answer_alone_is_on_stdout(answer: Done) -> None:
     assert (answer.code, answer.out) == (0, ANSWER + "\n")
 
 
-def test_stderr_shows_proposal_challenges_revision_rigor_dissent_cost_and_the_run(answer: Done) -> None:
+def test_stderr_shows_proposal_challenges_revision_rigor_agreement_cost_and_the_run(answer: Done) -> None:
     titles = [line.split("  ")[0] for line in answer.err.splitlines() if line.startswith("Round")]
     assert [title.split(" · ")[1] for title in titles] == ["propose", "challenge", "challenge", "revise"]
     assert all("(lab:" in title for title in titles)
     for expected in (
         "Because it is so.",
-        "rigor 1.00",
-        "confidence 1.00 (by rigor)",
-        "dissent (2)",
+        "3 of 3 seats agree, 3 of 3 models",
+        "no objection stands",
+        "rigor 0.00: 0 of 2 critiques were substantive",
+        "confidence not calibrated",
         "4 calls",
     ):
         assert expected in answer.err

@@ -68,7 +68,7 @@ def test_a_follow_up_sees_the_question_and_the_decision_before_it_as_fenced_mate
         fence = re.search(r"<(m\w{10}) Turn 1>(.*?)</\1>", text)
         assert fence, text
         assert "Question: Which database?" in fence[2]
-        assert "Decision (decided): Postgres it is." in fence[2]
+        assert "Decision (consensus): Postgres it is." in fence[2]
         assert "And which version?" in text.replace(fence[0], "")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -131,39 +130,56 @@ def test_with_learned_weights_only_seats_that_can_change_the_answer_are_called(
     assert len(ask(100, "--option", "early=false").json["detail"]["native"]) == 3
 
 
-def test_confidence_is_calibrated_on_outcomes(judged: ScriptedHost) -> None:
+def test_there_is_no_confidence_below_twenty_outcomes(judged: ScriptedHost) -> None:
     run = ask(99).json
-    assert run["confidence_rule"] == "calibrated (n=12)"
-    assert run["confidence"] < 0.2
+    assert (run["confidence"], run["confidence_rule"]) == (None, None)
+    assert "calibration" not in run["detail"]
     assert run["detail"]["raw_confidence"] == pytest.approx(1 / 3, abs=0.4)
-    assert run["detail"]["raw_rule"] == "vote share, strongest first"
+    assert run["detail"]["raw_rule"] == "posterior of the votes, strongest first"
 
 
-def test_votes_of_the_strongest_first_are_calibrated_apart_from_votes_of_all(judged: ScriptedHost) -> None:
-    run = ask(99).json
-    assert run["detail"]["not_asked"] == [s["seat"] for s in run["seats"] if s["model"] == "lab:beta"]
-    pnyx("feedback", run["run_id"], "--result", "success")
-    document = pnyx("calibration", "--json").json["protocols"]
-    assert {name: (one["n"], one["right"]) for name, one in document.items()} == {
-        "voting": (13, 1),
-        "voting, strongest first": (3, 1),  # two of the twelve called the strongest seats first
+@pytest.fixture
+def twenty(judged: ScriptedHost) -> ScriptedHost:
+    """Twenty failures in votes of all seats: ten of the twelve judged runs, and ten more."""
+    for n in range(100, 110):
+        run = ask(n, "--option", "early=false").json["run_id"]
+        assert pnyx("feedback", run, "--result", "failure", "--answer", "4").code == 0
+    return judged
+
+
+def test_from_twenty_outcomes_of_the_panel_on_there_is_a_confidence(twenty: ScriptedHost) -> None:
+    run = ask(99, "--option", "early=false").json
+    assert run["confidence_rule"] == "beta calibration on 20 outcomes of this panel"
+    assert run["confidence"] < 0.2
+    learned = run["detail"]["calibration"]
+    assert (learned["n"], learned["right"], learned["method"]) == (20, 0, "beta")
+    assert learned["low"] <= run["confidence"] <= learned["high"]
+    assert learned["panel"] == ["lab:alpha", "lab:beta", "lab:gamma"]
+    assert (learned["protocol"], learned["rule"]) == ("voting", run["detail"]["raw_rule"])
+    # Another panel, and votes that asked the strongest first, have outcomes of their own, or none.
+    for more in (["-m", "lab:alpha", "-m", "lab:gamma", "--option", "early=false"], []):
+        other = ask(98, *more).json
+        assert (other["confidence"], other["confidence_rule"]) == (None, None)
+    shown = pnyx("calibration", "--json").json["protocols"]
+    assert {name: (one["n"], one["right"]) for name, one in shown.items()} == {
+        "voting": (22, 0),
+        "voting, strongest first": (2, 0),  # two of the twelve called the strongest seats first
     }
-    again = ask(98).json
-    assert (again["confidence_rule"], again["confidence"] > run["confidence"]) == ("calibrated (n=13)", True)
-    # Votes of all seats are calibrated separately, so that one success counts little for them.
-    assert ask(97, "--option", "early=false").json["confidence"] < again["confidence"]
+    whole, apart = shown["voting"]["panels"]
+    assert (whole["n"], whole["needs"], whole["confidence"]["method"]) == (20, 0, "beta")
+    assert (apart["n"], apart["needs"], apart["confidence"]) == (2, 18, None)
+    text = pnyx("calibration").out
+    assert "confidence: beta calibration on 20 outcomes" in text
+    assert "not calibrated: needs 18 more outcomes" in text
 
 
-def test_a_vote_of_all_is_not_calibrated_on_votes_of_the_strongest_first(judged: ScriptedHost) -> None:
-    # Feedback on runs with votes of all seats becomes partial; only the other kind counts.
-    for run in pnyx("runs", "--json", "--limit", "100").json:
-        if run["detail"].get("raw_rule", run["confidence_rule"]) == "vote share":
-            pnyx("feedback", run["run_id"], "--result", "partial")
-    document = pnyx("calibration", "--json").json["protocols"]
-    assert {name: one["n"] for name, one in document.items()} == {"voting": 2, "voting, strongest first": 2}
-    whole = ask(97, "--option", "early=false").json
-    assert whole["confidence_rule"] == "vote share"
-    assert "raw_confidence" not in whole["detail"]
+def test_partial_successes_do_not_count_as_outcomes(twenty: ScriptedHost) -> None:
+    run = ask(110, "--option", "early=false").json["run_id"]
+    assert pnyx("feedback", run, "--result", "success").code == 0
+    first = pnyx("calibration", "--json").json["protocols"]["voting"]["panels"][0]
+    assert (first["n"], first["right"]) == (21, 1)
+    assert pnyx("feedback", run, "--result", "partial").code == 0
+    assert pnyx("calibration", "--json").json["protocols"]["voting"]["panels"][0]["n"] == 20
 
 
 def test_a_resumed_run_keeps_its_weights(lab_of_one: ScriptedHost) -> None:
@@ -172,19 +188,19 @@ def test_a_resumed_run_keeps_its_weights(lab_of_one: ScriptedHost) -> None:
         assert pnyx("feedback", ask(n).json["run_id"], "--result", "failure", "--answer", "4").code == 0
     again = pnyx("resume", paused, "--budget", "1", "--json", "-q").json
     assert "history" not in again["detail"]
-    assert again["confidence_rule"] == "vote share"
+    assert again["detail"]["raw_rule"] == "posterior of the votes"
 
 
 def test_calibration_shows_the_diagram_and_the_weights_of_votes(judged: ScriptedHost) -> None:
     done = pnyx("calibration")
     assert done.code == 0
-    assert "voting: 0 of 12 right (0%)" in done.out
-    assert re.search(r"ECE 0\.6\d\d, Brier 0\.4\d\d", done.out)
+    assert "voting · lab:alpha, lab:beta, lab:gamma\n0 of 10 right (0%)" in done.out
+    assert "not calibrated: needs 10 more outcomes" in done.out
     assert "weights of votes: labels, from 10 questions" in done.out
     document = pnyx("calibration", "--json").json
     bins = document["protocols"]["voting"]["bins"]
     assert (sum(one["n"] for one in bins), {one["right"] for one in bins}) == (12, {0.0})
-    assert all(one["calibrated"] < one["confidence"] for one in bins)
+    assert {one["calibrated"] for one in bins} == {None}
 
 
 def test_calibration_without_feedback_says_how_to_add_some(lab: ScriptedHost) -> None:

@@ -43,7 +43,7 @@ def test_runs_are_filtered_and_counted(run: Any, lab: ScriptedHost) -> None:
     lab.on("*", status=401)
     failed = pnyx("ask", "--json", "And now?").json
     assert pnyx("runs", "--status", "failed", "--json").json == [failed]
-    assert pnyx("runs", "--status", "decided", "--json").json == [run]
+    assert pnyx("runs", "--status", "consensus", "--json").json == [run]
     assert pnyx("runs", "--limit", "1", "--json").json == [failed]
     assert pnyx("runs", "--status", "cancelled", "--json").json == []
 
@@ -81,7 +81,7 @@ def test_no_runs_are_an_empty_list(lab: ScriptedHost) -> None:
 
 def test_a_status_is_one_line(run: Any) -> None:
     done = pnyx("status", run["run_id"])
-    assert done.out.startswith(f"{run['run_id']}  decided after 1 round")
+    assert done.out.startswith(f"{run['run_id']}  consensus after 1 round")
     assert done.out.count("\n") == 1
 
 
@@ -99,7 +99,7 @@ def test_show_prints_every_reply_with_its_seat_and_model_and_the_decision(run: A
     assert len(titles) == 4
     for seat in run["seats"]:
         assert f"{seat['seat']} ({seat['model']})" in done.out
-    for expected in ("Why is it so?", "decided after 1 round", "dissent (2)", "rigor 1.00", "lab:alpha"):
+    for expected in ("Why is it so?", "consensus after 1 round, not converged", "rigor ", "lab:alpha"):
         assert expected in done.out
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
@@ -158,7 +158,7 @@ def test_a_paused_run_is_cancelled_for_good(lab: ScriptedHost) -> None:
 
 def test_cancelling_a_finished_run_does_not_change_it(run: Any) -> None:
     done = pnyx("cancel", run["run_id"])
-    assert (done.code, "has already finished: decided" in done.err) == (0, True)
+    assert (done.code, "has already finished: consensus" in done.err) == (0, True)
     assert pnyx("status", run["run_id"], "--json").json == run
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -239,16 +240,22 @@ async def test_a_stream_ends_with_an_error_if_the_run_cannot_be_written(
     def full(*args: Any, **more: Any) -> Any:
         raise StoreError("the disk is full")
 
-    lab.latency = 2.0
+    broken = threading.Event()
+    lab.on("*", text="42", until=broken.is_set)
     async with server.client() as client:
         started = (await client.post("/v1/runs", json={"question": "Why?", "protocol": "voting"})).json()
-        monkeypatch.setattr(store, "append", full)
-        answer = await client.get(f"/v1/runs/{started['run_id']}/events")
+        async with client.stream("GET", f"/v1/runs/{started['run_id']}/events") as response:
+            lines = response.aiter_lines()
+            seen = [await anext(lines)]
+            # A client that comes after the failure is told that the run is paused.
+            monkeypatch.setattr(store, "append", full)
+            broken.set()
+            seen += [line async for line in lines if line]
     monkeypatch.undo()
-    *_, name, data = answer.text.strip().splitlines()
+    *_, name, data = seen
     assert name == "event: error"
-    response = {"error": {"type": "store_error", "message": "the disk is full"}}
-    assert json.loads(data.removeprefix("data: ")) == response
+    error = {"error": {"type": "store_error", "message": "the disk is full"}}
+    assert json.loads(data.removeprefix("data: ")) == error
 
 
 async def follow(client: Any, run: str, after: int = 0) -> list[dict[str, Any]]:

@@ -20,7 +20,8 @@ SCHEMATHESIS = "schemathesis.cli"
 IMPORTS = (SCHEMATHESIS, "schemathesis.cli.commands.run.executor", "schemathesis.openapi", "hypothesis")
 # Each part starts Schemathesis anew, so that none takes long: a sequence of requests needs all operations.
 PARTS = {
-    "coverage of runs": ("coverage", "/v1/runs"),
+    "coverage of runs": ("coverage", "/v1/runs$"),
+    "coverage of one run": ("coverage", "/v1/runs/"),
     "coverage of the rest": ("coverage", "^(?!/v1/runs)"),
     "fuzzing of runs": ("fuzzing", "/v1/runs"),
     "fuzzing of the rest": ("fuzzing", "^(?!/v1/runs)"),
@@ -52,4 +53,4 @@ async def test_no_request_breaks_the_server_or_its_schema(
         async with server.client() as client:
             assert (await client.get("/health")).status_code == 200
     assert process.returncode == 0, (out + err).decode()[-8000:]
-    assert re.search(rb"[1-9][0-9]* selected / 1[56] total", out), out.decode()[-2000:]
+    assert re.search(rb"[1-9][0-9]* selected / [0-9]+ total", out), out.decode()[-2000:]

@@ -156,8 +156,10 @@ def test_a_page_has_all_parts_of_the_run() -> None:
         assert part in text
     for fact in (
         "max rounds",
-        "75% (by rigor)",
-        "75% (the share of challenges",
+        "2 of 3 seats agree, 2 of 3 models",
+        "1 objection stands",
+        "0.50: 1 of 2 critiques was substantive",
+        "not calibrated",
         "lab:alpha",
         "$0.0012",
         "run run1",
@@ -255,7 +257,7 @@ def test_a_council_shows_its_votes(lab: ScriptedHost) -> None:
     source = exported(council().json["run_id"])
     text = " ".join("".join(check(source).text).split())
     assert "majority after 2 rounds" in text
-    assert "67% (by approvals)" in text
+    assert "2 of 3 seats agree, 2 of 3 models" in text
     assert '<meter max="3" value="2">2</meter>' in source
     for phase in ("Round 1 · proposing", "Round 1 · voting", "Round 2 · voting"):
         assert phase in text

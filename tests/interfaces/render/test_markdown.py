@@ -46,7 +46,8 @@ def test_markdown_has_question_answer_dissent_cost_and_every_reply() -> None:
     for expected in ("> Why?", "> Because.", "> It is not so.", "| lab:alpha | 2 | 200 | 0 | 40 | $0.0006 |"):
         assert expected in text
     assert text.count("> I say so.") == 4
-    assert "- rigor: 0.75" in text
+    assert "- agreement: 2 of 3 seats agree, 2 of 3 models\n- objections: 1 objection stands" in text
+    assert "- rigor: 0.50: 1 of 2 critiques was substantive\n- confidence: not calibrated" in text
 
 
 def test_the_same_run_produces_the_same_bytes() -> None:

@@ -32,7 +32,7 @@ def test_every_seat_confirms_and_a_majority_of_approvals_ships_the_synthesis() -
     assert (decision.answer, decision.detail["shipped"]) == ("the synthesis", "synthesis")
     assert decision.status == "majority"
     assert decision.agreement == pytest.approx(2 / 3)
-    assert decision.confidence_rule == "approval share"
+    assert decision.detail["agreed"] == {"seats": 2, "of": 3, "models": 2, "of_models": 3}
     assert [(d.seat, d.text) for d in decision.dissent] == [("Participant C", "REJECT: the cost is gone")]
     assert run.tallies[-1].tally == {"APPROVE": 2, "REJECT": 1}
 
@@ -52,7 +52,7 @@ def test_a_reject_an_error_or_a_stall_ships_the_winning_proposal_verbatim(closin
     assert (decision.answer, decision.detail["shipped"]) == ("proposal B1", "proposal")
     assert decision.status == "majority"
     assert decision.agreement == pytest.approx(2 / 3)
-    assert decision.confidence_rule == "endorsement share"
+    assert decision.detail["agreed"]["seats"] == 2
     assert [d.seat for d in decision.dissent] == ["Participant C"]
 
 

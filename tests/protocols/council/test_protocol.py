@@ -258,12 +258,12 @@ def test_without_any_endorsement_the_rankings_decide_and_it_is_a_deadlock() -> N
     decision = decided(dict.fromkeys("ABC", ballot), rounds=1)
     assert (decision.status, decision.stop_reason) == ("deadlock", "max_rounds")
     assert decision.answer == "proposal C1"
-    assert (decision.agreement, decision.confidence) == (0, None)
+    assert (decision.agreement, decision.support) == (0, None)
 
 
 def test_where_no_ballot_can_be_read_nobody_voted_and_there_is_no_agreement() -> None:
     decision = decided(dict.fromkeys("ABC", "I would rather not say."), rounds=1)
-    assert (decision.status, decision.agreement, decision.confidence) == ("deadlock", None, None)
+    assert (decision.status, decision.agreement, decision.support) == ("deadlock", None, None)
     one = decided({"A": "I would rather not say.", "B": "no vote", "C": "REVISE: the cost"}, rounds=1)
     assert (one.status, one.agreement) == ("deadlock", 0)
 

@@ -193,6 +193,15 @@ def test_ordinary_calls_are_plain(more: dict[str, Any]) -> None:
     assert written("http://127.0.0.1:9000/v1", usual(**more), stream=False) is not None
 
 
+@pytest.mark.parametrize("name", ["gpt-4o", "gpt-4.1-mini", "gpt-5", "gpt-5-mini", "o3", "chatgpt-4o-latest"])
+def test_a_debate_of_openais_own_models_needs_no_libraries(name: str) -> None:
+    messages = (Message("system", "Be brief."), *QUESTION)
+    for schema in (None, APPROVAL):
+        call = usual(model=name, messages=messages, seed=7, schema=schema)
+        assert written("https://api.openai.com/v1", call, stream=False) is not None
+        compare("https://api.openai.com/v1", call, stream=False)
+
+
 @pytest.mark.parametrize(
     ("base_url", "key", "env"),
     [

@@ -49,6 +49,7 @@ const STATUSES: Record<string, { word: string; tone: string }> = {
   plurality: { word: "Plurality", tone: "plain" },
   decided: { word: "Decided", tone: "plain" },
   single: { word: "Single answer", tone: "plain" },
+  stalled: { word: "Stalled", tone: "warn" },
   deadlock: { word: "Deadlock", tone: "warn" },
   paused: { word: "Paused", tone: "warn" },
   cancelled: { word: "Cancelled", tone: "plain" },
@@ -56,7 +57,7 @@ const STATUSES: Record<string, { word: string; tone: string }> = {
 };
 
 const STOPS: Record<string, string> = {
-  converged: "the debate converged",
+  converged: "the same objections came again",
   max_rounds: "the last round ended",
   judged: "the judge decided",
   unanimous: "all seats agreed at once",

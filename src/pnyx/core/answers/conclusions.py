@@ -1,4 +1,8 @@
-"""The answer in the last lines of a reply that has no `Final answer:` line."""
+"""The answer in the last lines of a reply that has no `Final answer:` line.
+
+The rules for sentences are English ones. In other languages only labels are read (`labels.py`), and a last
+line that is nothing but a value.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from ..regex import regex
-from .values import MAX_CHARS, SIGNS, boxed_value, is_credible, is_definite, value_of
+from .envelopes import asserted, boxed_value, bracketed
+from .labels import SIGNS, find_label, labels_in
+from .values import MAX_CHARS, is_credible, is_definite, value_of
 
-__all__ = ["conclusion", "stated_value"]
+__all__ = ["closing_value", "stated_value", "statement", "tail"]
 
 _TAIL = 4
 """The number of last lines that may state the answer."""
@@ -23,15 +29,16 @@ _FOOTNOTE = regex(
     re.IGNORECASE,
 )
 _LABELS_NEXT = regex(r"\banswer\b[^:]{0,20}:[*_\s]*$", re.IGNORECASE)
-_SENTENCES = regex(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[\"(*_$\\]*[A-Z])")
+_SENTENCES = regex(
+    r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[\"(*_$\\]*[A-Z])|(?<=[.!?])\s+(?=(?:Therefore|Thus|Hence|So)\b)"
+)
 
 
-def conclusion(author_lines: Sequence[str], is_plausible: Callable[[str], bool]) -> str | None:
-    """The answer at the end of `author_lines`, the lines of a reply without quotations, or None.
+_STOPS = regex(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+|(?<=[।۔！？])\s*|(?<=[^\x00-\x7f][.])(?=[^\x00-\x7f])")
 
-    A sentence with "the answer is" counts in any of the last lines. A sentence that only concludes counts at
-    the very end, with a name or a plausible value: a number, a date, a letter, an option, yes or no.
-    """
+
+def tail(author_lines: Sequence[str]) -> list[str]:
+    """The last of `author_lines`, which may conclude: the unquoted lines, without footnotes."""
     found = list[str]()
     for line in (line[-MAX_CHARS:].strip() for line in author_lines[-3 * _TAIL :]):
         if found and _LABELS_NEXT.search(found[-1]) and not line.startswith("#"):
@@ -40,14 +47,77 @@ def conclusion(author_lines: Sequence[str], is_plausible: Callable[[str], bool])
             found.append(line)
     while len(found) > 1 and _FOOTNOTE.match(found[-1]):
         found.pop()
-    sentences = [[s for s in _SENTENCES.split(line) if s and not s.endswith("?")] for line in found[-_TAIL:]]
-    for sentence in (s for line in reversed(sentences) for s in reversed(line)):
-        if value := stated_value(sentence, is_plausible):
-            return value
-    if not sentences or not sentences[-1]:
-        return None
-    return _closing(found[-1], sentences[-1][-1], len(found) == 1, is_plausible) or None
+    return found[-_TAIL:]
 
+
+def statement(concluding: Sequence[str], is_plausible: Callable[[str], bool], english: bool) -> str:
+    """The value of the last sentence in `concluding` that says what the answer is; empty without one."""
+    if not english:
+        sentences = (s for line in reversed(concluding) for s in reversed(_STOPS.split(line)))
+        return next(filter(None, (_labelled(s, is_plausible) for s in sentences)), "")
+    split = (_english_sentences(line) for line in reversed(concluding))
+    found = (stated_value(sentence, is_plausible) for line in split for sentence in reversed(line))
+    return next(filter(None, found), "")
+
+
+def closing_value(
+    concluding: Sequence[str], is_plausible: Callable[[str], bool], languages: Sequence[str], alone: bool
+) -> str:
+    """The value at the very end of a reply: in any language, what the last line consists of.
+
+    In English also that of a sentence that only concludes, with a name or a plausible value: a number, a
+    date, a letter, an option, yes or no.
+    """
+    if not concluding:
+        return ""
+    line, only_line = concluding[-1], len(concluding) == 1
+    if value := bracketed(line) or asserted(line):
+        return value
+    if alone and _LITERAL.fullmatch(line) and not find_label(line[1:]):
+        return value_of(line, ())
+    if "en" in languages:
+        sentences = _english_sentences(line)
+        return _closing(line, sentences[-1], only_line, is_plausible) if sentences else ""
+    value = value_of(line, ()) if only_line or not _BULLET.match(line) else ""
+    if len(value) <= _STATEMENT and is_plausible(value):
+        return value
+    return (
+        value
+        if alone and find_label(line) is None and _ALONE.fullmatch(value) and is_credible(value, languages)
+        else ""
+    )
+
+
+_LITERAL = regex(r"`?(?:\[.*\]|\{.*\}|\(.*\)|'[^']*'|\"[^\"]*\")`?")
+_ALONE = regex(r"[^\W\d_a-z][^\s\d.,:;!?()]{0,20}(?:\s[^\s\d.,:;!?()]{1,20}){0,2}")
+"""A reply of one to three words, the first with a capital where the script has any."""
+
+
+def _english_sentences(line: str) -> list[str]:
+    return [s for s in _SENTENCES.split(line) if s and not s.endswith("?")]
+
+
+def _labelled(sentence: str, is_plausible: Callable[[str], bool]) -> str:
+    """The value of a sentence in any language that has a label of an answer; empty without one."""
+    if inner := boxed_value(sentence):
+        return value_of(inner, ())
+    if len(sentence) > _STATEMENT or sentence.rstrip().endswith(("?", "？", "؟")):
+        return ""
+    for label in labels_in(sentence):
+        value = value_of(label.rest, label.languages)
+        if not any(c.isalnum() for c in value):
+            continue
+        if (is_plausible(value) or is_credible(value, label.languages)) and not _says_more(value):
+            return value
+    return ""
+
+
+def _says_more(value: str) -> bool:
+    """Whether a value without a definite kind goes on as a sentence."""
+    return not is_definite(value) and bool(_PAUSE.search(value))
+
+
+_PAUSE = regex(r"[:;，。；：،؛、]|\s[-=]\s")
 
 _SO = (
     r"(?:(?:so|thus|therefore|hence|consequently|accordingly|finally|overall|ultimately|clearly|altogether"
@@ -113,6 +183,14 @@ _PREDICATE = regex(
 )
 
 
+def _equated(claim: str) -> str:
+    """The value of an equation: the right side of a sum, else the equation; empty for a longer sentence."""
+    return value_of(claim) if len(claim) <= _STATEMENT and not _PROSE.search(claim) else ""
+
+
+_PROSE = regex(r"(?:[A-Za-z]{2,}\W+){3}(?=[^=]*=)|=.*(?:[A-Za-z]{2,}\W+){4}")
+
+
 def _closing(line: str, sentence: str, only_line: bool, is_plausible: Callable[[str], bool]) -> str:
     """The only value of the last line, or of its last sentence. only_line: whether it is the only line."""
 
@@ -126,6 +204,8 @@ def _closing(line: str, sentence: str, only_line: bool, is_plausible: Callable[[
         return ""
     concludes = _CONCLUDES.match(sentence)
     claim = sentence[concludes.end() :] if concludes else sentence
+    if "=" in claim and (concludes or claim == line) and is_plausible(value := _equated(claim)):
+        return value
     value = only(line if only_line or not _BULLET.match(line) else "")
     if is_plausible(value) or (only_line and not concludes and _NAME.fullmatch(value)):
         return value
@@ -134,7 +214,6 @@ def _closing(line: str, sentence: str, only_line: bool, is_plausible: Callable[[
         return value
     if (match := _PREDICATE.fullmatch(claim)) and not _SUPPOSED.match(match["before"]):
         value = only(match["value"])
-        worked_out = match["equals"] and is_definite(match["value"])
-        if (concludes or worked_out or (only_line and sentence == line)) and is_plausible(value):
+        if (concludes or (only_line and sentence == line)) and is_plausible(value):
             return value
     return ""

@@ -1,51 +1,81 @@
-"""The short answer of a reply: its `Final answer:` line, else its concluding line."""
+"""The short answer of a reply: in an envelope or behind a label, else its concluding line."""
 
 from __future__ import annotations
 
 import re
 import string
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
+from ..language import is_english, language_of
 from ..markup.quoting import Line, lines
+from ..markup.reasoning import split
 from ..regex import regex
-from .conclusions import conclusion, stated_value
+from ..words import table
+from .conclusions import closing_value, stated_value, statement, tail
+from .envelopes import boxed_value, hashed, object_answer, tagged, whole_object_answer
 from .equivalence import normalise, read, same
-from .values import MAX_CHARS, SIGNS, is_credible, is_definite, is_missing, value_of
+from .labels import Label, find_label, flatten, is_denied
+from .values import ENGLISH, MAX_CHARS, as_literal, emphasised, is_credible, is_definite, is_missing, value_of
 
 __all__ = ["final_answer", "final_line", "normalise", "same"]
+
+MAX_TEXT = 30_000
+"""Characters of a reply that are read for its answer: the last ones, where it stands."""
 
 
 def final_answer(text: str, question: str | None = None, choices: Sequence[str] = ()) -> str | None:
     """The final answer of `text`, without markup and caveats, or None.
 
-    The last `Final answer:` line has precedence, then an answer stated in the concluding lines, then the last
-    `Answer:` line. Quotations and thinking aloud are ignored. question: what `text` answers.
-    choices: the texts of the options, in order; an answer that is an option's text or letter is returned as
-    the letter (A for the first). An answer such as `N/A` is None.
+    In this order: the answer of a reply that is one JSON object; the last label of a final answer (`Final
+    answer:` in the languages of `words/answers.json`), tag (`<answer>7</answer>`) or line `#### 7`; the last
+    JSON object with an answer; an answer stated in the concluding lines; the last \\boxed{}; a concluding
+    line that is only a value; the last other label (`Answer:`, `Result:`). Quotations and thinking aloud are
+    ignored. question: what `text` answers; its language decides for a text that shows none. choices: the
+    texts of the options, in order; an answer that is an option's text or letter is returned as the letter (A
+    for the first). An answer such as `N/A` is None.
     """
 
     def is_plausible(value: str) -> bool:
         return is_definite(value) or _letter(value, choices) is not None
 
-    all_lines = lines(_MARKUP.sub(_inner, text))
-    author_lines = [line for line, quoted in all_lines if not quoted and line.strip()]
-    value = (
-        _labelled_value(all_lines, _FINAL_ANSWER, is_plausible)
-        or conclusion(author_lines, is_plausible)
-        or _labelled_value(all_lines, _ANSWER, is_plausible)
-    )
-    return value and (_letter(value, choices) or _unless_missing(value))
+    whole = whole_object_answer(text)
+    reply = "" if whole is not None else split(_end(text)).answer
+    if whole is not None or (whole := whole_object_answer(reply)) is not None:
+        value = _short(whole, question, is_plausible)
+    else:
+        value = _Reading.of(reply, question).answer(is_plausible)
+    return (_letter(value, choices) or _unless_missing(value)) if value else None
 
 
 def final_line(text: str) -> str | None:
-    """The value of the last `Final answer:` line of `text` outside quotations, or None."""
-    value = _labelled_value(lines(_MARKUP.sub(_inner, text)), _FINAL_ANSWER, is_definite)
-    return value and _unless_missing(value)
+    """The value of the last line of `text` with a label of a final answer, outside quotations, or None."""
+    reading = _Reading.of(split(_end(text)).answer, None)
+    found = reading.labelled(is_definite, final=True)
+    return _unless_missing(found[1]) if found else None
 
 
 def _unless_missing(value: str) -> str | None:
     return None if is_missing(value) else value
+
+
+def _end(text: str) -> str:
+    """The last `MAX_TEXT` characters of `text`, from the start of a line."""
+    if len(text) <= MAX_TEXT:
+        return text
+    start = text.find("\n", len(text) - MAX_TEXT)
+    return text[start + 1 :] if start >= 0 else text[-MAX_TEXT:]
+
+
+def _short(written: str, question: str | None, is_plausible: Callable[[str], bool]) -> str:
+    """The value of what an envelope holds: a short answer, or the answer of a text that is one."""
+    languages = ENGLISH if is_english(written, question) else ()
+    value = value_of(written, languages) if "\n" not in written.strip() else ""
+    if value and (is_plausible(value) or is_credible(value, languages) or not languages):
+        return value
+    return _Reading.of(_end(written), question).answer(is_plausible, inside=True) or value
 
 
 _MARKUP = regex(
@@ -53,58 +83,148 @@ _MARKUP = regex(
     r"|\\(?:textbf|textit|mathbf|emph|underline)\{([^{}\n]*)\}",
     re.IGNORECASE,
 )
-_MARKS = rf"[\s#*_`|•+{SIGNS}-]*(?:\d{{1,2}}[.)]\s+)?[*_`]*"
-_FINAL_ANSWER = regex(
-    _MARKS + r"(?:(?:so|thus|therefore|hence|and|my|the|our|here is my),?\s+){0,3}"
-    r"final\s+answers?\s*(?:\([^()]{0,80}\))?"
-    r"(?:[*_`\s]*(?:is|are)?\s*(?:[:=|]|->|→|⇒|-+\s)[\s*_`|]*|[*_`\s]*\s(?P<weak>is|are)\s+"
-    r"|[*_`]+\s+|[*_`\s]*$)"
-    r"(?P<value>.*)",
-    re.IGNORECASE,
+_PROSE_QUOTED = regex(
+    r"(?<=[:\uff1a=])([ \t*_]*)[“„«「『]([^“”„«»「」『』\n]{1,200})[”“»」』](?=[\s*_.\u3002]*$)", re.MULTILINE
 )
-_ANSWER = regex(_MARKS + r"answer[*_`\s]*(?P<weak>:)[\s*_`]*(?P<value>.*)", re.IGNORECASE)
+"""A value in typographic quotation marks, which belong to the sentence, not to the value."""
+_SPACED_QUOTE = regex(r"(?:(?<=«)[ \u00a0\u202f]+|[ \u00a0\u202f]+(?=»))()")
 _LABELS = 20
 """Label lines that are tried, from the end; most replies have one."""
+
+_OPENING = 80
+"""Characters of a first line that may be nothing but the answer."""
+_LINES = 300
+"""Lines that are searched for a label, from the end."""
 
 _BULLET = regex(r"\s*(?:[-*+•]|\d+[.)])\s+")
 _DELIMITER = regex(r"\s*(?:\$\$|\\\[|\\\]|[-=_*|: ]*)\s*")
 
 
-def _inner(markup: re.Match[str]) -> str:
-    return markup[1] or ""
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A reply as it is read: its lines in ASCII punctuation, those of its author, its language.
 
+    labels: the place and the label of the lines that begin with one, the last first.
+    """
 
-def _labelled_value(
-    all_lines: Sequence[Line], label: re.Pattern[str], is_plausible: Callable[[str], bool]
-) -> str | None:
-    """The value after the last `label` that has one; after a weak label it must be credible."""
-    labels = (
-        (at, match)
-        for at in range(len(all_lines) - 1, -1, -1)
-        if not all_lines[at].quoted
-        and "answer" in all_lines[at].text.lower()
-        and (match := label.match(all_lines[at].text[:MAX_CHARS]))
-    )
-    for at, match in islice(labels, _LABELS):
-        written = all_lines[at].text[match.start("value") :]
-        value = value_of(written) or value_of(_value_below(islice(all_lines, at + 1, None)))
+    text: str
+    lines: Sequence[Line]
+    author_lines: Sequence[str]
+    labels: Sequence[tuple[int, Label]]
+    english: bool
+    question: str | None
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The code of the language of the reply or its question; empty if neither tells it."""
+        code = "en" if self.english else language_of(self.text) or language_of(self.question or "")
+        return (code,) if code and code in table("answers") else ()
+
+    @classmethod
+    def of(cls, text: str, question: str | None) -> _Reading:
+        text = flatten(text)
+        text = _PROSE_QUOTED.sub(r"\1\2", _SPACED_QUOTE.sub(_inner, text) if "«" in text else text)
+        text = _MARKUP.sub(_inner, text)
+        found = lines(text)
+        author_lines = [line for line, quoted in found if not quoted and line.strip()]
+        own = [at for at, line in enumerate(found) if not line.quoted][-_LINES:]
+        labels = [(at, label) for at in reversed(own) if (label := find_label(found[at].text))]
+        return cls(text, found, author_lines, labels, is_english(text, question), question)
+
+    def answer(self, is_plausible: Callable[[str], bool], inside: bool = False) -> str:
+        """The short answer; empty without one. inside: the text is in an envelope, and no other is read."""
+        concluding = tail(self.author_lines)
+        alone = sum(bool(line.text.strip()) for line in islice(self.lines, 3)) == 1
+        steps: tuple[Callable[[], str], ...] = (
+            partial(self._marked, is_plausible, inside),
+            partial(self._in_object, is_plausible, inside),
+            partial(statement, concluding, is_plausible, self.english),
+            partial(self._boxed),
+            partial(closing_value, concluding, is_plausible, self.languages, alone),
+            lambda: (self.labelled(is_plausible, final=False) or (0, ""))[1],
+            partial(self._opening, is_plausible),
+        )
+        return next(filter(None, (step() for step in steps)), "")
+
+    def _marked(self, is_plausible: Callable[[str], bool], inside: bool) -> str:
+        """The value of the last label of a final answer, tag, or line `#### 7`."""
+        label = self.labelled(is_plausible, final=True)
+        body = "\n".join(self.author_lines)
+        tag = None if inside else tagged(body)
+        if tag and not (label and body.rfind(self.lines[label[0]].text) > tag[0]):
+            return _short(tag[1], self.question, is_plausible)
+        if label:
+            return label[1]
+        value = value_of(hashed(self.author_lines[-1]), ()) if self.author_lines else ""
+        return value if is_definite(value) else ""
+
+    def _in_object(self, is_plausible: Callable[[str], bool], inside: bool) -> str:
+        found = None if inside else object_answer(self.text)
+        return _short(found, self.question, is_plausible) if found else ""
+
+    def _opening(self, is_plausible: Callable[[str], bool]) -> str:
+        """The value that a first line of its own consists of, before the reasons for it."""
+        line = self.author_lines[0].strip() if len(self.author_lines) > 1 else ""
+        value = value_of(line, ()) if len(line) <= _OPENING and not _BULLET.match(line) else ""
+        return value if value and is_definite(value) and is_plausible(value) else ""
+
+    def _boxed(self) -> str:
+        return value_of(boxed_value("\n".join(self.author_lines)), ())
+
+    def labelled(self, is_plausible: Callable[[str], bool], final: bool) -> tuple[int, str] | None:
+        """The place and the value of the last line with a label; a weak one needs a credible value.
+
+        final: only labels that name the final answer; else only the others.
+        """
+        found = (
+            (at, label) for at, label in self.labels if label.final is final and (final or not label.verb)
+        )
+        for at, label in islice(found, _LABELS):
+            if value := self._value(at, label, is_plausible):
+                return at, value
+        return None
+
+    def _value(self, at: int, label: Label, is_plausible: Callable[[str], bool]) -> str:
+        """The value of a label in line `at`; empty if it has none, or a sentence that cannot be read."""
+        english = self.english and "en" in label.languages
+        languages = ENGLISH if english else label.languages if "en" not in label.languages else ()
+        below = islice(self.lines, at + 1, None) if label.final or not label.rest.strip() else iter(())
+        text = self.lines[at].text
+        rest = text[len(text) - len(label.rest) :] if text.endswith(label.rest) else label.rest
+        value = _written(rest, languages) or self._value_below(below, label.final, languages)
         if is_plausible(value):
             return value
-        if value and (is_credible(value) or not match["weak"]):
-            return stated_value(value[:MAX_CHARS], is_plausible) or value
-    return None
+        if value and (is_credible(value, languages) or not label.weak):
+            stated = stated_value(value[:MAX_CHARS], is_plausible) if self.english else ""
+            return stated or value
+        return ""
+
+    def _value_below(self, below: Iterator[Line], final: bool, languages: Sequence[str]) -> str:
+        """The value below a label: the next line, or the only line of a code fence.
+
+        final: for other labels only if nothing else follows.
+        """
+        found = list(islice((line for line in below if not _DELIMITER.fullmatch(line.text)), 4))
+        match found:
+            case [Line(text, quoted=False), *more] if (
+                not find_label(text[:MAX_CHARS]) and text.lstrip()[0] != "#"
+            ):
+                return _written(_BULLET.sub("", text, count=1), languages) if final or not more else ""
+            case [Line(opens, True), Line(text, True), Line(closes, True), *_] if _fences(opens) and _fences(
+                closes
+            ):
+                return as_literal(text)
+        return ""
 
 
-def _value_below(below: Iterator[Line]) -> str:
-    """The text below a label: the next line, or the only line of a code fence."""
-    match list(islice((line for line in below if not _DELIMITER.fullmatch(line.text)), 3)):
-        case [Line(text, quoted=False), *_] if (
-            not _FINAL_ANSWER.match(text[:MAX_CHARS]) and text.lstrip()[0] != "#"
-        ):
-            return _BULLET.sub("", text, count=1)
-        case [Line(opens, True), Line(text, True), Line(closes, True)] if _fences(opens) and _fences(closes):
-            return text
-    return ""
+def _written(text: str, languages: Sequence[str]) -> str:
+    """The value in the text of a label: of a sentence, the part in bold type if that is a value."""
+    value = value_of(text, languages)
+    return value if is_definite(value) or is_denied(value, ("en", *languages)) else emphasised(text) or value
+
+
+def _inner(markup: re.Match[str]) -> str:
+    return markup[1] or ""
 
 
 def _fences(text: str) -> bool:

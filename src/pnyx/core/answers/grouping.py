@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from .equivalence import normalise, read, same
+from .hints import hints_of
 from .statements import only_value
 
 __all__ = ["MAX_CHARS", "find_group", "group_answers"]
@@ -15,19 +16,19 @@ MAX_CHARS = 80
 """Characters of an answer that can be grouped; a longer one is prose, which code cannot compare."""
 
 
-def group_answers(answers: Sequence[str | None]) -> dict[str, tuple[str, ...]]:
+def group_answers(answers: Sequence[str | None], question: str | None = None) -> dict[str, tuple[str, ...]]:
     """The groups of the answers that can be counted: name -> its distinct wordings.
 
     `same` is not transitive (`12` equals `12 km` and `12 kg`), so longer answers form groups first, and an
     answer that matches two groups joins neither. A sentence joins the group of the value that it states:
     `Each friend gets 10 cards` joins `10` if another answer is `10`. The name of a group is its most frequent
     wording, other than such a sentence if possible. The groups do not depend on the order of the answers. Of
-    equally frequent wordings, the first is the name.
+    equally frequent wordings, the first is the name. question: what they answer, see `same_answer`.
     """
     countable = [answer for answer in answers if _countable(answer)]
     groups: dict[str, list[str]] = {}
-    for answer in sorted(set(countable), key=lambda a: (bool(_stated(a)), -len(normalise(a)), a)):
-        groups.setdefault(find_group(answer, groups) or answer, []).append(answer)
+    for answer in sorted(set(countable), key=lambda a: (bool(_stated(a)), -len(normalise(a, question)), a)):
+        groups.setdefault(find_group(answer, groups, question) or answer, []).append(answer)
     return {
         max((a for a in countable if a in group), key=lambda a: (not _stated(a), countable.count(a))): tuple(
             group
@@ -36,12 +37,16 @@ def group_answers(answers: Sequence[str | None]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def find_group(answer: str | None, groups: Mapping[str, Sequence[str]]) -> str | None:
+def find_group(
+    answer: str | None, groups: Mapping[str, Sequence[str]], question: str | None = None
+) -> str | None:
     """The name of the only group that `answer` belongs to; None if it fits none or several."""
     if not _countable(answer):
         return None
-    equal = [name for name, group in groups.items() if any(read(a) == read(answer) for a in group)]
-    alike = equal or [name for name, group in groups.items() if any(same(a, answer) for a in group)]
+    hints = hints_of(question)
+    parsed = read(answer, hints)
+    equal = [name for name, group in groups.items() if any(read(a, hints) == parsed for a in group)]
+    alike = equal or [name for name, group in groups.items() if any(same(a, answer, question) for a in group)]
     alike = alike or [name for name, group in groups.items() if any(_states(answer, a) for a in group)]
     return alike[0] if len(alike) == 1 else None
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from ..regex import regex
 from .units import NONE, Unit, read_unit
+from .words import table
 
 __all__ = ["Quantity", "read_quantity"]
 
@@ -28,6 +29,12 @@ class Quantity:
     def __str__(self) -> str:
         return " ".join(filter(None, (str(self.value), self.unit.symbol, self.way)))
 
+    @property
+    def _kelvin(self) -> Fraction | None:
+        """The temperature in kelvin; None if the unit is not one of temperature."""
+        scale = _TEMPERATURES.get(self.unit.symbol)
+        return (self.value + scale[0]) * scale[1] if scale else None
+
     def matches(self, other: Quantity) -> bool:
         """Whether the quantities are equal in units that convert.
 
@@ -37,6 +44,8 @@ class Quantity:
             return False
         if NONE in (self.unit, other.unit):
             return self.value == other.value
+        if (mine := self._kelvin) is not None and (theirs := other._kelvin) is not None:
+            return mine == theirs
         return any(
             mine.dimensions == theirs.dimensions and self.value * mine.factor == other.value * theirs.factor
             for mine in self.unit.meanings
@@ -44,20 +53,42 @@ class Quantity:
         )
 
 
-_CODES = ("usd", "eur", "gbp", "jpy", "cny", "inr", "chf", "cad", "aud")
+_TEMPERATURES = {
+    "°C": (Fraction("273.15"), Fraction(1)),
+    "°F": (Fraction("459.67"), Fraction(5, 9)),
+    "K": (Fraction(0), Fraction(1)),
+}
+"""Symbol -> what is added, and then the factor, to get kelvin."""
+
+_CODES = (
+    "usd",
+    "eur",
+    "gbp",
+    "jpy",
+    "cny",
+    "inr",
+    "chf",
+    "cad",
+    "aud",
+    "rub",
+    "krw",
+    "brl",
+    "try",
+    "pln",
+    "bdt",
+    "vnd",
+    "sek",
+    "mxn",
+)
 _LEAD = regex(
     r"(?:approximately|approx\b\.?|about|around|roughly|circa|exactly|precisely|just|equals|equal to|the"
     r"|a total of|in(?=\s+\d{4}\b)|an?(?=\s+(?:hundred|thousand|million|billion|trillion|dozen|half)\b))\s+"
     r"|[~≈≃]\s*",
     re.IGNORECASE,
 )
-_SAID = regex(
-    r"[,;:]|(?<!approx)(?<!\b[DMS][rst])[.!?]\s+(?!of\b)|\b(?:and|or|because|since|if|so|as|when|where|with|not)\b",
-    re.IGNORECASE,
-)
 _ENCLOSED = regex(r"(?<![\w)])\(\s*([+-]?[\d.,]+)\s*\)(?![\w(])")
 _SIGNED = regex(
-    rf"([+-]?)\s*((?:us|au|a|ca|c)?\$|[€£¥₹]|(?:{'|'.join(_CODES)})\b)?\s*([+-]?)\s*",
+    rf"([+-]?)\s*((?:us|au|a|ca|c|r)?\$|[€£¥₹₽₩₺৳₫]|(?:{'|'.join(_CODES)})\b)?\s*([+-]?)\s*",
     re.IGNORECASE,
 )
 _GROUPS = r"\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?: \d{3})+|\d{1,3}(?:['_]\d{3})+"
@@ -122,12 +153,42 @@ _PART = regex(rf"[ -]({'|'.join(_PARTS)})\b", re.IGNORECASE)
 _AND_A_HALF = regex(r"\s+and\s+(?:a|one)[ -]half\b", re.IGNORECASE)
 
 
-def read_quantity(text: str) -> Quantity | None:
+def read_quantity(text: str, decimal: str = "") -> Quantity | None:
     """The number in `text` with its unit; None if the whole text is not one number.
 
     text: in plain notation (see `notation.plain`), at most a few hundred characters. `5 ft 3 in` is 63 in.
+    decimal: the decimal mark, `.` or `,`; without it, a comma is one unless three digits are behind it.
     """
+    if "," in text or (decimal == "," and "." in text):
+        text = _with_points(text, decimal)
     return _single(text) or _compound(text)
+
+
+_COMMA_NUMBER = regex(r"(?<![\d.,])(\d{1,3}(?:[ .']\d{3})+|\d+),(\d+)(?![\d.,]\d|\d)")
+_GROUPED_BY_POINTS = regex(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.,]\d|\d)")
+
+
+def _with_points(text: str, decimal: str) -> str:
+    """`text` with decimal points in place of decimal commas: `1 234,56` becomes `1234.56`."""
+    if decimal == "." or "(" in text or "[" in text:
+        return text
+
+    def pointed(match: re.Match[str]) -> str:
+        whole, places = match[1], match[2]
+        if (
+            not decimal
+            and len(places) == 3
+            and whole.isdigit()
+            and len(whole) < 4
+            and not whole.startswith("0")
+        ):
+            return match[0]
+        return f"{re.sub(r'[^0-9]', '', whole)}.{places}"
+
+    text = _COMMA_NUMBER.sub(pointed, text)
+    if decimal == "," and "," not in text:
+        text = _GROUPED_BY_POINTS.sub(lambda m: m[0].replace(".", ""), text)
+    return text
 
 
 _PIECE = regex(r"(?:(?:\s*,\s*|\s+)(?:and\s+)?|(?<=[a-z])(?=\d))?(\d[\d.,/]*\s*[a-z]+)\.?", re.IGNORECASE)
@@ -157,9 +218,6 @@ def _summed(parts: list[Quantity]) -> Quantity | None:
 
 
 def _single(text: str) -> Quantity | None:
-    left, equals, right = text.rpartition("=")
-    if equals and not _SAID.search(left):
-        text = right.strip()
     while lead := _LEAD.match(text):
         text = text[lead.end() :]
     text = _ENCLOSED.sub(r"\1", text)
@@ -252,12 +310,43 @@ def _scaled(value: Fraction, rest: str, *, money: bool) -> tuple[Fraction, str]:
     """The number with the `million` or the `%` after it; a small `m` is a million only for money."""
     while match := _SCALE.match(rest):
         value, rest = value * _SCALES[match[match.lastindex or 0].lower()], rest[match.end() :]
+    value, rest = _scaled_in_words(value, rest)
     if money and (match := _MONEY_SCALE.match(rest)):
         value, rest = value * _MONEY_SCALES[match[1].lower()], rest[match.end() :]
     elif match := _CAPITAL_SCALE.match(rest):
         value, rest = value * _CAPITAL_SCALES[match[1] or match[2]], rest[match.end() :]
     if match := _PERCENT.match(rest):
         value, rest = value / (1000 if match[1] else 100), rest[match.end() :]
+    return value, rest
+
+
+_NEXT_WORD = regex(r"\s*([^\W\d_]+(?: millones)?)\.?(?:\s+(?:de|di|d')(?=\s|\w))?")
+_DIGITS = regex(r"\d+(?:\.\d+)?")
+
+
+def _scaled_in_words(value: Fraction, rest: str) -> tuple[Fraction, str]:
+    """The number with the scale after it in any language: `3万`, `1億2000万`, `5 Millionen`, `2 тыс.`"""
+    if not rest or (rest.isascii() and not rest.lstrip()[:1].isalpha()):
+        return value, rest
+    words = table("scales")
+    apart, joined = words["apart"], words["joined"]
+    total, scaled = Fraction(0), False
+    while (after := rest.lstrip()) and (exponent := joined.get(after[0])):
+        value, rest, scaled = value * 10**exponent, after[1:], True
+        while rest and (more := joined.get(rest[0])):
+            value, rest = value * 10**more, rest[1:]
+        following = _DIGITS.match(rest)
+        total, value = total + value, Fraction(0)
+        if following is None:
+            break
+        value, rest = Fraction(following[0]), rest[following.end() :]
+    if scaled:
+        return total + value, rest
+    while match := _NEXT_WORD.match(rest):
+        exponent = apart.get(match[1].casefold())
+        if not isinstance(exponent, int):
+            break
+        value, rest = value * 10**exponent, rest[match.end() :]
     return value, rest
 
 

@@ -6,8 +6,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from ..regex import regex
+from .words import table
 
 __all__ = ["NONE", "Unit", "read_unit"]
 
@@ -87,6 +89,15 @@ inr   |        | inr          | 1            | ₹, rupee
 chf   |        | chf          | 1            | swiss franc
 cad   |        | cad          | 1            | ca$, c$, canadian dollar
 aud   |        | aud          | 1            | au$, a$, australian dollar
+rub   |        | rub          | 1            | ₽, ruble, rouble, рубль, рубля, рублей, руб
+krw   |        | krw          | 1            | ₩, won, 원
+brl   |        | brl          | 1            | r$, real, reais
+try   |        | try          | 1            | ₺, turkish lira, tl
+pln   |        | pln          | 1            | zł, zloty, złoty, złotych
+bdt   |        | bdt          | 1            | ৳, taka, টাকা
+vnd   |        | vnd          | 1            | ₫, đồng
+sek   |        | sek          | 1            | krona, kronor
+mxn   |        | mxn          | 1            | peso
 ¢     |        | cent         | 1            | cent
 pound |        | pound        | 1            |
 """
@@ -120,6 +131,12 @@ def _load() -> None:
     _SYMBOLS.update({"Mb": _SYMBOLS["Mbit"], "Gb": _SYMBOLS["Gbit"]})
 
 
+@cache
+def _foreign() -> dict[str, Unit]:
+    """Name of a unit in a language other than English -> the unit."""
+    return {name: _SYMBOLS[symbol] for symbol, names in table("units").items() for name in names}
+
+
 def _singular(name: str) -> str:
     """`name` without the plural s of each word."""
     return " ".join(word.removesuffix("s") if len(word) > 2 else word for word in name.split())
@@ -138,7 +155,7 @@ _FACTOR = regex(
 )
 _PER = regex(r"\s*/\s*|\s+(?:per|each|every|an?)\s+", re.IGNORECASE)
 _PRODUCT = regex(r"\s*\u00d7\s*")
-_WORD = r"[^\W\d_]{2,}(?:['-][^\W\d_]+)*"
+_WORD = r"(?:[^\W\d_]{2,}|[\u3040-\u9fff\uac00-\ud7af])(?:['-][^\W\d_]+)*"
 _NOUN = regex(rf"{_WORD}(?: {_WORD}){{0,3}}")
 _TAIL = regex(
     r"(?:^|\s+)(?:of|in(?! (?:more|less)$)|on|at|from|for|after|before|with|left|remaining|total|altogether"
@@ -200,7 +217,7 @@ def _named(text: str) -> Unit | None:
     folded = text.casefold()
     if alias := _ALIASES.get(folded):
         return _compound(alias, counted=False)
-    return _SYMBOLS.get(text) or _NAMES.get(_singular(folded))
+    return _SYMBOLS.get(text) or _NAMES.get(_singular(folded)) or _foreign().get(folded)
 
 
 def _count(text: str) -> Unit | None:

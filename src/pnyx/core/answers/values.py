@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ..markup.notation import plain, strip_emphasis
 from ..regex import regex
+from ..words import table
+from .envelopes import boxed_value
 from .equivalence import read
+from .labels import SIGNS, denial_ends, find_label, is_denied, option_letter, without_ending
 
-__all__ = ["MAX_CHARS", "SIGNS", "boxed_value", "is_credible", "is_definite", "is_missing", "value_of"]
+__all__ = [
+    "MAX_CHARS",
+    "SIGNS",
+    "as_literal",
+    "emphasised",
+    "is_credible",
+    "is_definite",
+    "is_missing",
+    "value_of",
+]
 
 MAX_CHARS = 600
 """Characters in which an answer and its caveat are searched."""
@@ -16,23 +29,55 @@ MAX_CHARS = 600
 MAX_WORDS = 8
 """The most words of a credible answer that is not a number, a date, a letter, yes or no."""
 
-SIGNS = "→➡✅✔☑👉🎯🎉\ufe0f"
-"""Symbols that point at an answer."""
+MAX_LETTERS = 80
+"""The most characters of such an answer in a language other than English, which may not space its words."""
+
+ENGLISH = ("en",)
+"""The languages of a text whose rules for sentences apply."""
 
 
-def value_of(written: str) -> str:
+def value_of(written: str, languages: Sequence[str] = ENGLISH) -> str:
     """The answer in `written`: `12` of `**12** (assuming a full tank)`, `7` of `not 5 but 7`.
 
-    Empty if there is none, or only a placeholder such as `<value>`. A text longer than `MAX_CHARS` that does
-    not begin with a short answer is returned unchanged.
+    A literal in quotes or backticks keeps them, with all that stands in them, and so does a relation: `x >=
+    5` is not 5. Empty if there is none, or only a placeholder such as `<value>`. A text longer than
+    `MAX_CHARS` that does not begin with a short answer is returned unchanged. languages: the codes of those
+    that `written` may be in.
     """
     start = _unwrap(written[:MAX_CHARS])
     if not start or _PLACEHOLDER.fullmatch(start):
         return ""
-    value = _unwrap(_subject(_before_caveat(_after_contrast(_HEDGE.sub("", start, count=1)))))
-    if "=" in value and read(value).kind == "number":
-        value = _unwrap(value.rpartition("=")[2])
+    if "en" in languages:
+        value = _before_caveat(_after_contrast(_HEDGE.sub("", start, count=1)))
+        value = _result(_unwrap(_subject(value)))
+    else:
+        languages = tuple(languages)
+        value = _unwrap(without_ending(start, languages))
+        begins = denial_ends(value, languages)
+        value = value[begins:] if begins is not None else value
+        value = _result(_unwrap(without_ending(_before_remark(_unwrap(value)), languages)))
+        value = option_letter(value, languages) or value
     return written.strip() if len(written) > MAX_CHARS and value == start else value
+
+
+def emphasised(written: str) -> str:
+    """The only part of a sentence in bold type, `14:30` of `At **14:30**.`, if it is a value; else empty."""
+    parts = _BOLD.findall(written[:MAX_CHARS])
+    value = value_of(parts[0]) if len(parts) == 1 else ""
+    return value if value and is_definite(value) else ""
+
+
+_BOLD = regex(r"\*\*([^*\n]{1,80})\*\*")
+
+
+def as_literal(code: str) -> str:
+    """`code` in backticks, unless it reads the same without them: a number, a letter, a small word."""
+    code = code.strip()
+    return code if not code or _PLAIN.fullmatch(code) or "`" in code else f"`{code}`"
+
+
+_PLAIN = regex(r"-?(?:0|[1-9]\d*)|[A-Za-z]|(?i:yes|no)|(?!(?:true|false|none|null|nan|inf)$)[a-z]+|[*_\s]*")
+"""Code that says the same without its marks; `True`, `Init` and `007` do not: case and zeros count."""
 
 
 def is_definite(value: str) -> bool:
@@ -40,25 +85,21 @@ def is_definite(value: str) -> bool:
     return read(value).kind != "text"
 
 
-def is_credible(value: str) -> bool:
+def is_credible(value: str, languages: Sequence[str] = ENGLISH) -> bool:
     """Whether `value` is definite, or a few words that do not evade the question."""
+    if "en" not in languages:
+        few = 0 < len(value.split()) <= MAX_WORDS and len(value) <= MAX_LETTERS
+        # A word that denies is an answer by itself: "no".
+        return (few or is_definite(value)) and (" " not in value or not is_denied(value, tuple(languages)))
     return is_definite(value) or (0 < len(value.split()) <= MAX_WORDS and not _EVASIVE.match(value))
 
 
 def is_missing(value: str) -> bool:
-    """Whether `value` says that there is no answer: `N/A`, `TBD`, `I don't know`."""
-    return bool(_MISSING.fullmatch(value))
-
-
-def boxed_value(text: str) -> str:
-    r"""The content of the last \boxed{} in `text`; empty without one."""
-    start = text.rfind("\\boxed{")
-    depth = 0
-    for at in range(start + 6, len(text)) if start >= 0 else ():
-        depth += {"{": 1, "}": -1}.get(text[at], 0)
-        if not depth:
-            return text[start + 7 : at].strip()
-    return ""
+    """Whether `value` says that there is no answer: `N/A`, `TBD`, `I don't know`, 不知道."""
+    low = value.strip(" .!。").lower()
+    return bool(_MISSING.fullmatch(value)) or any(
+        low in words["unknown"] for words in table("answers").values()
+    )
 
 
 _PLACEHOLDER = regex(
@@ -72,7 +113,9 @@ _MISSING = regex(
     r"|to be (?:determined|decided|announced)"
     r"|(?:there (?:is|exists) )?no (?:(?:one|single|simple|definite|final) )?(?:short )?answer"
     r"(?: (?:exists|here|(?:to|for) .*))?|(?:i(?: am|['\u2019]m) )?not sure"
-    r"|i (?:really |honestly )?(?:do not|don['\u2019]t) know(?: the answer)?)"
+    r"|i (?:really |honestly )?(?:do not|don['\u2019]t) know(?: the answer)?"
+    r"|i(?: am|['\u2019]m)? (?:cannot|can(?:['\u2019]t| not)|unable to)"
+    r" (?:answer|say|tell|help|give|provide)\b.*)"
     r"(?:\s*[(;:.!].*|,\s.*|\s+-+\s.*)?",
     re.IGNORECASE | re.DOTALL,
 )
@@ -86,17 +129,27 @@ _WRAPPINGS = tuple(
         r"\\\[(.*)\\\]",
         r"\\text(?:bf|it|rm)?\s*\{([^{}]*)\}",
         r"<([^<>]*)>",
-        r'"([^"]*)"',
-        r"'([^']*)'",
+        r"[「『【]([^「」『』【】]*)[」』】]",
+        r"\[\[([A-Za-z])\]\]",
     )
 )
+_QUOTED = regex(r"([\"'])(?:(?!\1)[^\\]|\\.)*\1|[bBrRuUfF]{1,2}([\"'])(?:(?!\2)[^\\]|\\.)*\2")
+"""A whole text that is one string literal."""
+_CODE = regex(r"(`+)(?!`)\s?(?P<code>[^`]+?)\s?(?<!`)\1")
 _ABBREVIATION = regex(r"\b\w\.\s?\w\.$")
 
 
 def _unwrap(text: str) -> str:
     text = boxed_value(text) or text
     while True:
-        before, text = text, strip_emphasis(text).strip(" \t|,;:`" + SIGNS)
+        before, text = text, text.strip(" \t|,;:" + SIGNS)
+        bare = text.strip("*_ ").rstrip(".")
+        if code := _CODE.fullmatch(bare) or _CODE.fullmatch(bare.rstrip("*_ ")):
+            return as_literal(code["code"])
+        if _QUOTED.fullmatch(bare):
+            return bare
+        text = strip_emphasis(text).strip(" \t|,;:" + SIGNS)
+        text = text.strip("`") if text.count("`") == 1 else text
         text = text if _ABBREVIATION.search(text) else text.rstrip(".")
         wrapped = next(filter(None, (form.fullmatch(text) for form in _WRAPPINGS)), None)
         if wrapped and not _PLACEHOLDER.fullmatch(text):
@@ -104,6 +157,26 @@ def _unwrap(text: str) -> str:
         if text == before:
             return text
 
+
+def _result(value: str) -> str:
+    """The right side of a sum of numbers, `6 * 7 = 42`, and of a description, `total cost = 42`.
+
+    Every other relation stays whole: `x = 5` and `y = 5` differ.
+    """
+    left, sign, right = value.rpartition("=")
+    if sign and (label := find_label(value)) and label.rest.strip() == right.strip():
+        return _unwrap(right)
+    if not sign or left[-1:] in "<>!=:~≈" or not is_definite(right.strip()):
+        return value
+    sides = [plain(side).strip() for side in left.split("=")]
+    sums = all(_SUM.fullmatch(side) for side in sides)
+    return _unwrap(right) if sums or (_DESCRIPTION.fullmatch(sides[0]) and len(sides) == 1) else value
+
+
+_TERM = r"\(*[-+]?\(*[$€£¥₹]?\d[\d.,]*[%!]?\)*(?:\s+\(?[A-Za-z]{2,}\)?){0,2}\)*"
+_DESCRIPTION = regex(r"[^\W\d_]+(?:\.?,?\s+[^\W\d_]+){1,8}")
+_SUM = regex(rf"{_TERM}(?:\s*[-+×/^x]\s*{_TERM}){{1,30}}")
+"""Numbers, with words for what they count, joined by operators; a name would make it a relation."""
 
 # In small letters only: capitals may begin a title.
 _HEDGE = regex(
@@ -169,7 +242,7 @@ def _subject(value: str) -> str:
 
 
 _EVASIVE = regex(
-    r"(?:not|un(?:clear|known|certain|determined|decided|available|likely)|that|to|in|on|at|by|because|based"
+    r"(?:not|un(?:clear|known|certain|determined|decided|available|likely)|that|to|in|on|at(?!\s+(?:least|most)\b)|by|because|based"
     r"|given|found|obtained|dependent|as|below|above|simple|complex|complicated|whether|what|which|somewhere"
     r"|possibly|either|neither|none of|it|still|hard)\b",
     re.IGNORECASE,
@@ -224,6 +297,19 @@ def _before_caveat(value: str) -> str:
         if sign and is_definite(head) and not _continues(head, sign, tail):
             return head
         if sign == "." and _REMARK.match(tail) and len(head.split()) <= MAX_WORDS:
+            return head
+    return value
+
+
+def _before_remark(value: str) -> str:
+    """`value` before a remark in any language: `12` of `12 (wenn ...)` and of `12, da ...`."""
+    if is_definite(value):
+        return value
+    for found in _BREAK.finditer(value):
+        head, tail, sign = value[: found.start()], value[found.end() :], found[0].strip()
+        if not head or not tail or not sign or (found[0] in ("(", "[") and _is_argument(head, tail)):
+            continue
+        if is_definite(head) and not _continues(head, sign, tail):
             return head
     return value
 

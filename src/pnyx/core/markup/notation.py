@@ -7,7 +7,7 @@ import unicodedata
 
 from ..regex import regex
 
-__all__ = ["ascii_punctuation", "plain", "strip_emphasis"]
+__all__ = ["ascii_punctuation", "digits_in_ascii", "plain", "strip_emphasis"]
 
 _LOOKALIKES = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2015\u2212\u2043\ufe58\ufe63\uff0d", "-")
@@ -20,6 +20,8 @@ _OPERATORS = str.maketrans(
 )
 _RAISED = regex("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+")
 _LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ", "0123456789+-()n")
+_SUBSCRIPT = regex(r"(?<=\d)[₀₁₂₃₄₅₆₇₈₉]+")
+_SUBSCRIPT_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _VULGAR = regex(r"(?<=\d)(?=[¼½¾⅐-⅞↉])")
 
 _MARK = regex(r"(?<![\w*_)\]])[*_]+(?=[^\s*_])|(?<=[^\s*_])[*_]+(?![\w*_(\[])|~~")
@@ -55,6 +57,16 @@ def ascii_punctuation(text: str) -> str:
     return text.translate(_LOOKALIKES)
 
 
+def digits_in_ascii(text: str) -> str:
+    """`text` with the decimal digits of any script as 0 to 9, and with the marks that go with them."""
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.digit(c)) if c.isdecimal() else _MARKS.get(c, c) for c in text)
+
+
+_MARKS = {"\u066b": ".", "\u066c": ",", "\u066a": "%", "\uff05": "%", "\u060c": ","}
+
+
 def strip_emphasis(text: str) -> str:
     """`text` without Markdown emphasis; a star or underscore between words or inside a word stays."""
     return _MARK.sub("", text)
@@ -67,6 +79,8 @@ def plain(value: str) -> str:
     """
     text = strip_emphasis(value)
     if not text.isascii():
+        text = digits_in_ascii(text)
+        text = _SUBSCRIPT.sub(lambda m: "_" + m[0].translate(_SUBSCRIPT_DIGITS), text)
         text = _RAISED.sub(lambda m: "^" + m[0].translate(_LOWERED), text)
         text = unicodedata.normalize("NFKC", _VULGAR.sub(" ", ascii_punctuation(text)))
         text = ascii_punctuation("".join(c for c in text if unicodedata.category(c) != "Cf"))

@@ -10,7 +10,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .fences import closes_fence, opening_fence
-from .reasoning_tags import END_TOKENS, LONGEST, STARTS, Tag, is_unfinished, tag_at, tags, without_end_tokens
+from .reasoning_tags import (
+    END_TOKENS,
+    LONGEST,
+    POSSIBLE,
+    STARTS,
+    Tag,
+    is_unfinished,
+    tag_at,
+    tags,
+    without_end_tokens,
+)
 
 __all__ = ["ReasoningSplitter", "Split", "split"]
 
@@ -33,7 +43,7 @@ def split(text: str) -> Split:
     A reply without tags is its own answer, unchanged. If an opening tag never closes, only what stands before
     it is an answer.
     """
-    if not STARTS.search(text):
+    if not POSSIBLE.search(text):
         return Split("", text)
     splitter = ReasoningSplitter()
     splitter.end(text)

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 
 from ..regex import regex
 
-__all__ = ["END_TOKENS", "LONGEST", "STARTS", "Tag", "is_unfinished", "tag_at", "tags", "without_end_tokens"]
+__all__ = [
+    "END_TOKENS",
+    "LONGEST",
+    "POSSIBLE",
+    "STARTS",
+    "Tag",
+    "is_unfinished",
+    "tag_at",
+    "tags",
+    "without_end_tokens",
+]
 
 _NAME = r"(?:[a-z]{1,12}:|longcat_|ant_?)?(?:think|thinking|thoughts?|reasoning|scratchpad)(?::[a-z]{1,16})?"
 """Names of tags as in XML; some models add a name space, as in `seed:think`."""
@@ -59,11 +69,13 @@ END_TOKENS = regex(
 )
 """A sequence of end-of-turn tokens."""
 
+_LITERALS = (*_PAIRS, *_PAIRS.values(), *_END_TOKENS)
 STARTS = regex(r"[<\[◁]")
 """The first characters of all tags and tokens."""
+POSSIBLE = regex("|".join(["[<◁]", *(re.escape(one) for one in _LITERALS if one.startswith("["))]))
+"""What every text with a tag or a token contains."""
 LONGEST = 300
 """Characters; no tag is as long."""
-_LITERALS = (*_PAIRS, *_PAIRS.values(), *_END_TOKENS)
 _UNFINISHED = regex(
     rf"(?i:</?(?:[a-z:_]{{0,32}}|{_NAME}{_ATTRIBUTES}))"
     r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[a-z_]{0,44}\|?)?)?"

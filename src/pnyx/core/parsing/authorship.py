@@ -17,6 +17,7 @@ from ..markup.reasoning import split
 from ..regex import regex
 from .attribution import begins_with_other, introduces_author, is_reported
 from .json_objects import find_objects
+from .translations import in_english, object_in_english
 
 __all__ = ["OwnWords", "Sentence", "Unreadable", "own_lines", "own_words"]
 
@@ -62,13 +63,14 @@ def own_words(text: str, words: re.Pattern[str], author: str = "") -> OwnWords:
     """
     if len(text) > MAX_CHARS:
         raise Unreadable(f"the reply is longer than {MAX_CHARS:,} characters: give the verdict alone")
+    text = in_english(text, words)
     written = lines(_without_copies(_COMMENT.sub(" ", text.replace("&gt;", ">"))))
     author_lines = list(_without_reports(_without_blocks(written, author), author))
     body, objects, rest, end = "\n".join(author_lines), list[dict[str, Any]](), list[str](), 0
     for found in find_objects(body):
         before = body[body.rfind("\n", 0, found.start) + 1 : found.start]
         if not is_reported(_normalize(before), author=author):
-            objects.append(found.value)
+            objects.append(object_in_english(found.value, words))
         rest += [body[end : found.start], "\n" * body.count("\n", found.start, found.end)]
         end = found.end
     author_lines = "".join([*rest, body[end:]]).split("\n")
@@ -83,9 +85,11 @@ def own_words(text: str, words: re.Pattern[str], author: str = "") -> OwnWords:
 def own_lines(text: str, form: re.Pattern[str]) -> list[int]:
     """The indices of the lines of `text.splitlines()` that match `form` and are the author's own.
 
+    A label in another language matches like the English one (`translations.py`).
+
     Raises `Unreadable` as `own_words` does.
     """
-    written = text.splitlines()
+    written = in_english(text, form).splitlines()
     # Lines below cannot make a line a quotation, except the end of reasoning.
     reasoning_end = text[: split(text).start].count("\n")
     return [

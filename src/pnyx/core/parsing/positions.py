@@ -62,7 +62,7 @@ def read_position(text: str, question: str | None = None) -> Position:
     if not found:
         raise Unreadable(f"no DECISION was found: {_WANTED}")
     first, *others = found
-    if any(not same(first.answer or first.decision, one.answer or one.decision) for one in others):
+    if any(not same(first.answer or first.decision, one.answer or one.decision, question) for one in others):
         raise Unreadable(f"it decides more than once, for different answers: {_WANTED}")
     return first
 
@@ -90,7 +90,7 @@ def _in_object(document: Mapping[str, Any], question: str | None) -> Position | 
     answer = _named_answer(written, question)
     ends = final_answer(decision, question)
     concludes = any(_FINAL.match(line) for line in decision.splitlines())
-    if concludes and ends and answer and written != decision and not same(ends, answer):
+    if concludes and ends and answer and written != decision and not same(ends, answer, question):
         raise Unreadable(f"its decision ends on another answer than the one it names: {_WANTED}")
     return Position(text_of("steelman"), text_of("critique"), decision, answer or ends)
 

@@ -21,18 +21,22 @@ from .authorship import OwnWords, own_words
 from .directives import DirectiveWords, LabelMatch, Labels, Unreadable, strip_punctuation
 from .form import Form
 from .json_objects import field, object_schema
+from .translations import truth
 
 __all__ = [
     "APPROVAL",
     "QUESTION_CLASS",
     "QUESTION_CLASS_FORM",
+    "ROUTING_CLASS_FORM",
     "Approval",
     "QuestionClass",
+    "RoutingClass",
     "Unreadable",
     "approval_form",
     "read_approval",
     "read_class",
     "read_pick",
+    "read_routing_class",
 ]
 
 
@@ -178,28 +182,51 @@ _CLASSES = DirectiveWords(
 )
 
 
+RoutingClass = Literal["checkable", "open", "writing", "compound"]
+ROUTING_CLASS = object_schema(
+    "question_class", {"class": {"type": "string", "enum": ["checkable", "open", "writing", "compound"]}}
+)
+_ROUTING_CLASSES = DirectiveWords(
+    checkable=rf"{_FALLS}checkable",
+    open=rf"{_FALLS}open(?:[\s-]?ended)?",
+    writing=rf"{_FALLS}writing",
+    compound=rf"{_FALLS}(?:compound|multi-?part)",
+)
+
+
 def read_class(text: str) -> QuestionClass:
     """The class of a question. Raises `Unreadable` if the reply names none or several."""
-    reply = own_words(text, _CLASSES.any)
+    return cast(QuestionClass, _read_class(text, _CLASSES, "reasoning, judgment or compound"))
+
+
+def read_routing_class(text: str) -> RoutingClass:
+    """The class of a question, for its route. Raises `Unreadable` if the reply names none or several."""
+    return cast(RoutingClass, _read_class(text, _ROUTING_CLASSES, "checkable, open, writing or compound"))
+
+
+def _read_class(text: str, words: DirectiveWords, listing: str) -> str:
+    reply = own_words(text, words.any)
     strong, weak = list[str](), list[str]()
     for document in reply.objects:
         value = field(
             document, "class", "category", "type", "kind", "classification", "label", "route", "answer"
         )
-        strong += filter(None, [_CLASSES.opening(value)[0]])
-    for found in _CLASSES.find(reply):
+        strong += filter(None, [words.opening(value)[0]])
+    for found in words.find(reply):
         # Many replies explain themselves under "Reasoning:" before they name another class.
         explains = found.kind == "reasoning" and not found.has_lead and found.rest.lstrip().startswith(":")
         if found.has_lead or (found.plain and not explains):
             strong.append(found.kind)
         elif explains and strip_punctuation(found.rest):
             weak.append(found.kind)
-    instruction = "answer with one word: reasoning, judgment or compound"
-    return cast(QuestionClass, _one(strong or weak, instruction))
+    return _one(strong or weak, f"answer with one word: {listing}")
 
 
 QUESTION_CLASS_FORM: Form[QuestionClass] = Form(
     QUESTION_CLASS, lambda data: data["class"], read_class, "none", reply_sizes.QUESTION_CLASS.limit
+)
+ROUTING_CLASS_FORM: Form[RoutingClass] = Form(
+    ROUTING_CLASS, lambda data: data["class"], read_routing_class, "none", reply_sizes.QUESTION_CLASS.limit
 )
 
 
@@ -222,6 +249,6 @@ def _one(found: Iterable[str], instruction: str) -> str:
 
 
 def _truth(value: Any) -> bool | None:
-    """A JSON value as yes or no; None if it is neither."""
+    """A JSON value, or a word in any language, as yes or no; None if it is neither."""
     text = str(value).strip().casefold()
-    return True if text in ("true", "yes") else False if text in ("false", "no") else None
+    return True if text in ("true", "yes") else False if text in ("false", "no") else truth(text)

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, get_args
 
 from ...errors import UsageError
 from ...reliability.accuracy import AnsweredQuestion
-from ...reliability.calibration import Outcome, calibrate
+from ...reliability.calibration import CalibratedConfidence, Outcome, calibrate
 from ...reliability.weights import choose, equal, learn, posterior
 from .answer_groups import RIGHT, answer_groups, graded_groups
 from .log import Kind, Log, Row
@@ -50,7 +50,7 @@ class Column:
 
     kind: single | pool | samples | protocol. protocol, options: what ran. rows: question id -> answer; the
     rows of the best single name the model as their arm. calibrated: question id -> calibrated confidence, for
-    the answers that have one.
+    the answers that have one: that of a live run whose history is the outcomes of the other folds.
     """
 
     name: str
@@ -58,23 +58,23 @@ class Column:
     protocol: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     rows: dict[str, Row] = field(default_factory=dict)
-    calibrated: dict[str, float] = field(default_factory=dict)
+    calibrated: dict[str, CalibratedConfidence] = field(default_factory=dict)
 
     def add(self, rule: Rule, test: Sequence[str], known: Sequence[Outcome]) -> None:
-        """Add the answers of `rule` to the questions `test`; calibrate its confidence on `known`."""
-        curve = calibrate(known)
+        """Add the answers of `rule` to the questions `test`; calibrate their support on `known`."""
+        calibration = calibrate(known)
         self.rows.update({id: row for id in test if (row := rule(id)) is not None})
-        for row, confidence in _confident(rule, test):
-            if (calibrated := curve.of(self.name, confidence)) is not None:
-                self.calibrated[row.id] = calibrated.confidence
+        for row, raw in _supported(rule, test):
+            if (found := calibration.of(self.name, row.rule, raw)) is not None:
+                self.calibrated[row.id] = found
 
 
 def _outcomes(name: str, rule: Rule, ids: Iterable[str]) -> Iterator[Outcome]:
-    return (Outcome(name, confidence, row.correct) for row, confidence in _confident(rule, ids))
+    return (Outcome(name, raw, row.correct, rule=row.rule) for row, raw in _supported(rule, ids))
 
 
-def _confident(rule: Rule, ids: Iterable[str]) -> Iterator[tuple[Row, float]]:
-    """The answers that have a confidence, with it."""
+def _supported(rule: Rule, ids: Iterable[str]) -> Iterator[tuple[Row, float]]:
+    """The answers that have support, with it. In a log it is named `confidence`."""
     for id in ids:
         row = rule(id)
         if row is not None and row.confidence is not None:

@@ -17,11 +17,12 @@ POINTS = 100
 
 
 def confidence(column: Column) -> dict[str, Any] | None:
-    """The figures of an arm's confidence; None if its answers have none.
+    """The figures of an arm's support, and of the confidence learned from it; None if its answers have none.
 
-    n: answers with a confidence; coverage is their share. calibrated: cross-fitted; None if there are no
-    outcomes to learn from. risk_coverage: (share answered, share wrong among those), most confident first.
-    area: the mean of that risk over all coverages (Geifman & El-Yaniv 2017).
+    n: answers with support; coverage is their share. raw: support as if it were a probability. calibrated:
+    the confidence that a live run shows, cross-fitted; None with too few outcomes. Its `outcomes` are the
+    fewest and the most behind a confidence. risk_coverage: (share answered, share wrong among those), most
+    confident first. area: the mean of that risk over all coverages (Geifman & El-Yaniv 2017).
     """
     rated = [(row.confidence, row) for row in column.rows.values() if row.confidence is not None]
     if not rated:
@@ -33,17 +34,22 @@ def confidence(column: Column) -> dict[str, Any] | None:
         "rules": dict(Counter(row.rule or "" for _, row in rated).most_common()),
         "n": len(raw),
         "raw": _calibration(raw),
-        "calibrated": _calibration(
-            [(value, column.rows[id].correct) for id, value in column.calibrated.items()]
-        ),
+        "calibrated": _calibrated(column),
         "risk_coverage": [[share * coverage, risk] for coverage, risk in points],
         "area": area,
     }
 
 
-def _calibration(pairs: Sequence[tuple[float, bool]]) -> dict[str, Any] | None:
-    if not pairs:
+def _calibrated(column: Column) -> dict[str, Any] | None:
+    found = column.calibrated
+    if not found:
         return None
+    behind = [one.n for one in found.values()]
+    pairs = [(one.confidence, column.rows[id].correct) for id, one in found.items()]
+    return {**_calibration(pairs), "n": len(pairs), "outcomes": [min(behind), max(behind)]}
+
+
+def _calibration(pairs: Sequence[tuple[float, bool]]) -> dict[str, Any]:
     return {"ece": ece(pairs), "brier": brier(pairs), "bins": [asdict(b) for b in reliability_bins(pairs)]}
 
 

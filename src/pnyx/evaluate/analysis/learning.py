@@ -18,11 +18,14 @@ def lessons(log: Log) -> Iterator[tuple[str, JudgedRun]]:
         if rows and rows[0].run_id:
             answers = tuple((row.arm, row.target if row.correct else _wrong(row)) for row in rows)
             yield rows[0].run_id, JudgedRun("single", _result(rows[0]), None, answers, rows[0].target)
+    panel = tuple(sorted(set(log.models)))
     for arm in log.arms:
         if arm.kind == "protocol":
             for row in log.by_arm[arm.name].values():
                 if row.run_id and row.error is None and row.confidence is not None:
-                    yield row.run_id, JudgedRun(measure(arm.protocol, row.rule), _result(row), row.confidence)
+                    kind, raw = measure(arm.protocol, row.rule), row.confidence
+                    judged = JudgedRun(kind, _result(row), raw, panel=panel, rule=row.rule)
+                    yield row.run_id, judged
 
 
 def _result(row: Row) -> str:

@@ -51,9 +51,11 @@ class Row:
     answer: the short answer, normalised; None if there was none or it could not be read. correct: by the
     grader; always False with an `error` (why nothing could be graded). confidence: in [0, 1], by `rule`.
     steps: whether the leading answer at the start of each round was right, and then the decision; None where
-    unknown; empty if the grader has only seen the decision. cost_usd: None if a price is unknown. Cost,
-    calls, tokens and seconds are those of the arm on its own: answers from the pool count in every arm that
-    uses them. seconds: wall time of the run; models in parallel count once.
+    unknown; empty if the grader has only seen the decision. vote_only: whether the answer that led before the
+    seats read each other was right; None if there was no such vote, or if the grader has not seen it.
+    cost_usd: None if a price is unknown. Cost, calls, tokens and seconds are those of the arm on its own:
+    answers from the pool count in every arm that uses them. seconds: wall time of the run; models in parallel
+    count once.
     """
 
     arm: str
@@ -67,6 +69,7 @@ class Row:
     confidence: Share | None = None
     rule: str | None = None
     steps: tuple[bool | None, ...] = ()
+    vote_only: bool | None = None
     calls: Count = 0
     input_tokens: Count = 0
     cached_tokens: Count = 0

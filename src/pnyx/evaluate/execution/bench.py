@@ -53,9 +53,10 @@ class ArmAnswer:
             "run_id": self.result.run_id,
             "failure": failure(self.result),
             "final_answer": self.result.final_answer,
-            "confidence": self.result.confidence,
-            "rule": self.result.confidence_rule,
+            "confidence": self.result.support,
+            "rule": self.result.support_rule,
             "standing": list(self.leading),
+            "vote_only": _vote_before_debate(self.result),
             "detail": {
                 "status": self.result.status,
                 "stop_reason": self.result.stop_reason,
@@ -166,6 +167,19 @@ def _response(model: str, result: Result | None) -> Given:
     if "\n" in answer or short is None or len(answer) > MAX_CHARS:
         return Given(result.answer, source=model)
     return Given(short, source=model)
+
+
+def _vote_before_debate(result: Result) -> str | None:
+    """The short answer that led before the seats read each other; None if there was none.
+
+    `detail.vote_only.answer` may be the name of a group of long texts, so the text decides, where it has one.
+    """
+    vote = result.detail.get("vote_only")
+    if not isinstance(vote, Mapping):
+        return None
+    answer, text = vote.get("answer"), vote.get("text")
+    short = final_answer(text, result.question) if isinstance(text, str) else answer
+    return short if isinstance(short, str) else None
 
 
 async def _leading_answers(handle: RunHandle, result: Result) -> tuple[str | None, ...]:

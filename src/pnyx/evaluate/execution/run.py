@@ -160,7 +160,9 @@ def _row(arm: Arm, sample: EvalSample, item: Item, own_grader: bool) -> Row:
     # None from our grader means unread. Other graders need not report the answer that they graded.
     answer = score.answer if score and (own_grader or score.answer) else facts.get("final_answer")
     # Earlier answers are comparable with the decision only if code graded both.
-    leading = facts.get("standing", ()) if own_grader and item.effective_grader != "judge" else ()
+    by_code = own_grader and item.effective_grader != "judge"
+    leading = facts.get("standing", ()) if by_code else ()
+    vote = facts.get("vote_only") if by_code else None
     error = sample.error.message if sample.error else facts.get("failure")
     correct = error is None and score is not None and value_to_float()(score.value) > 0.5
     return Row(
@@ -176,6 +178,7 @@ def _row(arm: Arm, sample: EvalSample, item: Item, own_grader: bool) -> Row:
         rule=facts.get("rule"),
         # The last one is the decision, which the grader has already graded.
         steps=(*(short and is_right(item, short) for short in leading[:-1]), correct) if leading else (),
+        vote_only=None if vote is None else is_right(item, vote),
         **({name: _sum(one[name] for one in answers) for name in USAGE} if answers else {}),
         run_id=facts.get("run_id"),
         detail={

@@ -88,7 +88,8 @@ def _matches(item: Item, answer: str) -> bool:
 def _read(item: Item, short: str) -> str | None:
     """The answer to compare with the target, or its letter; None if it is not of the target's kind.
 
-    A text in place of a number may be a parser's fault as well as the model's, so it counts as unread.
+    Votes of an evaluation count this reading, so it knows the kind of the target and nothing else of it. A
+    text in place of a number may be a parser's fault as well as the model's, so it counts as unread.
     """
     if _IN_KELVIN.search(item.question):
         # In other questions `4K` is four thousand.
@@ -102,18 +103,20 @@ def _read(item: Item, short: str) -> str | None:
         named = stated_option(item.question, item.choices, short)
         value = read(short)
         # A single word that is not one of the options is a wrong answer, not an unread one.
-        word = _kind(item.choices[_letters(item).index(item.target)]) in ("text", "weekday")
+        word = any(_kind(one) in ("text", "weekday") for one in item.choices)
         unread = value.kind == "text" and not (word and " " not in value.text)
         return named or (None if unread else normalise(short))
     kind = _kind(item.target)
     if product := _FACTORIAL.fullmatch(short):
-        # `5!` may mean 120, or 5 with an exclamation mark. It only counts if 120 is the target.
-        number = str(factorial(int(product[1])))
-        return number if same(number, item.target) else None
+        return str(factorial(int(product[1])))
     if kind == "number" and ((place := ordinal_number(item.question, short)) or is_ordinal(short)):
         return place
     if kind == "text":
-        return short if same(short, item.target) else stated_value(item.question, kind, short) or short
+        return (
+            short
+            if same(short, item.target, item.question)
+            else stated_value(item.question, kind, short) or short
+        )
     if _kind(short) == kind or any(_kind(one) == kind for one in _readings(item, short)):
         return short
     return stated_value(item.question, kind, short) or (
@@ -126,7 +129,9 @@ def _contradicts(item: Item, short: str) -> bool:
     if (found := _LETTERED.fullmatch(short.strip())) is None or short.strip() in item.choices:
         return False
     named = [
-        letter for letter, one in zip(_letters(item), item.choices, strict=False) if same(found["text"], one)
+        letter
+        for letter, one in zip(_letters(item), item.choices, strict=False)
+        if same(found["text"], one, item.question)
     ]
     return found["letter"] in _letters(item) and bool(named) and found["letter"] not in named
 
@@ -165,8 +170,8 @@ def _equal(item: Item, answer: str) -> bool:
     if one.kind == two.kind == "time":
         return _seconds(one.text) == _seconds(two.text)
     if one.quantity and two.quantity and _scaled(item, answer) != one.quantity.value:
-        return same(answer, item.target) or _scaled(item, answer) == two.quantity.value
-    return same(answer, item.target)
+        return same(answer, item.target, item.question) or _scaled(item, answer) == two.quantity.value
+    return same(answer, item.target, item.question)
 
 
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
@@ -190,7 +195,7 @@ def _scaled(item: Item, answer: str) -> Fraction | None:
 def _near(item: Item, answer: str) -> bool:
     value, target = read(answer).quantity, read(item.target).quantity
     if value is None or target is None:
-        return same(answer, item.target)
+        return same(answer, item.target, item.question)
     scaled = replace(value, value=_scaled(item, answer) or Fraction(0))
     return any(
         _within(item.tolerance, replace(one, unit=mine), replace(target, unit=theirs))
@@ -228,7 +233,7 @@ async def _grade_by_judge(item: Item, text: str, short: str | None, ask: Ask | N
         return Grade(None, False, UNREAD)
     # Prose has no short answer, but the judge reads it.
     answer = normalise(short or text[:PROSE]) or None
-    if short is not None and same(short, item.target):
+    if short is not None and same(short, item.target, item.question):
         return Grade(answer, True)
     answers = (Material("Answer", item.target), Material("Answer", text))
     verdicts = [await _verdict(item, pair, ask) for pair in (answers, answers[::-1])]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from ...errors import UsageError
 from ...reliability.accuracy import AnsweredQuestion, labelled_accuracies, log_odds, mean_options, one_coin
-from ...reliability.calibration import Outcome, brier, calibrate, ece
+from ...reliability.calibration import ENOUGH, Outcome, brier, calibrate, ece
 from ...reliability.stopping import is_settled
 from ...reliability.weights import Weights, choose, equal, learn, posterior
 from ..analysis.statistics import Interval, minimum_detectable, paired_bootstrap
@@ -30,8 +30,8 @@ class Replay:
 
     trials: the index of each trial's question. right: arm -> whether it was right, by trial. rules: how often
     the default rule chose each kind of weights. singles: how often each model was best on a learning half.
-    calls: models asked per question until it was settled. ece, brier: of the default rule's confidence, raw
-    and calibrated, means over splits. labels: the number of labelled questions in a split.
+    calls: models asked per question until it was settled. ece, brier: of the default rule's posterior, and of
+    the confidence learned from it, means over splits; None if a split has too few outcomes to learn from.
     """
 
     questions: int
@@ -42,9 +42,8 @@ class Replay:
     rules: Counter[str] = field(default_factory=Counter)
     singles: Counter[str] = field(default_factory=Counter)
     calls: float = 0.0
-    labels: int = 0
-    ece: tuple[float, float] = (0.0, 0.0)
-    brier: tuple[float, float] = (0.0, 0.0)
+    ece: tuple[float, float | None] = (0.0, 0.0)
+    brier: tuple[float, float | None] = (0.0, 0.0)
 
     def accuracy(self, arm: str) -> float:
         """The share of trials in which `arm` was right."""
@@ -85,7 +84,7 @@ def replay(
         places = list(range(len(questions)))
         random.Random(f"{seed}/{n}").shuffle(places)
         half = len(places) // 2
-        known = out.labels = half if labels is None else min(labels, half)
+        known = half if labels is None else min(labels, half)
         train = [questions[p] for p in places[:known]]
         train += [replace(questions[p], gold=None) for p in places[known:half]]
         test = [questions[p] for p in places[half:]]
@@ -98,9 +97,24 @@ def replay(
         out.right.setdefault(STOPPED, []).extend(right for right, _ in stopped)
         out.calls += sum(calls for _, calls in stopped) / len(test) / splits
         before, after = _confidence(weights, _outcomes(weights, train, models), test)
-        out.ece = (out.ece[0] + ece(before) / splits, out.ece[1] + ece(after) / splits)
-        out.brier = (out.brier[0] + brier(before) / splits, out.brier[1] + brier(after) / splits)
+        out.ece = _add(out.ece, ece, before, after, splits)
+        out.brier = _add(out.brier, brier, before, after, splits)
     return out
+
+
+Pairs: TypeAlias = Sequence[tuple[float, bool]]
+
+
+def _add(
+    sums: tuple[float, float | None],
+    error: Callable[[Pairs], float],
+    before: Pairs,
+    after: Pairs,
+    splits: int,
+) -> tuple[float, float | None]:
+    raw, calibrated = sums
+    known = None if calibrated is None or not after else calibrated + error(after) / splits
+    return raw + error(before) / splits, known
 
 
 def _arms(
@@ -156,10 +170,13 @@ def _outcomes(weights: Weights, train: Sequence[AnsweredQuestion], models: Seque
 def _confidence(
     weights: Weights, outcomes: Sequence[Outcome], test: Sequence[AnsweredQuestion]
 ) -> tuple[list[tuple[float, bool]], list[tuple[float, bool]]]:
-    """The default rule's confidence and whether it was right: raw, and calibrated on `outcomes`."""
-    curve = calibrate(outcomes)
+    """The default rule's posterior and whether it was right, and the confidence learned from `outcomes`.
+
+    There is none if they are too few.
+    """
+    calibration = calibrate(outcomes)
     raw = [_rated(weights, q) for q in test]
-    calibrated = ((curve.of("replay", confidence), right) for confidence, right in raw)
+    calibrated = ((calibration.of("replay", None, posterior), right) for posterior, right in raw)
     return raw, [(estimate.confidence, right) for estimate, right in calibrated if estimate is not None]
 
 
@@ -199,9 +216,8 @@ def document(result: Replay) -> dict[str, Any]:
             result.questions // 2, rescues + regressions or 1 / result.questions
         ),
         "calls": result.calls,
-        # Without labels nothing is calibrated.
-        "ece": {"raw": result.ece[0], "calibrated": result.ece[1] if result.labels else None},
-        "brier": {"raw": result.brier[0], "calibrated": result.brier[1] if result.labels else None},
+        "ece": {"raw": result.ece[0], "calibrated": result.ece[1]},
+        "brier": {"raw": result.brier[0], "calibrated": result.brier[1]},
     }
 
 
@@ -220,11 +236,6 @@ def render(result: Replay) -> str:
         lines.append(f"{arm:<26}{100 * figures['accuracy']:>6.2f}   {_points(less) if less else ''}".rstrip())
     multiple, gap = values["safety_multiple"], values["oracle_gap_closed"]
     ece, brier = values["ece"], values["brier"]
-    calibrated = (
-        ("not calibrated", "")
-        if ece["calibrated"] is None
-        else (f"{100 * ece['calibrated']:.2f} % calibrated", f", {brier['calibrated']:.4f} calibrated")
-    )
     lines += [
         "",
         f"against the best single: rescues {100 * values['rescues']:.2f} %, "
@@ -234,10 +245,16 @@ def render(result: Replay) -> str:
         "smallest difference that one half detects four times in five: "
         f"{100 * values['detectable']:.2f} points",
         f"calls when asked one by one: {values['calls']:.2f} of {len(values['models'])}",
-        f"confidence: ECE {100 * ece['raw']:.2f} % raw, {calibrated[0]}; "
-        f"Brier {brier['raw']:.4f} raw{calibrated[1]}",
+        _errors(ece, brier),
     ]
     return "\n".join(lines)
+
+
+def _errors(ece: Mapping[str, float | None], brier: Mapping[str, float | None]) -> str:
+    line = f"posterior: ECE {100 * (ece['raw'] or 0):.2f} %, Brier {brier['raw']:.4f}; confidence: "
+    if ece["calibrated"] is None:
+        return f"{line}not calibrated, which takes {ENOUGH} outcomes"
+    return f"{line}ECE {100 * ece['calibrated']:.2f} %, Brier {brier['calibrated']:.4f}"
 
 
 def _counts(names: Mapping[str, int]) -> str:

@@ -11,7 +11,7 @@ from ..analysis.arms import MAJORITY, ORACLE, SINGLE, Column, is_panel, total_co
 from ..analysis.log import Row
 from ..analysis.statistics import Interval, holm, mcnemar, minimum_detectable, paired_bootstrap
 
-__all__ = ["compare", "pairs"]
+__all__ = ["compare", "difference", "pairs"]
 
 
 def pairs(columns: Sequence[Column]) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ def compare(arm: Column, to: Column, oracle: Column | None = None) -> dict[str, 
         "arm": arm.name,
         "to": to.name,
         "n": n,
-        "difference": asdict(_interval(rescues, regressions, n)),
+        "difference": asdict(difference(rescues, regressions, n)),
         "p": mcnemar(rescues, regressions),
         "p_holm": None,
         "rescues": rescues,
@@ -69,8 +69,8 @@ def compare(arm: Column, to: Column, oracle: Column | None = None) -> dict[str, 
 
 
 @lru_cache(maxsize=1 << 12)
-def _interval(rescues: int, regressions: int, n: int) -> Interval:
-    """The interval of a difference. Cached, because it only depends on these counts."""
+def difference(rescues: int, regressions: int, n: int) -> Interval:
+    """The difference of two accuracies on `n` questions. Cached: it only depends on these counts."""
     return paired_bootstrap([1.0] * rescues + [-1.0] * regressions + [0.0] * (n - rescues - regressions))
 
 

@@ -11,8 +11,8 @@ from ..analysis.answer_groups import answer_groups
 from ..analysis.arms import FOLDS, ORACLE, Column, arms, total_cost
 from ..analysis.confidence import confidence
 from ..analysis.log import Log, Row
-from ..analysis.statistics import percentile, wilson
-from .comparisons import pairs
+from ..analysis.statistics import mcnemar, percentile, wilson
+from .comparisons import difference, pairs
 from .verdict import verdict
 
 __all__ = ["document"]
@@ -64,7 +64,8 @@ def _figures(column: Column, unanimous: Collection[str]) -> dict[str, Any]:
     n, right, accuracy, also on unanimous and on split questions: two counts, and the share with its 95 %
     interval (Wilson), which is None if n is 0. unread: answers that could not be read. errors: questions
     without an answer. Both count as wrong. calls, tokens and USD are means per question, seconds percentiles.
-    chosen: model -> number of questions, if the arm selects one model. rounds: see `_rounds`.
+    chosen: model -> number of questions, if the arm selects one model. rounds: see `_rounds`. talk: see
+    `_talk`.
     """
     rows = list(column.rows.values())
     n, right = len(rows), sum(row.correct for row in rows)
@@ -92,6 +93,7 @@ def _figures(column: Column, unanimous: Collection[str]) -> dict[str, Any]:
         "seconds_p95": percentile(seconds, 0.95) if rows else None,
         "confidence": confidence(column),
         "rounds": _rounds(rows),
+        "talk": _talk(rows),
     }
 
 
@@ -120,6 +122,29 @@ def _rounds(rows: Sequence[Row]) -> list[dict[str, int]]:
             fixed, broken = known[False, True], known[True, False]
             out.append({"round": after, "n": n, "fixed": fixed, "broken": broken})
     return out
+
+
+def _talk(rows: Sequence[Row]) -> dict[str, Any] | None:
+    """Whether talking helped: the decisions against the votes before the debate.
+
+    n: the answers that have such a vote. rescued: the vote was wrong and the decision right; lost: the
+    reverse. difference: the accuracy that the debate adds. p: McNemar, exact. None without such votes.
+    """
+    known = [row for row in rows if row.vote_only is not None]
+    if not known:
+        return None
+    rescued = sum(row.correct and not row.vote_only for row in known)
+    lost = sum(bool(row.vote_only) and not row.correct for row in known)
+    n, votes = len(known), sum(bool(row.vote_only) for row in known)
+    return {
+        "n": n,
+        "vote_right": votes,
+        "right": votes + rescued - lost,
+        "rescued": rescued,
+        "lost": lost,
+        "difference": asdict(difference(rescued, lost, n)),
+        "p": mcnemar(rescued, lost),
+    }
 
 
 def _categories(columns: Sequence[Column], category: Mapping[str, str | None]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ Values = Mapping[str, Any]
 class Sheet:
     """A table. The first column names the row, the others have figures.
 
-    key: accuracy | cost | pairs | rounds | confidence | categories. note: an explanation, or empty.
+    key: accuracy | cost | pairs | talk | rounds | confidence | categories. note: an explanation, or empty.
     """
 
     key: str
@@ -41,7 +41,7 @@ def sheets(report: Values) -> Iterator[Sheet]:
     yield _cost(report)
     for n, to in enumerate(dict.fromkeys(pair["to"] for pair in report["pairs"])):
         yield _pairs(to, [pair for pair in report["pairs"] if pair["to"] == to], PAIRS if n == 0 else "")
-    yield from (sheet for sheet in (_rounds(report), _confidence(report)) if sheet.rows)
+    yield from (sheet for sheet in (_talk(report), _rounds(report), _confidence(report)) if sheet.rows)
     if report["categories"]:
         yield _categories(report)
 
@@ -148,6 +148,31 @@ def _times(pair: Values) -> str:
     return NONE if pair["token_ratio"] is None else f"{pair['token_ratio']:.2f} t"
 
 
+def _talk(report: Values) -> Sheet:
+    return Sheet(
+        "talk",
+        "Did talking help?",
+        "The vote before the seats read each other, and the decision after it, on the n questions that have "
+        "both. Rescued: the vote was wrong and the decision right; lost: the reverse. Points with 95 % "
+        "intervals (paired bootstrap). p: McNemar, exact.",
+        ("arm", "n", "vote", "after", "rescued", "lost", "points", "p"),
+        tuple(
+            (
+                arm["name"],
+                str(talk["n"]),
+                percent(talk["vote_right"] / talk["n"]),
+                percent(talk["right"] / talk["n"]),
+                str(talk["rescued"]),
+                str(talk["lost"]),
+                points(talk["difference"]),
+                p_value(talk["p"]),
+            )
+            for arm in report["arms"]
+            if (talk := arm["talk"])
+        ),
+    )
+
+
 def _rounds(report: Values) -> Sheet:
     return Sheet(
         "rounds",
@@ -176,15 +201,17 @@ def _confidence(report: Values) -> Sheet:
     return Sheet(
         "confidence",
         "Calibration of confidence",
-        "ECE: the mean distance of confidence from the share of right answers, in points (10 bins). "
-        "Calibrated: on other questions (isotonic). Surer half: its share of wrong answers, %; area: the "
+        "ECE: the mean distance of confidence from the share of right answers, in points (10 bins). Support: "
+        "the evidence, taken as a probability. Confidence: what a live run shows, learned from the outcomes "
+        "of other questions; none from fewer than 20. Surer half: its share of wrong answers, %; area: the "
         "same over all coverages, as a fraction. Lower is better.",
-        ("arm", "n", "ECE", "Brier", "ECE calibrated", "Brier", "surer half", "area"),
+        ("arm", "n", "ECE, support", "Brier", "outcomes", "ECE, confidence", "Brier", "surer half", "area"),
         tuple(
             (
                 arm["name"],
                 str(sure["n"]),
                 *errors(sure["raw"]),
+                NONE if sure["calibrated"] is None else str(sure["calibrated"]["outcomes"][0]),
                 *errors(sure["calibrated"]),
                 percent(_risk_at_half(sure["risk_coverage"])),
                 f"{sure['area']:.4f}",

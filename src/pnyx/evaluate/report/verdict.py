@@ -34,6 +34,7 @@ def verdict(report: Values) -> list[str]:
         *(line for arm in claimed for line in _at_equal_cost(report, arm)),
         *_agreed(report, arms),
         *_room_for_gain(report, arms, claimed),
+        *_talk(report),
         *_faults(report),
     ]
 
@@ -179,6 +180,20 @@ def _room_for_gain(report: Values, arms: Mapping[str, Values], claimed: Sequence
         f"choice among the models' answers would gain {percent(gap / n)} points there over the best single "
         f"model, or {percent(gap / report['questions'])} points on all questions."
     )
+
+
+def _talk(report: Values) -> Iterator[str]:
+    """What each debate made of the vote before it."""
+    found = [(arm["name"], arm["talk"]) for arm in report["arms"] if arm["talk"]]
+    shown = [
+        f"{name} rescued {talk['rescued']} and lost {talk['lost']} of {talk['n']} (p {_p(talk['p'])})"
+        for name, talk in found
+    ]
+    if shown:
+        yield (
+            "Did talking help? Against the vote before the debate, "
+            f"{'; '.join(shown)}. Rescued: only the decision was right; lost: only the vote was."
+        )
 
 
 def _faults(report: Values) -> Iterator[str]:

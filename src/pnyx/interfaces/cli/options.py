@@ -90,7 +90,8 @@ concurrency = click.option(
 run_id = click.argument("run_id", metavar="ID")
 RUN_OPTIONS = (
     *("protocol", "models", "rounds", "options", "preset", "cast", "roles", "deadline_s", "call_deadline_s"),
-    *("seed", "effort", "thinking_tokens", "language", "tools", "ground", "allow_unknown_price"),
+    *("seed", "effort", "thinking_tokens", "language", "instructions"),
+    *("tools", "ground", "allow_unknown_price"),
 )
 """The options of `RunRequest` that both `ask` and `batch` have."""
 

@@ -71,9 +71,10 @@ class ToolDefinition:
 TOOLS = {
     "ask": ToolDefinition(
         "Ask a panel of language models that debate or vote. Returns one answer with the remaining "
-        "objections, the confidence and the cost. Use it for decisions, reviews and questions where one "
-        "model's opinion is not enough. A run makes many model calls: it takes seconds to minutes and costs "
-        "the user money, at most budget_usd. The panel sees only the question and the context.",
+        "objections, how many seats and models agree, and the cost. Use it for decisions, reviews and "
+        "questions where one model's opinion is not enough. A run makes many model calls: it takes seconds "
+        "to minutes and costs the user money, at most budget_usd. The panel sees only the question and the "
+        "context.",
         Ask,
         ResultBody,
         ASKS,

@@ -19,9 +19,11 @@ from ...core.events import Event, VoteTallied
 from ...core.models import money
 from ...evaluate.report.html_document import self_contained, table
 from ...providers.redaction import redact_json
+from ..views.certainty import certainty
 from ..views.outcome import headline, stop_message, usage_line
 from ..views.records import Record
 from ..views.transcript import Entry, SeatState, Transcript, location, seat_name
+from ..views.vote_only import vote_line
 from .markdown import Redact
 from .terminal import clip, flat, safe
 from .untrusted_markdown import link, to_html
@@ -115,7 +117,9 @@ class _Page:
 
     def _mood(self) -> str:
         status = self.result["status"]
-        return "open" if status in UNDECIDED else "divided" if status == "deadlock" else "settled"
+        return (
+            "open" if status in UNDECIDED else "divided" if status in ("deadlock", "stalled") else "settled"
+        )
 
     def _answer(self) -> str:
         result = self.result
@@ -145,9 +149,7 @@ class _Page:
             ("status", result["status"]),
             ("stop reason", (result["stop_reason"] or "").replace("_", " ")),
             ("rounds", result["rounds"]),
-            ("agreement", _share(result["agreement"], _by(self._rule()))),
-            ("confidence", _share(result["confidence"], _by(result["confidence_rule"]))),
-            ("rigor", _share(result["rigor"], "the share of challenges that were genuine")),
+            *certainty(result).items(),
             ("took", usage_line(result)),
             ("settings", settings),
         ]
@@ -166,14 +168,12 @@ class _Page:
         counts = "".join(
             f"<h3>{self._line(title)}</h3>{self._count(count)}" for count, title in last.values()
         )
-        return f"<dl>{rows}</dl>{dropped}{counts}"
+        vote = vote_line(result)
+        before = f'<p dir="auto">{self._line(vote)}</p>' if vote else ""
+        return f"<dl>{rows}</dl>{before}{dropped}{counts}"
 
     def _counts(self) -> list[tuple[VoteTallied, str]]:
         return [(one.event, one.entry.title) for one in self.items if isinstance(one.event, VoteTallied)]
-
-    def _rule(self) -> str:
-        """The rule of the last count."""
-        return "".join([count.rule for count, _ in self._counts()][-1:])
 
     def _count(self, count: VoteTallied) -> str:
         votes = sorted(count.tally.items(), key=lambda one: -one[1])
@@ -267,14 +267,6 @@ class _Page:
         run, version = self._line(self.result["run_id"]), self._line(self.view.version)
         usage = self._line(usage_line(self.result))
         return f'<footer class="note">run {run} · pnyx {version} · {usage}</footer>'
-
-
-def _share(share: float | None, rule: str) -> str | None:
-    return None if share is None else f"{share:.0%}" + (f" ({rule})" if rule else "")
-
-
-def _by(rule: str | None) -> str:
-    return f"by {rule.replace('_', ' ')}" if rule else ""
 
 
 def _figures(seat: SeatState) -> Iterable[str]:

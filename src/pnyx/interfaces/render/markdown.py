@@ -16,8 +16,10 @@ from ...core.events import to_json
 from ...core.models import money
 from ...core.regex import regex
 from ...providers.redaction import redact_json
+from ..views.certainty import certainty
 from ..views.records import Record
 from ..views.transcript import Entry, Transcript, quantity, seat_name, seconds
+from ..views.vote_only import vote_line
 from .terminal import flat, safe
 
 __all__ = ["Markdown", "Redact", "as_json", "as_markdown", "as_summary", "document"]
@@ -119,11 +121,13 @@ class Markdown:
         """The facts of the decision, one line each; unknown ones are left out."""
         yield f"- protocol: {self.plain(result['protocol'])}"
         yield f"- started: {created_at}"
-        for key in ("status", "stop_reason", "final_answer", "rigor", "agreement", "confidence", "rounds"):
+        for key in ("status", "stop_reason", "final_answer", "rounds"):
             if result[key] not in (None, ""):
                 yield f"- {key.replace('_', ' ')}: {self.plain(str(result[key]))}"
-        if result["confidence_rule"] is not None:
-            yield f"- confidence by: {self.plain(result['confidence_rule'])}"
+        for name, words in certainty(result).items():
+            yield f"- {name}: {self.plain(words)}"
+        if vote := vote_line(result):
+            yield f"- {self.plain(vote)}"
         for seat in result["seats"]:
             role = f", as {seat['role']}" if seat["role"] else ""
             yield f"- seat: {self.plain(seat_name(seat['seat'], seat['model']) + role)}"

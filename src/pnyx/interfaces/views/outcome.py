@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.decision import UNDECIDED
+from ...core.decision import AGREEMENT_KNOWN, UNDECIDED
 from ...core.models import money
+from .certainty import agreement
 from .transcript import quantity, seconds
 
 __all__ = ["headline", "stop_message", "usage_line"]
@@ -14,14 +15,19 @@ __all__ = ["headline", "stop_message", "usage_line"]
 
 def headline(result: Mapping[str, Any]) -> str:
     """How the answer was decided: "decided after 3 rounds, not converged"."""
-    rounds = quantity(result["rounds"], "round")
+    rounds, status = quantity(result["rounds"], "round"), result["status"]
     cut = ", cut off at the token limit" if result["detail"].get("truncated") else ""
-    if result["status"] in UNDECIDED:
+    if status in UNDECIDED:
         return f"best answer so far; no decision after {rounds}"
-    if result["status"] == "single":
+    if status == "single":
         return f"answer of one model, unchallenged{cut}"
+    if status == "stalled":
+        return f"stalled after {rounds}: the same objections again{cut}"
+    counts = agreement(result)
+    if counts is not None and counts[3] == 1 < counts[1] and status in AGREEMENT_KNOWN:
+        status = f"{status} of samples of one model"
     converged = {True: ", converged", False: ", not converged", None: ""}[result["converged"]]
-    return f"{result['status']} after {rounds}{converged}{cut}"
+    return f"{status} after {rounds}{converged}{cut}"
 
 
 def stop_message(result: Mapping[str, Any]) -> str:

@@ -9,8 +9,8 @@ Source: the council of `ensemble`. Rules that it leaves open:
 - Two rounds are identical if every seat casts the same vote for the same label; the text may differ.
 - After the last round the plurality proposal is the answer; without any endorsement the status is deadlock.
 - A majority of the live seats accepts the synthesis, the author's own approval included. `agreement` is then
-  the share that approves it, else the share that endorses the proposal; confidence is the same share.
-  If no ballot could be read, nobody voted, and both are None.
+  the share that approves it, else the share that endorses the proposal. If no ballot could be read, nobody
+  voted, and it is None. Support is the posterior of the answer by the first and the last proposals.
 - A seat that voted for another proposal and approves the synthesis does not dissent.
 """
 
@@ -78,7 +78,7 @@ async def council(brief: Brief, panel: Panel) -> Decision:
             close = Close(len(live), merged, tuple(verdicts))
             shipped = "synthesis" if close.shipped else "proposal"
             await panel.tally("approvals", close.tally, shipped, live=close.live)
-    decided = decision(table, count, outcome, close)
+    decided = decision(table, count, outcome, close, live)
     await panel.enter("complete", table.n, decided.answer, outcome=outcome, synthesis=close.merged)
     return decided
 

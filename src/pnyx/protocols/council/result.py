@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from ...core.models import Seat
 from ...core.parsing.verdicts import Approval
 from ...core.steps import Decision, Dissent
 from ...core.tally import majority_of
+from ..shared.evidence import OPEN, POOLED, Statement, agreed, stated, support_of
 from ..shared.poll import Poll
 from ..shared.verdict import Verdict
 from .count import Count
@@ -45,27 +46,51 @@ class Close:
         return {"APPROVE": self.approvals, "REJECT": len(self.verdicts) - self.approvals}
 
 
-def decision(table: Table, count: Count, outcome: str, close: Close) -> Decision:
-    """Return the decision. outcome: why the voting ended."""
-    answer, support, live = table.proposals[count.winner], count.endorsed, count.live
+def decision(table: Table, count: Count, outcome: str, close: Close, live: Collection[str]) -> Decision:
+    """Return the decision. outcome: why the voting ended. live: labels of the live seats."""
+    answer, behind, of = table.proposals[count.winner], count.endorsed, count.live
     if close.shipped:
-        answer, support, live = close.merged, close.approvals, close.live
-    share = support / live
+        answer, behind, of = close.merged, close.approvals, close.live
+    share, short = behind / of, final_answer(answer, table.transcript.question)
     # Without a readable ballot the seats' votes are unknown, which is not disagreement.
     voted = close.shipped or any(count.ballots.values())
     return Decision(
         answer=answer,
         status=_status(outcome, share),
-        final_answer=final_answer(answer, table.transcript.question),
-        confidence=share if support else None,
-        confidence_rule=f"{'approval' if close.shipped else 'endorsement'} share" if support else None,
+        final_answer=short,
+        **(_support(table, short, share) if voted else {}),
         agreement=share if voted else None,
         consensus_reached=outcome == "majority",
         dissent=_dissent(table, count, close),
         rounds=table.n,
         stop_reason=outcome,
-        detail=_detail(table, count, close),
+        detail={**_detail(table, count, close), "agreed": _agreed(table, count, close, live)},
     )
+
+
+def _support(table: Table, short: str | None, share: float) -> dict[str, Any]:
+    """Return `support` and its rule: the posterior of the short answer, by the first and the last proposals.
+
+    Not `share`, of the live seats that are behind the answer: on recorded runs it says less than nothing
+    about who is right (design/reliability.md). It is what there is for an answer that is not short.
+    """
+    if short is None:
+        return {"support": share, "support_rule": OPEN} if share else {}
+    question = table.transcript.question
+    every = [stated(reply, 0, question) for reply in table.first_proposals]
+    for seat in table.panel.seats:
+        if text := table.proposals.get(seat.label):
+            every.append(Statement.of(seat, text, final_answer(text, question), 1))
+    found = support_of(short, every)
+    return {} if found is None else {"support": found, "support_rule": POOLED}
+
+
+def _agreed(table: Table, count: Count, close: Close, live: Collection[str]) -> dict[str, int]:
+    """Return how many live seats approve the synthesis that shipped, or endorse the winner."""
+    behind = {seat for seat in count.ballots if count.endorsement(seat) == count.winner}
+    if close.shipped:
+        behind = {verdict.seat.label for verdict in close.verdicts if verdict.value.approved}
+    return agreed((seat, seat.label in behind) for seat in table.panel.seats if seat.label in live)
 
 
 def _status(outcome: str, share: float) -> Decided:

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from ...core.parsing.authorship import Unreadable, own_lines
 from ...core.parsing.directives import Labels, strip_punctuation
+from ...core.parsing.translations import in_english
 from ...core.regex import regex
 from ..shared.reply_parts import replacement, text_below
 
@@ -25,7 +26,7 @@ def split_rebuttal(rebuttal: str) -> tuple[str, str]:
     if not heads:
         return rebuttal.strip(), ""
     place = heads[-1]
-    new = text_below(written, place, _NEW.sub("", written[place], count=1))
+    new = text_below(written, place, _NEW.sub("", in_english(written[place], _NEW), count=1))
     return "\n".join(written[:place]).strip(), "" if _NONE.fullmatch(new) else replacement(new)
 
 

@@ -1,4 +1,4 @@
-"""Challenges of a proposal: which seats write them, and which replace a silent one."""
+"""Challenges of a proposal: which seats write them, which replace a silent one, and which of them object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...core.text import Draft
 from ...errors import NoQuorum
 from .verdict import ask_each
 
-__all__ = ["ask_challenges", "challengers"]
+__all__ = ["ask_challenges", "challengers", "same_cache"]
 
 
 async def ask_challenges(panel: Panel, proposer: Seat, drafts: Sequence[Draft]) -> list[Reply]:
@@ -36,3 +36,11 @@ def challengers(seats: Sequence[Seat], proposer: Seat) -> list[Seat]:
         providers.add(seat.provider)
         rank[seat] = (place, seat == proposer)
     return sorted(seats, key=rank.__getitem__)
+
+
+def same_cache(panel: Panel, challengers: int) -> bool:
+    """Return whether a model may both propose and challenge, and so has the debate in its cache.
+
+    To a model that only challenges, it would be new: it reads the proposals alone.
+    """
+    return not len({seat.model for seat in panel.seats}) == len(panel.seats) > challengers

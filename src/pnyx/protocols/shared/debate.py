@@ -8,15 +8,10 @@ from typing import Any
 
 from ...core.steps import Dissent
 from ...core.tally import VoteCount, majority_of, weighted
+from .evidence import LATER, Statement, agreed, support
 from .positions import StatedAnswer, leader, representative, tally
 
-__all__ = ["RULE", "Debate", "decision_fields"]
-
-LATER = 0.25
-"""The weight of a position that a seat took after it read the others; a first answer weighs 1."""
-
-RULE = f"share of models with this answer (a model that changed its mind counts {100 * LATER:.0f} %)"
-"""The name of the rule behind `Debate.support`."""
+__all__ = ["Debate", "decision_fields"]
 
 
 @dataclass(slots=True)
@@ -71,13 +66,10 @@ class Debate:
         self.last_positions |= {one.seat.label: one for one in answers}
         return moved
 
-    def support(self, group: str) -> float:
-        """Return the share of an answer, in [0, 1]: first answers at full weight, later positions at `LATER`.
-
-        Learned weights do not count: the share must mean the same with and without a history, because
-        confidence is calibrated on it.
-        """
-        return self._pooled.counts.get(group, 0.0) / sum(self._pooled.counts.values())
+    def support(self, group: str) -> float | None:
+        """Return the posterior of an answer, by first answers and, at `LATER`, by later positions."""
+        every = [(one, n) for n, some in enumerate(self.rounds) for one in some]
+        return support([Statement.of(one.seat, one.text, one.group, n) for one, n in every], group)
 
     @property
     def _pooled(self) -> VoteCount:
@@ -85,15 +77,18 @@ class Debate:
         return weighted([one.group for one, _ in votes], [share for _, share in votes])
 
     def dissent(self, ballots: Sequence[StatedAnswer], group: str) -> tuple[Dissent, ...]:
-        """Return the seats that ended on another answer, by ballot or, without one, by last position."""
-        last = self.last_positions | {one.seat.label: one for one in ballots}
+        """Return the seats that ended on another answer."""
         return tuple(
             Dissent(one.seat.label, one.seat.model, one.text_for_seats)
-            for one in last.values()
+            for one in self._last(ballots).values()
             if one.group != group
         )
 
-    def detail(self, ballots: Sequence[StatedAnswer]) -> dict[str, Any]:
+    def _last(self, ballots: Sequence[StatedAnswer]) -> Mapping[str, StatedAnswer]:
+        """Return where each seat ended: its ballot or, without one, its last position."""
+        return self.last_positions | {one.seat.label: one for one in ballots}
+
+    def detail(self, ballots: Sequence[StatedAnswer], winner: str) -> dict[str, Any]:
         """Return the positions of each round, the ballots that decide, and the result of first votes."""
         last = tally(ballots)
         first = leader(self.first_answers)
@@ -111,6 +106,7 @@ class Debate:
             "positions": self.moves,
             "changes": sum(move["changed"] for move in self.moves),
             "pooled_tally": dict(self._pooled.counts),
+            "agreed": agreed((one.seat, one.group == winner) for one in self._last(ballots).values()),
         }
 
 

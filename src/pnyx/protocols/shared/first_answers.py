@@ -10,12 +10,19 @@ from ...core.answers.grouping import MAX_CHARS
 from ...core.decision import Given
 from ...core.models import Seat, strongest
 from ...core.steps import Brief, Panel, Reply
-from ...core.stopping import ENOUGH_JUDGED, FULL_POLL_EVERY, MIN_ANSWERS, is_settled, pending_weights
+from ...core.stopping import (
+    ENOUGH_JUDGED,
+    FULL_POLL_EVERY,
+    MIN_ANSWERS,
+    STOP_POSTERIOR,
+    is_settled,
+    pending_weights,
+)
 from ...core.text import Draft
 from ...errors import NoQuorum
 from .poll import Poll
 
-__all__ = ["get_first_answers", "get_votes", "judges", "may_stop_early"]
+__all__ = ["get_first_answers", "get_votes", "judges", "may_stop_early", "models_first", "settled"]
 
 
 async def get_first_answers(brief: Brief, panel: Panel, draft: Draft) -> list[Reply]:
@@ -37,7 +44,7 @@ def _responses(brief: Brief, panel: Panel, draft: Draft) -> list[Reply]:
 
 
 async def get_votes(
-    brief: Brief, panel: Panel, draft: Draft, early: bool
+    brief: Brief, panel: Panel, draft: Draft, early: bool, quorum: int = 1
 ) -> tuple[list[Reply], list[Seat] | None]:
     """Return the replies of all seats, or the responses of the request; and the seats that were not called.
 
@@ -45,25 +52,27 @@ async def get_votes(
     only as many seats as could still change the answer: the two strongest models first, then one at a time.
     One question in `FULL_POLL_EVERY`, drawn by the seed, still calls all seats, to learn from. The seats not
     called are None if all were called at once.
-    Raises `NoQuorum` if nobody answers.
+    Raises `NoQuorum` if fewer than `quorum` seats answer.
     """
     if brief.responses:
         return _responses(brief, panel, draft), None
-    ranked = _models_first(panel.seats)
+    ranked = models_first(strongest(panel.seats))
     full_poll = panel.shuffle(range(FULL_POLL_EVERY), "everybody", brief.question)[0] == 0
     weighted = may_stop_early(ranked)
     few_models = len({seat.model for seat in ranked}) < MIN_ANSWERS
     if not early or full_poll or few_models or not weighted:
-        return await panel.all([panel.work(seat, draft) for seat in panel.seats]), None
+        return await panel.all([panel.work(seat, draft) for seat in panel.seats], quorum), None
     replies: list[Reply] = []
     calls = 0
-    while not _settled(replies, ranked[calls:], brief.question):
+    while not settled(replies, ranked[calls:], brief.question):
         turn = ranked[calls : max(calls + 1, MIN_ANSWERS)]
         calls += len(turn)
         replies += await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
     order = {seat.label: place for place, seat in enumerate(panel.seats)}
-    # Without any reply, an empty parallel step raises the usual `NoQuorum`.
-    replies = sorted(replies, key=lambda reply: order[reply.seat.label]) or await panel.all([])
+    if len(replies) < quorum:
+        # An empty parallel step raises the usual `NoQuorum`.
+        await panel.all([], quorum)
+    replies = sorted(replies, key=lambda reply: order[reply.seat.label])
     return replies, sorted(ranked[calls:], key=lambda seat: order[seat.label])
 
 
@@ -74,9 +83,9 @@ def may_stop_early(seats: Collection[Seat]) -> bool:
     )
 
 
-def _models_first(seats: tuple[Seat, ...]) -> list[Seat]:
-    """Return the seats strongest first, but further seats of the same model last: they repeat it."""
-    ranked, seats_of = strongest(seats), Counter[str]()
+def models_first(ranked: Sequence[Seat]) -> list[Seat]:
+    """Return the seats in this order, but further seats of the same model last: they repeat it."""
+    seats_of = Counter[str]()
     places = {}
     for seat in ranked:
         places[seat] = seats_of[seat.model]
@@ -84,8 +93,13 @@ def _models_first(seats: tuple[Seat, ...]) -> list[Seat]:
     return sorted(ranked, key=places.__getitem__)
 
 
-def _settled(replies: Sequence[Reply], waiting: Sequence[Seat], question: str) -> bool:
-    """Whether the `waiting` seats could no longer change the answer."""
+def settled(
+    replies: Sequence[Reply], waiting: Sequence[Seat], question: str, sure: float = STOP_POSTERIOR
+) -> bool:
+    """Whether the `waiting` seats could no longer change the answer, or its posterior is at least `sure`.
+
+    Every seat needs a learned weight.
+    """
     poll, models = (
         Poll.of(replies, question=question),
         {reply.seat.model: reply for reply in reversed(replies)},
@@ -94,7 +108,7 @@ def _settled(replies: Sequence[Reply], waiting: Sequence[Seat], question: str) -
     counted = [reply.seat for reply, answer in zip(replies, poll.answers, strict=True) if answer is not None]
     left = pending_weights([seat.weight or 0.0 for seat in counted], [seat.weight or 0.0 for seat in waiting])
     answers = sum(answer is not None for answer in by_model.answers)
-    return is_settled(poll.tally.counts, answers, left, by_model=by_model.tally.counts)
+    return is_settled(poll.tally.counts, answers, left, by_model=by_model.tally.counts, sure=sure)
 
 
 def judges(brief: Brief, panel: Panel, poll: Poll) -> tuple[Seat, ...]:

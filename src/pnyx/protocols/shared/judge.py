@@ -11,6 +11,7 @@ from ...core.answers.extract import final_line, same
 from ...core.models import Seat
 from ...core.parsing.authorship import own_lines
 from ...core.parsing.form import Form
+from ...core.parsing.translations import in_english
 from ...core.parsing.verdicts import Unreadable, read_pick
 from ...core.regex import regex
 from ...core.steps import Panel, Reply
@@ -47,6 +48,7 @@ class Ruling:
         does not end on the answer that leads the count.
         """
         labels, lines = [vote.seat.label for vote in poll.votes], text.splitlines()
+        english = in_english(text, _DIRECTIVE).splitlines()
         picks: list[tuple[int, str]] = []
         for place in own_lines(text, _DIRECTIVE):
             with suppress(Unreadable):
@@ -54,7 +56,9 @@ class Ruling:
         if picks:
             place, pick = picks[0]
             # Below it, "Best overall: C." is part of the answer; a second line like the first is not.
-            if any(_EXACTLY.match(lines[at]) and one != pick and one in lines[at] for at, one in picks[1:]):
+            if any(
+                _EXACTLY.match(english[at]) and one != pick and one in english[at] for at, one in picks[1:]
+            ):
                 raise Unreadable("two are named: give exactly one line `BEST: <label>`")
             reasons = "\n".join(lines[:place]).strip()
             answer = replacement(strip_number(text_below(lines, place), "\n".join(lines[: place + 1])))
@@ -66,7 +70,7 @@ class Ruling:
             return cls._of(read_pick(text, labels), "", poll)
         except Unreadable:
             # A directive that names no vote is not part of the answer, nor is the text above it.
-            start = next((n for n in range(len(lines), 0, -1) if _DIRECTIVE.match(lines[n - 1])), 0)
+            start = next((n for n in range(len(lines), 0, -1) if _DIRECTIVE.match(english[n - 1])), 0)
             group = poll.find(poll.read(text))
             if group is None or group != poll.leader:
                 raise
@@ -97,10 +101,14 @@ class Ruling:
         short = poll.read(answer) or picked.short
         return cls(answer, pick, short, poll.find(short))
 
-    def agrees(self, other: Ruling) -> bool:
+    def agrees(self, other: Ruling, question: str | None = None) -> bool:
         """Whether both end on the same answer or, if answers cannot be compared, on the same pick."""
         if self.short and other.short:
-            return self.group == other.group if self.group and other.group else same(self.short, other.short)
+            return (
+                self.group == other.group
+                if self.group and other.group
+                else same(self.short, other.short, question)
+            )
         return self.pick == other.pick
 
 
@@ -142,7 +150,7 @@ def settle(rulings: Sequence[Ruling], poll: Poll) -> tuple[Ruling, str]:
     # `weighted` means that the count decides: a judge of 1.5 billion parameters that could overrule it lost
     # 6.5 points (docs/evaluation.md).
     outweighed = poll.weights is not None and None not in (winner, first.short) and first.group != winner
-    if not outweighed and all(first.agrees(other) for other in rulings):
+    if not outweighed and all(first.agrees(other, poll.question) for other in rulings):
         return first, "judge"
     if winner is None:
         return first, "first order"

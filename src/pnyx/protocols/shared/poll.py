@@ -11,11 +11,9 @@ from ...core.answers.grouping import find_group, group_answers
 from ...core.models import Seat, strongest
 from ...core.steps import Dissent, Reply, Tally
 from ...core.tally import VoteCount, break_tie, by_seat, majority_of
+from .evidence import VOTES, Statement, agreed, support
 
 __all__ = ["Poll"]
-
-SHARE = "vote share"
-"""The name of the rule behind the confidence of a poll."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,7 @@ class Poll:
 
     votes: in the order of their calls. answers: the answer group of each vote, None for a vote that has no
     short answer or was cut off. groups: name -> wordings. weights: label of a seat -> weight of its votes;
-    None uses the learned weights. rule: the name of the rule behind its confidence. question: what the votes
+    None uses the learned weights. rule: the name of the rule behind its support. question: what the votes
     answer, which can decide how an answer is read.
     """
 
@@ -33,7 +31,7 @@ class Poll:
     groups: Mapping[str, Sequence[str]]
     tally: VoteCount
     weights: Mapping[str, float] | None = None
-    rule: str = SHARE
+    rule: str = VOTES
     question: str | None = None
 
     @classmethod
@@ -41,13 +39,13 @@ class Poll:
         cls,
         votes: Sequence[Reply],
         weights: Mapping[str, float] | None = None,
-        rule: str = SHARE,
+        rule: str = VOTES,
         *,
         question: str | None = None,
     ) -> Poll:
         short = [None if vote.truncated else final_answer(vote.text, question) for vote in votes]
-        groups = group_answers(short)
-        answers = tuple(find_group(answer, groups) for answer in short)
+        groups = group_answers(short, question)
+        answers = tuple(find_group(answer, groups, question) for answer in short)
         seats = [vote.seat for vote in votes]
         if weights is not None:
             seats = [replace(seat, weight=weights[seat.label]) for seat in seats]
@@ -81,7 +79,7 @@ class Poll:
 
     def find(self, short: str | None) -> str | None:
         """Return the counted answer that equals a short answer, None if none does."""
-        return find_group(short, self.groups)
+        return find_group(short, self.groups, self.question)
 
     def tally_step(self) -> Tally:
         """Return the step that records the count."""
@@ -93,7 +91,7 @@ class Poll:
         """Return the fields of the `Decision` whose short answer is `short`.
 
         agreement: the share of votes for it; left out without a short answer or with fewer than two counted
-        votes. confidence: the same share, None if fewer than two seats voted.
+        votes. support: its posterior.
         """
         if len(self.votes) == 1:
             return {"status": "single"}
@@ -107,19 +105,31 @@ class Poll:
         return {
             "status": "consensus" if behind == live else status,
             "agreement": share,
-            "confidence": share if len(self.seats) > 1 else None,
-            "confidence_rule": self.rule if len(self.seats) > 1 else None,
+            "support": support(self.statements, group or short),
+            "support_rule": self.rule,
             "dissent": self._dissent(group),
         }
 
-    def detail(self) -> dict[str, Any]:
-        """Return the votes and their count: fields of `Result.detail`."""
+    @property
+    def statements(self) -> list[Statement]:
+        """The votes as evidence."""
+        pairs = zip(self.votes, self.answers, strict=True)
+        return [Statement.of(vote.seat, vote.text, answer) for vote, answer in pairs]
+
+    def agreed(self, short: str | None) -> dict[str, int]:
+        """Return how many votes are for the answer of the decision: `detail.agreed`."""
+        group = self.find(short)
+        return agreed((one.seat, group is not None and one.group == group) for one in self.statements)
+
+    def detail(self, short: str | None) -> dict[str, Any]:
+        """Return the votes, their count, and how many are for `short`: fields of `Result.detail`."""
         votes = [
             {"seat": vote.seat.label, "model": vote.seat.model, "answer": answer}
             for vote, answer in zip(self.votes, self.answers, strict=True)
         ]
         tally = dict(self.tally.counts)
-        return {"votes": votes, "native": self.answer_by_seat, "tally": tally, **self._figures()}
+        shown = {"votes": votes, "native": self.answer_by_seat, "tally": tally, **self._figures()}
+        return {**shown, "agreed": self.agreed(short)}
 
     @property
     def answer_by_seat(self) -> dict[str, str | None]:

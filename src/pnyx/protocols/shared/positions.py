@@ -12,6 +12,7 @@ from ...core.models import Seat, strongest
 from ...core.parsing.partitions import groups_form
 from ...core.parsing.positions import Position
 from ...core.steps import Panel, Reply
+from ...core.stopping import MIN_ANSWERS, STOP_POSTERIOR, posterior
 from ...core.tally import VoteCount, break_tie, by_seat
 from ...core.text import Draft, Material
 from ...errors import SeatAbsent
@@ -19,7 +20,7 @@ from ...prompts import load
 from .transcript import Transcript
 from .verdict import ask_verdict
 
-__all__ = ["AnswerGroups", "StatedAnswer", "leader", "representative", "tally"]
+__all__ = ["AnswerGroups", "StatedAnswer", "is_sure", "leader", "representative", "tally"]
 
 SAME, TEXTS, LABELS = load("camps"), load("camps-texts"), load("camps-labels")
 JUDGES = 2
@@ -91,10 +92,14 @@ class AnswerGroups:
 
     async def assign(self, answers: Sequence[StatedAnswer]) -> list[StatedAnswer]:
         """Return `answers` with their groups; calls the cheapest model once if an answer is not short."""
-        names = [find_group(one.short, self.wordings) for one in answers]
-        new = group_answers([one.short for one, name in zip(answers, names, strict=True) if name is None])
+        question = self.transcript.question
+        names = [find_group(one.short, self.wordings, question) for one in answers]
+        unknown = [one.short for one, name in zip(answers, names, strict=True) if name is None]
+        new = group_answers(unknown, question)
         self.wordings |= new
-        names = [name or find_group(one.short, new) for one, name in zip(answers, names, strict=True)]
+        names = [
+            name or find_group(one.short, new, question) for one, name in zip(answers, names, strict=True)
+        ]
         for one, name in zip(answers, names, strict=True):
             if name is not None:
                 self.texts.setdefault(name, one.text)
@@ -160,6 +165,18 @@ def leader(answers: Sequence[StatedAnswer], by: Sequence[Mapping[str, float]] = 
 def tally(answers: Sequence[StatedAnswer]) -> VoteCount:
     """Return the votes for each group."""
     return by_seat([one.group for one in answers], [one.seat for one in answers])
+
+
+def is_sure(answers: Sequence[StatedAnswer]) -> bool:
+    """Whether the posterior of the leading answer reaches `STOP_POSTERIOR`; never without learned weights.
+
+    Each model counts once: a model that repeats itself is no further evidence.
+    """
+    models = list({one.seat.model: one for one in reversed(answers)}.values())
+    if len(models) < MIN_ANSWERS or any(one.seat.weight is None for one in models):
+        return False
+    weights = {one.seat.weight for one in models}
+    return weights != {0.0} and max(posterior(tally(models).counts).values()) >= STOP_POSTERIOR
 
 
 def representative(answers: Sequence[StatedAnswer], group: str) -> StatedAnswer:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...core.models import Seat, strongest
 from ...core.parsing.authorship import Unreadable, own_lines
+from ...core.parsing.translations import in_english
 from ...core.regex import regex
 from ...core.steps import Panel, Reply
 from ...core.text import Draft
@@ -37,7 +38,7 @@ class Review:
         written = reply.text.splitlines()
         with suppress(Unreadable):  # a reply too long to search is all answer
             for place, head in _heads(reply.text):
-                answer = text_below(written, place, head.sub("", written[place], count=1))
+                answer = text_below(written, place, head.sub("", in_english(written[place], head), count=1))
                 if answer:
                     return cls(reply.seat, "\n".join(written[:place]).strip(), answer)
         return cls(reply.seat, "", reply.text)

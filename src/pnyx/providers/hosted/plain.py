@@ -35,7 +35,10 @@ _SPECIAL = (
 )
 """Parts of the control tokens of chat templates, which pydantic-ai breaks up in texts."""
 _OPENAI_MODEL = regex(r"(?i)(^|[^a-z0-9])(o\d|gpt|chatgpt|codex|computer-use)")
-"""Names of models that take some settings in another form, or not at all."""
+"""Names of models that take the effort in another form, or not at all."""
+_REASONING_MODEL = regex(r"(?i)(^|[^a-z0-9])(o\d|gpt-(?!3|4|oss)|chatgpt|codex|computer-use)")
+"""Names of models that may take no temperature."""
+_NO_SYSTEM_ROLE = regex(r"(?i)(^|[^a-z0-9])o1-(mini|preview)")
 
 
 class PlainWriter:
@@ -102,9 +105,12 @@ class PlainWriter:
             return False
         if call.schema is not None and ("/" in call.model or not _is_strict(call.schema)):
             return False
-        set_more = call.temperature is not None or call.effort is not None or call.schema is not None
-        return not ((set_more or roles[0] == "system") and _OPENAI_MODEL.search(call.model)) and not (
-            call.effort is not None and (self._official or "/" in call.model)
+        if call.temperature is not None and _REASONING_MODEL.search(call.model):
+            return False
+        if roles[0] == "system" and _NO_SYSTEM_ROLE.search(call.model):
+            return False
+        return call.effort is None or not (
+            self._official or "/" in call.model or _OPENAI_MODEL.search(call.model)
         )
 
 

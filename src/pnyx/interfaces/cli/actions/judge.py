@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ....core.answers.extract import same
 from ....reliability.calibration import (
-    Calibration,
+    ENOUGH,
+    Bin,
     Outcome,
     brier,
-    calibrate,
+    cross_fitted,
     ece,
+    fit,
     protocol_of,
     reliability_bins,
 )
+from ....reliability.curves import LEVEL, Curve
 from ....reliability.feedback import JudgedRun, outcomes, questions
 from ....reliability.weights import learn
 from ...keys import LOCAL
@@ -40,13 +43,13 @@ def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int
         return 0
     output.note(f"Saved: run {run.id} is a {verdict}.")
     assert run.result is not None, "only a decision is judged"
-    for line in _explain(judged, run.result["final_answer"]):
+    for line in _explain(judged, run.result):
         output.err.lines(paragraph(output.err, line))
     return 0
 
 
-def _explain(judged: JudgedRun, final_answer: str | None) -> Iterator[str]:
-    """Say how this feedback changes the weights of votes. final_answer: the decision's."""
+def _explain(judged: JudgedRun, result: Mapping[str, Any]) -> Iterator[str]:
+    """Say how this feedback changes the weights of votes. result: of the run."""
     if not judged.answers:
         yield "This does not change the weights of votes: the run has no short first answers of its models."
     elif judged.gold is None:
@@ -54,7 +57,8 @@ def _explain(judged: JudgedRun, final_answer: str | None) -> Iterator[str]:
     else:
         right = sum(answer == judged.gold for _, answer in judged.answers)
         yield f"{right} of {quantity(len(judged.answers), 'seat')} first answered {judged.gold}."
-        if judged.result == "failure" and final_answer is not None and same(final_answer, judged.gold):
+        final, question = result["final_answer"], result.get("question")
+        if judged.result == "failure" and final is not None and same(final, judged.gold, question):
             yield "This is the decision's final answer, so these seats count as right although it failed."
 
 
@@ -73,18 +77,16 @@ def calibration(as_json: bool) -> int:
 
 def _document(history: Sequence[JudgedRun]) -> dict[str, Any]:
     results = outcomes(history)
-    curves = calibrate(results)
     models = tuple(dict.fromkeys(model for one in history for model, _ in one.answers))
     weights = learn(questions(history), models) if models else None
-    # All outcomes of a protocol together, and those of each of its confidence measures.
+    # All outcomes of a protocol together, and those of each of its measures.
     names = sorted({name for one in results for name in (one.protocol, protocol_of(one.protocol))})
     return {
         "n": len(history),
         "partial": sum(one.result == "partial" for one in history),
+        "needed": ENOUGH,
         "protocols": {
-            name: _measures(
-                [one for one in results if name in (one.protocol, protocol_of(one.protocol))], name, curves
-            )
+            name: _protocol([one for one in results if name in (one.protocol, protocol_of(one.protocol))])
             for name in names
         },
         "models": {
@@ -96,48 +98,62 @@ def _document(history: Sequence[JudgedRun]) -> dict[str, Any]:
     }
 
 
-def _measures(results: Sequence[Outcome], measure: str, curves: Calibration) -> dict[str, Any]:
-    raw = [(one.raw, one.right) for one in results]
+def _protocol(results: Sequence[Outcome]) -> dict[str, Any]:
+    """The figures of a protocol: of all its outcomes, and of each kind, which is calibrated alone."""
+    kinds: dict[tuple[str, tuple[str, ...], str | None], list[tuple[float, bool]]] = {}
+    for one in results:
+        kinds.setdefault(one.kind, []).append((one.raw, one.right))
+    ranked = sorted(kinds.items(), key=lambda item: (-len(item[1]), str(item[0])))
+    figures = [
+        {"measure": measure, "panel": list(panel), "rule": rule, **_figures(pairs, fit(pairs))}
+        for (measure, panel, rule), pairs in ranked
+    ]
+    whole = [pair for pairs in kinds.values() for pair in pairs]
+    curve = fit(whole) if len(kinds) == 1 else None
+    return {**_figures(whole, curve), "panels": figures}
+
+
+def _figures(pairs: Sequence[tuple[float, bool]], curve: Curve | None) -> dict[str, Any]:
+    """n, right, needs: outcomes, right ones, and how many are missing for a confidence.
+
+    ece, brier: of support. confidence: method, and the errors of the confidence, cross-fitted, which are null
+    with too few outcomes in the other folds; null if there is no confidence.
+    """
+    learned = cross_fitted(pairs) if curve else []
     return {
-        "n": len(results),
-        "right": sum(one.right for one in results),
-        "ece": ece(raw),
-        "brier": brier(raw),
-        "bins": [
-            {
-                "low": b.low,
-                "high": b.high,
-                "n": b.n,
-                "confidence": b.confidence,
-                "right": b.right,
-                "calibrated": _at(curves, measure, b.confidence),
-            }
-            for b in reliability_bins(raw)
-        ],
+        "n": len(pairs),
+        "right": sum(right for _, right in pairs),
+        "needs": max(0, ENOUGH - len(pairs)),
+        "ece": ece(pairs),
+        "brier": brier(pairs),
+        "confidence": curve
+        and {
+            "method": curve.method,
+            "ece": ece(learned) if learned else None,
+            "brier": brier(learned) if learned else None,
+        },
+        "bins": [_bin(one, curve) for one in reliability_bins(pairs)],
     }
 
 
-def _at(curves: Calibration, measure: str, raw: float) -> float | None:
-    calibrated = curves.of(measure, raw)
-    return None if calibrated is None else calibrated.confidence
+def _bin(one: Bin, curve: Curve | None) -> dict[str, Any]:
+    value, low, high = curve.at(one.confidence) if curve else (None, None, None)
+    shown = {"low": one.low, "high": one.high, "n": one.n, "confidence": one.confidence, "right": one.right}
+    return {**shown, "calibrated": value, "interval": None if low is None else [low, high]}
 
 
 def _diagram(document: dict[str, Any], stream: Stream) -> Iterator[str]:
     partial = f"{document['partial']} partly right, which are not counted below"
     yield from paragraph(stream, f"feedback on {quantity(document['n'], 'decision')}; {partial}")
-    for name, one in document["protocols"].items():
+    # A protocol has the outcomes of its measures too, which have entries of their own.
+    every = [one for name, found in document["protocols"].items() for one in found["panels"]]
+    for one in {(p["measure"], *p["panel"], p["rule"]): p for p in every}.values():
         yield ""
-        share, error = one["right"] / one["n"], f"ECE {one['ece']:.3f}, Brier {one['brier']:.3f}"
-        summary = f"{name}: {one['right']} of {one['n']} right ({share:.0%}); {error} before calibration"
-        yield from paragraph(stream, summary)
-        rows = [["confidence", "n", "right", "", "calibrated"]]
-        for b in one["bins"]:
-            full = round(b["right"] * WIDTH)
-            bar = "█" * full + "·" * (WIDTH - full)
-            rows.append(
-                [f"{b['confidence']:.2f}", str(b["n"]), f"{b['right']:.0%}", bar, f"{b['calibrated']:.2f}"]
-            )
-        yield from columns(rows, right=(1, 2, 4))
+        yield from paragraph(stream, f"{one['measure']} · {_panel(one['panel'])}", "bold")
+        share = f"{one['right']} of {one['n']} right ({one['right'] / one['n']:.0%})"
+        yield from paragraph(stream, f"{share}; support: {one['rule'] or 'unknown rule'}")
+        yield from paragraph(stream, _learned(one))
+        yield from columns(list(_rows(one)), right=(1, 2, 4))
     models = document["models"]
     if models["weights"]:
         yield ""
@@ -147,3 +163,29 @@ def _diagram(document: dict[str, Any], stream: Stream) -> Iterator[str]:
             accuracy = models["accuracies"].get(model)
             rows.append([flat(model), "?" if accuracy is None else f"{accuracy:.0%}", f"{weight:.2f}"])
         yield from columns(rows, right=(1, 2))
+
+
+def _panel(models: Sequence[str]) -> str:
+    return ", ".join(map(flat, models)) or "panel unknown, since an earlier version stored these outcomes"
+
+
+def _learned(one: dict[str, Any]) -> str:
+    """What confidence is learned from these outcomes."""
+    known = one["confidence"]
+    if known is None:
+        return f"not calibrated: needs {quantity(one['needs'], 'more outcome')}"
+    rule = "beta calibration" if known["method"] == "beta" else known["method"]
+    if known["ece"] is None:
+        return f"confidence: {rule} on {one['n']} outcomes"
+    errors = f"ECE {known['ece']:.3f}, Brier {known['brier']:.3f} on outcomes it has not seen"
+    return f"confidence: {rule} on {one['n']} outcomes; {errors}"
+
+
+def _rows(one: dict[str, Any]) -> Iterator[list[str]]:
+    is_known = one["confidence"] is not None
+    yield ["support", "n", "right", "", *(["confidence", f"{LEVEL:.0%} interval"] if is_known else [])]
+    for b in one["bins"]:
+        full = round(b["right"] * WIDTH)
+        bar = "█" * full + "·" * (WIDTH - full)
+        shown = [f"{b['calibrated']:.2f}", "{:.2f} to {:.2f}".format(*b["interval"])] if is_known else []
+        yield [f"{b['confidence']:.2f}", str(b["n"]), f"{b['right']:.0%}", bar, *shown]

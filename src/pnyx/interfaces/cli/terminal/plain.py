@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ....core.decision import UNDECIDED
 from ....core.events import Event
 from ...render.terminal import clip, excerpt, flat, safe, wrap
+from ...views.certainty import certainty
 from ...views.outcome import usage_line
 from ...views.transcript import Entry, Transcript, quantity, seat_name
+from ...views.vote_only import vote_line
 from .output import Output, Stream
 
 __all__ = ["Progress", "answer_lines", "end_lines", "entry_lines", "paragraph"]
@@ -106,9 +107,11 @@ def answer_lines(stream: Stream, answer: str) -> Iterator[str]:
 
 
 def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry] = ()) -> Iterator[str]:
-    """The lines below the answer: confidence, dissent, sources, tools, dropped seats, usage."""
+    """The lines below the answer: certainty, first vote, dissent, sources, tools, dropped seats, usage."""
     if measures := _measures(result):
         yield from paragraph(stream, measures, "bold")
+    if vote := vote_line(result):
+        yield from paragraph(stream, clip(vote, 300))
     if result["dissent"]:
         yield stream.paint(f"dissent ({len(result['dissent'])})", "bold", "yellow")
     for dissent in result["dissent"]:
@@ -148,23 +151,9 @@ def _sources(stream: Stream, detail: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _measures(result: Mapping[str, Any]) -> str:
-    parts = []
-    if result["final_answer"] is not None:
-        parts.append(f"final answer: {clip(result['final_answer'], 80)}")
-    if result["rigor"] is not None:
-        parts.append(f"rigor {result['rigor']:.2f}{_praise(result)}")
-    if result["agreement"] is not None:
-        parts.append(f"agreement {result['agreement']:.0%}")
-    if result["confidence"] is not None:
-        parts.append(f"confidence {result['confidence']:.2f} (by {flat(result['confidence_rule'] or '?')})")
-    elif result["status"] not in UNDECIDED:
-        parts.append("confidence unknown")
+    final = result["final_answer"]
+    parts = [] if final is None else [f"final answer: {clip(final, 80)}"]
+    for name, words in certainty(result).items():
+        named = name in ("rigor", "confidence")
+        parts.append(flat(f"{name} {words}" if named else words))
     return " · ".join(parts)
-
-
-def _praise(result: Mapping[str, Any]) -> str:
-    challenges: Sequence[Mapping[str, Any]] = result["detail"].get("challenges") or ()
-    flagged = sum(bool(challenge.get("flagged")) for challenge in challenges)
-    if not flagged:
-        return ""
-    return f" ({flagged} of {quantity(len(challenges), 'challenge')} flattered instead of disagreeing)"

@@ -80,9 +80,9 @@ class OpenAIReader(Reader):
 
     def _rest(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """What a message says that was not read yet: the last event of a stream may repeat all of it."""
-        written, content = "".join(self.text), message.get("content")
-        if not written and not self.reasoning and not self.refusal:
+        if not message or not (self.text or self.reasoning or self.refusal):
             return message
+        written, content = "".join(self.text), message.get("content")
         repeated = {*THOUGHTS, "refusal"} if self.reasoning or self.refusal else set()
         rest = {name: value for name, value in message.items() if name not in repeated}
         if isinstance(content, str) and content.startswith(written):

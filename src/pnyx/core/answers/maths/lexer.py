@@ -1,0 +1,433 @@
+"""Tokens of mathematical notation, plain or LaTeX."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from ...markup.notation import ascii_punctuation
+from ...regex import regex
+
+__all__ = ["MAX_CHARS", "Token", "UnreadableError", "tokens"]
+
+MAX_CHARS = 400
+"""Characters of a text that is read as mathematics."""
+
+MAX_NUMBER = 100
+"""Digits of a number."""
+
+
+class UnreadableError(Exception):
+    """The text is not mathematics, or too large to read."""
+
+
+Kind = Literal["number", "name", "word", "function", "command", "symbol", "separator"]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """kind: number, name (one letter), word, function, command, symbol or separator (`and`, `or`).
+
+    text: the symbol in ASCII or as one character, the name, or what is in `\\text{…}`. value: of a number.
+    spaced: whether space is before it. plain: of a number, whether it is an integer in plain digits.
+    """
+
+    kind: Kind
+    text: str
+    value: Fraction | None = None
+    spaced: bool = False
+    plain: bool = False
+
+
+_RAISED = regex("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+")
+_RAISED_TO = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ", "0123456789+-()n")
+_LOWERED = regex("[₀₁₂₃₄₅₆₇₈₉]+")
+_LOWERED_TO = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_VULGAR = regex(r"(?<=\d)(?=[¼½¾⅐-⅞↉])")
+_GROUPED = regex(r"(?<=\d)(?:\{,\}|,\\!|\\,|\\!|\\;|'|\u2009|\u202f|\u00a0)(?=\d{3}(?!\d))")
+_SPACE = regex(r"(?<!\\)\\(?:[;: !,]|q?quad(?![A-Za-z]))|~")
+_DROPPED = regex(
+    r"\\(?:left|right|[bB]igg?[lrm]?|middle|displaystyle|textstyle|limits|nolimits|mathstrut|cal|it|rm|bf)(?![A-Za-z])"
+    r"|\\phantom\{[^{}]*\}|(?<!\\)\$|\\\(|\\\)|(?<!\\)\\\[|(?<!\\)\\\]"
+)
+_NUMBER = regex(r"\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+|\.(?=\s*\\overline))?|\.\d+")
+_BARE_NUMBER = regex(r"\d+(?:\.\d+|\.(?=\s*\\overline))?|\.\d+")
+_EXPONENT = regex(r"[eE]([+-]?\d{1,4})(?![\w.])")
+_REPEATING = regex(r"\\overline\s*(?:\{(\d{1,20})\}|(\d))")
+_COMMAND = regex(r"\\([A-Za-z]+\*?|.)", re.DOTALL)
+_TEXT = regex(
+    r"\\(?:text(?:bf|it|rm|tt|sf|normal)?|math(?:rm|bf|it|sf|bb|tt|cal)|mbox|hbox|operatorname\*?|emph|underline)\s*\{([^{}]*)\}"
+)
+_LETTERS = regex(r"[^\W\d_]+")
+
+SYMBOLS = {
+    "times": "*", "cdot": "*", "ast": "*", "div": "/", "pm": "±", "mp": "∓", "infty": "∞", "pi": "π",
+    "le": "≤", "leq": "≤", "leqslant": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥", "ne": "≠", "neq": "≠",
+    "lt": "<", "gt": ">", "approx": "≈", "equiv": "≡", "sim": "~", "to": "→", "rightarrow": "→",
+    "implies": "⇒", "Rightarrow": "⇒", "in": "∈", "notin": "∉", "cup": "∪", "cap": "∩", "setminus": "∖",
+    "circ": "°", "degree": "°", "degrees": "°", "percent": "%", "lvert": "|", "rvert": "|", "vert": "|",
+    "mid": "|", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "langle": "⟨", "rangle": "⟩",
+    "lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]", "emptyset": "∅", "varnothing": "∅",
+    "ldots": "…", "dots": "…", "cdots": "…", "prime": "'", "{": "⦃", "}": "⦄", "|": "|", "%": "%", "#": "#",
+    "&": "&", "$": "¤", "_": "_", "colon": ":", "propto": "∝", "wedge": "∧", "vee": "∨", "neg": "¬",
+    "land": "∧", "lor": "∨", "mapsto": "→", "iff": "⇔", "parallel": "∥", "perp": "⊥", "backslash": "∖",
+    "\\": "\\\\",
+}  # fmt: skip
+"""LaTeX commands that are one symbol. ⦃ and ⦄ are the braces of a set; `{` and `}` only group in LaTeX."""
+_PLAIN = {
+    "×": "*", "⋅": "*", "·": "*", "∙": "*", "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "⩽": "≤", "⩾": "≥",
+    "º": "°", "˚": "°", "∣": "|", "：": ":", "，": ",", "；": ";", "（": "(", "）": ")",
+}  # fmt: skip
+_PAIRS = {
+    "**": "^", ">=": "≥", "<=": "≤", "!=": "≠", "<>": "≠", "==": "≡", "=>": "⇒", "->": "→", ":=": "≔",
+    "=<": "≤", "=/=": "≠", "=/": "≠", "/=": "≠", "~=": "≈", "+-": "±", "+/-": "±", "&&": "∧", "||": "‖",
+}  # fmt: skip
+_PAIR = regex("|".join(re.escape(pair) for pair in sorted(_PAIRS, key=len, reverse=True)))
+_SINGLE = frozenset("+-*/^=<>≤≥≠≈≡~→⇒⇔≔∈∉∪∩∖±∓∞π°%|⌊⌋⌈⌉⟨⟩()[]{}⦃⦄∅…'!_,;:√∛∜¤∧∨∝&")
+FUNCTIONS = frozenset(
+    [
+        "sin",
+        "cos",
+        "tan",
+        "cot",
+        "sec",
+        "csc",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "arccot",
+        "arcsec",
+        "arccsc",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "coth",
+        "arcsinh",
+        "arccosh",
+        "arctanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "log",
+        "ln",
+        "lg",
+        "exp",
+        "sqrt",
+        "cbrt",
+        "abs",
+        "floor",
+        "ceil",
+        "ceiling",
+        "max",
+        "min",
+        "gcd",
+        "lcm",
+        "sgn",
+        "det",
+    ]
+)
+GREEK = frozenset(
+    [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "varepsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "vartheta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+        "rho",
+        "sigma",
+        "tau",
+        "upsilon",
+        "phi",
+        "varphi",
+        "chi",
+        "psi",
+        "omega",
+        "Gamma",
+        "Delta",
+        "Theta",
+        "Lambda",
+        "Xi",
+        "Sigma",
+        "Upsilon",
+        "Phi",
+        "Psi",
+        "Omega",
+        "ell",
+        "hbar",
+    ]
+)
+_GREEK_LETTERS = dict(
+    zip(
+        [
+            "α",
+            "β",
+            "γ",
+            "δ",
+            "ε",
+            "ζ",
+            "η",
+            "θ",
+            "ι",
+            "κ",
+            "λ",
+            "μ",
+            "ν",
+            "ξ",
+            "ρ",
+            "σ",
+            "τ",
+            "υ",
+            "φ",
+            "χ",
+            "ψ",
+            "ω",
+            "Γ",
+            "Δ",
+            "Θ",
+            "Λ",
+            "Ξ",
+            "Σ",
+            "Φ",
+            "Ψ",
+            "Ω",
+            "ℓ",
+        ],
+        [
+            "alpha",
+            "beta",
+            "gamma",
+            "delta",
+            "epsilon",
+            "zeta",
+            "eta",
+            "theta",
+            "iota",
+            "kappa",
+            "lambda",
+            "mu",
+            "nu",
+            "xi",
+            "rho",
+            "sigma",
+            "tau",
+            "upsilon",
+            "phi",
+            "chi",
+            "psi",
+            "omega",
+            "Gamma",
+            "Delta",
+            "Theta",
+            "Lambda",
+            "Xi",
+            "Sigma",
+            "Phi",
+            "Psi",
+            "Omega",
+            "ell",
+        ],
+        strict=True,
+    )
+)
+_VARIANTS = {"varepsilon": "epsilon", "varphi": "phi", "vartheta": "theta"}
+_STRUCTURES = frozenset(
+    [
+        "frac",
+        "dfrac",
+        "tfrac",
+        "cfrac",
+        "sqrt",
+        "binom",
+        "dbinom",
+        "tbinom",
+        "choose",
+        "begin",
+        "end",
+        "overline",
+        "over",
+        "pmod",
+        "bmod",
+        "bar",
+        "hat",
+        "vec",
+    ]
+)
+_SEPARATORS = {
+    "or": "or",
+    "and": "and",
+    "oder": "or",
+    "und": "and",
+    "ou": "or",
+    "et": "and",
+    "o": "or",
+    "y": "and",
+}
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of `text`. Raises `UnreadableError` for what is not mathematics, without reading on."""
+    if len(text) > MAX_CHARS:
+        raise UnreadableError
+    return _Lexer(_cleaned(text)).read()
+
+
+def _cleaned(text: str) -> str:
+    if not text.isascii():
+        text = _RAISED.sub(lambda m: f"^({m[0].translate(_RAISED_TO)})", text)
+        text = _LOWERED.sub(lambda m: f"_({m[0].translate(_LOWERED_TO)})", text)
+        text = _GROUPED.sub("", text)
+        text = ascii_punctuation(_VULGAR.sub(" ", text)).replace(" - ", "-")
+        text = "".join(map(_plain, text))
+    else:
+        text = _GROUPED.sub("", text)
+    return _SPACE.sub(" ", _DROPPED.sub(" ", text))
+
+
+def _plain(char: str) -> str:
+    """One character in plain notation: ½ as a fraction, full-width as ASCII, without invisible ones."""
+    if char in _PLAIN:
+        return _PLAIN[char]
+    if char.isascii() or unicodedata.category(char) == "Cf":
+        return char if char.isascii() else ""
+    same = unicodedata.normalize("NFKC", char)
+    above, slash, below = same.partition("⁄")
+    if slash and above and below:
+        return f"\\frac{{{above}}}{{{below}}}"
+    return "".join(_PLAIN.get(c, c) for c in same)
+
+
+class _Lexer:
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.depth, self.spaced = text, 0, 0, False
+        self.found: list[Token] = []
+
+    def read(self) -> list[Token]:
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            if char.isspace():
+                self.at, self.spaced = self.at + 1, True
+                continue
+            if char.isdigit() or (char == "." and self.text[self.at + 1 : self.at + 2].isdigit()):
+                self._number()
+            elif char == "\\":
+                self._command()
+            elif char.isalpha():
+                self._letters()
+            else:
+                self._symbol(char)
+        return self.found
+
+    def _add(self, kind: Kind, text: str, value: Fraction | None = None, plain: bool = False) -> None:
+        self.found.append(Token(kind, text, value, self.spaced, plain))
+        self.spaced = False
+
+    def _number(self) -> None:
+        # Inside brackets a comma separates: (5,100) is a pair, and 5,100 a number.
+        match = (_BARE_NUMBER if self.depth else _NUMBER).match(self.text, self.at)
+        if match is None or len(match[0]) > MAX_NUMBER:
+            raise UnreadableError
+        self.at = match.end()
+        digits = match[0].replace(",", "")
+        value = Fraction(digits.rstrip("."))
+        if repeating := _REPEATING.match(self.text, self.at):
+            self.at = repeating.end()
+            block = repeating[1] or repeating[2]
+            places = len(digits.partition(".")[2])
+            if "." not in digits:
+                raise UnreadableError
+            value += Fraction(int(block), (10 ** len(block) - 1) * 10**places)
+        elif exponent := _EXPONENT.match(self.text, self.at):
+            if abs(int(exponent[1])) > 300:
+                raise UnreadableError
+            self.at = exponent.end()
+            value *= Fraction(10) ** int(exponent[1])
+        self._add("number", digits, value, digits.isdigit())
+
+    def _command(self) -> None:
+        if words := _TEXT.match(self.text, self.at):
+            self.at = words.end()
+            self._words(words[1])
+            return
+        match = _COMMAND.match(self.text, self.at)
+        if match is None:
+            raise UnreadableError
+        name, self.at = match[1], match.end()
+        if name in SYMBOLS:
+            self._push_symbol(SYMBOLS[name])
+        elif name in FUNCTIONS and name != "sqrt":
+            self._add("function", name)
+        elif name in GREEK:
+            self._add("name", _VARIANTS.get(name, name))
+        elif name in _STRUCTURES:
+            self._add("command", name)
+        else:
+            raise UnreadableError
+
+    def _words(self, content: str) -> None:
+        bare = content.strip()
+        folded = bare.casefold().strip(" ,.")
+        if not folded:
+            self.spaced = True
+        elif folded in _SEPARATORS:
+            self._add("separator", _SEPARATORS[folded])
+        elif len(bare) == 1 and bare.isalpha():
+            self._add("name", bare)
+        elif folded in FUNCTIONS:
+            self._add("function", folded)
+        elif bare.isdigit():
+            self._add("number", bare, Fraction(int(bare)), True)
+        else:
+            self._add("word", " ".join(bare.split()))
+
+    def _letters(self) -> None:
+        match = _LETTERS.match(self.text, self.at)
+        assert match is not None, "called at a letter"
+        run, self.at = match[0], match.end()
+        folded = run.casefold()
+        if folded in _SEPARATORS and len(run) > 1:
+            self._add("separator", _SEPARATORS[folded])
+        elif run in FUNCTIONS:
+            self._add("function", run)
+        elif folded in ("infinity", "inf", "oo"):
+            self._add("symbol", "∞")
+        elif folded == "pi" or run == "π":
+            self._add("symbol", "π")
+        elif folded in ("degrees", "degree", "deg"):
+            self._add("symbol", "°")
+        elif run in GREEK:
+            self._add("name", run)
+        elif len(run) == 1:
+            self._add("name", _GREEK_LETTERS.get(run, run))
+        else:
+            self._add("word", run)
+
+    def _symbol(self, char: str) -> None:
+        if pair := _PAIR.match(self.text, self.at):
+            self.at = pair.end()
+            self._add("symbol", _PAIRS[pair[0]])
+            return
+        if char not in _SINGLE:
+            raise UnreadableError
+        self.at += 1
+        self._push_symbol(char)
+
+    def _push_symbol(self, char: str) -> None:
+        self.depth += (char in "([{⦃⟨") - (char in ")]}⦄⟩")
+        self._add("symbol", char)

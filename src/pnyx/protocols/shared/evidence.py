@@ -1,0 +1,91 @@
+"""Evidence: how much the statements of seats support an answer, and who agrees on it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+
+from ...core.answers.extract import final_answer
+from ...core.answers.grouping import find_group, group_answers
+from ...core.models import Seat
+from ...core.steps import Reply
+from ...core.stopping import posterior
+from ...core.substance import is_rubbish
+
+__all__ = ["LATER", "OPEN", "POOLED", "VOTES", "Statement", "agreed", "stated", "support", "support_of"]
+
+LATER = 0.25
+"""The weight of an answer that a seat gave after it read others; a first answer weighs 1."""
+VOTES = "posterior of the votes"
+"""The name of the rule of `support` where no seat has read another."""
+POOLED = f"posterior of first answers and, at {100 * LATER:.0f} %, of later ones"
+"""The name of the rule of `support` after a debate."""
+OPEN = "share of seats that hold the answer"
+"""The name of the rule of `support` after a debate about an answer that is not short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """An answer that a seat gave. group: its answer group; None if it has none that could be counted.
+
+    turn: 0 for a first answer, and another number for each time that the seats answered again.
+    """
+
+    seat: Seat
+    group: str | None
+    turn: int = 0
+
+    @classmethod
+    def of(cls, seat: Seat, text: str, group: str | None, turn: int = 0) -> Statement:
+        """Return the statement of a text. One that says nothing states nothing, whatever was read in it."""
+        return cls(seat, None if is_rubbish(text) else group, turn)
+
+
+def support(statements: Sequence[Statement], answer: str | None) -> float | None:
+    """Return the posterior of the answer group `answer`, in [0, 1]; None if nothing could be counted.
+
+    A model is one witness: its seats share its weight in each turn, so what it repeats is no further
+    evidence. Weights are those of the seats, or 1 each (as `core.tally.by_seat` has it).
+    """
+    counted = [one for one in statements if one.group is not None]
+    if answer is None or not counted:
+        return None
+    weights = [one.seat.weight for one in counted]
+    is_known = None not in weights and any(weights)
+    seats = Counter((one.seat.model, one.turn) for one in counted)
+    parts = defaultdict[str, list[float]](list)
+    for one in counted:
+        weight = (one.seat.weight or 0.0) if is_known else 1.0
+        parts[one.group or ""].append(weight * (LATER if one.turn else 1.0) / seats[one.seat.model, one.turn])
+    # Exact sums: the result does not depend on the order of the statements.
+    return posterior({group: fsum(some) for group, some in parts.items()}).get(answer, 0.0)
+
+
+def support_of(short: str | None, statements: Sequence[Statement]) -> float | None:
+    """Return the support of a short answer by statements whose `group` is a short answer as it was read."""
+    groups = group_answers([one.group for one in statements])
+    grouped = [replace(one, group=find_group(one.group, groups)) for one in statements]
+    return support(grouped, find_group(short, groups) or short)
+
+
+def stated(reply: Reply, turn: int, question: str | None = None) -> Statement:
+    """Return the short answer of a reply as a statement, for `support_of`; a reply cut off has none."""
+    short = None if reply.truncated else final_answer(reply.text, question)
+    return Statement.of(reply.seat, reply.text, short, turn)
+
+
+def agreed(statements: Iterable[tuple[Seat, bool]]) -> dict[str, int]:
+    """Return `detail.agreed` from each seat, or sample of it, and whether it ended on the decision's answer.
+
+    seats, of: how many did, of all that count. models, of_models: how many different models those are.
+    """
+    every = list(statements)
+    behind = [seat for seat, agrees in every if agrees]
+    return {
+        "seats": len(behind),
+        "of": len(every),
+        "models": len({seat.model for seat in behind}),
+        "of_models": len({seat.model for seat, _ in every}),
+    }

@@ -1,0 +1,122 @@
+"""What is no evidence to any protocol: rubbish, empty sentences, and one model on several seats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import pnyx
+from pnyx.core.models import Seat
+from pnyx.core.steps import Ask, Decision, Run
+from pnyx.errors import NoQuorum
+from pnyx.protocols import get, loaded
+from pnyx.testing import ProtocolDriver
+from tests.support.all_protocols import QUESTION, SEATS, ScriptedPanel, sit
+
+ALL = sorted(protocol.name for protocol in loaded())
+RUBBISH = {
+    "marks": "... ?! ...",
+    "a dash": "-",
+    "a loop": "the answer is the answer is " * 20,
+    "letters in a loop": "no no no no " * 10,
+    "quotes": '""',
+}
+
+
+def decide(protocol: str, text: str, seats: tuple[Seat, ...] = SEATS) -> Decision:
+    """The decision of a panel whose seats all reply `text` to everything."""
+
+    def run_inner(step: Run) -> Decision | Exception:
+        inner = ProtocolDriver(get(step.protocol), lambda ask: text, seats, decide_run=run_inner)
+        return inner.decide()
+
+    driver = ProtocolDriver(get(protocol), lambda ask: text, seats, decide_run=run_inner, question=QUESTION)
+    return driver.decide()
+
+
+@pytest.mark.parametrize("kind", RUBBISH)
+@pytest.mark.parametrize("name", ALL)
+def test_rubbish_supports_nothing_and_is_no_rigor(name: str, kind: str) -> None:
+    try:
+        decision = decide(name, RUBBISH[kind])
+    except NoQuorum:
+        return
+    assert decision.support is None
+    assert decision.rigor in (None, 0.0)
+    assert not decision.consensus_reached
+
+
+@pytest.mark.parametrize(
+    "said", ["The answer is wrong about.", "I disagree.", "This is not correct!", "Wrong."]
+)
+def test_a_debate_of_empty_sentences_is_neither_rigorous_nor_agreed(said: str) -> None:
+    decision = decide("consensus", said)
+    assert decision.rigor == 0.0
+    assert decision.support is None
+    assert (decision.status, decision.consensus_reached) == ("stalled", False)
+
+
+BABBLE = (
+    "The proposal is wrong about the claim that the most likely false. The claim that the answer is the "
+    "proposal is wrong about the claim. The answer is not the claim. The claim is the answer about the claim."
+)
+
+
+@pytest.mark.parametrize("name", ALL)
+async def test_a_tiny_models_babble_ends_without_a_probability(name: str) -> None:
+    class Tiny:
+        async def complete(self, call: pnyx.Call) -> str:
+            return BABBLE
+
+    panel = ["tiny:a", "tiny:b", "tiny:c"]
+    result = await pnyx.ask(QUESTION, protocol=name, panel=panel, providers={"tiny": Tiny()}, seed=1)
+    assert (result.confidence, result.confidence_rule) == (None, None)
+    assert result.rigor in (None, 0.0)
+
+
+def twins() -> tuple[Seat, ...]:
+    return tuple(replace(one, model=SEATS[0].model) for one in SEATS)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_two_seats_of_one_model_are_one_witness(name: str) -> None:
+    def say(ask: Ask) -> str | None:
+        seat = next(one for one in SEATS if one.label == ask.seat.label)
+        return panel.say(replace(ask, seat=replace(ask.seat, model=seat.model)))
+
+    def run(seats: tuple[Seat, ...]) -> Decision:
+        def run_inner(step: Run) -> Decision | Exception:
+            return ProtocolDriver(get(step.protocol), say, seats, decide_run=run_inner).decide()
+
+        return ProtocolDriver(get(name), say, seats, decide_run=run_inner, question=QUESTION).decide()
+
+    panel = ScriptedPanel(agreed=True)
+    three = run(SEATS)
+    panel = ScriptedPanel(agreed=True)
+    one = run(twins())
+    if name == "single":
+        assert (three.support, one.support) == (None, None)
+        return
+    assert three.support is not None
+    assert one.support is not None
+    assert one.support < three.support
+    agreed: Any = one.detail.get("agreed")
+    assert agreed is None or (agreed["models"], agreed["of_models"]) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_decision_says_how_many_seats_and_models_agree(name: str) -> None:
+    for agreed in (True, False):
+        decision = sit(name, ScriptedPanel(agreed=agreed))
+        found = decision.detail.get("agreed")
+        if found is None:
+            assert name == "decompose"
+            continue
+        assert 1 <= found["models"] <= found["seats"] <= found["of"]
+        assert found["models"] <= found["of_models"] <= found["of"]
+        if agreed:
+            assert found["seats"] == found["of"]
+        elif name != "single":
+            assert found["seats"] < found["of"]
