@@ -13,8 +13,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from ..answers.labels import flatten, verb_end
+from ..answers.words import table
 from ..regex import regex
-from ..words import table
 
 __all__ = ["in_english", "object_in_english", "truth"]
 
