@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from math import comb, exp, fsum, inf
 
 __all__ = [
+    "ENOUGH_JUDGED",
     "FULL_POLL_EVERY",
     "MIN_ANSWERS",
     "OPEN_OPTIONS",
@@ -29,6 +30,9 @@ MIN_ANSWERS = 2
 FULL_POLL_EVERY = 8
 """One vote in this many asks every seat, settled or not. Without it, the weaker models would be asked only
 where the strongest disagree, which does not show how often they are right."""
+ENOUGH_JUDGED = 10
+"""The judged answers of a model from which on a vote may end without it. Only votes that ask every seat teach
+how often a model is right, and the first few such answers teach most."""
 STRONGEST_FIRST = "strongest first"
 """The suffix of a confidence's name if seats were asked in this order until the vote was settled."""
 OPEN_OPTIONS = 4.0

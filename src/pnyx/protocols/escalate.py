@@ -24,7 +24,7 @@ from ..core.stopping import MIN_ANSWERS, STOP_POSTERIOR
 from ..prompts import load
 from . import expected
 from .shared.evidence import VOTES
-from .shared.first_answers import models_first, settled
+from .shared.first_answers import may_stop_early, models_first, settled
 from .shared.poll import Poll
 from .shared.transcript import Transcript
 
@@ -102,8 +102,8 @@ def _stop(poll: Poll, waiting: Sequence[Seat], sure: float, question: str) -> st
     if poll.leader is None:
         # Two texts, and then the one of the strongest seat.
         return "no_short_answer" if len(poll.votes) > MIN_ANSWERS else ""
-    weights = [seat.weight for seat in (*poll.seats, *waiting)]
-    if None not in weights and any(weights):
+    seats = (*poll.seats, *waiting)
+    if may_stop_early(seats) and any(seat.weight for seat in seats):
         return "settled" if waiting and settled(poll.votes, waiting, question, sure) else ""
     behind = sum(answer == poll.leader for answer in voters.values())
     return "agreement" if behind >= MIN_ANSWERS and poll.tally.winner == poll.leader else ""

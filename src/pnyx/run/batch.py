@@ -158,6 +158,7 @@ def request_key(spec: Spec) -> str:
             tokens=spec.thinking_tokens,
             language=spec.language,
             instructions=spec.instructions,
+            answer_schema=spec.answer_schema,
         ),
     ]
     return json.dumps(parts, sort_keys=True)

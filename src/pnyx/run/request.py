@@ -33,6 +33,8 @@ class Kind(Enum):
     TEXT_BY_NAME = auto()
     VALUE_BY_NAME = auto()
     RESPONSES = auto()
+    SCHEMA = auto()
+    """A JSON schema of an object."""
     MATERIAL = auto()
 
 
@@ -195,6 +197,13 @@ class RunRequest:
         flags=("--instructions",),
         metavar="TEXT",
         keyword="instructions",
+    )
+    answer_schema: Mapping[str, Any] | None = _option(
+        Kind.SCHEMA,
+        "The JSON schema of the answer, which is then an object as JSON; its prose is in `detail.prose`.",
+        flags=("--answer-schema",),
+        metavar="FILE",
+        keyword="answer_schema",
     )
     tools: bool | None = _option(
         Kind.SWITCH,

@@ -106,10 +106,22 @@ async def test_a_response_in_the_background_can_be_cancelled(
     assert (await client.responses.cancel(response.id)).status == "cancelled"
 
 
+async def test_a_response_in_the_form_of_a_schema(client: Any, lab: ScriptedHost) -> None:
+    lab.on("*", text='{"product": 42}')
+    schema = {"type": "object", "properties": {"product": {"type": "integer"}}, "required": ["product"]}
+    response = await client.responses.create(
+        model="pnyx/single",
+        input="6 x 7?",
+        text={"format": {"type": "json_schema", "name": "product", "schema": schema}},
+        extra_body={"pnyx": {"models": ["lab:beta"]}},
+    )
+    assert response.output_text == '{"product": 42}'
+
+
 async def test_what_a_panel_cannot_do_is_refused_by_name(client: Any) -> None:
     schema = {"type": "json_schema", "name": "a", "schema": {"type": "object"}}
     for change, param in (
-        ({"text": {"format": schema}}, "text.format"),
+        ({"text": {"format": {**schema, "type": "xml"}}}, "text.format"),
         ({"tool_choice": "required"}, "tool_choice"),
         ({"max_output_tokens": 0}, "max_output_tokens"),
         ({"input": [{"role": "nobody", "content": "?"}]}, "input"),

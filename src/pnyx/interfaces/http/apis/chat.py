@@ -16,7 +16,7 @@ from ..errors import Exact
 from .answer import Answer, pieces
 from .conversation import Conversation, Turn, refuse
 from .exchange import Exchange, Step
-from .parts import Lenient, MostTokens, Parts, Stop, sequences, turn
+from .parts import Lenient, MostTokens, Parts, Stop, answer_schema, sequences, turn
 
 __all__ = ["ROUTER", "Completion", "LegacyCompletion"]
 
@@ -79,8 +79,6 @@ class Completion(_Common):
             raise refuse("logprobs", "a panel has no probabilities of tokens")
         if self.modalities and set(self.modalities) != {"text"}:
             raise refuse("modalities", "a panel answers in text")
-        if (self.response_format or {}).get("type", "text") != "text":
-            raise refuse("response_format", "must be text; ask for JSON in a system message")
         if self.tool_choice not in (None, "auto", "none"):
             raise refuse("tool_choice", "must be auto or none: the panel answers in text and calls no tools")
         turns = [message.to_turn() for message in self.messages]
@@ -92,6 +90,7 @@ class Completion(_Common):
             stop=sequences(self.stop),
             seed=self.seed,
             effort=self.reasoning_effort,
+            schema=answer_schema(self.response_format, "response_format"),
             more=self.pnyx,
         )
 

@@ -47,8 +47,9 @@ class Conversation:
     """A request, whatever its API.
 
     instructions: of the owner of the key (system and developer messages), in order. turns: the last one of
-    the user is the question; the others are material. max_tokens, stop: end the answer. more: options of the
-    run by name, as for /v1/runs, and `footer`. field: the request's name for `turns`, for errors.
+    the user is the question; the others are material. max_tokens, stop: end the answer. schema: the JSON
+    schema of the answer. more: options of the run by name, as for /v1/runs, and `footer`. field: the
+    request's name for `turns`, for errors.
     """
 
     model: str
@@ -58,13 +59,14 @@ class Conversation:
     stop: Sequence[str] = ()
     seed: int | None = None
     effort: str | None = None
+    schema: Mapping[str, Any] | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     field: str = "messages"
 
     @property
     def footer(self) -> bool:
         """Whether the answer ends with a line about agreement and cost: `{"pnyx": {"footer": false}}`."""
-        value = self.more.get("footer", True)
+        value = self.more.get("footer", self.schema is None)
         if not isinstance(value, bool):
             raise refuse("pnyx.footer", f"must be true or false, not {json.dumps(value)[:40]}")
         return value
@@ -86,6 +88,8 @@ class Conversation:
             body["instructions"] = "\n\n".join(
                 [*self.instructions, *filter(None, [body.get("instructions")])]
             )
+        if self.schema is not None:
+            body["answer_schema"] = self.schema
         request = RunBody.parse({**body, "question": question}).to_request()
         return replace(request, context=material)
 

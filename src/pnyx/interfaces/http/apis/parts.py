@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .conversation import Turn, joined, refuse
 
-__all__ = ["Lenient", "MostTokens", "Parts", "Stop", "sequences", "text_of", "turn"]
+__all__ = ["Lenient", "MostTokens", "Parts", "Stop", "answer_schema", "sequences", "text_of", "turn"]
 
 LONGEST = 4 << 20
 TEXTS = ("text", "input_text", "output_text")
@@ -34,6 +34,28 @@ class Lenient(BaseModel):
 
 def sequences(stop: str | list[str] | None) -> tuple[str, ...]:
     return (stop,) if isinstance(stop, str) else tuple(stop or ())
+
+
+def answer_schema(format: object, param: str) -> Mapping[str, Any] | None:
+    """The JSON schema of a format such as `{"type": "json_schema", …}`; None for text."""
+    if format is None:
+        return None
+    if not isinstance(format, Mapping):
+        raise refuse(param, "must be an object with a type")
+    match format.get("type"):
+        case "text":
+            return None
+        case "json_object":
+            return {"type": "object"}
+        case "json_schema":
+            # Responses have the schema beside the type, chat completions in an object of its own.
+            within = format.get("json_schema", format)
+            schema = within.get("schema") if isinstance(within, Mapping) else None
+            if isinstance(schema, Mapping):
+                return schema
+            raise refuse(param, "a format of type json_schema needs a schema")
+        case other:
+            raise refuse(param, f"must be text, json_object or json_schema, not {str(other)[:40]!r}")
 
 
 def text_of(content: object, param: str) -> tuple[str, bool]:

@@ -26,7 +26,7 @@ from ..streaming import run_headers
 from .answer import Answer, pieces
 from .conversation import Conversation, Turn, refuse
 from .exchange import Exchange, Step
-from .parts import Lenient, MostTokens, text_of, turn
+from .parts import Lenient, MostTokens, answer_schema, text_of, turn
 
 __all__ = ["ROUTER", "CreateResponse"]
 
@@ -63,8 +63,6 @@ class CreateResponse(Lenient):
 
     def to_conversation(self) -> Conversation:
         """Return the conversation of the request alone. Raises `UsageError` for what a panel cannot do."""
-        if (self.text or {}).get("format", {"type": "text"}).get("type") != "text":
-            raise refuse("text.format", "must be text; ask for JSON in the instructions")
         if self.tool_choice not in (None, "auto", "none"):
             raise refuse("tool_choice", "must be auto or none: the panel answers in text and calls no tools")
         items = [{"role": "user", "content": self.input}] if isinstance(self.input, str) else self.input
@@ -77,6 +75,7 @@ class CreateResponse(Lenient):
             turns=tuple(one for one in turns if one.role not in INSTRUCTING),
             max_tokens=self.max_output_tokens,
             effort=effort if isinstance(effort, str) else None,
+            schema=answer_schema((self.text or {}).get("format"), "text.format"),
             more=self.pnyx,
             field="input",
         )
@@ -187,7 +186,7 @@ def _head(run_id: str, created: int, body: CreateResponse) -> dict[str, Any]:
         "reasoning": {"effort": reasoning.get("effort"), "summary": None},
         "store": True,
         "temperature": body.temperature,
-        "text": {"format": {"type": "text"}},
+        "text": {"format": (body.text or {}).get("format") or {"type": "text"}},
         "tool_choice": "auto",
         "tools": [],
         "top_p": body.top_p,
