@@ -94,7 +94,7 @@ def closing_value(
     )
 
 
-_LITERAL = regex(r"`?(?:\[.*\]|\{.*\}|\(.*\)|'[^']*'|\"[^\"]*\")`?")
+_LITERAL = regex(r"`?(?:\[.*\]|\{.*\}|\(.*\)|'[^']+'|\"[^\"]+\")`?")
 _RELATION = regex(r"[^\s=<>!≤≥≠≈]{1,20}\s*(?:[<>!=]=|[=<>≤≥≠≈])\s*[^\s=<>!≤≥≠≈]{1,20}")
 _ALONE = regex(r"[^\W\d_a-z][^\s\d.,:;!?()]{0,20}(?:\s[^\s\d.,:;!?()]{1,20}){0,2}")
 """A reply of one to three words, the first with a capital where the script has any."""
