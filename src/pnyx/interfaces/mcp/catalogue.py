@@ -73,9 +73,9 @@ TOOLS = {
         "Ask a panel of language models that debate or vote. Returns one answer with the remaining "
         "objections, how many seats and models agree, and the cost. Use it for decisions, reviews and "
         "questions where one model's opinion is not enough. A run makes many model calls: it takes seconds "
-        "to minutes and costs the user money, at most budget_usd. It is quick unless you set a preset, rounds "
-        "or options. If it takes longer than a call may wait, you get its state and what to do next. The panel sees "
-        "only the question and the context.",
+        "to minutes and costs the user money, at most budget_usd. It is quick unless you set a preset, "
+        "rounds or options. If it takes longer than a call may wait, you get its state and what to do next. "
+        "The panel sees only the question and the context.",
         Ask,
         RunResult,
         ASKS,

@@ -118,9 +118,14 @@ async def resume(caller: Caller, request: Resume) -> ToolResult:
     seen = 0 if request.fork else (await service.find(request.run_id, owner)).seq
 
     async def start() -> str:
-        changes = {"budget_usd": request.budget_usd, "deadline_s": request.deadline_s, "fork": request.fork}
         try:
-            return await service.submit_resume(request.run_id, owner, **changes)
+            return await service.submit_resume(
+                request.run_id,
+                owner,
+                budget_usd=request.budget_usd,
+                deadline_s=request.deadline_s,
+                fork=request.fork,
+            )
         except Running as exc:
             return exc.run_id  # it is under way already: this call waits for it too
 
