@@ -127,6 +127,13 @@ class NoSources(PnyxError):
     stop_reason = "no_sources"
 
 
+class NotInForm(PnyxError):
+    """The answer could not be written in the form that was asked for."""
+
+    http_status = 502
+    stop_reason = "not_in_form"
+
+
 class Diverged(PnyxError):
     http_status = 409
     stop_reason = "diverged"

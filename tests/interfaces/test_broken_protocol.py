@@ -14,7 +14,7 @@ from tests.support.serving import open_server
 
 OURS = [
     *("aggregate", "auto", "consensus", "council", "decompose"),
-    *("deliberate", "moa", "sample", "single", "voting"),
+    *("deliberate", "escalate", "moa", "sample", "single", "voting"),
 ]
 WHY = "protocol 'ailing' (ailing_page:PROTOCOL, of ailing-package) does not load: kaput"
 

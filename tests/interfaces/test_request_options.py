@@ -45,6 +45,7 @@ EXAMPLES: dict[Kind, tuple[list[str], Any]] = {
     Kind.SWITCH: ([], True),
     Kind.TEXT_BY_NAME: (["1=critic"], {"1": "critic"}),
     Kind.VALUE_BY_NAME: (["rounds=2"], {"rounds": "2"}),
+    Kind.SCHEMA: ([str(Path(__file__).with_name("answer.schema.json"))], {"type": "object"}),
 }
 """The arguments of a flag, and the resulting value."""
 

@@ -1,4 +1,4 @@
-"""voting, single, sample and moa as whole runs: what they cost, and killed before every call and resumed."""
+"""Votes and baselines as whole runs: what they cost, and killed before every call and resumed."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("voting", {"swap": True}),
     ("voting", {"aggregation": "weighted"}),
     ("moa", {"layers": 2}),
+    ("escalate", {}),
 ]
 
 

@@ -17,6 +17,8 @@ from pnyx.protocols.shared.transcript import HISTORY
 from tests.support.all_protocols import QUESTION, SEATS, ScriptedPanel, sit
 
 ALL = sorted(names())
+ALONE = frozenset(("single", "sample", "escalate"))
+"""Protocols in which no seat reads another's answer."""
 WAYS: dict[str, dict[str, Any]] = {
     "consensus": {"threshold": 1.0},
     "voting": {"swap": True},
@@ -63,12 +65,12 @@ def test_what_a_model_said_is_in_prompts_only_inside_fences(
         rest += prompt.text[end:] + prompt.system
         seen += sum(mark in prompt.text for mark in panel.marks)
         assert not [mark for mark in panel.marks if mark in rest], prompt.id
-    assert bool(seen) == (name not in ("single", "sample"))
+    assert bool(seen) == (name not in ALONE)
 
 
 @pytest.mark.parametrize("changing", [False, True])
 @pytest.mark.parametrize("found", ["checkable", "open", "writing"])
-@pytest.mark.parametrize("name", sorted({*ALL} - {"single", "sample", "decompose"}))
+@pytest.mark.parametrize("name", sorted({*ALL} - ALONE - {"decompose"}))
 def test_what_the_seats_say_before_they_read_each_other_stands_beside_the_result(
     name: str, found: str, changing: bool
 ) -> None:

@@ -40,6 +40,9 @@ CASES: list[tuple[str, dict[str, Any], tuple[Given, ...]]] = [
     ("aggregate", {"aggregators": "one"}, GIVEN),
     ("auto", {}, ()),
     ("auto", {"decompose": False}, ()),
+    ("auto", {"found": "checkable"}, ()),
+    ("auto", {"found": "writing", "council_rounds": 1}, ()),
+    ("auto", {"found": "judgment", "routing": "classic"}, ()),
     ("decompose", {"inner": "voting"}, ()),
     ("decompose", {"inner": "aggregate", "parallel": False, "synthesis": "prioritize"}, ()),
     ("decompose", {"inner": "single", "max_subtasks": 2}, ()),
@@ -55,8 +58,8 @@ def plan(*tasks: tuple[str, str]) -> str:
 TREE = plan(("slow", ""), ("fast", ""), ("last", "fast"))
 
 
-def answers(free: bool) -> Callable[[Call], str]:
-    """Words that differ between prompts and seats. free: without a short answer."""
+def answers(free: bool, found: str = "compound") -> Callable[[Call], str]:
+    """Words that differ between prompts and seats. free: without a short answer. found: `auto`'s class."""
 
     def rule(call: Call) -> str:
         prompt = call.messages[-1].text
@@ -67,7 +70,7 @@ def answers(free: bool) -> Callable[[Call], str]:
         if '"subtasks"' in prompt:
             return TREE
         if '{"class"' in prompt:
-            return '{"class": "compound"}'
+            return json.dumps({"class": found})
         if "STEELMAN:" in prompt:
             return f"STEELMAN: Yes.\nCRITIQUE: Step {mark} fails.\nDECISION: For reason {mark}.\n{short}"
         if "ACCEPTED:" in prompt:
@@ -79,7 +82,7 @@ def answers(free: bool) -> Callable[[Call], str]:
 
 
 def spec(name: str, options: dict[str, Any], given: tuple[Given, ...]) -> Spec:
-    known = {key: value for key, value in options.items() if key != "free"}
+    known = {key: value for key, value in options.items() if key not in ("free", "found")}
     return Spec(
         question="How many?",
         protocol=name,
@@ -117,7 +120,10 @@ def check(log: list[Event]) -> None:
 async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays_once(
     name: str, options: dict[str, Any], given: tuple[Given, ...], tmp_path: Path
 ) -> None:
-    run, rule = spec(name, options, given), answers(bool(options.get("free")))
+    run, rule = (
+        spec(name, options, given),
+        answers(bool(options.get("free")), options.get("found", "compound")),
+    )
     database = await open_database(tmp_path, "whole.db")
     whole = Host(rule)
     want = await attempt(run, database, whole)
@@ -155,7 +161,10 @@ async def finish(run: Spec, folder: Path, host: Host) -> tuple[Result, list[Even
 async def test_a_run_costs_the_calls_that_were_foretold_and_counts_each_once(
     name: str, options: dict[str, Any], given: tuple[Given, ...], tmp_path: Path
 ) -> None:
-    run, host = spec(name, options, given), Host(answers(bool(options.get("free"))))
+    run, host = (
+        spec(name, options, given),
+        Host(answers(bool(options.get("free")), options.get("found", "compound"))),
+    )
     result, log = await finish(run, tmp_path, host)
     assert run.protocol_def.calls is not None
     least, most = call_bounds(run.protocol_def, SEATS, run.options)

@@ -8,7 +8,7 @@ from typing import Any
 from pnyx.core.decision import Given
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask
-from pnyx.core.stopping import FULL_POLL_EVERY
+from pnyx.core.stopping import ENOUGH_JUDGED, FULL_POLL_EVERY
 from pnyx.protocols.voting import PROTOCOL
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.seats import seat
@@ -157,6 +157,18 @@ def test_some_questions_are_asked_of_everybody_so_that_what_votes_are_worth_can_
     whole = [decision for decision in map(ProtocolDriver.decide, asked) if not decision.detail["not_asked"]]
     assert 400 / FULL_POLL_EVERY * 0.6 < len(whole) < 400 / FULL_POLL_EVERY * 1.5
     assert {decision.support_rule for decision in whole} == {"posterior of the votes"}
+
+
+def test_a_model_with_few_judged_answers_is_always_asked() -> None:
+    known = weighed(3.0, 3.0, 2.0, 2.0)
+
+    def not_asked(judged: int) -> list[str]:
+        seats = (*(replace(one, judged=500) for one in known[:3]), replace(known[3], judged=judged))
+        driven = ProtocolDriver(PROTOCOL, lambda ask: four(seats[0], ask), seats=seats)
+        return list(driven.decide().detail["not_asked"])
+
+    assert not_asked(ENOUGH_JUDGED) == [known[2].label, known[3].label]
+    assert not_asked(ENOUGH_JUDGED - 1) == []
 
 
 def test_seats_of_one_model_alone_are_asked_together() -> None:

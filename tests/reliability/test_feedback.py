@@ -8,7 +8,7 @@ import pytest
 
 from pnyx.errors import UsageError
 from pnyx.reliability.feedback import JudgedRun, judge, questions
-from pnyx.reliability.weights import ENOUGH_LABELS, learn
+from pnyx.reliability.weights import learn
 
 
 def result(**detail: Any) -> dict[str, Any]:
@@ -60,11 +60,11 @@ def test_a_decision_may_fail_with_a_right_answer() -> None:
 
 def test_runs_count_once_however_many_seats_they_have() -> None:
     seats = (*[("a", "1")] * 3, *[("b", "1")] * 3, ("c", "2"))
-    judged = [JudgedRun("voting", "success", 0.9, seats, "1")] * (ENOUGH_LABELS - 1)
-    assert len(questions(judged)) == ENOUGH_LABELS - 1
-    assert learn(questions(judged), "abc").rule == "equal"
-    learned = learn(questions([*judged, judged[0]]), "abc")
-    assert (learned.rule, learned.n) == ("labels", ENOUGH_LABELS)
+    judged = [JudgedRun("voting", "success", 0.9, seats, "1")] * 9
+    assert len(questions(judged)) == 9
+    learned = learn(questions(judged), "abc")
+    assert (learned.rule, learned.n) == ("labels", 9)
+    assert learned.counts == dict.fromkeys("abc", 9)
 
 
 def test_the_first_answer_of_several_seats_of_a_model_counts() -> None:

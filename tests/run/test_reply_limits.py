@@ -21,6 +21,7 @@ SHORT = {
     "council/vote": reply_sizes.BALLOT,
     "council/confirm": reply_sizes.APPROVAL,
     "auto/classify": reply_sizes.QUESTION_CLASS,
+    "auto/route": reply_sizes.QUESTION_CLASS,
     "camps": reply_sizes.GROUPS,
     "decompose/plan": reply_sizes.PLAN,
     "consensus/challenge": reply_sizes.CHALLENGE,

@@ -218,11 +218,26 @@ class StorageSettings(_Table):
     url: Annotated[str, Field(min_length=1), AfterValidator(_known_database)] | None = None
 
 
+class ServedModel(_Table):
+    """What a name stands for that clients give as a model. panel: its seats; empty: the configured panel.
+
+    preset: of the protocol, quick or deep. options: of the protocol, by name.
+    """
+
+    protocol: Annotated[str, Field(min_length=1)]
+    panel: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    preset: str | None = None
+    effort: Effort | None = None
+    options: Mapping[str, str | int | float | bool] = Field(default_factory=dict)
+
+
 class ServeSettings(_Table):
     """Settings of `pnyx serve`. host, port: address to listen on; port 0 is any free port.
 
     hosts: allowed `Host` headers besides the names of this machine. runs: limit of running runs. queue:
-    put runs into the queue of `pnyx worker` instead of running them in the server.
+    put runs into the queue of `pnyx worker` instead of running them in the server. grace_s: seconds that a
+    run goes on after its client has left, in case the client tries again. models: names of models for clients
+    -> what they stand for.
     """
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
@@ -230,6 +245,8 @@ class ServeSettings(_Table):
     hosts: Annotated[tuple[str, ...], Field(strict=False)] = ()
     runs: Annotated[int, Field(ge=1, le=100_000)] = 2000
     queue: bool = False
+    grace_s: Annotated[float, Field(ge=0, le=86_400)] = 10.0
+    models: Mapping[str, ServedModel] = Field(default_factory=dict)
 
 
 class WorkerSettings(_Table):
@@ -344,6 +361,7 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("panel",): PanelSettings,
     ("run",): RunSettings,
     ("run", "phases", "*"): PhaseSettings,
+    ("serve", "models", "*"): ServedModel,
     ("budget",): BudgetSettings,
     ("storage",): StorageSettings,
     ("tools",): ToolsSettings,

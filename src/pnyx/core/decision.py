@@ -53,7 +53,7 @@ class Brief:
     """The input of a run. today: ISO date; an input, so that a replay has the same date.
 
     context: material for the seats (earlier decisions, sources), fenced in prompts. responses: existing
-    answers, one per seat in order.
+    answers, one per seat in order. instructions: of the asker, for the content and form of the answer.
     """
 
     question: str
@@ -61,6 +61,7 @@ class Brief:
     options: Mapping[str, Any] = field(default_factory=dict)
     context: tuple[Material, ...] = ()
     responses: tuple[Given, ...] = ()
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections import Counter
 from functools import cache, lru_cache
 
+from .answers.words import table
 from .regex import regex
-from .words import table
 
 __all__ = ["is_english", "language_of", "language_tag"]
 
@@ -71,9 +71,8 @@ def language_of(text: str) -> str:
     words = _WORD.findall(_LABELS.sub(" ", text.replace("\u2019", "'")).lower())
     latin = sum(len(word) for word in words if word.isascii())
     scripts = Counter({"Latn": latin})
-    for word in words:
-        if not word.isascii():
-            scripts[_script(word[0])] += len(word)
+    for letter, count in Counter("".join(word for word in words if not word.isascii())).items():
+        scripts[_script(letter)] += count
     if scripts["ja"]:
         scripts["ja"] += scripts.pop("zh", 0)  # Chinese characters are part of Japanese
     script = max(scripts, key=lambda name: scripts[name])
@@ -120,9 +119,12 @@ def _blocks() -> tuple[list[int], list[int], list[str]]:
 
 @cache
 def _languages() -> dict[str, tuple[str, ...]]:
-    """Word -> the languages that have it."""
+    """Word -> the languages that have it: their commonest words, and those for an answer."""
     found: dict[str, tuple[str, ...]] = {}
-    for code, words in table("languages")["words"].items():
-        for word in words:
-            found[word] = (*found.get(word, ()), code)
+    labels = {code: words["final"] + words["answer"] for code, words in table("answers").items()}
+    for words in (table("languages")["words"], labels):
+        for code, some in words.items():
+            for word in some:
+                if code not in found.get(word, ()):
+                    found[word] = (*found.get(word, ()), code)
     return found

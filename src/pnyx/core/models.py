@@ -119,7 +119,8 @@ class Seat:
     proposer_eligible: False for models that always search the web.
     short_prompts: whether the model answers better to the short variant of a prompt.
     context, max_output: in tokens; None if unknown.
-    weight: the weight of its vote, learned from outcomes; None if nothing was learned.
+    weight: the weight of its vote, learned from outcomes; None if nothing was learned. judged: the number of
+    its judged answers behind that weight; None if unknown.
     effort, thinking_tokens: configured for the model, see `Thinking`.
     """
 
@@ -134,6 +135,7 @@ class Seat:
     context: int | None = None
     max_output: int | None = None
     weight: float | None = None
+    judged: int | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
 

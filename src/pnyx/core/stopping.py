@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from math import comb, exp, fsum, inf
 
 __all__ = [
+    "ENOUGH_JUDGED",
     "FULL_POLL_EVERY",
     "MIN_ANSWERS",
     "OPEN_OPTIONS",
@@ -29,6 +30,9 @@ MIN_ANSWERS = 2
 FULL_POLL_EVERY = 8
 """One vote in this many asks every seat, settled or not. Without it, the weaker models would be asked only
 where the strongest disagree, which does not show how often they are right."""
+ENOUGH_JUDGED = 10
+"""The judged answers of a model from which on a vote may end without it. Only votes that ask every seat teach
+how often a model is right, and the first few such answers teach most."""
 STRONGEST_FIRST = "strongest first"
 """The suffix of a confidence's name if seats were asked in this order until the vote was settled."""
 OPEN_OPTIONS = 4.0
@@ -84,18 +88,20 @@ def is_settled(
     pending: Collection[float],
     options: float = OPEN_OPTIONS,
     by_model: Mapping[str, float] | None = None,
+    sure: float = STOP_POSTERIOR,
 ) -> bool:
     """Whether the pending models need not be asked, if the strongest are asked first.
 
     scores: answer -> votes. answered: the number of models with an answer that counts. pending: the
     `pending_weights` of the others. by_model: `scores` with each model's weight counted once, if a model
-    holds several seats: a model that repeats itself is no further evidence.
+    holds several seats: a model that repeats itself is no further evidence. sure: the posterior at which
+    the leader is settled.
 
     True if no model is pending; else, from `MIN_ANSWERS` on, if all pending votes together could not outvote
-    the leader, or if its posterior reaches `STOP_POSTERIOR`.
+    the leader, or if its posterior reaches `sure`.
     """
     if not pending or answered < MIN_ANSWERS or inf in pending:
         return not pending
     first, second, *_ = [*sorted(scores.values(), reverse=True), 0.0, 0.0]
     probabilities = posterior(scores if by_model is None else by_model, options)
-    return first - second > fsum(pending) or max(probabilities.values(), default=0.0) >= STOP_POSTERIOR
+    return first - second > fsum(pending) or max(probabilities.values(), default=0.0) >= sure

@@ -55,10 +55,22 @@ async def follow(service: RunService, run_id: str, after: int = 0, tokens: bool 
 
 
 async def watch(
-    service: RunService, run_id: str, *, after: int = 0, tokens: bool = False, cancel: bool = False
+    service: RunService,
+    run_id: str,
+    *,
+    after: int = 0,
+    tokens: bool = False,
+    cancel: bool = False,
+    grace_s: float = 0.0,
 ) -> Events:
-    """Yield events as `follow` does. cancel: cancel the run if the caller stops reading before its end."""
-    finished = False
+    """Yield events as `follow` does.
+
+    cancel: cancel the run if the caller stops reading before its end, and nobody else with `cancel` reads it
+    within `grace_s` seconds.
+    """
+    finished = left = False
+    if cancel:
+        service.attend(run_id)
     try:
         async with aclosing(follow(service, run_id, after, tokens)) as events:
             async for event in events:
@@ -67,18 +79,23 @@ async def watch(
     except (GeneratorExit, asyncio.CancelledError):  # any other error is ours: the caller is still there
         # When the service stops, every caller stops reading, and the runs are paused.
         if cancel and not finished and not service.draining:
-            service.abandon(run_id)
+            left = True
         raise
+    finally:
+        if cancel:
+            service.leave(run_id, cancel=left, grace_s=grace_s)
 
 
-async def wait_for_result(service: RunService, run_id: str, *, cancel: bool = False) -> Result:
-    """Wait until a run is over or paused, and return its result. cancel: as for `watch`.
+async def wait_for_result(
+    service: RunService, run_id: str, *, cancel: bool = False, grace_s: float = 0.0
+) -> Result:
+    """Wait until a run is over or paused, and return its result. cancel, grace_s: as for `watch`.
 
     Raises `StoreError` or `Full` if this service cannot return a result, `Diverged` if the run cannot be
     resumed.
     """
     last: Event | None = None
-    async with aclosing(watch(service, run_id, cancel=cancel)) as events:
+    async with aclosing(watch(service, run_id, cancel=cancel, grace_s=grace_s)) as events:
         async for event in events:
             last = event
     if not isinstance(last, RunFinished) and service.draining:
@@ -92,13 +109,22 @@ async def wait_for_result(service: RunService, run_id: str, *, cancel: bool = Fa
 
 
 async def wait_unless_disconnected(
-    service: RunService, run_id: str, disconnect: Coroutine[Any, Any, object], *, cancel: bool = False
+    service: RunService,
+    run_id: str,
+    disconnect: Coroutine[Any, Any, object],
+    *,
+    cancel: bool = False,
+    grace_s: float = 0.0,
+    within: float | None = None,
 ) -> Result | None:
-    """Return `wait_for_result`, or None if `disconnect` ends first, which waits for the client to leave."""
-    result = asyncio.create_task(wait_for_result(service, run_id, cancel=cancel))
+    """Return `wait_for_result`, or None if `disconnect` ends first, which waits for the client to leave.
+
+    Also None after `within` seconds.
+    """
+    result = asyncio.create_task(wait_for_result(service, run_id, cancel=cancel, grace_s=grace_s))
     departure = asyncio.create_task(disconnect)
     try:
-        await asyncio.wait((result, departure), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((result, departure), timeout=within, return_when=asyncio.FIRST_COMPLETED)
         return result.result() if result.done() else None
     finally:
         # Also if the caller is cancelled: neither task outlives this call.

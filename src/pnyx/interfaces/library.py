@@ -66,6 +66,8 @@ async def ask(
     effort: str | None = None,
     thinking_tokens: int | None = None,
     language: str | None = None,
+    instructions: str | None = None,
+    answer_schema: Mapping[str, Any] | None = None,
     allow_unknown_price: bool = False,
     **more: Any,
 ) -> Result:

@@ -71,6 +71,8 @@ def _field(name: str, option: RequestOption) -> tuple[Any, Any]:
             kind = Annotated[Mapping[str, str], Field(max_length=MOST)]
         case Kind.VALUE_BY_NAME:
             kind = Annotated[Mapping[str, Scalar | list[Scalar]], Field(max_length=MOST)]
+        case Kind.SCHEMA:
+            kind = Mapping[str, Any] | None
         case Kind.RESPONSES:
             one = str | Mapping[str, Scalar]
             kind = Annotated[tuple[one, ...], Field(strict=False, max_length=MOST, fail_fast=True)]

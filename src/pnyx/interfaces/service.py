@@ -5,7 +5,9 @@ It knows no web framework, no command line and no message protocol. `follow` wat
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any, Self
@@ -44,6 +46,8 @@ class RunService(RunRecords):
         super().__init__(runner.database)
         self.runner, self.settings, self.queue = runner, runner.settings, queue
         self._starting = 0
+        self._attending: Counter[str] = Counter()
+        self._leaving: dict[str, asyncio.TimerHandle] = {}
 
     @classmethod
     @asynccontextmanager
@@ -64,7 +68,12 @@ class RunService(RunRecords):
             open_queue(database_url(settings)) if queued else nullcontext() as queue,
             Runner.open(settings, providers, worker=worker) as runner,
         ):
-            yield cls(runner, queue)
+            service = cls(runner, queue)
+            try:
+                yield service
+            finally:
+                for timer in service._leaving.values():
+                    timer.cancel()
 
     @property
     def redact(self) -> Callable[[str], str]:
@@ -178,6 +187,32 @@ class RunService(RunRecords):
     def abandon(self, run_id: str, *, pause: bool = False) -> None:
         """Cancel or pause a run whose client has left, in the background."""
         self.runner.forget(run_id, pause)
+
+    def attend(self, run_id: str) -> None:
+        """A client waits for a run that is cancelled if all such clients leave."""
+        self._attending[run_id] += 1
+        if timer := self._leaving.pop(run_id, None):
+            timer.cancel()
+
+    def leave(self, run_id: str, *, cancel: bool, grace_s: float) -> None:
+        """A client that `attend` counted no longer waits. cancel: for a run that is not over.
+
+        grace_s: seconds for another client to come, such as the same one trying again.
+        """
+        self._attending[run_id] -= 1
+        if self._attending[run_id] > 0:
+            return
+        del self._attending[run_id]
+        if cancel and grace_s:
+            loop = asyncio.get_running_loop()
+            self._leaving[run_id] = loop.call_later(grace_s, self._end_left, run_id)
+        elif cancel:
+            self.abandon(run_id)
+
+    def _end_left(self, run_id: str) -> None:
+        del self._leaving[run_id]
+        if not self.draining:
+            self.abandon(run_id)
 
     def handle(self, run_id: str) -> RunHandle | None:
         """Return the handle of a run of this process, or None."""

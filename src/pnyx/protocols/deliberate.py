@@ -26,7 +26,7 @@ from ..prompts import load
 from . import expected
 from .shared.debate import Debate, decision_fields
 from .shared.evidence import POOLED
-from .shared.first_answers import get_first_answers, get_votes
+from .shared.first_answers import get_first_answers, get_votes, may_stop_early
 from .shared.position_turns import take_position, vote_again
 from .shared.positions import AnswerGroups, StatedAnswer, is_sure, leader, representative
 from .shared.transcript import Transcript
@@ -120,7 +120,7 @@ def _stop(debate: Debate, ballots: Sequence[StatedAnswer], rounds: int) -> str:
 
 def _calls(scope: Scope) -> tuple[int, int]:
     seats, first = len(scope.seats), 0 if scope.responses else len(scope.seats)
-    known = scope.options["early"] and all(seat.weight is not None for seat in scope.seats)
+    known = scope.options["early"] and may_stop_early(scope.seats)
     # Free-form answers need a comparison each time; it and a turn may need a repair, a vote does not.
     return min(first, MIN_ANSWERS) if known else first, first + 2 + scope.options["rounds"] * 2 * (
         seats + 1

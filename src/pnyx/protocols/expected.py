@@ -2,7 +2,8 @@
 
 What depends on the question is set as follows: challenges repeat halfway between the second round and the
 last; the answers of a debate differ, and it is stuck as soon as it can be; a council has a majority after one
-round; a question has three subtasks; `auto` chooses consensus; samples stop halfway.
+round; a question has three subtasks; `auto` chooses consensus; samples stop halfway;
+`escalate` asks half of the dearer seats.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ __all__ = [
     "council",
     "decompose",
     "deliberate",
+    "escalate",
     "moa",
     "sample",
     "single",
@@ -86,6 +88,14 @@ def deliberate(scope: Scope) -> list[ExpectedCalls]:
         _first(scope),
         ExpectedCalls(rounds * seats, ANSWER, read),
         ExpectedCalls(seats, ANSWER, (rounds + 1) * read),
+    ]
+
+
+def escalate(scope: Scope) -> list[ExpectedCalls]:
+    pair = min(2, len(scope.seats))
+    return [
+        ExpectedCalls(pair, ANSWER, by="cheapest"),
+        ExpectedCalls((len(scope.seats) - pair) / 2, ANSWER),
     ]
 
 

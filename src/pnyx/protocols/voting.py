@@ -32,7 +32,7 @@ from ..core.text import Draft
 from ..prompts import load
 from . import expected
 from .shared.evidence import VOTES
-from .shared.first_answers import get_votes, judges
+from .shared.first_answers import get_votes, judges, may_stop_early
 from .shared.judge import Ruling, ask_rulings, settle
 from .shared.poll import Poll
 from .shared.transcript import Transcript
@@ -123,7 +123,7 @@ def _calls(scope: Scope) -> tuple[int, int]:
     seats, judged = len(scope.seats), 1 + scope.options["swap"]
     if scope.responses:
         return judged, 2 * judged
-    known = scope.options["early"] and all(seat.weight is not None for seat in scope.seats)
+    known = scope.options["early"] and may_stop_early(scope.seats)
     return (min(seats, MIN_ANSWERS) if known else seats) + judged, seats + 2 * judged
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import comb, exp, log
+from math import comb, exp, fsum, lgamma, log
 from typing import TypeAlias
 
 from ..core.stopping import OPEN_OPTIONS
@@ -20,10 +20,13 @@ __all__ = [
     "log_odds",
     "mean_options",
     "one_coin",
+    "shrunk_accuracies",
 ]
 
 PAIRS = 30.0
 """Prior strength, in pairs of wrong answers, of the assumption that an open question has `OPEN_OPTIONS`."""
+STRENGTHS = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+"""Numbers of answers that the panel's mean may count as, all equally plausible without labels."""
 SETTLED = 1e-4
 ROUNDS = 200
 
@@ -91,6 +94,32 @@ def labelled_accuracies(questions: Iterable[AnsweredQuestion], models: Sequence[
     return _fill(accuracies, [m for m in models if not counts[m]])
 
 
+def shrunk_accuracies(questions: Iterable[AnsweredQuestion], models: Sequence[str]) -> dict[str, float]:
+    """Return model -> accuracy on labelled questions, shrunk towards that of all models together.
+
+    The accuracies of a panel have a Beta distribution around the panel's; its strength, in answers, is
+    averaged over `STRENGTHS` by the marginal likelihood of the counts (empirical Bayes). Abstentions do not
+    count. A model without an answer has the panel's accuracy, and without any answers that is 0.5.
+    """
+    labelled = [q for q in questions if q.gold is not None]
+    counts = answer_counts(labelled)
+    right = Counter(model for q in labelled for model, answer in q.answers.items() if answer == q.gold)
+    mean = (sum(right[m] for m in models) + 1) / (sum(counts[m] for m in models) + 2)
+    likely = [
+        fsum(_beta_binomial(right[m], counts[m], strength * mean, strength * (1 - mean)) for m in models)
+        for strength in STRENGTHS
+    ]
+    shares = [exp(one - max(likely)) for one in likely]
+    return {
+        m: fsum(
+            share * (right[m] + strength * mean) / (counts[m] + strength)
+            for share, strength in zip(shares, STRENGTHS, strict=True)
+        )
+        / fsum(shares)
+        for m in models
+    }
+
+
 def one_coin(
     questions: Iterable[AnsweredQuestion], models: Sequence[str], options: float
 ) -> dict[str, float]:
@@ -131,6 +160,12 @@ def answer_groups(answers: Mapping[str, str | None], models: Sequence[str]) -> d
         if (answer := answers.get(model)) is not None:
             groups.setdefault(answer, []).append(index)
     return {answer: tuple(indexes) for answer, indexes in groups.items()}
+
+
+def _beta_binomial(right: int, n: int, a: float, b: float) -> float:
+    """Return the log-likelihood of `right` of `n` for an accuracy with the distribution Beta(a, b)."""
+    prior = lgamma(a + b) - lgamma(a) - lgamma(b)
+    return prior + lgamma(a + right) + lgamma(b + n - right) - lgamma(a + b + n)
 
 
 def _fill(accuracies: dict[str, float], unknown: Sequence[str]) -> dict[str, float]:

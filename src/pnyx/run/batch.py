@@ -23,7 +23,7 @@ from .result import Result
 from .runner import Runner
 from .spec import Spec
 
-__all__ = ["Batch", "failure"]
+__all__ = ["Batch", "failure", "request_key"]
 
 GRACE_S = 10.0
 """How long calls in flight may continue once a batch stops, in seconds."""
@@ -52,7 +52,7 @@ class Batch:
 
         Raises `Halted` once the batch stops, and what `Runner.get_or_start` raises.
         """
-        lock = self._locks.setdefault(_request_key(spec), asyncio.Lock())
+        lock = self._locks.setdefault(request_key(spec), asyncio.Lock())
         async with lock if self.name else nullcontext():
             self._check()
             handle, result = await self._finish(spec)
@@ -90,7 +90,7 @@ class Batch:
             if self.name is None:
                 handle = await self.runner.start(spec)
             else:
-                handle = await self.runner.get_or_start(spec, f"{self.name}/{_request_key(spec)}/{n}")
+                handle = await self.runner.get_or_start(spec, f"{self.name}/{request_key(spec)}/{n}")
             past = handle.past
             self._live.add(handle)
             if self.halted is not None:  # while it started
@@ -131,24 +131,43 @@ def _is_worth_repeating(past: Sequence[Event]) -> bool:
     )
 
 
-def _request_key(spec: Spec) -> str:
-    """Return a key of all that decides which requests are sent to which models. Dates and prices do not."""
-    seats = [
-        [seat.model, seat.temperature, seat.role, seat.effort, seat.thinking_tokens] for seat in spec.seats
-    ]
+def request_key(spec: Spec) -> str:
+    """Return a key of all that decides which requests are sent to which models. Dates and prices do not.
+
+    Runs are found by it, those of earlier versions too: options that version 0.1.0 did not have are part of
+    it only if they are set.
+    """
     limits, responses = spec.limits, [[one.source, one.answer, one.reasoning] for one in spec.responses]
+    seats = [
+        [seat.model, seat.temperature, seat.role, *_if_set(effort=seat.effort, tokens=seat.thinking_tokens)]
+        for seat in spec.seats
+    ]
     parts: list[object] = [spec.protocol, seats, dict(spec.options), spec.seed, spec.question, responses]
     parts += [
         limits.temperature,
         limits.max_output_tokens,
-        *(limits.effort, limits.thinking_tokens, dict(limits.phases)),
-        *(spec.effort, spec.thinking_tokens, spec.language),
         spec.tools,
         spec.tool_turns,
         spec.searches,
         spec.ground,
+        *_if_set(
+            limits_effort=limits.effort,
+            limits_tokens=limits.thinking_tokens,
+            phases=dict(limits.phases),
+            effort=spec.effort,
+            tokens=spec.thinking_tokens,
+            language=spec.language,
+            instructions=spec.instructions,
+            answer_schema=spec.answer_schema,
+        ),
     ]
     return json.dumps(parts, sort_keys=True)
+
+
+def _if_set(**options: object) -> list[dict[str, object]]:
+    """Return the options that are neither None nor empty as one object, if there are any."""
+    found = {name: value for name, value in options.items() if value is not None and value != {}}
+    return [found] if found else []
 
 
 def _halt_reason(handle: RunHandle, result: Result) -> Halted | None:

@@ -13,7 +13,17 @@ from sqlalchemy import Connection
 from ..core.decision import AGREEMENT_KNOWN, DECIDED, Status
 from ..core.events import CallStarted, Event, RunFinished
 from ..core.steps import Decision
-from ..errors import Diverged, Fenced, Halted, Interrupted, NoQuorum, NoSources, SeatAbsent, StoreError
+from ..errors import (
+    Diverged,
+    Fenced,
+    Halted,
+    Interrupted,
+    NoQuorum,
+    NoSources,
+    NotInForm,
+    SeatAbsent,
+    StoreError,
+)
 from ..store import ledger
 from .context import RunContext
 from .drive import drive
@@ -164,7 +174,7 @@ class RunHandle:
             return await self._finish(self._decided_result(decision))
         except Halted as exc:
             return await self._pause(exc)
-        except (SeatAbsent, NoQuorum, NoSources) as exc:
+        except (SeatAbsent, NoQuorum, NoSources, NotInForm) as exc:
             return await self._finish(self._undecided_result("failed", exc.stop_reason, str(exc)))
         except asyncio.CancelledError:
             if self._cancelled:

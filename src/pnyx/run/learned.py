@@ -58,7 +58,10 @@ class LearnedHistory:
             spec = replace(spec, calibration=asdict(calibration))
         if weights.rule == "equal":
             return spec
-        seats = tuple(replace(seat, weight=weights.models[seat.model]) for seat in spec.seats)
+        seats = tuple(
+            replace(seat, weight=weights.models[seat.model], judged=weights.counts.get(seat.model, 0))
+            for seat in spec.seats
+        )
         return replace(spec, seats=seats, history={"rule": weights.rule, "n": weights.n})
 
     async def _fit(

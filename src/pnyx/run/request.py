@@ -33,6 +33,8 @@ class Kind(Enum):
     TEXT_BY_NAME = auto()
     VALUE_BY_NAME = auto()
     RESPONSES = auto()
+    SCHEMA = auto()
+    """A JSON schema of an object."""
     MATERIAL = auto()
 
 
@@ -188,6 +190,20 @@ class RunRequest:
         flags=("--language",),
         metavar="TAG",
         keyword="language",
+    )
+    instructions: str | None = _option(
+        Kind.TEXT,
+        "Your instructions for the content and the form of the answer, as a system message has them.",
+        flags=("--instructions",),
+        metavar="TEXT",
+        keyword="instructions",
+    )
+    answer_schema: Mapping[str, Any] | None = _option(
+        Kind.SCHEMA,
+        "The JSON schema of the answer, which is then an object as JSON; its prose is in `detail.prose`.",
+        flags=("--answer-schema",),
+        metavar="FILE",
+        keyword="answer_schema",
     )
     tools: bool | None = _option(
         Kind.SWITCH,

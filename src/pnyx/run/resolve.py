@@ -132,6 +132,8 @@ def resolve(
         owner=owner,
         conversation=conversation,
         language=_language(values.language) or settings.run.language,
+        instructions=(values.instructions or "").strip() or None,
+        answer_schema=_answer_schema(values.answer_schema),
         effort=_effort(values.effort),
         thinking_tokens=_thinking_tokens(values.thinking_tokens),
         **_tools(settings.tools, settings.tools.enabled if values.tools is None else values.tools),
@@ -150,6 +152,7 @@ _TYPES: Mapping[Kind, Any] = {
     Kind.TEXT_BY_NAME: Mapping[str, str] | None,
     Kind.VALUE_BY_NAME: Mapping[str, Any] | None,
     Kind.RESPONSES: Responses,
+    Kind.SCHEMA: Mapping[str, Any] | None,
     Kind.MATERIAL: Context,
 }
 """The Python type of a value; numbers are checked by `Spec.check`."""
@@ -217,6 +220,17 @@ def _language(tag: str | None) -> str | None:
         return None if tag is None else language_tag(tag)
     except ValueError as exc:
         raise UsageError(f"language {exc}") from None
+
+
+def _answer_schema(document: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if document is None:
+        return None
+    # Start-up time: few requests have a schema.
+    from ..protocols.shared.answer_form import check_schema
+
+    if problem := check_schema(document):
+        raise UsageError(problem)
+    return document
 
 
 def _effort(effort: str | None) -> Effort | None:

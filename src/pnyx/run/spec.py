@@ -18,6 +18,7 @@ from ..core.text import Draft, Material, is_text
 from ..core.thinking import EFFORTS, Effort, Thinking
 from ..errors import ConfigError, UsageError
 from ..prompts import load
+from ..protocols.shared.answer_form import with_form
 from ..protocols.shared.grounding import grounded
 from .limits import Limits
 
@@ -36,8 +37,8 @@ class Spec:
     a resume, until the run is paused. searches: web searches that a seat's host may make itself in one
     request. search_price: USD for one of them, None if unknown. history, calibration: what earlier runs
     teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`. language: the tag of the
-    language to answer in; None: that of the question. effort, thinking_tokens: of the request; see
-    `thinking`.
+    language to answer in; None: that of the question. instructions, answer_schema: of the asker, for the
+    answer. effort, thinking_tokens: of the request; see `thinking`.
     """
 
     question: str
@@ -71,14 +72,21 @@ class Spec:
     calibration: Mapping[str, Any] | None = None
     revision: int = REVISION
     language: str | None = None
+    instructions: str | None = None
+    answer_schema: Mapping[str, Any] | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
 
     @property
     def protocol_def(self) -> Protocol:
-        """The protocol, with grounding if requested. Raises `NotFound` if it is not installed."""
+        """The protocol, with grounding and a form of the answer if requested.
+
+        Raises `NotFound` if it is not installed.
+        """
         protocol = protocols.get(self.protocol)
-        return replace(protocol, script=grounded(protocol.script)) if self.ground else protocol
+        if self.ground:
+            protocol = replace(protocol, script=grounded(protocol.script))
+        return protocol if self.answer_schema is None else with_form(protocol, self.answer_schema)
 
     @property
     def quorum(self) -> int:
@@ -101,7 +109,9 @@ class Spec:
 
     @property
     def brief(self) -> Brief:
-        return Brief(self.question, self.today, self.options, self.context, self.responses)
+        return Brief(
+            self.question, self.today, self.options, self.context, self.responses, self.instructions or ""
+        )
 
     @property
     def seat_rows(self) -> tuple[Mapping[str, Any], ...]:
@@ -151,6 +161,8 @@ class Spec:
             self.responses,
             self.ground,
             self.language,
+            self.instructions,
+            self.answer_schema,
             self.effort,
             self.thinking_tokens,
             seats,

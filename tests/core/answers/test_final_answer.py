@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import pnyx
 from pnyx.core.answers.extract import final_answer
+from pnyx.core.answers.words import table
 from pnyx.core.language import is_english, language_of
-from pnyx.core.words import table
 
 ENVELOPES = {
     "GSM8K": ("3 + 4 = 7\n#### 7", "7"),

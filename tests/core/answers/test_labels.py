@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pnyx.core.answers.extract import final_answer
-from pnyx.core.words import table
+from pnyx.core.answers.words import table
 
 ANSWERS: dict[str, dict[str, Any]] = table("answers")
 UNSPACED = ("zh", "ja", "ko", "th")

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pnyx.core.answers.words import table
 from pnyx.core.parsing.authorship import own_lines
 from pnyx.core.parsing.ballots import read_ballot
 from pnyx.core.parsing.positions import read_position
 from pnyx.core.parsing.translations import in_english, truth
-from pnyx.core.parsing.verdicts import Unreadable, read_approval, read_class, read_pick
+from pnyx.core.parsing.verdicts import Unreadable, read_approval, read_class, read_pick, read_routing_class
 from pnyx.core.regex import regex
-from pnyx.core.words import table
 
 VERDICTS: dict[str, dict[str, list[str]]] = table("verdicts")
 LABELS = ("Participant A", "Participant B", "Participant C")
@@ -91,6 +91,9 @@ def test_the_class_of_a_question_is_read_in_every_language(code: str) -> None:
     for name in ("REASONING", "JUDGMENT", "COMPOUND"):
         for word in VERDICTS[code][name]:
             assert read_class(f"**{word}**") == name.lower(), word
+    for name in ("CHECKABLE", "OPEN", "WRITING", "COMPOUND"):
+        for word in VERDICTS[code][name]:
+            assert read_routing_class(f"**{word}**") == name.lower(), word
 
 
 @everywhere

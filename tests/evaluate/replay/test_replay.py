@@ -95,14 +95,18 @@ def test_too_few_questions_models_splits_or_labels_are_refused() -> None:
     for questions in ([], PEERS[:3], [AnsweredQuestion({"a": "x"}, "x")] * 8):
         with pytest.raises(UsageError, match="needs at least"):
             replay(questions)
-    for wrong in ({"splits": 0}, {"labels": 0}):
+    for wrong in ({"splits": 0}, {"labels": -1}):
         with pytest.raises(UsageError, match="needs at least"):
             replay(PEERS, **wrong)
 
 
-def test_with_few_labels_the_rules_learn_from_agreement() -> None:
-    assert replay(PEERS[:400], splits=2, labels=5).rules == {"agreement": 2}
-    assert replay(PEERS[:400], splits=2, labels=20).rules == {"labels": 2}
+def test_without_labels_the_default_rule_is_the_majority() -> None:
+    result = replay(PEERS[:400], splits=2, labels=0)
+    assert result.rules == {"equal": 2}
+    assert result.accuracy(DEFAULT) == result.accuracy(MAJORITY)
+    assert document(result)["ece"]["calibrated"] is None
+    assert "not calibrated" in render(result)
+    assert replay(PEERS[:400], splits=2, labels=1).rules == {"labels": 2}
 
 
 def test_confidence_is_calibrated_on_questions_that_the_weights_have_not_seen() -> None:

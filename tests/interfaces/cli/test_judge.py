@@ -114,7 +114,7 @@ def test_a_history_weighs_votes_and_the_result_records_it(judged: ScriptedHost) 
         10,
     )  # the last two of twelve asked the strongest first
     assert weights["lab:gamma"] > 0
-    assert weights["lab:alpha"] == weights["lab:beta"] == 0
+    assert weights["lab:alpha"] == weights["lab:beta"] < weights["lab:gamma"] / 3
     assert max(run["detail"]["tally"], key=run["detail"]["tally"].get) == "4"
 
 

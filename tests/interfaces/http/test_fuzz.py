@@ -53,4 +53,4 @@ async def test_no_request_breaks_the_server_or_its_schema(
         async with server.client() as client:
             assert (await client.get("/health")).status_code == 200
     assert process.returncode == 0, (out + err).decode()[-8000:]
-    assert re.search(rb"[1-9][0-9]* selected / 1[56] total", out), out.decode()[-2000:]
+    assert re.search(rb"[1-9][0-9]* selected / [0-9]+ total", out), out.decode()[-2000:]

@@ -19,8 +19,9 @@ PANEL = Panel((seat("A", "a:m"), seat("B", "b:m")), 1, "s")
 SYSTEM, TASK = load("moa/system"), load("moa/answer")
 
 
-def transcript(*context: Material, panel: Panel = PANEL) -> Transcript:
-    return Transcript(Brief("How many?", "2026-01-02", context=context), panel, SYSTEM)
+def transcript(*context: Material, panel: Panel = PANEL, instructions: str = "") -> Transcript:
+    brief = Brief("How many?", "2026-01-02", context=context, instructions=instructions)
+    return Transcript(brief, panel, SYSTEM)
 
 
 def test_context_follows_the_question_fenced_and_introduced() -> None:
@@ -100,6 +101,17 @@ def test_seats_write_in_the_language_of_the_question_or_in_the_one_that_is_given
             said = prompt.text[: prompt.breaks[0]] if short else prompt.system
             assert words in said
             assert ("language of the question" in said) == (language is None)
+
+
+def test_instructions_of_the_asker_stand_in_the_system_message_and_bind_every_seat() -> None:
+    words = "Reply in one sentence.\nNo lists."
+    asked = transcript(instructions=words)
+    long, short = (asked.opening(TASK()).render(short=short) for short in (False, True))
+    assert words in long.system
+    assert words not in long.text
+    assert words in short.text[: short.breaks[0]]
+    assert short.system == ""
+    assert "nstructions" not in transcript().opening(TASK()).render().system
 
 
 def test_a_small_model_keeps_the_system_message_of_its_template_unless_it_has_a_role() -> None:

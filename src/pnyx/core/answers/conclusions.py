@@ -34,7 +34,7 @@ _SENTENCES = regex(
 )
 
 
-_STOPS = regex(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+|(?<=[।۔！？])\s*|(?<=[^\x00-\x7f][.])(?=[^\x00-\x7f])")
+_STOPS = regex(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\d\.)\s+|(?<=[।۔！？])\s*|(?<=[^\x00-\x7f][.])(?=[^\x00-\x7f])")
 
 
 def tail(author_lines: Sequence[str]) -> list[str]:
@@ -73,7 +73,13 @@ def closing_value(
     line, only_line = concluding[-1], len(concluding) == 1
     if value := bracketed(line) or asserted(line):
         return value
-    if alone and _LITERAL.fullmatch(line) and not find_label(line[1:]):
+    if (
+        (label := find_label(line))
+        and not label.verb
+        and is_plausible(value := value_of(label.rest, languages))
+    ):
+        return value
+    if alone and (_LITERAL.fullmatch(line) or _RELATION.fullmatch(line)) and not find_label(line[1:]):
         return value_of(line, ())
     if "en" in languages:
         sentences = _english_sentences(line)
@@ -89,6 +95,7 @@ def closing_value(
 
 
 _LITERAL = regex(r"`?(?:\[.*\]|\{.*\}|\(.*\)|'[^']*'|\"[^\"]*\")`?")
+_RELATION = regex(r"[^\s=<>!≤≥≠≈]{1,20}\s*(?:[<>!=]=|[=<>≤≥≠≈])\s*[^\s=<>!≤≥≠≈]{1,20}")
 _ALONE = regex(r"[^\W\d_a-z][^\s\d.,:;!?()]{0,20}(?:\s[^\s\d.,:;!?()]{1,20}){0,2}")
 """A reply of one to three words, the first with a capital where the script has any."""
 

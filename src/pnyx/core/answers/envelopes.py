@@ -11,7 +11,7 @@ from typing import Any
 
 from ..parsing.json_objects import find_objects, read_object
 from ..regex import regex
-from ..words import table
+from .words import table
 
 __all__ = ["asserted", "boxed_value", "bracketed", "hashed", "object_answer", "tagged", "whole_object_answer"]
 

@@ -13,12 +13,12 @@ from ..language import is_english, language_of
 from ..markup.quoting import Line, lines
 from ..markup.reasoning import split
 from ..regex import regex
-from ..words import table
 from .conclusions import closing_value, stated_value, statement, tail
 from .envelopes import boxed_value, hashed, object_answer, tagged, whole_object_answer
 from .equivalence import normalise, read, same
 from .labels import Label, find_label, flatten, is_denied
 from .values import ENGLISH, MAX_CHARS, as_literal, emphasised, is_credible, is_definite, is_missing, value_of
+from .words import table
 
 __all__ = ["final_answer", "final_line", "normalise", "same"]
 

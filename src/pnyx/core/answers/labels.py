@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..regex import regex
-from ..words import table
+from .words import table
 
 __all__ = [
     "SIGNS",

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from ..markup.notation import plain, strip_emphasis
 from ..regex import regex
-from ..words import table
 from .envelopes import boxed_value
 from .equivalence import read
 from .labels import SIGNS, denial_ends, find_label, is_denied, option_letter, without_ending
+from .words import table
 
 __all__ = [
     "MAX_CHARS",

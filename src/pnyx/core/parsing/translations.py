@@ -13,14 +13,15 @@ from functools import cache, lru_cache
 from typing import Any
 
 from ..answers.labels import flatten, verb_end
+from ..answers.words import table
 from ..regex import regex
-from ..words import table
 
 __all__ = ["in_english", "object_in_english", "truth"]
 
 _OTHER = ("participant", "yes", "no", "VERDICT")
 """Words of the table that are no directive of a prompt."""
-_TITLED = {"ANSWER": "Answer", "REASONING": "reasoning", "JUDGMENT": "judgment", "COMPOUND": "compound"}
+_CLASSES = ("REASONING", "JUDGMENT", "COMPOUND", "CHECKABLE", "OPEN", "WRITING")
+_TITLED = {"ANSWER": "Answer"} | {word: word.lower() for word in _CLASSES}
 """Words that are written otherwise than in capitals, which make a word a directive wherever it stands."""
 _MARKS = regex(r"[\s#*_`•+>【「『\[(-]*(?:\(?\d{1,2}[.):、]+\s*)?[*_`【「『]*")
 _BRACKETS = str.maketrans("", "", "【】「」『』")

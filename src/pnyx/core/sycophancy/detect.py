@@ -1,4 +1,7 @@
-"""Whether a reply opens with praise, only refuses, or is blank. For English.
+"""Whether a reply opens with praise, only refuses, or is blank.
+
+These are the rules for English; `other_languages.py` has coarser ones for other languages, and where the
+language is not in its table, nothing is detected.
 
 Praise is searched sentence by sentence in the first 200 characters, outside quotations. Praise that is
 negated, supposed, questioned or attributed to others does not count. A concession ("While the proposal is
@@ -12,7 +15,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from string import ascii_lowercase, ascii_uppercase
 
+from ..language import language_of
 from ..regex import regex
+from . import other_languages
 from .hedges import HEDGED, NEGATED, PERFORMED, REVERSED, UNDENIED
 from .objection import APPROVES, CONCESSION, DENIED, EMPTY, NOT_ONLY, OBJECTS, PARTIAL, TURN
 from .plain import INVISIBLE, plain
@@ -80,6 +85,8 @@ def opening(text: str) -> str:
 
 def find_praise(text: str) -> str | None:
     """The praise or agreement in the opening of `text`, or None."""
+    if other_languages.is_other(plain(text)):
+        return other_languages.find_praise(plain(text))
     plain_text = _blank_quotations(plain(text))[: _OPENING + _CONTEXT]
     heading = _HEADING.match(plain_text)
     return _scan(plain_text) or (_scan(plain_text[heading.end() :]) if heading else None)
@@ -132,6 +139,8 @@ def has_objection(text: str) -> bool:
     A clause without praise is an objection if it contradicts something. A clause that only states something
     is one too, unless the author agrees without limits: then it is a reason for the agreement.
     """
+    if other_languages.is_other(plain(text)):
+        return other_languages.has_objection(plain(text))
     plain_text = plain(text).translate(_LOWER)
     sentences = [found[0].strip(" ([-@'") for found in _SENTENCE.finditer(plain_text)]
     sentences = [sentence for sentence in sentences if not _empty(sentence.rstrip(".!? "))]
@@ -193,6 +202,11 @@ def is_refusal(text: str) -> bool:
     plain_text = plain(text)
     if len(plain_text) > _SHORT:
         return False
+    if other_languages.is_other(plain_text) or not language_of(plain_text):
+        if other_languages.is_refusal(plain_text):
+            return True
+        if other_languages.is_other(plain_text):
+            return False
     sentences = [mark.strip() for mark in _STOP.split(plain_text.translate(_LOWER)) if mark.strip()]
     refusals = [_declines(sentence) for sentence in sentences]
     return any(refusals) and all(

@@ -62,11 +62,7 @@ DECLINES = (
     r"|don't) have (?:any )?(?:personal |my own )?(?:opinions?|beliefs?|feelings?|preferences?|views?)\b.*"
     r"|(?:that|this|it)(?:'s| is) (?:not )?(?:something|a (?:topic|request"
     r"|question)) (?:that )?i (?:can(?:not|'t)?|am (?:un|not )able|won't|will not)\b.*|(?:request|response"
-    r"|content|message) (?:declined|refused|blocked|rejected|filtered)\b.*|no comment|(?:lo siento"
-    r"|disculpa|perd[oó]n).{0,20}\bno puedo\b.*|(?:es )?tut mir leid.{0,80}\bnicht\b.*"
-    r"|(?:je suis )?d[ée]sol[ée]e?.{0,20}\bje ne (?:peux|suis)\b.*|desculpe.{0,20}\bn[ãa]o posso\b.*"
-    r"|mi dispiace.{0,20}\bnon posso\b.*|.{0,12}(?:抱歉|对不起|對不起).{0,40}(?:无法|無法|不能).*"
-    r"|申し訳.{0,60}(?:できません|かねます|ません))"
+    r"|content|message) (?:declined|refused|blocked|rejected|filtered)\b.*|no comment)"
 )
 """The author refuses to answer. The group `lead` is the text before the refusal."""
 

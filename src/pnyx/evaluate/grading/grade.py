@@ -37,6 +37,7 @@ _HOUR = regex(
 )
 # "A dog" is not option A.
 _LETTERED = regex(r"(?!A\s+[^\W\d_])[*_(\[]*(?P<letter>[A-Z])[*_)\].:]*\s+(?P<text>\S.*)")
+_QUOTED_LETTER = regex(r"([\"'`])(?P<letter>[A-Za-z])\1")
 _BELOW_ZERO = regex(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)
 _FACTORIAL = regex(r"[*_$\s]*(\d{1,2})!+[*_$\s]*")
 UNREAD = "no answer could be read"
@@ -107,6 +108,8 @@ def _read(item: Item, short: str) -> str | None:
         unread = value.kind == "text" and not (word and " " not in value.text)
         return named or (None if unread else normalise(short))
     kind = _kind(item.target)
+    if kind == "option" and (quoted := _QUOTED_LETTER.fullmatch(short)):
+        short = quoted["letter"]
     if product := _FACTORIAL.fullmatch(short):
         return str(factorial(int(product[1])))
     if kind == "number" and ((place := ordinal_number(item.question, short)) or is_ordinal(short)):

@@ -72,11 +72,13 @@ def replay(
 
     labels: the number of questions of a learning half whose gold answer the rules see; None for all. Every
     question needs a gold answer, and an answer or abstention of the same models. Raises `UsageError` for
-    fewer than four questions or two models, and if `splits` or `labels` is below 1.
+    fewer than four questions or two models, if `splits` is below 1, and if `labels` is below 0.
     """
     models = tuple(questions[0].answers) if questions else ()
-    if len(questions) < 4 or len(models) < 2 or splits < 1 or (labels is not None and labels < 1):
-        raise UsageError("a replay needs at least four questions, two models, one split and one label")
+    if len(questions) < 4 or len(models) < 2 or splits < 1 or (labels is not None and labels < 0):
+        raise UsageError(
+            "a replay needs at least four questions, two models and one split, and 0 labels or more"
+        )
     out = Replay(len(questions), models, splits)
     for n in range(splits):
         places = list(range(len(questions)))

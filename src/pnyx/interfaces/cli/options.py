@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +63,25 @@ class _Pair(click.ParamType[tuple[str, str]]):
         return name.strip(), text
 
 
+class _JsonFile(click.ParamType[dict[str, Any]]):
+    """A file with a JSON object."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
+        if isinstance(value, dict):
+            return value
+        try:
+            document = json.loads(Path(value).read_text("utf-8"))
+        except OSError as exc:
+            self.fail(f"{value}: {exc.strerror}", param, ctx)
+        except (ValueError, RecursionError) as exc:
+            self.fail(f"{value} is not JSON: {exc}", param, ctx)
+        if not isinstance(document, dict):
+            self.fail(f"{value} must hold a JSON object", param, ctx)
+        return document
+
+
 class _Protocol(click.ParamType[str]):
     """The name of a protocol. `resolve` refuses an unknown one and lists the known ones."""
 
@@ -76,7 +96,7 @@ class _Protocol(click.ParamType[str]):
         return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
 
 
-AMOUNT, PAIR, PROTOCOL = _Amount(), _Pair(), _Protocol()
+AMOUNT, PAIR, PROTOCOL, JSON_FILE = _Amount(), _Pair(), _Protocol(), _JsonFile()
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 concurrency = click.option(
@@ -90,7 +110,8 @@ concurrency = click.option(
 run_id = click.argument("run_id", metavar="ID")
 RUN_OPTIONS = (
     *("protocol", "models", "rounds", "options", "preset", "cast", "roles", "deadline_s", "call_deadline_s"),
-    *("seed", "effort", "thinking_tokens", "language", "tools", "ground", "allow_unknown_price"),
+    *("seed", "effort", "thinking_tokens", "language", "instructions", "answer_schema"),
+    *("tools", "ground", "allow_unknown_price"),
 )
 """The options of `RunRequest` that both `ask` and `batch` have."""
 
@@ -128,6 +149,8 @@ def _request_option(command: Callable[..., Any], name: str, option: RequestOptio
             values["type"] = AMOUNT
         case Kind.TEXT_BY_NAME | Kind.VALUE_BY_NAME:
             values["type"] = PAIR
+        case Kind.SCHEMA:
+            values["type"] = JSON_FILE
         case Kind.RESPONSES:
             values["type"] = click.Path(path_type=Path)
         case _ if option.choices:

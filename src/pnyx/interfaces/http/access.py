@@ -72,7 +72,7 @@ class Access:
         if headers.many("origin") and not self._same_site(origin, scope):
             return refusal(403, "requests from pages of other origins are refused")
         if scope["path"] not in self._public:
-            owner = await self._known_owner(headers.one("authorization"))
+            owner = await self._known_owner(headers)
             if owner is None:
                 return refusal(
                     401,
@@ -85,14 +85,16 @@ class Access:
     async def _key_valid(self, scope: Message) -> bool:
         """Whether the key of the request still has the same owner."""
         try:
-            owner = await self._known_owner(_Headers(scope).one("authorization"))
+            owner = await self._known_owner(_Headers(scope))
         except PnyxError:  # a database that fails revokes nothing
             return True
         return scope["path"] in self._public or owner == scope["state"]["owner"]
 
-    async def _known_owner(self, authorization: str | None) -> str | None:
-        match = _BEARER.fullmatch(authorization or "")
-        return await self._owner(match["key"]) if match else None
+    async def _known_owner(self, headers: _Headers) -> str | None:
+        """The owner of the key in `Authorization`, or in Anthropic's `x-api-key`."""
+        match = _BEARER.fullmatch(headers.one("authorization") or "")
+        key = match["key"] if match else headers.one("x-api-key")
+        return await self._owner(key) if key and len(key) <= 400 else None
 
     def _known_host(self, host: str, scope: Message) -> bool:
         match = _HOST.fullmatch(host)

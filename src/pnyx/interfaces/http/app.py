@@ -20,8 +20,10 @@ from ...errors import PnyxError, StoreError
 from ..json_body import explain, explain_json
 from ..service import RunService
 from .access import Access, Owner
-from .completions import ROUTER as COMPLETIONS
-from .completions import Completion
+from .apis import chat, messages, models, responses
+from .apis.conversation import RefusedError
+from .apis.retries import Retries
+from .apis.shapes import Shapes, is_of_api
 from .errors import Error, Exact, error_response, refusal
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
@@ -34,7 +36,8 @@ __all__ = ["open_app"]
 
 HEALTH_S = 10.0
 """Seconds that the database may take before the server reports itself unavailable."""
-BODIES = (StartRun, Resume, Feedback, Completion)
+APIS = (chat.ROUTER, responses.ROUTER, messages.ROUTER, models.ROUTER)
+BODIES = (StartRun, Resume, Feedback)
 FIELDS = tuple({name: None for body in BODIES for name in body.model_fields})
 """Every field of a request body, to suggest the nearest one for an unknown field."""
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -44,7 +47,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 @asynccontextmanager
-async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Access]:
+async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     """Open the server as an ASGI app on `service`, which the caller closes. On exit, MCP sessions end.
 
     owner: returns the owner of a key.
@@ -52,7 +55,8 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Access]:
     hidden: dict[str, Any] = dict.fromkeys(("openapi_url", "docs_url", "redoc_url"))
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
     app.state.service = service
-    for router in (RUNS, COMPLETIONS, LISTING):
+    app.state.retries = Retries()
+    for router in (RUNS, *APIS, LISTING):
         app.include_router(router)
     app.add_api_route("/health", health, response_model=Health, tags=["server"])
     app.add_api_route("/openapi.json", openapi_document, tags=["server"])
@@ -67,7 +71,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Access]:
     mcp = McpEndpoint(service)
     app.router.routes.append(Route("/mcp", endpoint=mcp))
     async with mcp.sessions.run():
-        yield Access(app, service.settings.serve, owner, {"/health", *page})
+        yield Shapes(Access(app, service.settings.serve, owner, {"/health", *page}), app)
 
 
 async def health(request: Request) -> Response:
@@ -93,12 +97,18 @@ async def _file(file: Response, request: Request) -> Response:
 
 
 async def _error(request: Request, exc: Exception) -> Response:
+    if isinstance(exc, RefusedError):
+        return refusal(exc.http_status, str(exc), type="usage_error", param=exc.param)
     return error_response(exc, service_of(request).redact, f"{request.method} {request.url.path}")
 
 
 async def _invalid(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, RequestValidationError)
-    return refusal(422, explain(exc.errors(), FIELDS))
+    errors = exc.errors()
+    if not is_of_api(request.url.path):
+        return refusal(422, explain(errors, FIELDS))
+    place = [str(part) for part in errors[0]["loc"] if part != "body"]
+    return refusal(400, explain(errors), param=place[0] if place else "")
 
 
 async def _http(request: Request, exc: Exception) -> Response:
@@ -106,7 +116,7 @@ async def _http(request: Request, exc: Exception) -> Response:
     if exc.status_code == 405:
         # The page's files are not in the OpenAPI document; Starlette has set their Allow header.
         route, header = request.scope.get("route"), (exc.headers or {}).get("Allow", "")
-        methods = _openapi(request.app)["paths"][route.path] if route else header.split(", ")
+        methods = _openapi(request.app)["paths"][route.path_format] if route else header.split(", ")
         allowed = sorted(map(str.upper, methods))
         return refusal(405, f"allowed methods: {', '.join(allowed)}", {"Allow": ", ".join(allowed)})
     if isinstance(why := exc.__cause__, ValueError | RecursionError):

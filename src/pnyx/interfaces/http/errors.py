@@ -16,6 +16,8 @@ from ...errors import PnyxError
 
 __all__ = ["Error", "Exact", "error_response", "refusal"]
 
+RETRY_S = "5"
+"""Seconds after which a client may try again when the server is busy."""
 LOG = logging.getLogger("pnyx.http")
 
 _TYPES = {
@@ -38,6 +40,8 @@ class Problem(BaseModel):
 
     type: str
     message: str
+    param: str | None = None
+    """The field of the request that is wrong, if an API has such a field in its errors."""
 
 
 class Error(BaseModel):
@@ -53,10 +57,18 @@ class Exact(JSONResponse):
         return json.dumps(content, allow_nan=False).encode()
 
 
-def refusal(status: int, message: str, headers: Mapping[str, str] | None = None, type: str = "") -> Exact:
-    """Return an error response. type: default is the one for the status."""
+def refusal(
+    status: int,
+    message: str,
+    headers: Mapping[str, str] | None = None,
+    type: str = "",
+    param: str = "",
+) -> Exact:
+    """Return an error response. type: default is the one for the status. param: the field that is wrong."""
     name = type or _TYPES.get(status, "internal_error" if status >= 500 else "refused")
-    return Exact({"error": {"type": name, "message": message}}, status, dict(headers or {}))
+    error = {"type": name, "message": message} | ({"param": param} if param else {})
+    wait = {"Retry-After": RETRY_S} if status in (429, 503) else {}
+    return Exact({"error": error}, status, {**wait, **(headers or {})})
 
 
 def error_response(exc: Exception, redact: Callable[[str], str], where: str) -> Exact:

@@ -1,4 +1,4 @@
-"""What a client can look up: earlier runs, plans, protocols, settings, and panels as models."""
+"""What a client can look up: earlier runs, plans, protocols and settings."""
 
 from __future__ import annotations
 
@@ -74,14 +74,3 @@ async def read_settings(request: Request) -> Response:
         tools=settings.tools.enabled,
     )
     return Exact(defaults.model_dump(mode="json"))
-
-
-@ROUTER.get("/models")
-async def list_models() -> Response:
-    """List the model names that /v1/chat/completions accepts: `pnyx/PROTOCOL[:PRESET]`."""
-    names = []
-    for protocol in protocols.loaded():
-        names.append(f"pnyx/{protocol.name}")
-        names += [f"pnyx/{protocol.name}:{preset}" for preset in protocol.presets]
-    data = [{"id": name, "object": "model", "created": 0, "owned_by": "pnyx"} for name in names]
-    return Exact({"object": "list", "data": data})

@@ -13,10 +13,15 @@ from ..follow import watch
 from ..service import DRAIN_S, RunService
 from .errors import Exact, error_response
 
-__all__ = ["event_source", "run_events"]
+__all__ = ["event_source", "run_events", "run_headers"]
 
 SEND_S = 30.0
 """Seconds without reading after which a client counts as disconnected."""
+
+
+def run_headers(run_id: str) -> dict[str, str]:
+    """The headers of a response about a run."""
+    return {"X-Pnyx-Run": run_id, "X-Run-Id": run_id, "Location": f"/v1/runs/{run_id}"}
 
 
 def run_events(
@@ -45,8 +50,11 @@ def event_source(
     messages: AsyncIterator[ServerSentEvent],
     run_id: str,
     problem: Callable[[Exact], ServerSentEvent],
+    ping: int = 15,
 ) -> EventSourceResponse:
     """Return `messages` as a response. problem: makes the last message from an error response.
+
+    ping: seconds between two comments that show that the connection is alive.
 
     The status is sent before the first message, so any later error must be a message: to a client, a stream
     that breaks off looks like a network failure.
@@ -61,8 +69,8 @@ def event_source(
 
     return EventSourceResponse(
         guarded(),
-        headers={"X-Run-Id": run_id, "Location": f"/v1/runs/{run_id}"},
-        ping=15,
+        headers=run_headers(run_id),
+        ping=ping,
         send_timeout=SEND_S,
         shutdown_grace_period=DRAIN_S + 1,
     )

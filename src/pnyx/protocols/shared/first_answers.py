@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ...core.answers.grouping import MAX_CHARS
 from ...core.decision import Given
 from ...core.models import Seat, strongest
 from ...core.steps import Brief, Panel, Reply
-from ...core.stopping import FULL_POLL_EVERY, MIN_ANSWERS, is_settled, pending_weights
+from ...core.stopping import (
+    ENOUGH_JUDGED,
+    FULL_POLL_EVERY,
+    MIN_ANSWERS,
+    STOP_POSTERIOR,
+    is_settled,
+    pending_weights,
+)
 from ...core.text import Draft
 from ...errors import NoQuorum
 from .poll import Poll
 
-__all__ = ["get_first_answers", "get_votes", "judges"]
+__all__ = ["get_first_answers", "get_votes", "judges", "may_stop_early", "models_first", "settled"]
 
 
 async def get_first_answers(brief: Brief, panel: Panel, draft: Draft) -> list[Reply]:
@@ -41,22 +48,23 @@ async def get_votes(
 ) -> tuple[list[Reply], list[Seat] | None]:
     """Return the replies of all seats, or the responses of the request; and the seats that were not called.
 
-    early: if votes of several models have learned weights, call only as many seats as could still change the
-    answer: the two strongest models first, then one at a time. One question in `FULL_POLL_EVERY`, drawn by
-    the seed, still calls all seats, to learn from. The seats not called are None if all were called at once.
+    early: if votes of several models have learned weights, each from `ENOUGH_JUDGED` answers or more, call
+    only as many seats as could still change the answer: the two strongest models first, then one at a time.
+    One question in `FULL_POLL_EVERY`, drawn by the seed, still calls all seats, to learn from. The seats not
+    called are None if all were called at once.
     Raises `NoQuorum` if fewer than `quorum` seats answer.
     """
     if brief.responses:
         return _responses(brief, panel, draft), None
-    ranked = _models_first(panel.seats)
+    ranked = models_first(strongest(panel.seats))
     full_poll = panel.shuffle(range(FULL_POLL_EVERY), "everybody", brief.question)[0] == 0
-    weighted = all(seat.weight is not None for seat in ranked)
+    weighted = may_stop_early(ranked)
     few_models = len({seat.model for seat in ranked}) < MIN_ANSWERS
     if not early or full_poll or few_models or not weighted:
         return await panel.all([panel.work(seat, draft) for seat in panel.seats], quorum), None
     replies: list[Reply] = []
     calls = 0
-    while not _settled(replies, ranked[calls:], brief.question):
+    while not settled(replies, ranked[calls:], brief.question):
         turn = ranked[calls : max(calls + 1, MIN_ANSWERS)]
         calls += len(turn)
         replies += await panel.all([panel.work(seat, draft) for seat in turn], quorum=0)
@@ -68,9 +76,16 @@ async def get_votes(
     return replies, sorted(ranked[calls:], key=lambda seat: order[seat.label])
 
 
-def _models_first(seats: tuple[Seat, ...]) -> list[Seat]:
-    """Return the seats strongest first, but further seats of the same model last: they repeat it."""
-    ranked, seats_of = strongest(seats), Counter[str]()
+def may_stop_early(seats: Collection[Seat]) -> bool:
+    """Whether enough is known of the models of all seats for a vote to end without some of them."""
+    return all(
+        seat.weight is not None and (seat.judged is None or seat.judged >= ENOUGH_JUDGED) for seat in seats
+    )
+
+
+def models_first(ranked: Sequence[Seat]) -> list[Seat]:
+    """Return the seats in this order, but further seats of the same model last: they repeat it."""
+    seats_of = Counter[str]()
     places = {}
     for seat in ranked:
         places[seat] = seats_of[seat.model]
@@ -78,8 +93,13 @@ def _models_first(seats: tuple[Seat, ...]) -> list[Seat]:
     return sorted(ranked, key=places.__getitem__)
 
 
-def _settled(replies: Sequence[Reply], waiting: Sequence[Seat], question: str) -> bool:
-    """Whether the `waiting` seats could no longer change the answer."""
+def settled(
+    replies: Sequence[Reply], waiting: Sequence[Seat], question: str, sure: float = STOP_POSTERIOR
+) -> bool:
+    """Whether the `waiting` seats could no longer change the answer, or its posterior is at least `sure`.
+
+    Every seat needs a learned weight.
+    """
     poll, models = (
         Poll.of(replies, question=question),
         {reply.seat.model: reply for reply in reversed(replies)},
@@ -88,7 +108,7 @@ def _settled(replies: Sequence[Reply], waiting: Sequence[Seat], question: str) -
     counted = [reply.seat for reply, answer in zip(replies, poll.answers, strict=True) if answer is not None]
     left = pending_weights([seat.weight or 0.0 for seat in counted], [seat.weight or 0.0 for seat in waiting])
     answers = sum(answer is not None for answer in by_model.answers)
-    return is_settled(poll.tally.counts, answers, left, by_model=by_model.tally.counts)
+    return is_settled(poll.tally.counts, answers, left, by_model=by_model.tally.counts, sure=sure)
 
 
 def judges(brief: Brief, panel: Panel, poll: Poll) -> tuple[Seat, ...]:

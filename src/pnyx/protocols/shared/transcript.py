@@ -14,6 +14,7 @@ __all__ = ["Transcript", "quoted"]
 
 RULES, QUESTION, CONTEXT, NOTICE = load("rules"), load("question"), load("context"), load("notice")
 LANGUAGE, OTHER_LANGUAGE = load("language"), load("language-option")
+INSTRUCTIONS = load("instructions")
 HISTORY = 60_000
 """Characters of contributions that no task needs any more, above which a round starts without them."""
 
@@ -29,12 +30,17 @@ class Transcript:
         self.question = brief.question
         tag = panel.language
         language = LANGUAGE() if tag is None else OTHER_LANGUAGE(language=tag)
-        # Small models keep the system message of their template, and read the language after the question.
-        asked = Draft("", "", (), Draft("", "", ("\n", language.variant(short=True))))
+        message, after = system(rules=RULES(language=language)), [language.variant(short=True)]
+        if brief.instructions:
+            instructions = INSTRUCTIONS(instructions=brief.instructions)
+            message = Draft("", "", (message, "\n", instructions), message.variant(short=True))
+            after.append(instructions.variant(short=True))
+        # Small models keep the system message of their template, and read the rest of it after the question.
+        asked = Draft("", "", (), Draft("", "", tuple(piece for one in after for piece in ("\n", one))))
         head = Draft("", "", (QUESTION(question=brief.question, today=brief.today), asked))
         if brief.context:
             head = Draft("", "", (head, "\n", CONTEXT(context=brief.context)))
-        self._before = Preamble(system(rules=RULES(language=language)), head, NOTICE())
+        self._before = Preamble(message, head, NOTICE())
         self._order = panel.shuffle([seat.label for seat in panel.seats])
         self._contributions: dict[str, Material] = {}
 

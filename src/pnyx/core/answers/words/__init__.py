@@ -1,4 +1,20 @@
-"""Words of values in many languages: calendars, yes and no, scales, units. The tables are JSON files."""
+"""Words of many languages as data. The tables are JSON files, keyed by codes of languages (ISO 639-1).
+
+Those of values are calendars, yes and no, scales and units. Those of replies:
+
+- `answers.json`: the labels of a final answer and the words around its value. `final`: labels that name the
+  final answer. `answer`: labels that may name another one too. `leads`: words before a label. `is`: verbs
+  after it. `not_but`: pairs of words around a value that is denied, before the right one ("not 5 but 7");
+  the first is empty where the language puts both behind it. `deny`: words that deny a value or name several.
+  `ends`: what may follow a value in its sentence. `unknown`: sentences that give no answer. `option`: words
+  before the letter of an option.
+- `languages.json`: `scripts`: blocks of letters with their script, or with their language if only one is
+  written in it. `words`: the commonest words of languages that share a script.
+- `verdicts.json`: the words of votes and verdicts: language -> word of a prompt -> its translations.
+- `replies.json`: `declines`: parts of sentences that refuse, with an ellipsis for words between. `padding`:
+  parts of the sentences around them. `praise`: what an opening that praises or agrees begins with.
+  `contrast`: words of objections.
+"""
 
 from __future__ import annotations
 

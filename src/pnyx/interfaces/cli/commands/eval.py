@@ -63,7 +63,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--labels",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=0),
     metavar="N",
     help="With --answers: questions of a half whose right answer the rules know. Default: all.",
 )

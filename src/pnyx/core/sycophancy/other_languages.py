@@ -1,0 +1,120 @@
+"""Praise and refusals in languages other than English, from the words in `answers/words/replies.json`.
+
+These rules are coarser than the English ones: a language that is not in the table has none, and a reply
+counts only if it begins with such words, or if all its sentences refuse or belong to a refusal.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from ..answers.labels import is_denied
+from ..answers.words import table
+from ..language import language_of
+from ..regex import regex
+
+__all__ = ["find_praise", "has_objection", "is_other", "is_refusal"]
+
+_OPENING = 200
+_LONG_REFUSAL = 400
+_BRIEF_PRAISE = 200
+"""Characters of a reply that may be nothing but praise; a longer one says more."""
+_SENTENCE = regex(r"[^.!?\n]+(?:[.](?=\d)[^.!?\n]*)*[.!?]*")
+_BREAKS = regex(r"[,;:]\s*")
+_GAP = r"[^.!?\n]{0,60}?"
+_SUBSTANCE = regex(r"\d")
+_UNSPACED = ("ja", "zh", "ko")
+_JOINER = "\u200c"
+"""The zero-width non-joiner of Persian, which plain texts are without."""
+
+
+def is_other(text: str) -> bool:
+    """Whether `text` is in another language than English, so that no English rule applies to it.
+
+    A text in ASCII that shows no language, such as "LGTM", may be English.
+    """
+    code = language_of(text)
+    return code != "en" if code else not text.replace("\u2019", "'").isascii() and _foreign(text)
+
+
+def _foreign(text: str) -> bool:
+    """Whether a letter of `text` is not one of English."""
+    return any(c.isalpha() and not c.isascii() for c in text)
+
+
+def find_praise(plain_text: str) -> str | None:
+    """The praise that `plain_text` begins with, or None."""
+    code = language_of(plain_text)
+    first = _SENTENCE.search(plain_text[:_OPENING]) if code in table("replies") else None
+    if first is None:
+        return None
+    clause = _BREAKS.split(first[0].strip())[0]
+    found = _praise(code).match(clause)
+    if (
+        found is None
+        or is_denied(clause[found.end() :], (code,))
+        or plain_text[first.start() :][: len(first[0])].endswith("?")
+    ):
+        return None
+    return found["praise"]
+
+
+def has_objection(plain_text: str) -> bool:
+    """Whether `plain_text`, which opens with praise, says more: it is long, contrasts, asks or counts.
+
+    A refusal objects to nothing.
+    """
+    if is_refusal(plain_text):
+        return False
+    code = language_of(plain_text)
+    if code not in table("replies") or len(plain_text) > _BRIEF_PRAISE or _SUBSTANCE.search(plain_text):
+        return True
+    return "?" in plain_text or bool(_contrast(code).search(plain_text))
+
+
+def is_refusal(plain_text: str) -> bool:
+    """Whether `plain_text` is short and only refuses to answer."""
+    if len(plain_text) > _LONG_REFUSAL or _SUBSTANCE.search(plain_text):
+        return False
+    sentences = [found[0] for found in _SENTENCE.finditer(plain_text) if found[0].strip(" .!?\"'")]
+    for code in table("replies"):
+        refuses = [bool(_declines(code).search(sentence)) for sentence in sentences]
+        padded = [_padding(code).search(s) and not _contrast(code).search(s) for s in sentences]
+        if any(refuses) and all(one or other for one, other in zip(refuses, padded, strict=True)):
+            return True
+    return False
+
+
+@cache
+def _declines(code: str) -> re.Pattern[str]:
+    return _either(table("replies")[code]["declines"], code)
+
+
+@cache
+def _padding(code: str) -> re.Pattern[str]:
+    return _either(table("replies")[code]["padding"], code)
+
+
+@cache
+def _contrast(code: str) -> re.Pattern[str]:
+    return _either(table("replies")[code]["contrast"], code)
+
+
+@cache
+def _praise(code: str) -> re.Pattern[str]:
+    phrases = sorted(table("replies")[code]["praise"], key=len, reverse=True)
+    words = "|".join(re.escape(phrase.replace(_JOINER, "")) for phrase in phrases)
+    return re.compile(rf"\W*(?P<praise>{words})" + ("" if code in _UNSPACED else r"(?!\w)"), re.IGNORECASE)
+
+
+def _either(phrases: list[str], code: str) -> re.Pattern[str]:
+    """A pattern of any of `phrases`, whose ellipses stand for a few words."""
+    forms = (
+        _GAP.join(map(re.escape, phrase.replace(_JOINER, "").split("…")))
+        for phrase in sorted(phrases, key=len, reverse=True)
+    )
+    begins, ends = ("", "") if code in _UNSPACED else (r"(?<!\w)", r"(?!\w)")
+    return re.compile(
+        "|".join(f"{begins}{form}{'' if form.endswith(_GAP) else ends}" for form in forms), re.IGNORECASE
+    )

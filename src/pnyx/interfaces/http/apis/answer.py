@@ -1,0 +1,89 @@
+"""The answer to a conversation: the end of its run, cut where the request says so, with a line about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ....core.models import money
+from ....run.result import Result
+from ...views.transcript import quantity
+from .conversation import Conversation
+
+__all__ = ["Answer", "pieces"]
+
+CHARS_OF_TOKEN = 4
+PIECE = 80
+"""About how many characters of an answer are sent at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of a run. text: without the footer. finish: stop, length or stop_sequence.
+
+    stopped_at: the sequence that ended it, or None.
+    """
+
+    result: Result
+    text: str
+    footer: str
+    finish: str
+    stopped_at: str | None
+
+    @classmethod
+    def of(cls, result: Result, conversation: Conversation, link: str) -> Answer:
+        """The answer of a decided run. link: to the run, for people."""
+        text, finish, stopped_at = result.answer or "", "stop", None
+        if found := _first(text, conversation.stop):
+            text, finish, stopped_at = text[: found[0]], "stop_sequence", found[1]
+        if conversation.max_tokens is not None and (cut := _cut(text, conversation.max_tokens)) != text:
+            text, finish, stopped_at = cut, "length", None
+        footer = _footer(result, link) if conversation.footer and finish == "stop" else ""
+        return cls(result, text, footer, finish, stopped_at)
+
+    @property
+    def shown(self) -> str:
+        """The text with its footer."""
+        return self.text + self.footer
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """Tokens and cost of all calls of the run."""
+        return dict(self.result.usage)
+
+
+def pieces(text: str) -> list[str]:
+    """`text` in pieces of about `PIECE` characters that end after white space."""
+    found: list[str] = []
+    start = 0
+    while start < len(text):
+        end = start + PIECE
+        while end < len(text) and not text[end - 1].isspace():
+            end += 1
+        found.append(text[start:end])
+        start = end
+    return found
+
+
+def _first(text: str, stop: Sequence[str]) -> tuple[int, str] | None:
+    """Where the first of the sequences begins, and which one it is."""
+    found = [(at, sequence) for sequence in stop if sequence and (at := text.find(sequence)) >= 0]
+    return min(found, default=None)
+
+
+def _cut(text: str, tokens: int) -> str:
+    """The beginning of `text` with about `tokens` tokens. Models differ; here four characters are one."""
+    fits = tokens * CHARS_OF_TOKEN
+    return text if len(text) <= fits else text[:fits].rstrip()
+
+
+def _footer(result: Result, link: str) -> str:
+    facts = []
+    if result.agreement is not None:
+        facts.append(f"agreement {result.agreement:.0%} of {quantity(len(result.seats), 'seat')}")
+    if result.dissent:
+        facts.append(quantity(len(result.dissent), "standing objection"))
+    facts.append(money(result.usage["cost_usd"]))
+    facts.append(f"[run {result.run_id}]({link})")
+    return "\n\n---\n" + " · ".join(facts)

@@ -1,0 +1,226 @@
+"""OpenAI's chat completions and completions: /v1/chat/completions, /v1/completions."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import Field
+from sse_starlette import ServerSentEvent
+from starlette.responses import Response
+
+from ..errors import Exact
+from .answer import Answer, pieces
+from .conversation import Conversation, Turn, refuse
+from .exchange import Exchange, Step
+from .parts import Lenient, MostTokens, Parts, Stop, answer_schema, sequences, turn
+
+__all__ = ["ROUTER", "Completion", "LegacyCompletion"]
+
+ROUTER = APIRouter(prefix="/v1", tags=["completions"])
+INSTRUCTING = ("system", "developer")
+FINISHES = {"stop_sequence": "stop"}
+"""How an answer ended -> OpenAI's word for it, if it has another one."""
+
+
+class Message(Lenient):
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Parts = None
+    tool_calls: list[dict[str, Any]] | None = None
+
+    def to_turn(self) -> Turn:
+        calls = [one.get("function") for one in self.tool_calls or ()]
+        role = "tool" if self.role == "function" else self.role
+        return turn(role, self.content, "messages", [call for call in calls if isinstance(call, Mapping)])
+
+
+class StreamOptions(Lenient):
+    include_usage: bool | None = None
+
+
+class _Common(Lenient):
+    model: Annotated[str, Field(min_length=1, max_length=400)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: Annotated[int, Field(ge=1, le=1)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    stop: Stop = None
+    max_tokens: MostTokens | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    pnyx: Mapping[str, Any] = Field(default_factory=dict)
+
+
+class Completion(_Common):
+    """A request in OpenAI's format. model: `pnyx/PROTOCOL`, such as `pnyx/council:quick,rounds=2`, or a name
+    from `[serve.models]`.
+
+    System and developer messages instruct the panel; the last message of the user is the question; the others
+    are material. `temperature` and `top_p` are the panel's own. pnyx: further run options, as for /v1/runs,
+    and `footer`.
+    """
+
+    messages: Annotated[list[Message], Field(min_length=1, max_length=1000, fail_fast=True)]
+    max_completion_tokens: MostTokens | None = None
+    reasoning_effort: str | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    response_format: Mapping[str, Any] | None = None
+    modalities: list[str] | None = None
+    tools: Annotated[list[dict[str, Any]], Field(max_length=1000)] | None = None
+    tool_choice: str | Mapping[str, Any] | None = None
+
+    def to_conversation(self) -> Conversation:
+        """Return the conversation. Raises `UsageError` for what a panel cannot do."""
+        if self.logprobs or self.top_logprobs:
+            raise refuse("logprobs", "a panel has no probabilities of tokens")
+        if self.modalities and set(self.modalities) != {"text"}:
+            raise refuse("modalities", "a panel answers in text")
+        if self.tool_choice not in (None, "auto", "none"):
+            raise refuse("tool_choice", "must be auto or none: the panel answers in text and calls no tools")
+        turns = [message.to_turn() for message in self.messages]
+        return Conversation(
+            model=self.model,
+            instructions=tuple(one.text for one in turns if one.role in INSTRUCTING and one.text.strip()),
+            turns=tuple(one for one in turns if one.role not in INSTRUCTING),
+            max_tokens=self.max_completion_tokens or self.max_tokens,
+            stop=sequences(self.stop),
+            seed=self.seed,
+            effort=self.reasoning_effort,
+            schema=answer_schema(self.response_format, "response_format"),
+            more=self.pnyx,
+        )
+
+
+class LegacyCompletion(_Common):
+    """A request for a text without roles. prompt: the question."""
+
+    prompt: (
+        Annotated[str, Field(max_length=4 << 20)] | Annotated[list[str], Field(min_length=1, max_length=1)]
+    )
+    echo: bool | None = None
+    logprobs: int | None = None
+    suffix: str | None = None
+    best_of: Annotated[int, Field(ge=1, le=1)] | None = None
+
+    def to_conversation(self) -> Conversation:
+        """Return the conversation. Raises `UsageError` for what a panel cannot do."""
+        if self.logprobs is not None:
+            raise refuse("logprobs", "a panel has no probabilities of tokens")
+        if self.suffix:
+            raise refuse("suffix", "a panel answers a question and fills no gaps in a text")
+        if self.echo:
+            raise refuse("echo", "must be false")
+        prompt = self.prompt if isinstance(self.prompt, str) else self.prompt[0]
+        return Conversation(
+            model=self.model,
+            turns=(Turn("user", prompt),),
+            max_tokens=self.max_tokens,
+            stop=sequences(self.stop),
+            seed=self.seed,
+            more={"footer": False, **self.pnyx},
+            field="prompt",
+        )
+
+
+@ROUTER.post("/chat/completions")
+async def complete(request: Request, completion: Completion) -> Response:
+    """Return the panel's answer in OpenAI's format, with the whole result in `pnyx`.
+
+    If the client disconnects and does not come back, the run is cancelled.
+    """
+    return await _answer(request, completion, _CHAT)
+
+
+@ROUTER.post("/completions")
+async def complete_text(request: Request, completion: LegacyCompletion) -> Response:
+    """Return the panel's answer to a prompt without roles."""
+    return await _answer(request, completion, _TEXT)
+
+
+class _Form:
+    """The form of a completion: of a chat, or of a text."""
+
+    def __init__(self, prefix: str, kind: str, chunk: str) -> None:
+        self.prefix, self.kind, self.chunk = prefix, kind, chunk
+
+    def whole(self, text: str, finish: str) -> dict[str, Any]:
+        message = {"role": "assistant", "content": text, "refusal": None}
+        return {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
+
+    def part(self, finish: str | None = None, **delta: Any) -> dict[str, Any]:
+        return {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+
+
+class _TextForm(_Form):
+    def whole(self, text: str, finish: str) -> dict[str, Any]:
+        return {"index": 0, "text": text, "finish_reason": finish, "logprobs": None}
+
+    def part(self, finish: str | None = None, **delta: Any) -> dict[str, Any]:
+        return {"index": 0, "text": delta.get("content", ""), "finish_reason": finish, "logprobs": None}
+
+
+_CHAT = _Form("chatcmpl-", "chat.completion", "chat.completion.chunk")
+_TEXT = _TextForm("cmpl-", "text_completion", "text_completion")
+
+
+async def _answer(request: Request, completion: Completion | LegacyCompletion, form: _Form) -> Response:
+    exchange = Exchange(request, completion.to_conversation(), _problem)
+    run_id = await exchange.start()
+    head = {"id": form.prefix + run_id, "created": int(time.time()), "model": completion.model}
+    if not completion.stream:
+        return await exchange.reply(run_id, lambda answer: _body({**head, "object": form.kind}, answer, form))
+    counts = bool(completion.stream_options and completion.stream_options.include_usage)
+
+    def write(steps: AsyncIterator[Step | Answer]) -> AsyncIterator[ServerSentEvent]:
+        return _chunks(steps, {**head, "object": form.chunk}, form, counts)
+
+    return exchange.stream(run_id, write)
+
+
+def _body(head: Mapping[str, Any], answer: Answer, form: _Form) -> dict[str, Any]:
+    choice = form.whole(answer.shown, FINISHES.get(answer.finish, answer.finish))
+    return {**head, "choices": [choice], "usage": _usage(answer), "pnyx": answer.result.to_json()}
+
+
+async def _chunks(
+    steps: AsyncIterator[Step | Answer], head: Mapping[str, Any], form: _Form, counts: bool
+) -> AsyncIterator[ServerSentEvent]:
+    """Steps as reasoning, then the answer in pieces, the end, the usage if it `counts`, and `[DONE]`."""
+
+    def chunk(choices: Sequence[Mapping[str, Any]], **more: Any) -> ServerSentEvent:
+        return ServerSentEvent(json.dumps({**head, "choices": choices, **more}))
+
+    if form is _CHAT:
+        yield chunk([form.part(role="assistant", content="")])
+    async for step in steps:
+        if isinstance(step, Step):
+            if form is _CHAT:
+                yield chunk([form.part(reasoning_content=f"{step.line}\n")])
+            continue
+        for piece in pieces(step.shown):
+            yield chunk([form.part(content=piece)])
+        finish = FINISHES.get(step.finish, step.finish)
+        yield chunk([form.part(finish)], pnyx=step.result.to_json())
+        if counts:
+            yield chunk([], usage=_usage(step))
+        yield ServerSentEvent("[DONE]")
+
+
+def _usage(answer: Answer) -> dict[str, Any]:
+    """Token counts and cost of all calls together."""
+    used = answer.usage
+    return {
+        "prompt_tokens": used["input_tokens"],
+        "completion_tokens": used["output_tokens"],
+        "total_tokens": used["input_tokens"] + used["output_tokens"],
+        "prompt_tokens_details": {"cached_tokens": used["cached_tokens"]},
+        "cost": used["cost_usd"],
+    }
+
+
+def _problem(response: Exact) -> ServerSentEvent:
+    return ServerSentEvent(bytes(response.body).decode())

@@ -1,0 +1,138 @@
+"""What a request of any API says: who instructs, what was said before, what is asked, and for how much."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ....config.schema import ServedModel
+from ....core.text import Material
+from ....errors import UsageError
+from ....evaluate.execution.arm_names import PRESET, parse_arm
+from ....run.request import RunRequest
+from ...schemas import RunBody
+
+__all__ = ["Conversation", "RefusedError", "Turn", "joined", "refuse"]
+
+PREFIX = "pnyx/"
+MEDIA = "left out here: a picture, a sound or a file, which the panel cannot read"
+
+
+class RefusedError(UsageError):
+    """A request that cannot be served. param: the field of the request, for the error."""
+
+    def __init__(self, message: str, param: str) -> None:
+        super().__init__(message)
+        self.param = param
+
+
+def refuse(param: str, message: str) -> RefusedError:
+    """An error that names the field of the request that causes it."""
+    return RefusedError(f"{param}: {message}", param)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one side said. role: user, assistant or tool. media: whether parts of it are not text."""
+
+    role: str
+    text: str
+    media: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """A request, whatever its API.
+
+    instructions: of the owner of the key (system and developer messages), in order. turns: the last one of
+    the user is the question; the others are material. max_tokens, stop: end the answer. schema: the JSON
+    schema of the answer. more: options of the run by name, as for /v1/runs, and `footer`. field: the
+    request's name for `turns`, for errors.
+    """
+
+    model: str
+    turns: Sequence[Turn]
+    instructions: Sequence[str] = ()
+    max_tokens: int | None = None
+    stop: Sequence[str] = ()
+    seed: int | None = None
+    effort: str | None = None
+    schema: Mapping[str, Any] | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+    field: str = "messages"
+
+    @property
+    def footer(self) -> bool:
+        """Whether the answer ends with a line about agreement and cost: `{"pnyx": {"footer": false}}`."""
+        value = self.more.get("footer", self.schema is None)
+        if not isinstance(value, bool):
+            raise refuse("pnyx.footer", f"must be true or false, not {json.dumps(value)[:40]}")
+        return value
+
+    def to_request(self, served: Mapping[str, ServedModel]) -> RunRequest:
+        """Return the request of a run. served: the settings' own names of models.
+
+        Raises `UsageError` with what is wrong, `NotFound` for a name that stands for no panel.
+        """
+        question, material = self._split()
+        given: dict[str, Any] = {"seed": self.seed, "effort": _effort(self.effort)}
+        more = {name: value for name, value in self.more.items() if name != "footer"}
+        options = more.get("options", {})
+        body = {**_model(self.model, served), **{k: v for k, v in given.items() if v is not None}, **more}
+        # `RunBody` reports options that are not an object.
+        own = _model(self.model, served)["options"]
+        body["options"] = {**own, **options} if isinstance(options, Mapping) else options
+        if self.instructions:
+            body["instructions"] = "\n\n".join(
+                [*self.instructions, *filter(None, [body.get("instructions")])]
+            )
+        if self.schema is not None:
+            body["answer_schema"] = self.schema
+        request = RunBody.parse({**body, "question": question}).to_request()
+        return replace(request, context=material)
+
+    def _split(self) -> tuple[str, tuple[Material, ...]]:
+        """Return the question, and all other turns as material, in their order."""
+        asked = [n for n, turn in enumerate(self.turns) if turn.role == "user"]
+        if not asked or self.turns[-1].role == "assistant":
+            raise refuse(self.field, "the last message is the question, so its role must be user")
+        question = self.turns[asked[-1]]
+        if question.media:
+            raise refuse(
+                self.field, "no seat of the panel reads pictures, sounds or files; send the text of them"
+            )
+        if not question.text.strip():
+            raise refuse(self.field, "the last message of the user is empty")
+        material = [
+            Material(f"{'Earlier' if n < asked[-1] else 'Since then'}, {turn.role}", _shown(turn))
+            for n, turn in enumerate(self.turns)
+            if n != asked[-1] and (turn.text.strip() or turn.media)
+        ]
+        return question.text, tuple(material)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """The texts of the parts of a message as one."""
+    return "\n".join(part for part in parts if part)
+
+
+def _shown(turn: Turn) -> str:
+    return joined((turn.text, f"[{MEDIA}]" if turn.media else ""))
+
+
+def _model(name: str, served: Mapping[str, ServedModel]) -> dict[str, Any]:
+    """The options of a run that the name of a model stands for."""
+    if one := served.get(name):
+        fields = {"protocol": one.protocol, "models": one.panel, "preset": one.preset, "effort": one.effort}
+        return {**{k: v for k, v in fields.items() if v}, "options": dict(one.options)}
+    arm = parse_arm(name.removeprefix(PREFIX))
+    preset = {"preset": arm.options[PRESET]} if PRESET in arm.options else {}
+    options = {key: value for key, value in arm.options.items() if key != PRESET}
+    return {"protocol": arm.protocol, **preset, "options": options}
+
+
+def _effort(level: str | None) -> str | None:
+    """Return the level of `RunRequest` for one of OpenAI's, which has more; `RunBody` reports any other."""
+    return None if level is None else {"minimal": "low", "xhigh": "high", "max": "high"}.get(level, level)

@@ -1,0 +1,190 @@
+"""One request and its run: started or joined, waited for or streamed, and answered in the API's form."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from ....core.events import PhaseEntered, RunFinished
+from ....errors import PnyxError, StoreError
+from ....run.batch import failure
+from ....run.result import Result
+from ...follow import wait_for_result, wait_unless_disconnected, watch
+from ...service import RunService
+from ...views.transcript import Transcript, location
+from ..errors import Exact, refusal
+from ..state import CLIENT_LEFT, owner_of, service_of, wait_for_disconnect
+from ..streaming import event_source, run_headers
+from .answer import Answer
+from .conversation import Conversation
+from .retries import Retries
+
+__all__ = ["Exchange", "Step", "Writer"]
+
+FAILURES = {"budget": 402, "deadline": 504, "interrupted": 503}
+"""Stop reason -> HTTP status; any other is 502."""
+SILENT_S = 60.0
+"""Seconds without a result after which a response begins with white space: clients give up on silence."""
+SPACE_S = 15.0
+PING_S = 5
+LINE = 160
+"""Characters of a reply in the line about a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line about what the panel has just done."""
+
+    line: str
+
+
+Writer = Callable[[AsyncIterator["Step | Answer"]], AsyncIterator[ServerSentEvent]]
+"""Makes the messages of a stream, in the form of an API, from the steps of a run and its answer."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request to one of the APIs. problem: the last message of a stream, from an error response."""
+
+    request: Request
+    conversation: Conversation
+    problem: Callable[[Exact], ServerSentEvent]
+    service: RunService = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "service", service_of(self.request))
+
+    async def start(self) -> str:
+        """Start the run, or join the one that an earlier attempt at this request began. Return its id."""
+        owner = owner_of(self.request)
+        spec = self.service.resolve(self.conversation.to_request(self.service.settings.serve.models), owner)
+        body = await self.request.body()
+        run_id = await self.service.submit(spec, self._retries.name(owner, self.request, body))
+        if (await self.service.find(run_id, owner)).status == "cancelled":
+            # Its client had left for longer than the grace period: there is no answer to join.
+            self._retries.forget(run_id)
+            run_id = await self.service.submit(spec, self._retries.name(owner, self.request, body))
+        return run_id
+
+    @property
+    def _leaving(self) -> dict[str, Any]:
+        """What becomes of the run if the client leaves, as arguments of `watch`."""
+        return {"cancel": True, "grace_s": self.service.settings.serve.grace_s}
+
+    @property
+    def _retries(self) -> Retries:
+        retries: Retries = self.request.app.state.retries
+        return retries
+
+    async def _delivered(self, run_id: str) -> None:
+        """Note that an answer has been sent. A coroutine: any other function runs in a thread, later."""
+        self._retries.delivered(run_id)
+
+    def link(self, run_id: str) -> str:
+        """The page of a run."""
+        return f"{self.request.base_url}#/runs/{run_id}"
+
+    async def reply(self, run_id: str, body: Callable[[Answer], dict[str, Any]]) -> Response:
+        """Return the response of a run when it is over. body: makes its JSON.
+
+        The head is sent after `SILENT_S` seconds at the latest, with white space until the body is there.
+        """
+        leaving = wait_for_disconnect(self.request)
+        result = await wait_unless_disconnected(
+            self.service, run_id, leaving, within=SILENT_S, **self._leaving
+        )
+        if result is not None:
+            return self._response(run_id, result, body)
+        if await self.request.is_disconnected():
+            return Response(status_code=CLIENT_LEFT)
+        return StreamingResponse(
+            self._spaced(run_id, body), media_type="application/json", headers=run_headers(run_id)
+        )
+
+    async def _spaced(self, run_id: str, body: Callable[[Answer], dict[str, Any]]) -> AsyncIterator[bytes]:
+        result = asyncio.create_task(wait_for_result(self.service, run_id, **self._leaving))
+        try:
+            while not (await asyncio.wait((result,), timeout=SPACE_S))[0]:
+                yield b" "
+            try:
+                response = self._response(run_id, await result, body)
+            except PnyxError as exc:
+                response = refusal(503, self.service.redact(str(exc)))
+            yield bytes(response.body)
+            self._retries.delivered(run_id)
+        finally:
+            result.cancel()
+
+    def _response(self, run_id: str, result: Result, body: Callable[[Answer], dict[str, Any]]) -> Exact:
+        if refused := self.refusal(result):
+            return refused
+        content = body(Answer.of(result, self.conversation, self.link(run_id)))
+        response = Exact(content, headers=run_headers(run_id))
+        response.background = BackgroundTask(self._delivered, run_id)
+        return response
+
+    def refusal(self, result: Result) -> Exact | None:
+        """The error response of a run without an answer, or None. Repeating the request would not help."""
+        why = failure(result)
+        if why is None:
+            return None
+        status = FAILURES.get(result.stop_reason, 502)
+        settled = {} if status == 503 else {"x-should-retry": "false"}
+        message = f"run {result.run_id} {self.service.redact(why)}"
+        headers = {**run_headers(result.run_id), **settled}
+        response = refusal(status, message, headers, type=result.stop_reason)
+        response.background = BackgroundTask(self._delivered, result.run_id)
+        return response
+
+    def stream(self, run_id: str, write: Writer) -> EventSourceResponse:
+        """Return the run as a stream of the API's messages."""
+
+        async def messages() -> AsyncIterator[ServerSentEvent]:
+            steps = self._steps(run_id)
+            try:
+                async with aclosing(steps):
+                    async for message in write(steps):
+                        yield message
+            except _SettledError as settled:
+                yield self.problem(settled.response)
+            self._retries.delivered(run_id)
+
+        return event_source(self.service, messages(), run_id, self.problem, ping=PING_S)
+
+    async def _steps(self, run_id: str) -> AsyncGenerator[Step | Answer, None]:
+        view = Transcript()
+        last: RunFinished | None = None
+        async with aclosing(watch(self.service, run_id, **self._leaving)) as events:
+            async for event in events:
+                entry = view.add(event)
+                if isinstance(event, PhaseEntered):
+                    yield Step(location(event))
+                elif entry is not None and entry.kind in ("reply", "tally", "tool", "dropped"):
+                    words = " ".join(entry.text.split())
+                    yield Step(f"{entry.title}: {words[:LINE]}{'…' if len(words) > LINE else ''}")
+                if isinstance(event, RunFinished):
+                    last = event
+        if last is None or not last.result:
+            raise StoreError(
+                f"run {run_id} stopped without a result; continue it with `pnyx resume {run_id}`"
+            )
+        result = Result.from_json(last.result)
+        if refused := self.refusal(result):
+            raise _SettledError(refused)
+        yield Answer.of(result, self.conversation, self.link(run_id))
+
+
+class _SettledError(Exception):
+    """A run that is over without an answer, as a response."""
+
+    def __init__(self, response: Exact) -> None:
+        super().__init__(response)
+        self.response = response

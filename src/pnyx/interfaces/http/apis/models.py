@@ -1,0 +1,56 @@
+"""/v1/models: the names that stand for a panel."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from .... import protocols
+from ....errors import NotFound
+from ..errors import Exact
+from ..state import service_of
+
+__all__ = ["ROUTER"]
+
+ROUTER = APIRouter(prefix="/v1", tags=["completions"])
+
+
+@ROUTER.get("/models")
+async def list_models(request: Request) -> Response:
+    """List the names that a request can give as its model: `pnyx/PROTOCOL[:PRESET]`, and configured ones."""
+    data = [_model(name) for name in _names(request)]
+    first, last = data[0]["id"], data[-1]["id"]
+    return Exact({"object": "list", "data": data, "has_more": False, "first_id": first, "last_id": last})
+
+
+@ROUTER.get("/models/{model:path}")
+async def read_model(request: Request, model: str) -> Response:
+    """Return one of the names."""
+    if model not in _names(request):
+        raise NotFound(f"no model {model[:100]!r}; GET /v1/models lists them")
+    return Exact(_model(model))
+
+
+@ROUTER.post("/embeddings", status_code=404)
+async def embed() -> Response:
+    """Panels have no embeddings: always 404."""
+    raise NotFound("pnyx has no embeddings; use a host of an embedding model")
+
+
+def _names(request: Request) -> list[str]:
+    names = list(service_of(request).settings.serve.models)
+    for protocol in protocols.loaded():
+        names.append(f"pnyx/{protocol.name}")
+        names += [f"pnyx/{protocol.name}:{preset}" for preset in protocol.presets]
+    return names
+
+
+def _model(name: str) -> dict[str, object]:
+    return {
+        "id": name,
+        "object": "model",
+        "created": 0,
+        "owned_by": "pnyx",
+        "type": "model",
+        "display_name": name,
+    }

@@ -1,0 +1,102 @@
+"""What the APIs' messages have in common: texts, parts of other kinds, calls of tools and their results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .conversation import Turn, joined, refuse
+
+__all__ = ["Lenient", "MostTokens", "Parts", "Stop", "answer_schema", "sequences", "text_of", "turn"]
+
+LONGEST = 4 << 20
+TEXTS = ("text", "input_text", "output_text")
+SILENT = ("thinking", "redacted_thinking", "reasoning", "reasoning_text", "summary_text", "item_reference")
+"""Parts that say nothing to others: what an assistant thought."""
+
+MostTokens = Annotated[int, Field(ge=1, le=100_000_000)]
+Parts = (
+    Annotated[str, Field(max_length=LONGEST)]
+    | Annotated[list[dict[str, Any]], Field(max_length=1000, fail_fast=True)]
+    | None
+)
+Stop = Annotated[str, Field(max_length=1000)] | Annotated[list[str], Field(max_length=16)] | None
+
+
+class Lenient(BaseModel):
+    """An object of an API: fields that say nothing to a panel are accepted and left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+def sequences(stop: str | list[str] | None) -> tuple[str, ...]:
+    return (stop,) if isinstance(stop, str) else tuple(stop or ())
+
+
+def answer_schema(format: object, param: str) -> Mapping[str, Any] | None:
+    """The JSON schema of a format such as `{"type": "json_schema", …}`; None for text."""
+    if format is None:
+        return None
+    if not isinstance(format, Mapping):
+        raise refuse(param, "must be an object with a type")
+    match format.get("type"):
+        case "text":
+            return None
+        case "json_object":
+            return {"type": "object"}
+        case "json_schema":
+            # Responses have the schema beside the type, chat completions in an object of its own.
+            within = format.get("json_schema", format)
+            schema = within.get("schema") if isinstance(within, Mapping) else None
+            if isinstance(schema, Mapping):
+                return schema
+            raise refuse(param, "a format of type json_schema needs a schema")
+        case other:
+            raise refuse(param, f"must be text, json_object or json_schema, not {str(other)[:40]!r}")
+
+
+def text_of(content: object, param: str) -> tuple[str, bool]:
+    """The text of a message's content, and whether other parts were left out."""
+    if content is None or isinstance(content, str):
+        return content or "", False
+    texts, media = [], False
+    for part in content if isinstance(content, list) else [content]:
+        text, other = _part(part, param)
+        texts.append(text)
+        media = media or other
+    return joined(texts), media
+
+
+def turn(role: str, content: object, param: str, calls: Iterable[Mapping[str, Any]] = ()) -> Turn:
+    """A turn. calls: those of tools, each with name and arguments."""
+    text, media = text_of(content, param)
+    written = [_call(one.get("name"), one.get("arguments")) for one in calls]
+    return Turn(role, joined((text, *written)), media)
+
+
+def _part(part: object, param: str) -> tuple[str, bool]:
+    if isinstance(part, str):
+        return part, False
+    if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
+        raise refuse(param, "a part of a message is an object with a type")
+    kind = part["type"]
+    if kind in TEXTS:
+        if not isinstance(part.get("text"), str):
+            raise refuse(param, f"a part of type {kind} needs a text")
+        return part["text"], False
+    if kind == "refusal":
+        return str(part.get("refusal") or ""), False
+    if kind == "tool_use":
+        return _call(part.get("name"), part.get("input")), False
+    if kind == "tool_result":
+        text, media = text_of(part.get("content"), param)
+        return f"Result of a tool:\n{text}", media
+    return "", kind not in SILENT
+
+
+def _call(name: object, arguments: object) -> str:
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return f"Call of the tool {name}: {written}"

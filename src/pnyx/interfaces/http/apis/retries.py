@@ -1,0 +1,75 @@
+"""Retries of clients: a request that is sent again joins the run that the first attempt began.
+
+Clients retry what took too long or broke off, and each attempt would pay for a whole panel. A repeated
+request joins an earlier run if it is the same text of the same owner on the same path, within `WINDOW_S`, and
+either its header says that it is a retry, or the earlier answer never arrived in full. So a question that is
+asked again on purpose, after its answer, is asked again. The names of runs are stored: a retry also finds a
+run that was begun before the server was killed.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from hashlib import sha256
+
+from starlette.requests import Request
+
+from ....core.lru import LRU
+from ....run.run_rows import id_for_name
+
+__all__ = ["Retries"]
+
+WINDOW_S = 600
+MOST = 10_000
+"""Requests that are remembered."""
+RETRY_COUNT = "x-stainless-retry-count"
+"""The header in which the clients of OpenAI and Anthropic count their attempts, from 0."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A request. name, run_id: of its run. at: when it began, in monotonic seconds. number: of its runs.
+
+    delivered: whether the answer was sent in full.
+    """
+
+    name: str
+    run_id: str
+    at: float
+    number: int
+    delivered: bool = False
+
+
+class Retries:
+    """The requests of the last minutes."""
+
+    def __init__(self) -> None:
+        self._seen = LRU[str, _Seen](MOST)
+        self._runs = LRU[str, _Seen](MOST)
+
+    def name(self, owner: str, request: Request, body: bytes) -> str:
+        """The name of the run for a request: that of an earlier one if this is the same request again."""
+        if key := request.headers.get("idempotency-key"):
+            return f"http/{request.url.path}/{key[:200]}"
+        digest = sha256(b"\0".join((owner.encode(), request.url.path.encode(), body))).hexdigest()[:32]
+        seen, now = self._seen.get(digest), time.monotonic()
+        is_retry = request.headers.get(RETRY_COUNT, "0") != "0"
+        if seen is not None and now - seen.at < WINDOW_S and (is_retry or not seen.delivered):
+            return seen.name
+        number = seen.number + 1 if seen is not None else 1
+        # The clock's window is part of the name, so that a request of another day is another run.
+        name = f"again/{digest}/{int(time.time() // WINDOW_S)}/{number}"
+        added = _Seen(name, id_for_name(owner, name), now, number)
+        self._seen[digest] = self._runs[added.run_id] = added
+        return name
+
+    def forget(self, run_id: str) -> None:
+        """Let the next attempt begin a new run: this one was cancelled."""
+        if seen := self._runs.get(run_id):
+            seen.at = -WINDOW_S
+
+    def delivered(self, run_id: str) -> None:
+        """Note that the answer of a run has been sent in full."""
+        if seen := self._runs.get(run_id):
+            seen.delivered = True

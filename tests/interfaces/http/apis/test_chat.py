@@ -1,0 +1,392 @@
+"""Chat completions, with OpenAI's own client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import openai
+import pytest
+
+from pnyx.interfaces.http.apis.chat import Completion
+from tests.interfaces.http.apis.conftest import ANSWER
+from tests.support.scripted import Request, ScriptedHost
+from tests.support.serving import SERVER_KEY, ServerHandle, open_server
+
+
+async def test_a_completion_has_the_answer_and_the_usage(
+    client: Any, server: ServerHandle, lab: ScriptedHost
+) -> None:
+    completion = await client.chat.completions.create(
+        model="pnyx/voting", messages=[{"role": "user", "content": "What is 6 times 7?"}], temperature=0.3
+    )
+    assert completion.choices[0].message.content
+    assert "42" in completion.choices[0].message.content
+    assert completion.choices[0].finish_reason == "stop"
+    assert completion.usage
+    billed = [request.usage for request in lab.log if request.usage]
+    assert completion.usage.prompt_tokens == sum(one["input"] + one["cached"] for one in billed)
+    assert completion.usage.completion_tokens == sum(one["output"] for one in billed)
+    result = (completion.model_extra or {})["pnyx"]
+    assert completion.id == f"chatcmpl-{result['run_id']}"
+    async with server.client() as http:
+        assert (await http.get(f"/v1/runs/{result['run_id']}")).json() == result
+
+
+async def test_a_completion_can_be_streamed(client: Any) -> None:
+    stream = await client.chat.completions.create(
+        model="voting",
+        messages=[{"role": "user", "content": "What is 6 times 7?"}],
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    chunks = [chunk async for chunk in stream]
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert "42" in text
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
+    assert chunks[-1].usage
+    assert chunks[-1].usage.total_tokens > 0
+
+
+async def test_a_stream_shows_the_steps_as_reasoning_before_the_answer(client: Any) -> None:
+    stream = await client.chat.completions.create(
+        model="pnyx/consensus:rounds=1", messages=[{"role": "user", "content": "Why?"}], stream=True
+    )
+    deltas = [chunk.choices[0].delta async for chunk in stream if chunk.choices]
+    steps = [(delta.model_extra or {}).get("reasoning_content") for delta in deltas]
+    lines = [step for step in steps if step]
+    assert [line for line in lines if "challenge" in line]
+    assert all(line.endswith("\n") and line.count("\n") == 1 for line in lines)
+    last_step = max(n for n, step in enumerate(steps) if step)
+    assert last_step < min(n for n, delta in enumerate(deltas) if delta.content)
+
+
+async def test_a_system_message_instructs_and_earlier_turns_are_material(
+    client: Any, lab: ScriptedHost
+) -> None:
+    seen: list[Request] = []
+
+    def reply(request: Request) -> str:
+        seen.append(request)
+        return ANSWER
+
+    lab.on("*", text=reply)
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": '{"up": "knot"}'}}
+    await client.chat.completions.create(
+        model="pnyx/single",
+        messages=[
+            {"role": "system", "content": "Answer for sailors."},
+            {"role": "developer", "content": "In one line."},
+            {"role": "user", "content": [{"type": "text", "text": "What is a knot?"}, picture]},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "1", "content": "1.852 km/h"},
+            {"role": "assistant", "content": "A mile an hour at sea."},
+            {"role": "user", "content": [{"type": "text", "text": "And in km/h?"}]},
+        ],
+        extra_body={"pnyx": {"models": ["lab:beta"]}},
+    )
+    (request,) = seen
+    system, *_, user = request.body["messages"]
+    assert system["role"] == "system"
+    for part in ("Answer for sailors.", "In one line."):
+        assert part in system["content"]
+        assert part not in user["content"]
+    for part in ("What is a knot?", "look", "knot", "1.852 km/h", "A mile an hour at sea.", "left out here"):
+        assert part in user["content"]
+        assert part not in system["content"]
+    assert user["content"].index("And in km/h?") < user["content"].index("What is a knot?")
+
+
+async def test_after_the_result_of_a_tool_the_question_is_still_the_users(
+    client: Any, server: ServerHandle
+) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    completion = await client.chat.completions.create(
+        model="pnyx/single",
+        messages=[
+            {"role": "user", "content": "How long is it?"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "1", "content": "12 m"},
+        ],
+        tools=[{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}],
+        extra_body={"pnyx": {"models": ["lab:beta"]}},
+    )
+    assert (completion.model_extra or {})["pnyx"]["question"] == "How long is it?"
+
+
+@pytest.mark.parametrize(
+    ("limits", "text", "finish"),
+    [
+        ({"stop": ["\nFinal"]}, "It is six times seven.", "stop"),
+        ({"stop": "seven"}, "It is six times ", "stop"),
+        ({"max_tokens": 2}, "It is si", "length"),
+        ({"max_completion_tokens": 2}, "It is si", "length"),
+        ({"max_tokens": 4000, "stop": ["nowhere"]}, ANSWER, "stop"),
+    ],
+)
+async def test_limits_act_on_the_answer(
+    client: Any, limits: dict[str, object], text: str, finish: str
+) -> None:
+    for stream in (False, True):
+        reply = await client.chat.completions.create(
+            model="title-helper",
+            messages=[{"role": "user", "content": f"What is 6 times 7? {stream}"}],
+            stream=stream,
+            extra_body={"pnyx": {"footer": False}},
+            **limits,
+        )
+        if stream:
+            choices = [chunk.choices[0] async for chunk in reply if chunk.choices]
+            found = "".join(choice.delta.content or "" for choice in choices), choices[-1].finish_reason
+        else:
+            (choice,) = reply.choices
+            found = choice.message.content or "", choice.finish_reason
+        assert found == (text, finish)
+
+
+async def test_the_footer_says_what_a_chat_cannot_show(client: Any, server: ServerHandle) -> None:
+    async def text(**more: object) -> str:
+        completion = await client.chat.completions.create(
+            model="pnyx/voting", messages=[{"role": "user", "content": "Why?"}], extra_body={"pnyx": more}
+        )
+        assert completion.usage
+        assert (completion.usage.model_extra or {})["cost"] > 0
+        return completion.choices[0].message.content or ""
+
+    shown, plain = await text(), await text(footer=False)
+    assert shown.startswith(plain)
+    footer = shown.removeprefix(plain)
+    assert "agreement 100% of 3 seats" in footer
+    assert f"({server.url}/#/runs/" in footer
+    assert "$" in footer
+
+
+async def test_a_name_of_the_settings_is_a_model(client: Any, lab: ScriptedHost) -> None:
+    assert (await client.models.retrieve("title-helper")).id == "title-helper"
+    assert (await client.models.retrieve("pnyx/council:quick")).id == "pnyx/council:quick"
+    with pytest.raises(openai.NotFoundError) as caught:
+        await client.models.retrieve("gpt-9")
+    assert (caught.value.code, caught.value.param) == ("model_not_found", "model")
+    await client.chat.completions.create(
+        model="title-helper", messages=[{"role": "user", "content": "A title for this?"}]
+    )
+    assert [request.model for request in lab.log] == ["beta"]
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"product": {"type": "integer"}, "unit": {"enum": ["apples", "pears"]}},
+    "required": ["product", "unit"],
+    "additionalProperties": False,
+}
+FORMAT = {"type": "json_schema", "json_schema": {"name": "product", "strict": True, "schema": SCHEMA}}
+
+
+def fills(*objects: str) -> Callable[[Request], str]:
+    """A model that answers in prose, and writes these texts when it is asked for the object."""
+    left = list(objects)
+
+    def reply(request: Request) -> str:
+        return left.pop(0) if "one JSON object" in request.text else ANSWER
+
+    return reply
+
+
+async def test_an_answer_in_the_form_of_a_schema(
+    client: Any, server: ServerHandle, lab: ScriptedHost
+) -> None:
+    lab.on("*", text=fills('{"product": 42, "unit": "plums"}', 'So: {"product": 42, "unit": "pears"}'))
+    completion = await client.chat.completions.create(
+        model="pnyx/voting", messages=[{"role": "user", "content": "6 x 7 pears?"}], response_format=FORMAT
+    )
+    content = completion.choices[0].message.content
+    assert json.loads(content) == {"product": 42, "unit": "pears"}
+    result = completion.model_extra["pnyx"]
+    assert result["answer"] == content
+    assert ANSWER in result["detail"]["prose"]
+    assert "Patterns" not in content
+    (repair,) = [one.text for one in lab.log if "'plums' is not one of" in one.text]
+    assert "satisfy the schema" in repair
+
+
+async def test_an_answer_that_no_seat_can_put_into_form_is_an_error(client: Any, lab: ScriptedHost) -> None:
+    lab.on("*", text=fills(*["no"] * 9))
+    with pytest.raises(openai.InternalServerError, match="form that was asked for") as caught:
+        await client.chat.completions.create(
+            model="pnyx/voting",
+            messages=[{"role": "user", "content": "6 x 7 pears?"}],
+            response_format=FORMAT,
+        )
+    assert caught.value.code == "not_in_form"
+
+
+async def test_an_answer_that_is_in_form_costs_no_further_call(client: Any, lab: ScriptedHost) -> None:
+    lab.on("*", text='```json\n{"product": 42, "unit": "pears"}\n```')
+    for format in (FORMAT, {"type": "json_object"}):
+        completion = await client.chat.completions.create(
+            model="title-helper", messages=[{"role": "user", "content": f"{format}?"}], response_format=format
+        )
+        assert json.loads(completion.choices[0].message.content) == {"product": 42, "unit": "pears"}
+    assert len(lab.log) == 2
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"type": "array"}, "must be that of an object"),
+        ({"type": "object", "properties": 7}, "is invalid"),
+        ({"type": "object", "$comment": "x" * 100_001}, "at most 100000 characters"),
+    ],
+)
+async def test_a_schema_that_no_answer_can_have_is_refused(
+    client: Any, lab: ScriptedHost, schema: dict[str, Any], message: str
+) -> None:
+    format = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    with pytest.raises(openai.BadRequestError, match=message):
+        await client.chat.completions.create(
+            model="voting", messages=[{"role": "user", "content": "Why?"}], response_format=format
+        )
+    assert lab.log == []
+
+
+async def test_a_text_completion(client: Any) -> None:
+    whole = await client.completions.create(model="title-helper", prompt="What is 6 times 7?")
+    stream = await client.completions.create(model="title-helper", prompt="And 6 times 7?", stream=True)
+    assert whole.choices[0].text == "".join([chunk.choices[0].text async for chunk in stream]) == ANSWER
+    assert whole.usage
+
+
+async def test_there_are_no_embeddings(client: Any) -> None:
+    with pytest.raises(openai.NotFoundError, match="no embeddings"):
+        await client.embeddings.create(model="x", input="y")
+
+
+async def test_a_model_name_sets_preset_and_options(client: Any, server: ServerHandle) -> None:
+    completion = await client.chat.completions.create(
+        model="pnyx/consensus:quick,rounds=1", messages=[{"role": "user", "content": "Why?"}], seed=9
+    )
+    run = (completion.model_extra or {})["pnyx"]["run_id"]
+    async with server.client() as http:
+        started = (await http.get(f"/v1/runs/{run}/export")).json()["events"][0]
+    assert started["options"]["rounds"] == 1
+    assert started["seed"] == 9
+
+
+@pytest.mark.parametrize(
+    ("level", "effort"), [("minimal", "low"), ("none", "none"), ("medium", "medium"), ("xhigh", "high")]
+)
+def test_reasoning_effort_is_the_effort_of_the_seats(level: str, effort: str) -> None:
+    completion = Completion.model_validate(
+        {"model": "voting", "messages": [{"role": "user", "content": "Why?"}], "reasoning_effort": level}
+    )
+    assert completion.to_conversation().to_request({}).effort == effort
+
+
+async def test_options_in_the_body_are_merged_with_those_in_the_model_name(
+    client: Any, server: ServerHandle
+) -> None:
+    completion = await client.chat.completions.create(
+        model="pnyx/consensus:rounds=1",
+        messages=[{"role": "user", "content": "Why?"}],
+        extra_body={"pnyx": {"options": {"challengers": 1}}},
+    )
+    run = (completion.model_extra or {})["pnyx"]["run_id"]
+    async with server.client() as http:
+        options = (await http.get(f"/v1/runs/{run}/export")).json()["events"][0]["options"]
+    assert (options["rounds"], options["challengers"]) == (1, 1)
+
+
+async def test_models_are_listed_in_openais_format(client: Any) -> None:
+    names = [model.id async for model in await client.models.list()]
+    assert "pnyx/council:quick" in names
+
+
+async def test_a_disconnect_cancels_the_run_and_its_calls(lab: ScriptedHost) -> None:
+    lab.latency = 30
+
+    async def asking(client: Any, stream: bool) -> None:
+        completion = await client.chat.completions.create(
+            model="voting", messages=[{"role": "user", "content": f"Why? {stream}"}], stream=stream
+        )
+        async for _ in completion:
+            pass
+
+    async with open_server(grace_s=0.1) as server:
+        async with openai.AsyncOpenAI(
+            base_url=f"{server.url}/v1", api_key=SERVER_KEY, max_retries=0
+        ) as client:
+            for turn, stream in enumerate((False, True)):
+                waiting = asyncio.create_task(asking(client, stream))
+                await lab.wait_for_requests(3 * turn + 1)
+                waiting.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await waiting
+        async with asyncio.timeout(20):
+            while server.runner.active:  # noqa: ASYNC110 (there is no event to wait for)
+                await asyncio.sleep(0.05)
+        async with server.client() as http:
+            found = [run["status"] for run in (await http.get("/v1/runs")).json()]
+    assert found == ["cancelled", "cancelled"]
+
+
+async def test_a_run_without_an_answer_is_an_error_status(client: Any, lab: ScriptedHost) -> None:
+    lab.on("*", status=400, message="not today")
+    with pytest.raises(openai.InternalServerError) as caught:
+        await client.chat.completions.create(model="voting", messages=[{"role": "user", "content": "Why?"}])
+    assert caught.value.status_code == 502
+    assert "run " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"model": "gpt-9"}, openai.NotFoundError, "no protocol 'gpt-9'"),
+        ({"model": "voting:fast"}, openai.BadRequestError, "no preset 'fast'"),
+        (
+            {"messages": [{"role": "assistant", "content": "x"}]},
+            openai.BadRequestError,
+            "its role must be user",
+        ),
+        ({"messages": []}, openai.BadRequestError, "messages"),
+        ({"messages": []}, openai.BadRequestError, "messages must have at least 1 entry, not 0"),
+        (
+            {"model": "x" * 401},
+            openai.BadRequestError,
+            "model must have at most 400 characters, not 401",
+        ),
+        ({"n": 2}, openai.BadRequestError, "n must be at most 1"),
+        ({"tool_choice": "required"}, openai.BadRequestError, "tool_choice"),
+        ({"response_format": {"type": "xml"}}, openai.BadRequestError, "response_format"),
+        ({"logprobs": True}, openai.BadRequestError, "logprobs"),
+        ({"temperature": 3}, openai.BadRequestError, "temperature must be at most 2"),
+        ({"max_tokens": 0}, openai.BadRequestError, "max_tokens"),
+        ({"extra_body": {"pnyx": {"base_url": "x"}}}, openai.BadRequestError, "unknown key 'base_url'"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
+            openai.BadRequestError,
+            "no seat of the panel reads pictures",
+        ),
+    ],
+)
+async def test_unsupported_parameters_are_refused(
+    client: Any,
+    lab: ScriptedHost,
+    change: dict[str, object],
+    error: type[Exception],
+    message: str,
+) -> None:
+    body = {"model": "voting", "messages": [{"role": "user", "content": "Why?"}], **change}
+    with pytest.raises(error, match=message) as caught:
+        await client.chat.completions.create(**body)
+    assert isinstance(caught.value, openai.APIStatusError)
+    assert caught.value.request_id
+    if (
+        caught.value.status_code == 400
+        and "extra_body" not in change
+        and change.get("model") != "voting:fast"
+    ):
+        assert caught.value.param == next(iter(change))
+    assert lab.log == []
