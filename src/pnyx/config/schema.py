@@ -251,6 +251,12 @@ class ServeSettings(_Table):
     models: Mapping[str, ServedModel] = Field(default_factory=dict)
 
 
+class McpSettings(_Table):
+    """Settings of the MCP tools. wait_s: seconds that a call waits for a run before it returns its state."""
+
+    wait_s: Annotated[float, Field(gt=0, le=86_400)] = 45.0
+
+
 class WorkerSettings(_Table):
     """Settings of `pnyx worker`. concurrency: limit of running runs."""
 
@@ -330,6 +336,7 @@ class Settings(_Table):
     storage: StorageSettings = StorageSettings()
     tools: ToolsSettings = ToolsSettings()
     serve: ServeSettings = ServeSettings()
+    mcp: McpSettings = McpSettings()
     worker: WorkerSettings = WorkerSettings()
     protocols: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     _origins: Mapping[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
@@ -371,6 +378,7 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("tools", "code_execution"): CodeSettings,
     ("tools", "file_read"): FileSettings,
     ("serve",): ServeSettings,
+    ("mcp",): McpSettings,
     ("worker",): WorkerSettings,
 }
 """The tables of a settings file; "*" is a name that the user chooses."""
