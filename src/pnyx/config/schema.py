@@ -234,7 +234,8 @@ class ServedModel(_Table):
 class ServeSettings(_Table):
     """Settings of `pnyx serve`. host, port: address to listen on; port 0 is any free port.
 
-    hosts: allowed `Host` headers besides the names of this machine. runs: limit of running runs. queue:
+    hosts: allowed `Host` headers besides the names of this machine, with a port or without. origins: of pages
+    on other hosts that may send requests; `*` stands for any characters. runs: limit of running runs. queue:
     put runs into the queue of `pnyx worker` instead of running them in the server. grace_s: seconds that a
     run goes on after its client has left, in case the client tries again. models: names of models for clients
     -> what they stand for.
@@ -243,10 +244,17 @@ class ServeSettings(_Table):
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8642
     hosts: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    origins: Annotated[tuple[str, ...], Field(strict=False)] = ()
     runs: Annotated[int, Field(ge=1, le=100_000)] = 2000
     queue: bool = False
     grace_s: Annotated[float, Field(ge=0, le=86_400)] = 10.0
     models: Mapping[str, ServedModel] = Field(default_factory=dict)
+
+
+class McpSettings(_Table):
+    """Settings of the MCP tools. wait_s: seconds that a call waits for a run before it returns its state."""
+
+    wait_s: Annotated[float, Field(gt=0, le=86_400)] = 45.0
 
 
 class WorkerSettings(_Table):
@@ -328,6 +336,7 @@ class Settings(_Table):
     storage: StorageSettings = StorageSettings()
     tools: ToolsSettings = ToolsSettings()
     serve: ServeSettings = ServeSettings()
+    mcp: McpSettings = McpSettings()
     worker: WorkerSettings = WorkerSettings()
     protocols: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     _origins: Mapping[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
@@ -369,6 +378,7 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("tools", "code_execution"): CodeSettings,
     ("tools", "file_read"): FileSettings,
     ("serve",): ServeSettings,
+    ("mcp",): McpSettings,
     ("worker",): WorkerSettings,
 }
 """The tables of a settings file; "*" is a name that the user chooses."""

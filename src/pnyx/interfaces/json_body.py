@@ -14,7 +14,7 @@ from ..config.schema import nearest
 from ..core.models import MOST
 from ..errors import UsageError
 
-__all__ = ["Amount", "Body", "Whole", "explain", "explain_json"]
+__all__ = ["Amount", "Body", "explain", "explain_json", "whole"]
 
 
 def _whole(value: object) -> object:
@@ -22,7 +22,12 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
+def whole(low: int | None, high: int | None) -> Any:
+    """The type of a whole number within bounds, which may be written as 3.0."""
+    # The bounds stand before the validator: behind it, a JSON schema would have them by Python's names.
+    return Annotated[int, Field(ge=low, le=high), BeforeValidator(_whole)]
+
+
 Amount = Annotated[float, Field(gt=0, le=MOST)]
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, Field, create_model
 
 from ..run.request import OPTIONS, Kind, RequestOption, RunRequest
-from .json_body import Amount, Body, Whole
+from .json_body import Amount, Body, whole
 
 __all__ = [
     "ListedRun",
@@ -60,7 +60,7 @@ def _field(name: str, option: RequestOption) -> tuple[Any, Any]:
         case Kind.TEXTS:
             kind = Annotated[tuple[str, ...], Field(strict=False, max_length=MOST, fail_fast=True)]
         case Kind.WHOLE:
-            kind = Annotated[Whole, Field(ge=option.low, le=option.high)] | None
+            kind = whole(option.low, option.high) | None
         case Kind.AMOUNT:
             kind = Amount | None
         case Kind.FLAG:

@@ -359,3 +359,38 @@ async def test_a_bug_is_reported_without_secrets(
     ours = [record for record in caplog.records if record.name == "pnyx.http"]
     assert ours
     assert KEY not in "".join(record.getMessage() for record in ours)
+
+
+async def test_a_setting_lets_a_forwarded_port_and_a_page_elsewhere_in(lab: ScriptedHost) -> None:
+    lab.on("*", text="Final answer: 42")
+    page = "vscode-webview://0abc"
+    async with open_server(hosts=["localhost:9000"], origins=["vscode-webview://*", "app://me"]) as server:
+        async with server.client() as client:
+            for host, status in (("localhost:9000", 200), ("localhost:9001", 421), ("evil.example", 421)):
+                answer = await client.get("/v1/models", headers={"Host": host})
+                assert answer.status_code == status
+                if status == 421:
+                    assert f'hosts = ["{host}"]' in answer.json()["error"]["message"]
+            for origin, status in ((page, 200), ("app://me", 200), ("app://me.evil", 403), ("null", 403)):
+                answer = await client.get("/v1/models", headers={"Origin": origin})
+                assert answer.status_code == status
+                assert answer.headers.get("access-control-allow-origin") == (
+                    origin if status == 200 else None
+                )
+            assert (
+                'origins = ["app://me.evil"]'
+                in (await client.get("/v1/runs", headers={"Origin": "app://me.evil"})).json()["error"][
+                    "message"
+                ]
+            )
+            strange = await client.get("/v1/runs", headers={"Origin": 'x"]\\u007f'})
+            assert 'origins = ["NAME"]' in strange.json()["error"]["message"]
+            asked = {
+                "Origin": page,
+                "Access-Control-Request-Method": "POST",
+                "Access-Control-Request-Headers": "authorization,content-type",
+            }
+        async with server.client(None) as browser:
+            preflight = await browser.options("/v1/chat/completions", headers=asked)
+        assert preflight.status_code == 200
+        assert "authorization" in preflight.headers["access-control-allow-headers"]

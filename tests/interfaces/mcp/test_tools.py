@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
@@ -48,6 +49,11 @@ def capped(lab: ScriptedHost, tmp_path: Path) -> None:
         settings.write("[budget]\nrun_usd = 2.0\n")
 
 
+def plain(result: dict[str, Any]) -> dict[str, Any]:
+    """The result without what only the tools add."""
+    return {name: value for name, value in result.items() if name not in ("notice", "next")}
+
+
 async def test_ask_returns_the_decision(connect: Connect, lab: ScriptedHost) -> None:
     async with connect() as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -58,7 +64,9 @@ async def test_ask_returns_the_decision(connect: Connect, lab: ScriptedHost) -> 
         assert not answer.is_error
         assert (result["status"], result["final_answer"]) == ("consensus", "42")
         # The same rows as from the command line, in the same words.
-        assert await run_command("status", result["run_id"], "--json") == result
+        assert await run_command("status", result["run_id"], "--json") == plain(result)
+        assert result["next"] is None
+        assert "material" in result["notice"]
         assert result["answer"].splitlines()[0] in text_of(answer)
         assert result["run_id"] in text_of(answer)
         assert f"{result['usage']['calls']} calls" in text_of(answer)
@@ -206,6 +214,67 @@ async def test_a_cancelled_call_pauses_the_run_which_can_be_resumed(
         assert [len(lab.requests(name)) for name in ("beta", "gamma")] == [1, 1]
 
 
+async def test_a_long_run_outlives_its_call_and_is_waited_for_by_others(
+    connect: Connect, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_MCP_WAIT_S", "0.5")
+    ready = threading.Event()
+    lab.on("*", text="Final answer: 42", until=ready.is_set)
+    async with connect() as client:
+        begun = await client.call_tool("ask", VOTE)
+        assert not begun.is_error
+        assert begun.structured_content["status"] == "running"
+        run = {"run_id": begun.structured_content["run_id"]}
+        for name, arguments in (("show", {**run, "wait_s": 0.2}), ("resume", run)):
+            state = await client.call_tool(name, arguments)
+            assert (state.is_error, state.structured_content["status"]) == (False, "running"), name
+            assert "wait_s" in state.structured_content["next"]
+        ready.set()
+        ended = await client.call_tool("show", {**run, "wait_s": 30})
+        assert ended.structured_content["status"] == "consensus"
+        assert ended.structured_content["next"] is None
+    # Voting calls three seats and a judge: the run was neither paused nor begun again.
+    assert len(lab.log) == 4
+
+
+async def test_a_call_is_quick_unless_it_says_how(connect: Connect) -> None:
+    async with connect() as client:
+        consensus = {"question": "Why?", "protocol": "consensus"}
+        for more, rounds in (({}, 1), ({"rounds": 2}, 2), ({"preset": "deep"}, None)):
+            answer = await client.call_tool("ask", {**consensus, **more, "wait": False})
+            shown = await client.call_tool(
+                "show", {"run_id": answer.structured_content["run_id"], "wait_s": 30}
+            )
+            options = await run_options(shown.structured_content["run_id"])
+            quick = protocols.get("consensus").presets["quick"]
+            assert (options.items() >= quick.items()) == (more == {})
+            assert rounds in (None, options["rounds"])
+
+
+async def run_options(run_id: str) -> dict[str, Any]:
+    exported = await run_command("export", run_id, "--format", "json")
+    options: dict[str, Any] = exported["events"][0]["options"]
+    return options
+
+
+async def test_schemas_have_no_words_that_json_schema_does_not_know(connect: Connect) -> None:
+    known = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+
+    def words(part: Any, inside: bool = False) -> set[str]:
+        if isinstance(part, list):
+            return {word for one in part for word in words(one)}
+        if not isinstance(part, dict):
+            return set()
+        own = set() if inside else set(part)
+        return own | {w for name, one in part.items() for w in words(one, name in ("properties", "$defs"))}
+
+    async with connect() as client:
+        for tool in (await client.list_tools()).tools:
+            assert not words(tool.input_schema) & {"ge", "le", "gt", "lt"}
+            jsonschema.Draft202012Validator.check_schema(tool.input_schema)
+            assert tool.name != "ask" or words(tool.input_schema) & known
+
+
 async def test_without_wait_the_state_is_returned_and_the_run_can_be_cancelled(
     connect: Connect, lab: ScriptedHost
 ) -> None:
@@ -216,8 +285,6 @@ async def test_without_wait_the_state_is_returned_and_the_run_can_be_cancelled(
         assert started.structured_content["status"] == "running"
         assert started.structured_content["stop_reason"] is None
         run = {"run_id": started.structured_content["run_id"]}
-        busy = await client.call_tool("resume", run)
-        assert busy.is_error
-        assert "still running" in text_of(busy)
+        assert "show" in started.structured_content["next"]
         ended = await client.call_tool("cancel", run)
         assert ended.structured_content["status"] == "cancelled"

@@ -6,7 +6,7 @@ Default deny: only the listed public paths are served without a key.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, MutableMapping, Set
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence, Set
 from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from ...core.regex import regex
 from ...errors import PnyxError
 from .errors import error_response, refusal
 
-__all__ = ["MOST_BYTES", "Access", "Message", "Owner", "Receive", "Send", "TooLongError"]
+__all__ = ["MOST_BYTES", "Access", "Message", "Owner", "Receive", "Send", "TooLongError", "origin_pattern"]
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -29,6 +29,7 @@ LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 MOST_BYTES = 4 << 20
 """Most bytes of a request body."""
 _HOST = regex(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
+_ORDINARY = regex(r"[\w.:/\[\]-]{1,200}")
 _BEARER = regex(r"bearer +(?P<key>[!-~]{1,400})", re.IGNORECASE)
 
 
@@ -44,6 +45,7 @@ class Access:
 
     def __init__(self, app: App, settings: ServeSettings, owner: Owner, public: Set[str]) -> None:
         self.inner, self._settings, self._owner, self._public = app, settings, owner, public
+        self._origins = origin_pattern(settings.origins)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -67,10 +69,14 @@ class Access:
         headers = _Headers(scope)
         host = headers.one("host")
         if host is None or not self._known_host(host.lower(), scope):
-            return refusal(421, "unknown host name; add it to [serve] hosts")
+            return refusal(421, f"unknown host name; if it is this server's, {_setting('hosts', host)}")
         origin = headers.one("origin")
         if headers.many("origin") and not self._same_site(origin, scope):
-            return refusal(403, "requests from pages of other origins are refused")
+            return refusal(
+                403,
+                "requests from pages of other origins are refused; if you trust this one, "
+                + _setting("origins", origin),
+            )
         if scope["path"] not in self._public:
             owner = await self._known_owner(headers)
             if owner is None:
@@ -100,17 +106,33 @@ class Access:
         match = _HOST.fullmatch(host)
         if match is None:
             return False
+        if host in map(str.lower, self._settings.hosts):
+            return True
         if match["name"] in LOOPBACK:
             # Another port of this machine is another server, with pages of its own.
             return int(match["port"] or 80) == (scope.get("server") or (None, None))[1]
         return match["name"] in map(str.lower, self._settings.hosts)
 
     def _same_site(self, origin: str | None, scope: Message) -> bool:
+        if origin and self._origins.fullmatch(origin):
+            return True
         try:
             url = urlsplit(origin or "")
         except ValueError:
             return False
         return url.scheme in ("http", "https") and self._known_host(url.netloc.lower(), scope)
+
+
+def origin_pattern(origins: Sequence[str]) -> re.Pattern[str]:
+    """A pattern of the allowed origins, in which `*` stands for any characters but `/`."""
+    forms = [re.escape(origin).replace(r"\*", "[^/]*") for origin in origins]
+    return re.compile("|".join(forms) or r"(?!)", re.IGNORECASE)
+
+
+def _setting(name: str, value: str | None) -> str:
+    """How to allow a value of a header, which is quoted only if it is an ordinary one."""
+    shown = value if value and _ORDINARY.fullmatch(value) else "NAME"
+    return f'add it to {name} in [serve] of the settings: {name} = ["{shown}"]'
 
 
 class _Headers:

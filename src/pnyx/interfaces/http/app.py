@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -19,7 +20,7 @@ from ..._version import __version__
 from ...errors import PnyxError, StoreError
 from ..json_body import explain, explain_json
 from ..service import RunService
-from .access import Access, Owner
+from .access import Access, Owner, origin_pattern
 from .apis import chat, messages, models, responses
 from .apis.conversation import RefusedError
 from .apis.retries import Retries
@@ -71,7 +72,23 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     mcp = McpEndpoint(service)
     app.router.routes.append(Route("/mcp", endpoint=mcp))
     async with mcp.sessions.run():
-        yield Shapes(Access(app, service.settings.serve, owner, {"/health", *page}), app)
+        access = Access(app, service.settings.serve, owner, {"/health", *page})
+        yield Shapes(_shared(access, service.settings.serve.origins), app)
+
+
+def _shared(app: Any, origins: Sequence[str]) -> Any:
+    """The app with the headers by which browsers let pages of other origins read its responses."""
+    if not origins:
+        return app
+    pattern = origin_pattern(origins).pattern
+    exposed = ("x-request-id", "x-pnyx-run", "x-run-id", "location", "retry-after")
+    return CORSMiddleware(
+        app,
+        allow_origin_regex=f"(?i:{pattern})",
+        allow_methods=["*"],
+        allow_headers=["*"],
+        expose_headers=exposed,
+    )
 
 
 async def health(request: Request) -> Response:

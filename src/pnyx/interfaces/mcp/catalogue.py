@@ -13,7 +13,6 @@ from pydantic import BaseModel
 
 from ...errors import NotFound, PnyxError
 from ..json_body import Body
-from ..schemas import ResultBody
 from . import tools
 from .schemas import (
     Ask,
@@ -24,6 +23,7 @@ from .schemas import (
     Resume,
     RunQuery,
     RunReference,
+    RunResult,
     Runs,
     Show,
 )
@@ -73,10 +73,11 @@ TOOLS = {
         "Ask a panel of language models that debate or vote. Returns one answer with the remaining "
         "objections, how many seats and models agree, and the cost. Use it for decisions, reviews and "
         "questions where one model's opinion is not enough. A run makes many model calls: it takes seconds "
-        "to minutes and costs the user money, at most budget_usd. The panel sees only the question and the "
-        "context.",
+        "to minutes and costs the user money, at most budget_usd. It is quick unless you set a preset, "
+        "rounds or options. If it takes longer than a call may wait, you get its state and what to do next. "
+        "The panel sees only the question and the context.",
         Ask,
-        ResultBody,
+        RunResult,
         ASKS,
         tools.ask,
     ),
@@ -84,14 +85,14 @@ TOOLS = {
         "Resume a run that its budget, its deadline or an interruption stopped. Recorded replies are reused "
         "at no cost. A run that is over is returned unchanged.",
         Resume,
-        ResultBody,
+        RunResult,
         ASKS,
         tools.resume,
     ),
     "show": ToolDefinition(
         "Read a run, finished or under way: question, answer, dissent, cost.",
         Show,
-        ResultBody,
+        RunResult,
         READS,
         tools.show,
     ),
@@ -107,7 +108,7 @@ TOOLS = {
     "cancel": ToolDefinition(
         "Cancel a run; it cannot be resumed. A run that is over is unchanged.",
         RunReference,
-        ResultBody,
+        RunResult,
         ENDS,
         tools.cancel,
     ),

@@ -19,6 +19,7 @@ __all__ = [
     "Resume",
     "RunQuery",
     "RunReference",
+    "RunResult",
     "Runs",
     "Show",
 ]
@@ -28,7 +29,8 @@ class Waiting(Body):
     """Whether the call waits for the run."""
 
     wait: bool = True
-    """Wait for the result. If false, the run continues in the background; read it with `show`."""
+    """Wait for the result, for as long as the settings allow. After that, or if false, the run continues in
+    the background; read it with `show`."""
 
 
 @with_options(lambda option: option.mcp and not option.http)
@@ -48,6 +50,8 @@ class Show(RunReference):
 
     transcript: bool = False
     """Also return the transcript, as text."""
+    wait_s: Annotated[float, Field(ge=0, le=3600)] = 0.0
+    """Wait for the end of the run for at most so many seconds."""
 
 
 class Resume(ResumeOptions, RunReference, Waiting):
@@ -74,6 +78,16 @@ class RecallQuery(Body):
 
 class NoArguments(Body):
     """No arguments."""
+
+
+class RunResult(ResultBody):
+    """A run. status: waiting, running, paused, cancelled, failed, or how it was decided. Absent is null.
+
+    notice: how to take the texts in it. next: what can be done with it now, null if it is over.
+    """
+
+    notice: str
+    next: str | None
 
 
 class Runs(BaseModel):
