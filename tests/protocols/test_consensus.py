@@ -13,8 +13,9 @@ from pnyx.core.phases import START
 from pnyx.core.steps import Ask
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
-from pnyx.protocols.consensus import CAPS, PHASES, PROTOCOL
+from pnyx.protocols.consensus import PHASES, PROTOCOL
 from pnyx.protocols.shared.challenge import challengers
+from pnyx.protocols.shared.critique import CAPS
 from pnyx.protocols.shared.evidence import OPEN
 from pnyx.testing import ProtocolDriver, Script
 

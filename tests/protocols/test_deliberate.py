@@ -60,9 +60,7 @@ def test_unanimous_answers_are_returned_at_once_with_no_further_call() -> None:
     assert len(run.asks) == 3
     assert run.phases == [("answer", 1), ("complete", 1)]
     assert (decision.status, decision.stop_reason, decision.rounds) == ("consensus", "unanimous", 0)
-    assert (decision.agreement, decision.consensus_reached) == (1.0, True)
-    assert decision.support == pytest.approx(posterior({"12": 3.0})["12"])
-    assert decision.final_answer == "12.0"
+    assert (decision.agreement, decision.consensus_reached, decision.final_answer) == (1.0, True, "12.0")
     assert decision.dissent == ()
 
 
@@ -195,14 +193,12 @@ def test_native_answers_stay_a_prior_of_support() -> None:
     assert decision.detail["pooled_tally"] == {"13": 2.0, "12": 1.75}
 
 
-def test_support_is_the_posterior_under_the_weights_of_seats() -> None:
+def test_support_is_the_same_whatever_votes_weigh() -> None:
     def sure(*weights: float | None) -> float | None:
         seats = [replace(one, weight=weight) for one, weight in zip((A, B, C), weights, strict=True)]
         return ProtocolDriver(PROTOCOL, words(A="12", B="13 12", C="13 12"), tuple(seats)).decide().support
 
-    assert sure(None, None, None) == pytest.approx(posterior({"12": 1.75, "13": 2.0})["12"])
-    weighed = {"12": 2.0 + 0.25 * 2.2, "13": 0.2}
-    assert sure(2.0, 0.1, 0.1) == pytest.approx(posterior(weighed)["12"])
+    assert sure(2.0, 0.1, 0.1) == sure(None, None, None) == posterior({"12": 1.75, "13": 2.0})["12"]
 
 
 FREE = {"A": "Build it now.", "B": "Wait a year.", "C": "Start at once."}

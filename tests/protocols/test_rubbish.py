@@ -21,7 +21,6 @@ RUBBISH = {
     "a dash": "-",
     "a loop": "the answer is the answer is " * 20,
     "letters in a loop": "no no no no " * 10,
-    "quotes": '""',
 }
 
 

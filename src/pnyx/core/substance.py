@@ -17,7 +17,7 @@ LOOP_VARIETY = 1.2
 LEAST_WORDS, LEAST_SHARE = 2, 0.1
 """A critique names something if so many different words, and this share of all, are not in `BARE`."""
 
-_SAYING = regex(r"[^\s.\u2026\u3002!?\uff01\uff1f,;:_*#\"'`\-\u2013\u2014\u200b-\u200f\ufeff]")
+_SAYING = regex(r"[^\s.\u2026\u3002!?\uff01\uff1f,;:_*#\-\u2013\u2014\u200b-\u200f\ufeff]")
 _DIGIT = regex(r"\d")
 _BARE = """
 a about actually again all also am an and answer answers are argument as at be because been but by can
@@ -38,7 +38,10 @@ by this list."""
 
 
 def is_rubbish(text: str) -> bool:
-    """Whether `text` has nothing but blanks and punctuation, or repeats the same few words."""
+    """Whether `text` has nothing but blanks and punctuation, or repeats the same few words.
+
+    Quotes are not punctuation here: a literal such as `""` is an answer.
+    """
     if not _SAYING.search(text):
         return True
     every = [word for word in words(text) if not _DIGIT.search(word)]

@@ -10,12 +10,12 @@ of the last round hold the answer (`shared.critique`); the same objections again
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import cycle, islice
 from typing import Any
 
-from ..core.answers.extract import final_answer
 from ..core.convergence import overlap
+from ..core.decision import Status
 from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
@@ -23,8 +23,7 @@ from ..core.steps import Brief, Decision, Panel, Reply
 from ..prompts import load
 from . import expected
 from .shared.challenge import ask_challenges, same_cache
-from .shared.critique import Critique, agreed_on, dissent, rigor
-from .shared.evidence import OPEN, POOLED, Statement, stated, support_of
+from .shared.critique import CAPS, Critique, agreed_on, decision_fields
 from .shared.poll import Poll
 from .shared.transcript import Transcript, quoted
 
@@ -32,7 +31,6 @@ SYSTEM = load("consensus/system")
 PROPOSE, PROPOSE_AGAIN = load("consensus/propose"), load("consensus/propose-again")
 CHALLENGE, REVISE = load("consensus/challenge"), load("consensus/revise")
 FRAMINGS = [load(f"consensus/{angle}") for angle in ("flaw", "alternative", "risk", "advocate")]
-CAPS = {"factual": 0.95, "technical": 0.90, "creative": 0.85, "judgment": 0.80, "strategic": 0.70}
 
 PHASES = Phases(
     (
@@ -91,58 +89,22 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
     await panel.enter("complete", n, answer, converged=converged, committed=n, rounds=rounds)
 
     critiques = [Critique.of(challenge, brief.question) for challenge in challenges]
-    agreed, short = agreed_on(revision, critiques), final_answer(answer, brief.question)
-    reached = agreed["seats"] == agreed["of"] > 1
+    fields = decision_fields(replies, critiques, brief.options["kind"])
+    undecided: Status = "stalled" if converged else "decided"
     return Decision(
         answer=answer,
-        status="consensus" if reached else "stalled" if converged else "decided",
-        final_answer=short,
-        **_support(brief, short, replies, critiques, agreed),
-        rigor=rigor(critiques),
-        dissent=dissent(critiques, short),
+        status="consensus" if fields["consensus_reached"] else undecided,
         rounds=n,
-        consensus_reached=reached,
         converged=converged,
         stop_reason="converged" if converged else "max_rounds",
         detail={
             "overlap": overlaps,
             "challenges": [_challenge_fields(one) for one in critiques],
-            "agreed": agreed,
+            "agreed": agreed_on(revision, critiques),
             "vote_only": Poll.of(replies[0], question=brief.question).vote_only,
         },
+        **fields,
     )
-
-
-def _support(
-    brief: Brief,
-    short: str | None,
-    replies: Sequence[Sequence[Reply]],
-    critiques: Sequence[Critique],
-    agreed: Mapping[str, int],
-) -> dict[str, Any]:
-    """Return `support` and its rule; nothing if one seat wrote everything, or no challenge says anything.
-
-    replies: those of each phase, from the first proposal on. critiques: of the last round.
-    """
-    every = [(reply, turn) for turn, some in enumerate(replies) for reply in some]
-    agreeing = [one.reply for one in critiques if one.agrees_on(short)]
-    kind = brief.options["kind"]
-    if len({reply.seat for reply, _ in every}) < 2:
-        return {}
-    if not agreeing and not any(one.is_substantive for one in critiques):
-        return {}
-    share: float | None = agreed["seats"] / agreed["of"]
-    rule = OPEN
-    if short is not None:
-        statements = [
-            Statement(reply.seat, short, turn) if reply in agreeing else stated(reply, turn, brief.question)
-            for reply, turn in every
-        ]
-        share, rule = support_of(short, statements), POOLED
-    if share is None:
-        return {}
-    capped = f", capped for {kind} questions" if kind else ""
-    return {"support": min(share, CAPS.get(kind, 1.0)), "support_rule": rule + capped}
 
 
 def _challenge_fields(one: Critique) -> dict[str, Any]:

@@ -4,7 +4,7 @@ A curve is learned from the outcomes of one protocol, one panel and one rule of 
 beta calibration (Kull, Silva Filho & Flach 2017), a logistic curve with three parameters, or isotonic
 regression (Barlow et al. 1972; Zadrozny & Elkan 2002), the non-decreasing curve closest to the outcomes. Beta
 calibration needs fewer outcomes; from `CHOOSE` outcomes on, isotonic regression is used if it predicts
-held-out ones better. With fewer than `ENOUGH` outcomes there is no calibrated confidence.
+held-out ones clearly better. With fewer than `ENOUGH` outcomes there is no calibrated confidence.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = [
 
 ENOUGH = 20
 """The fewest outcomes from which a confidence is calibrated."""
-CHOOSE = 1000
-"""The fewest outcomes that can tell which curve predicts better."""
+CHOOSE, MARGIN = 200, 0.01
+"""The fewest outcomes that can tell which curve predicts better, and by how much: log-loss of an outcome."""
 FOLDS = 5
 
 
@@ -173,7 +173,7 @@ def _isotonic_is_better(pairs: Sequence[tuple[float, bool]]) -> bool:
         train = [pair for n, pair in enumerate(pairs) if n % FOLDS != fold]
         for place, curve in enumerate((fit_isotonic(train), fit_beta(train))):
             losses[place] -= sum(_log_likelihood(curve, *pair) for pair in pairs[fold::FOLDS])
-    return losses[0] < losses[1]
+    return losses[0] < losses[1] - MARGIN * len(pairs)
 
 
 def _log_likelihood(curve: Curve, raw: float, right: bool) -> float:

@@ -145,6 +145,28 @@ def test_the_result_of_a_sum_and_of_a_description_is_its_value(value: str, answe
     assert final_answer(f"Final answer: {value}") == answer
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("She sells each egg for $2, so she makes 9 * 2 = $18 every day.", "$18 every day"),
+        ("The profit is the value minus the investment: $200,000 - $130,000 = $70,000.", "$70,000"),
+        ("The total is 4 (Cindy) + 6 (Marcia) + 18 (Jan) = 28.", "28"),
+        ("Add them all.\n5. 100 - (60 + 10) = 30 eggs", "30 eggs"),
+        ("So: 600 - (198 + 209) = 600 - 407 = 193", "193"),
+        ("The weight of the bag is 1000g + 1600g = 2600g.", "2600g"),
+        ("Candidate C received 100 - 50 = 50 votes.", "50 votes"),
+        ("Solving for B, we divide both sides by 9, which gives us B = 10 inches.", "B = 10 inches"),
+        ("Multiply both sides by 3/2: x = 18", "x = 18"),
+        ("We also know that 2x + 3y = 12.", None),
+        ("So it holds that timeout >= 30.", None),
+    ],
+)
+def test_a_calculation_at_the_end_gives_its_result_and_an_equation_stays_one(
+    text: str, answer: str | None
+) -> None:
+    assert final_answer(f"Let us see what there is.\n\n{text}") == answer
+
+
 def test_code_on_lines_of_its_own_stays_as_it_is() -> None:
     assert final_answer("Final answer:\n```python\n__init__\n```") == "`__init__`"
 

@@ -23,7 +23,7 @@ export function certainty(result: Judged): Part[] {
   if (UNDECIDED.includes(result.status)) return [];
   const parts: [string, string | null][] = [
     ["Agreement", agreementWords(result)],
-    ["Objections", objectionsWords(result.dissent.length)],
+    ["Objections", objectionsWords(result)],
     ["Rigor", rigorWords(result)],
     ["Confidence", confidenceWords(result)],
   ];
@@ -60,7 +60,10 @@ function agreementWords(result: Judged): string | null {
   return `${seats} of ${of} ${what} agree, ${models} of ${ofModels} models`;
 }
 
-function objectionsWords(n: number): string {
+function objectionsWords(result: Judged): string | null {
+  const n = result.dissent.length;
+  // No other model could have objected.
+  if (!n && agreement(result)?.[3] === 1) return null;
   return n ? `${quantity(n, "objection")} ${n === 1 ? "stands" : "stand"}` : "no objection stands";
 }
 

@@ -94,7 +94,7 @@ def closing_value(
     )
 
 
-_LITERAL = regex(r"`?(?:\[.*\]|\{.*\}|\(.*\)|'[^']*'|\"[^\"]*\")`?")
+_LITERAL = regex(r"`?(?:\[.*\]|\{.*\}|\(.*\)|'[^']+'|\"[^\"]+\")`?")
 _RELATION = regex(r"[^\s=<>!≤≥≠≈]{1,20}\s*(?:[<>!=]=|[=<>≤≥≠≈])\s*[^\s=<>!≤≥≠≈]{1,20}")
 _ALONE = regex(r"[^\W\d_a-z][^\s\d.,:;!?()]{0,20}(?:\s[^\s\d.,:;!?()]{1,20}){0,2}")
 """A reply of one to three words, the first with a capital where the script has any."""
@@ -190,6 +190,30 @@ _PREDICATE = regex(
 )
 
 
+def _is_worked_out(before: str) -> bool:
+    """Whether `before` an equals sign is a sum or a description, and not a name: `so 6 * 7`, `the cost`."""
+    clause = _REMARKS.sub("", _CLAUSES.split(before)[-1]).strip()
+    if not clause.strip("*+- "):
+        return True  # a line of a calculation, "= 42"
+    if clause[-1:] in ("<", ">", "!", "=", "~", ":", "≈") or _VARIABLE.search(_WORDS.split(clause)[-1]):
+        return False
+    return bool(_DIGIT.search(clause)) or len(clause.split()) > 1
+
+
+_NAMED = regex(
+    r"(?<![\w=+*/^<>!-])(?<![-+*/] )[A-Za-z](?:_?\w|\([a-z]\))?\s*=\s*(?P<value>[^\s=<>]+?(?:\s[a-z]+)?)\.?$"
+)
+"""A name and its value at the end of a sentence."""
+_CLAUSES = regex(r"[:;][*_]*\s|(?<!\d),\s|=")
+_WORDS = regex(r"[A-Za-z]{3,}[^\w($€£]*\s")
+_REMARKS = regex(r"\([^()]*[A-Za-z]{2}[^()]*\)")
+_VARIABLE = regex(
+    r"(?<![A-Za-z\d'.])(?!x\s*[$€£(\d])(?![AaI]\s)[A-Za-z](?![A-Za-z'.])(?!\s*[)\]]\s[A-Za-z]{2})"
+    r"|\d[abcknpqrtwxyz](?![A-Za-z])|[_<>]|--|\^\s*[A-Za-z]"
+)
+"""A name in a sum: a letter alone or behind a digit, but no sign `x` between numbers and no article."""
+
+
 def _equated(claim: str) -> str:
     """The value of an equation: the right side of a sum, else the equation; empty for a longer sentence."""
     return value_of(claim) if len(claim) <= _STATEMENT and not _PROSE.search(claim) else ""
@@ -211,7 +235,9 @@ def _closing(line: str, sentence: str, only_line: bool, is_plausible: Callable[[
         return ""
     concludes = _CONCLUDES.match(sentence)
     claim = sentence[concludes.end() :] if concludes else sentence
-    if "=" in claim and (concludes or claim == line) and is_plausible(value := _equated(claim)):
+    number = _BULLET.match(claim)
+    equation = claim[number.end() :] if number else claim
+    if "=" in claim and (concludes or claim == line) and is_plausible(value := _equated(equation)):
         return value
     value = only(line if only_line or not _BULLET.match(line) else "")
     if is_plausible(value) or (only_line and not concludes and _NAME.fullmatch(value)):
@@ -221,6 +247,10 @@ def _closing(line: str, sentence: str, only_line: bool, is_plausible: Callable[[
         return value
     if (match := _PREDICATE.fullmatch(claim)) and not _SUPPOSED.match(match["before"]):
         value = only(match["value"])
-        if (concludes or (only_line and sentence == line)) and is_plausible(value):
+        worked_out = match["equals"] and is_definite(match["value"]) and _is_worked_out(match["before"])
+        if match["equals"] and not worked_out:
+            named = _NAMED.search(claim)
+            return named[0].rstrip(".") if named and is_definite(named["value"]) else ""
+        if (concludes or worked_out or (only_line and sentence == line)) and is_plausible(value):
             return value
     return ""

@@ -47,6 +47,7 @@ def value_of(written: str, languages: Sequence[str] = ENGLISH) -> str:
     start = _unwrap(written[:MAX_CHARS])
     if not start or _PLACEHOLDER.fullmatch(start):
         return ""
+    start = _result(start) if "=" in start else start
     if "en" in languages:
         value = _before_caveat(_after_contrast(_HEDGE.sub("", start, count=1)))
         value = _result(_unwrap(_subject(value)))
@@ -174,7 +175,7 @@ def _result(value: str) -> str:
 
 
 _TERM = r"\(*[-+]?\(*[$€£¥₹]?\d[\d.,]*[%!]?\)*(?:\s+\(?[A-Za-z]{2,}\)?){0,2}\)*"
-_DESCRIPTION = regex(r"[^\W\d_]+(?:\.?,?\s+[^\W\d_]+){1,8}")
+_DESCRIPTION = regex(r"[^\W\d_]+(?:\.?,?\s+[^\W\d_]+){0,7}\s+[^\W\d_]{2,}")
 _SUM = regex(rf"{_TERM}(?:\s*[-+×/^x]\s*{_TERM}){{1,30}}")
 """Numbers, with words for what they count, joined by operators; a name would make it a relation."""
 

@@ -46,9 +46,11 @@ def agreement_words(result: Mapping[str, Any]) -> str | None:
     return f"{seats} of {of} {what} agree, {models} of {of_models} models"
 
 
-def objections_words(result: Mapping[str, Any]) -> str:
-    """How many objections stand."""
-    n = len(result["dissent"])
+def objections_words(result: Mapping[str, Any]) -> str | None:
+    """How many objections stand; None if there are none, and no other model could have objected."""
+    n, counts = len(result["dissent"]), agreement(result)
+    if not n and counts is not None and counts[3] == 1:
+        return None
     return f"{quantity(n, 'objection')} {'stands' if n == 1 else 'stand'}" if n else "no objection stands"
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...core.answers.extract import final_answer, same
 from ...core.steps import Dissent, Reply
 from ...core.substance import is_rubbish, is_substantive, names_something
 from ...core.sycophancy.detect import find_praise, has_objection
-from .evidence import agreed
+from .evidence import OPEN, POOLED, Statement, agreed, stated, support_of
 
-__all__ = ["Critique", "agreed_on", "dissent", "rigor"]
+__all__ = ["CAPS", "Critique", "agreed_on", "decision_fields"]
+
+CAPS = {"factual": 0.95, "technical": 0.90, "creative": 0.85, "judgment": 0.80, "strategic": 0.70}
+"""The most support of an answer to a question of a kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +59,51 @@ class Critique:
         return self.flagged is not None and not self.objects and not is_rubbish(self.reply.text)
 
 
-def rigor(critiques: Sequence[Critique]) -> float:
-    """Return the share of critiques that are substantive, in [0, 1]."""
-    return sum(one.is_substantive for one in critiques) / len(critiques)
+def decision_fields(
+    replies: Sequence[Sequence[Reply]], critiques: Sequence[Critique], kind: str
+) -> dict[str, Any]:
+    """Return the fields of the `Decision` that follow from what seats wrote.
 
-
-def dissent(critiques: Sequence[Critique], short: str | None) -> tuple[Dissent, ...]:
-    """Return the critiques that object. short: of the decision; what only repeats it does not object."""
+    replies: those of each phase, from the first proposal to the last revision, which is the answer.
+    critiques: of the last round, at least one. kind: a key of `CAPS`, or "".
+    """
+    answer = replies[-1][0]
+    short, counts = final_answer(answer.text, critiques[0].question), agreed_on(answer, critiques)
+    # One that only repeats the answer does not object to it.
     objecting = [one for one in critiques if one.objects]
-    replies = [one.reply for one in objecting if one.is_substantive or not one.agrees_on(short)]
-    return tuple(Dissent(reply.seat.label, reply.seat.model, reply.text) for reply in replies)
+    against = [one.reply for one in objecting if one.is_substantive or not one.agrees_on(short)]
+    return {
+        "final_answer": short,
+        "consensus_reached": counts["seats"] == counts["of"] > 1,
+        "rigor": sum(one.is_substantive for one in critiques) / len(critiques),
+        "dissent": tuple(Dissent(reply.seat.label, reply.seat.model, reply.text) for reply in against),
+        **_support(replies, critiques, short, kind),
+    }
+
+
+def _support(
+    replies: Sequence[Sequence[Reply]], critiques: Sequence[Critique], short: str | None, kind: str
+) -> dict[str, Any]:
+    """Return `support` and its rule; nothing if one seat wrote everything, or no critique says anything."""
+    every = [(reply, turn) for turn, some in enumerate(replies) for reply in some]
+    agreeing = [one.reply for one in critiques if one.agrees_on(short)]
+    is_empty = not agreeing and not any(one.is_substantive for one in critiques)
+    if is_empty or len({reply.seat for reply, _ in every}) < 2:
+        return {}
+    if short is None:
+        counts = agreed_on(replies[-1][0], critiques)
+        found, rule = counts["seats"] / counts["of"], OPEN
+    else:
+        question = critiques[0].question
+        known = [
+            Statement(reply.seat, short, turn) if reply in agreeing else stated(reply, turn, question)
+            for reply, turn in every
+        ]
+        found, rule = support_of(short, known) or 0.0, POOLED
+        if all(one.group is None for one in known):
+            return {}
+    capped = f", capped for {kind} questions" if kind else ""
+    return {"support": min(found, CAPS.get(kind, 1.0)), "support_rule": rule + capped}
 
 
 def agreed_on(answer: Reply, critiques: Sequence[Critique]) -> dict[str, int]:

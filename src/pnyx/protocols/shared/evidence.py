@@ -46,19 +46,18 @@ class Statement:
 def support(statements: Sequence[Statement], answer: str | None) -> float | None:
     """Return the posterior of the answer group `answer`, in [0, 1]; None if nothing could be counted.
 
-    A model is one witness: its seats share its weight in each turn, so what it repeats is no further
-    evidence. Weights are those of the seats, or 1 each (as `core.tally.by_seat` has it).
+    Each model counts one, in each turn: it is one witness, and its seats share that, so what it repeats is no
+    further evidence. Learned weights do not count, though votes are counted with them. They change with every
+    outcome, and confidence is calibrated on outcomes of other weights (design/reliability.md).
     """
     counted = [one for one in statements if one.group is not None]
     if answer is None or not counted:
         return None
-    weights = [one.seat.weight for one in counted]
-    is_known = None not in weights and any(weights)
     seats = Counter((one.seat.model, one.turn) for one in counted)
     parts = defaultdict[str, list[float]](list)
     for one in counted:
-        weight = (one.seat.weight or 0.0) if is_known else 1.0
-        parts[one.group or ""].append(weight * (LATER if one.turn else 1.0) / seats[one.seat.model, one.turn])
+        weight = LATER if one.turn else 1.0
+        parts[one.group or ""].append(weight / seats[one.seat.model, one.turn])
     # Exact sums: the result does not depend on the order of the statements.
     return posterior({group: fsum(some) for group, some in parts.items()}).get(answer, 0.0)
 
