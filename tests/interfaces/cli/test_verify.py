@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-import yaml
 
 from pnyx.interfaces.views.verdict import SCHEMA
 from tests.interfaces.shell import pnyx
@@ -106,8 +105,8 @@ def test_a_run_without_a_verdict_is_no_pass(lab: ScriptedHost, files: tuple[str,
 
 
 def test_the_action_uses_flags_that_exist(files: tuple[str, ...]) -> None:
-    action = yaml.safe_load((Path(__file__).parents[3] / "integrations/github/action.yml").read_text("utf-8"))
-    (command,) = (step["run"] for step in action["runs"]["steps"] if "pnyx verify" in step.get("run", ""))
+    action = (Path(__file__).parents[3] / "integrations/github/action.yml").read_text("utf-8")
+    command = action[action.index("| pnyx verify") : action.index("- name: Upload")]
     help = pnyx("verify", "--help").out
     flags = {word for word in command.split() if word.startswith("--")}
     assert len(flags) >= 6
