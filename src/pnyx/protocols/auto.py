@@ -129,7 +129,7 @@ def _calls(scope: Scope) -> tuple[int, int]:
 
 PROTOCOL = Protocol(
     name="auto",
-    summary="classifies the question: a vote, debated on a split, for short answers; else consensus, council",
+    summary="classifies the question: a vote, debated on a split, for a short answer; else a debate",
     phases=PHASES,
     script=auto,
     options={
