@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from pnyx.reliability.feedback import JudgedRun
 from pnyx.store import Database, outcomes
 from pnyx.store import runs as store
+from tests.store.conftest import migrate, open_empty
 
 
 def judge(connection: Connection, id: str, owner: str, time: str, answer: str) -> None:
@@ -77,3 +78,38 @@ async def test_a_right_answer_with_characters_that_cannot_be_stored_stays_right(
     await database.close()
     assert found.gold == "4\ufffd"
     assert found.answers == (("a:b", found.gold),)
+
+
+ROWS = (
+    (
+        "runs",
+        "id, owner, epoch, seq, status, created_at, updated_at, protocol, question, spec",
+        ":id, 'local', 1, 0, 'majority', 'x', 'x', 'voting', 'q', :spec",
+    ),
+    (
+        "outcomes",
+        "run_id, owner, judged_at, protocol, result, raw, answers",
+        ":id, 'local', 'x', 'voting', 'success', 1, '[]'",
+    ),
+)
+
+
+async def test_a_migration_names_the_panels_of_stored_outcomes(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs = {"known": '{"seats": [{"model": "b"}, {"model": "a"}, {"model": "b"}]}', "odd": "{}"}
+
+    def fill(connection: Connection) -> None:
+        migrate(connection, "0008")
+        for id, spec in specs.items():
+            for table, columns, values in ROWS:
+                connection.execute(
+                    text(f"INSERT INTO {table} ({columns}) VALUES ({values})"), {"id": id, "spec": spec}
+                )
+        migrate(connection, "head")
+
+    database = await open_empty(database_url, monkeypatch)
+    await database._backend.write([fill], repeatable=True)
+    judged = await database.read(lambda c: outcomes.history(c, "local"))
+    await database.close()
+    assert [one.panel for one in judged] == [("a", "b"), ()]

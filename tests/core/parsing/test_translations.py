@@ -163,3 +163,10 @@ def test_lines_keep_their_number_and_any_text_is_read_or_refused(text: str) -> N
     for reader in READERS:
         with suppress(Unreadable):
             reader(text)
+
+
+@everywhere
+def test_a_decision_without_a_heading_begins_at_the_final_answer_of_its_language(code: str) -> None:
+    label = table("answers")[code]["final"][0]
+    found = read_position(f"{VERDICTS[code]['CRITIQUE'][0]}: 1 + 1\n\n3 + 4\n{label}: 7")
+    assert (found.critique, found.answer) == ("1 + 1", "7")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..answers.extract import final_answer, same
+from ..answers.labels import find_label
 from ..answers.values import is_missing
 from ..regex import regex
 from .authorship import OwnWords, own_words
@@ -43,10 +44,15 @@ _HEADING = regex(
     r"[*_`]*\s*(?:[:：]|[-–—]+\s|\Z)[*_`\s]*(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_FINAL = regex(r"[\W_]*final\s+answer\b", re.IGNORECASE)
 _WANTED = "give the sections STEELMAN, CRITIQUE and DECISION once, the last with your answer and why"
 _MOST = 10
 """The most decisions in one reply; each is compared with the first."""
+
+
+def _concludes(line: str) -> bool:
+    """Whether `line` begins with the label of a final answer, in any language."""
+    label = find_label(line)
+    return bool(label and label.final)
 
 
 def read_position(text: str, question: str | None = None) -> Position:
@@ -89,7 +95,7 @@ def _in_object(document: Mapping[str, Any], question: str | None) -> Position | 
         return None
     answer = _named_answer(written, question)
     ends = final_answer(decision, question)
-    concludes = any(_FINAL.match(line) for line in decision.splitlines())
+    concludes = any(_concludes(line) for line in decision.splitlines())
     if concludes and ends and answer and written != decision and not same(ends, answer, question):
         raise Unreadable(f"its decision ends on another answer than the one it names: {_WANTED}")
     return Position(text_of("steelman"), text_of("critique"), decision, answer or ends)
@@ -97,7 +103,7 @@ def _in_object(document: Mapping[str, Any], question: str | None) -> Position | 
 
 def _named_answer(written: str, question: str | None) -> str:
     """The answer in the `answer` field, which may start with "Final answer:"; empty if there is none."""
-    value = (final_answer(written, question) or "") if _FINAL.match(written) else written
+    value = (final_answer(written, question) or "") if _concludes(written) else written
     return "" if is_missing(value) else value
 
 
@@ -142,7 +148,7 @@ def _in_sections(reply: OwnWords, question: str | None) -> list[Position]:
 
 def _split(section: _Section) -> list[_Section]:
     """`section`, split before the paragraph with the final answer, which begins the decision."""
-    start = next((n for n, line in enumerate(section.author_lines) if _FINAL.match(line)), None)
+    start = next((n for n, line in enumerate(section.author_lines) if _concludes(line)), None)
     if start is None:
         return [section]
     while start and section.author_lines[start - 1].strip():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...reliability.accuracy import AnsweredQuestion
 from ...reliability.feedback import JudgedRun, measure
 from .log import Log, Row
 
-__all__ = ["lessons"]
+__all__ = ["answered", "lessons"]
 
 
 def lessons(log: Log) -> Iterator[tuple[str, JudgedRun]]:
@@ -35,3 +36,13 @@ def _result(row: Row) -> str:
 def _wrong(row: Row) -> str | None:
     """The text of a wrong answer. It never equals the target, whatever the grader's reason was."""
     return f"not {row.answer}" if row.answer == row.target else row.answer
+
+
+def answered(log: Log) -> Iterator[AnsweredQuestion]:
+    """The questions that every model of the panel answered. A right answer is the target in any words."""
+    singles = [log.by_arm[model] for model in log.models]
+    for id in log.ids:
+        rows = [by_id[id] for by_id in singles]
+        if all(row.error is None for row in rows) and rows[0].target:
+            answers = {row.arm: row.target if row.correct else _wrong(row) for row in rows}
+            yield AnsweredQuestion(answers, rows[0].target, rows[0].options, rows[0].category)

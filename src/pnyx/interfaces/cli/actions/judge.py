@@ -31,8 +31,8 @@ from ..terminal.plain import paragraph
 
 __all__ = ["calibration", "feedback"]
 
-WIDTH = 20
-"""Characters of a bar in the reliability diagram, each for 5 %."""
+WIDTH = 10
+"""Characters of a bar in the reliability diagram, each for 10 %. A row fits in 60 columns."""
 
 
 def feedback(run_id: str, verdict: str, truth: str | None, as_json: bool) -> int:
