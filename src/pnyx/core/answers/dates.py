@@ -21,7 +21,7 @@ _NUMERIC = tuple(
     )
 )
 _PIECE = regex(
-    r"\s*(?:(?P<number>\d{1,4})|(?P<word>[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?|[^\W_])|(?P<mark>[,.،/-]|º|ª|°))"
+    r"\s*(?:(?P<number>\d{1,4})|(?P<word>(?:[^\W\d_]|[\u0300-\u036f\u05f3\u064b-\u0655\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e])+(?:['’.-][^\W\d_]+)*\.?)|(?P<mark>[,.،/-]|º|ª|°))"
 )
 _LEAP_YEAR = 2000
 MAX_CHARS = 60
@@ -141,7 +141,7 @@ def _clock_words() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
     half = rf"(?:(?P<am>{choice('morning')})|(?P<pm>{choice('evening')}))"
     before = half.replace("<am>", "<am_before>").replace("<pm>", "<pm_before>")
-    hours, minutes = choice("hours"), choice("minutes")
+    hours, minutes = rf"{choice('hours')}|o'?clock", choice("minutes")
     lead = rf"(?:(?:at|um|à|a las|às|kl\.?|klockan|om|в|saat|pukul)\s+)?(?:{before}\s*)?"
     clock = re.compile(
         rf"{lead}(?P<hour>\d{{1,2}})[:.](?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?"
@@ -158,8 +158,11 @@ def _clock_words() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def read_time(text: str) -> str | None:
     """A time of day, or a duration in the same notation, as `09:05` or `09:05:30`; None for other text."""
-    if len(text) > MAX_CHARS or not any(map(str.isdigit, text)):
+    if len(text) > MAX_CHARS:
         return None
+    if not any(map(str.isdigit, text)):
+        return _spoken(text.casefold().removeprefix("at ").strip())
+    text = _ZONE.sub("", text)
     clock, words = _clock_words()
     if match := clock.fullmatch(text):
         parts = match.groupdict()
@@ -175,7 +178,9 @@ def read_time(text: str) -> str | None:
         return None
     # 14 h is a duration, and so is 1 h 30 min; 14h30, 14 Uhr and 14時30分 are times of day.
     unit = (parts["unit"] or "").casefold()
-    latin = unit.isascii() and unit not in ("uhr", "uur", "klockan", "ore") and bool(unit)
+    latin = (
+        unit.isascii() and unit not in ("uhr", "uur", "klockan", "ore", "o'clock", "oclock") and bool(unit)
+    )
     if latin and not _half(parts) and (not parts["minute"] or parts["min_unit"] or len(parts["minute"]) != 2):
         return None
     if parts["half_hour"]:
@@ -195,7 +200,42 @@ def _time_of(parts: dict[str, str | None]) -> str | None:
     if hour > 24 or minute > 59 or (half and not 1 <= hour <= 12):
         return None
     hour = hour % 12 + 12 * (half == "p") if half else hour
-    return ":".join((f"{hour:02}", f"{minute:02}", *filter(None, [parts.get("second")])))
+    second = parts.get("second")
+    # 14:30:00 says no more than 14:30.
+    return ":".join((f"{hour:02}", f"{minute:02}", *([second] if second and second != "00" else [])))
+
+
+_ZONE = regex(r"(?<=\d)\s*(?:UTC|GMT|Z)$")
+_PAST = r"half|(?:a )?quarter|twenty-five|twenty|ten|five"
+_PART = r"(?: in the (?:morning|afternoon|evening))?"
+_SPOKEN = regex(
+    rf"(?:(?P<past>{_PAST}) past |(?P<to>{_PAST}) to )(?P<hour>\w+)(?P<half>{_PART})"
+    rf"|(?P<full>\w+) o'?clock(?P<half_full>{_PART})"
+)
+_MINUTES = {"half": 30, "quarter": 15, "twenty": 20, "ten": 10, "five": 5, "twenty-five": 25}
+_HOURS = {
+    name: n
+    for n, name in enumerate(
+        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 1
+    )
+}
+
+
+def _spoken(text: str) -> str | None:
+    """A time in English words: `noon`, `quarter past three`."""
+    if text in ("noon", "midday", "12 noon"):
+        return "12:00"
+    if text == "midnight":
+        return "00:00"
+    match = _SPOKEN.fullmatch(text)
+    hour = match and _HOURS.get(match["hour"] or match["full"])
+    if match is None or not hour:
+        return None
+    late = (match["half"] or match["half_full"] or "").endswith(("afternoon", "evening"))
+    minute = _MINUTES[(match["past"] or match["to"]).removeprefix("a ")] if match["hour"] else 0
+    total = hour % 12 * 60 + (minute if match["past"] or match["full"] else -minute) + late * 720
+    total = total if late or hour < 12 or match["to"] else total + 720
+    return f"{total // 60 % 24:02}:{total % 60:02}"
 
 
 def read_weekday(text: str) -> int | None:

@@ -6,9 +6,12 @@ import functools
 import re
 from dataclasses import dataclass
 
+from ..language import language_of
 from ..regex import regex
+from .units import NONE, Unit, read_unit
+from .words import decimal_marks
 
-__all__ = ["NO_HINTS", "Hints", "hints_of"]
+__all__ = ["NO_HINTS", "Hints", "hints_of", "question_unit"]
 
 _CHARS = 20_000
 """Characters of a question that are searched."""
@@ -20,10 +23,11 @@ class Hints:
 
     language: two-letter code of its language, as far as its script and its commonest words show. decimal:
     the decimal mark of its own numbers, else of its language: `.` or `,`. percent: it asks for percent, so
-    that `50` equals `50%`. ordered: the order of a list counts. truth: it is a yes-or-no question, so that
-    `true` equals `yes`. bases: number bases that it names. exact: it asks for a code, an identifier or a
-    version, where leading and trailing zeros count. options: its options in order, their letters first:
-    `("A", "Paris")`.
+    that `50` equals `50%`. ordered: the order of a list counts. truth: it does not ask for what a program
+    gives, so that `true` equals `yes`. bases: number bases that it names. exact: it asks for a code, an
+    identifier or a version, where leading and trailing zeros count. options: its options in order, their
+    letters first: `("A", "Paris")`. unit: the unit of measure that it asks for. ratio: it asks for a ratio,
+    so that `3:2` equals `6:4`.
     """
 
     language: str = ""
@@ -34,6 +38,8 @@ class Hints:
     bases: tuple[int, ...] = ()
     exact: bool = False
     options: tuple[tuple[str, str], ...] = ()
+    unit: Unit = NONE
+    ratio: bool = False
 
 
 NO_HINTS = Hints()
@@ -45,31 +51,48 @@ def hints_of(question: str | None) -> Hints:
     text = (question or "")[:_CHARS]
     if not text.strip():
         return NO_HINTS
+    language = language_of(text)
     return Hints(
+        language=language,
+        decimal=_decimal(text, language),
         percent=bool(_PERCENT.search(text)),
         ordered=bool(_ORDERED.search(text)),
-        truth=bool(_TRUTH.search(text)),
+        truth=not _PROGRAM.search(text),
         bases=_bases(text),
         exact=bool(_EXACT.search(text)),
         options=_options(text),
+        unit=question_unit(text) or NONE,
+        ratio=bool(_RATIO.search(text)),
     )
+
+
+def _decimal(text: str, language: str) -> str:
+    """The decimal mark of the numbers in the question, else that of its language."""
+    found = {match[0].strip("0123456789") for match in _DECIMALS.finditer(text)}
+    if len(found) == 1:
+        return found.pop()
+    return decimal_marks().get(language, "")
+
+
+_DECIMALS = regex(r"(?<![\d.,])\d+[.,](?:\d{1,2}|\d{4,})(?![\d.,]*\d)")
+_RATIO = regex(
+    r"\b(?:ratio|verhältnis|rapport|razón|proporção|rapporto|odds|proportion)\b|比例|比", re.IGNORECASE
+)
+_PROGRAM = regex(r"\b(?:function|program|code|snippet|expression|print(?:s|ed)?|output|Python|JavaScript)\b")
 
 
 _PERCENT = regex(
     r"\b(?:what|which|how many|in|as a|the|find|by what) (?:[^\W\d]+ ){0,2}?(?:percent|percentage)\b"
     r"|\bpercentage (?:of|change|increase|decrease)\b|\bper cent\b"
+    r"|\b(?:wie ?viele? prozent|quel pourcentage|qué porcentaje|que porcentagem|che percentuale"
+    r"|сколько процентов|какой процент)\b|百分之几|百分比|何パーセント|몇 ?퍼센트|प्रतिशत"
     r"|(?:in|à|als|en|em) (?:%|prozent|pour cent|por ciento|por cento)",
     re.IGNORECASE,
 )
 _ORDERED = regex(
-    r"\b(?:in (?:\w+ )?order|ascending|descending|ordered (?:pair|triple|quadruple)s?"
+    r"\b(?:order|first|ascending|descending|ordered (?:pair|triple|quadruple)s?"
     r"|sort(?:ed|s|ing)?|rank(?:ed|s|ing)?|sequence|chronological(?:ly)?|alphabetical(?:ly)?|respectively"
     r"|coordinates?|vectors?|permutation)\b",
-    re.IGNORECASE,
-)
-_TRUTH = regex(
-    r"\b(?:yes or no|yes/no|true or false|true/false|whether)\b"
-    r"|(?:^|[.?!:\n]\s*)(?:is|are|was|were|does|do|did|can|could|will|would|should|has|have|had)\b[^.?!\n]*\?\s*$",
     re.IGNORECASE,
 )
 _BASE = regex(
@@ -83,11 +106,10 @@ _BASE_NAMES = {
     "eleven": 11, "twelve": 12, "sixteen": 16,
 }  # fmt: skip
 _EXACT = regex(
-    r"\b(?:version|release|zip code|postal code|postcode|pin|phone number|area code|serial number|identifier"
-    r"|isbn|barcode|passcode|password|hash|regex|command|file ?name|variable name|environment variable)\b",
+    r"\b(?:version|release|codes?|zip code|postal code|postcode|pin|phone number|area code|serial number"
+    r"|identifier|isbn|barcode|passcode|password|regex|command|file ?name|(?:environment )?variable)\b",
     re.IGNORECASE,
 )
-_OPTION = regex(r"^\s*(?:[-*]\s*)?(?:\*\*)?[(\[]?([A-Z])[)\].:](?:\*\*)?\s+(\S.*?)\s*$", re.MULTILINE)
 
 
 def _bases(text: str) -> tuple[int, ...]:
@@ -99,13 +121,51 @@ def _bases(text: str) -> tuple[int, ...]:
     return tuple(sorted(base for base in found if 2 <= base <= 36))
 
 
+_LETTERS = ("ABCDEFGHIJ", "abcdefghij", "АБВГДЕЖ", "абвгдеж")
+MAX_OPTION = 200
+"""Characters of an option that an answer may write out."""
+
+
 def _options(text: str) -> tuple[tuple[str, str], ...]:
-    """The options that follow each other as A, B, C at the starts of lines; the last such list counts."""
-    found: list[tuple[str, str]] = []
-    for match in _OPTION.finditer(text):
-        letter = match[1]
-        if letter == "A":
-            found = []
-        if ord(letter) - ord("A") == len(found):
-            found.append((letter, match[2]))
-    return tuple(found) if len(found) > 1 else ()
+    """The options that follow each other with their letters, on lines of their own or on one: `A) … B) …`."""
+    for letters in _LETTERS:
+        starts: list[tuple[int, int]] = []
+        for letter in letters:
+            mark = re.compile(rf"(?<![\w(])[(\[]?\*{{0,2}}{letter}\*{{0,2}}[)\].:、．]\*{{0,2}}(?!\w\.)\s*")
+            match = mark.search(text, starts[-1][1] if starts else 0)
+            if match is None:
+                break
+            starts.append(match.span())
+        if len(starts) > 1:
+            ends = [start for start, _ in starts[1:]] + [len(text)]
+            texts = [text[a:b].strip(" \t\r\n,;.|") for (_, a), b in zip(starts, ends, strict=True)]
+            return tuple(
+                (letter.upper(), option.splitlines()[0][:MAX_OPTION])
+                for letter, option in zip(letters, texts, strict=False)
+                if option
+            )
+    return ()
+
+
+_WORDS = r"(?P<words>[a-zμ°$€£/]+(?:\s+[a-z/]+){0,3})"
+_HOW_MANY = regex(rf"\b(?i:how many)\s+{_WORDS}")
+_IN = regex(rf"\b(?i:in|to|into)\s+(?!second\b){_WORDS}")
+_SYMBOLS = frozenset("mghsL")
+"""The units of one letter that questions use. In others, `a` is an article and not the ampere."""
+
+
+@functools.lru_cache(256)
+def question_unit(question: str) -> Unit | None:
+    """The unit that the question asks for; None if it names none, or several."""
+    # `How many` takes precedence over `in`: `How many cars in ten minutes?` does not ask for minutes.
+    matches = list(_HOW_MANY.finditer(question)) or list(_IN.finditer(question))
+    found = {unit for match in matches if (unit := _named_unit(match["words"].split()))}
+    return found.pop() if len(found) == 1 else None
+
+
+def _named_unit(words: list[str]) -> Unit | None:
+    """The unit that the longest run of words from the start names; None if there is none."""
+    if len(words[0]) == 1 and words[0] not in _SYMBOLS:
+        return None
+    named = (read_unit(" ".join(words[:count]), counted=False) for count in range(len(words), 0, -1))
+    return next((unit for unit in named if unit), None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from ..regex import regex
 from .literal_values import NotLiteralError, literal_key
 
-__all__ = ["MAX_CHARS", "Code", "is_credibly_code", "read_literal"]
+__all__ = ["MAX_CHARS", "Code", "is_credibly_code", "read_literal", "unfenced"]
 
 MAX_CHARS = 4000
 """Characters of a literal."""
@@ -43,7 +44,7 @@ def read_literal(text: str) -> Code | None:
     text = text.strip()
     if not 0 < len(text) <= MAX_CHARS:
         return None
-    if inner := _unfenced(text):
+    if inner := unfenced(text):
         return read_literal(inner) or _in_backticks(inner)
     if _MAYBE_VALUE.match(text):
         try:
@@ -56,20 +57,30 @@ def read_literal(text: str) -> Code | None:
             # (5) is a number in brackets.
             if key[0] in "[({bN":
                 return Code("value", key, "none" if key == "None" else text)
-    if match := _BASED.fullmatch(text):
-        return Code("token", f"{match[1].lower()}{match[2].lower().replace('_', '')}", text)
+    if _BASED.fullmatch(text):
+        with suppress(NotLiteralError):
+            return Code("value", literal_key(text)[0], text)
     if (match := _VERSION.fullmatch(text)) and not _GROUPED.fullmatch(text):
         version = (match[1] or match[2]).lower()
         return Code("token", version, version)
+    if _IN_BASE.fullmatch(text):
+        return None
+    if _MODEL.fullmatch(text):
+        return Code("token", text.casefold(), text)
     return Code("token", text, text) if _is_token(text) else None
 
 
-def _unfenced(text: str) -> str:
+def unfenced(text: str) -> str:
     """The content of backticks around the whole text."""
+    if fenced := _FENCED.fullmatch(text):
+        return fenced[1].strip()
     if len(text) > 2 and text[0] == text[-1] == "`":
         inner = text.strip("`")
         return inner.strip() if "`" not in inner else ""
     return ""
+
+
+_FENCED = regex(r"```[a-zA-Z]*\s([^`]+)```")
 
 
 def _in_backticks(inner: str) -> Code | None:
@@ -84,11 +95,15 @@ _ZEROS = regex(r"[+-]?0\d")
 _MAYBE_VALUE = regex(r"""[bBrRuU]{0,2}["']|[\[{(]|(?:None|none|null)$|set\(\)$|frozenset\(""")
 _BASED = regex(r"([+-]?0[xXoObB])([0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)")
 _VERSION = regex(
-    r"[vV]?(?<!\d)(\d{1,5}(?:\.\d{1,6}){2,5}(?:[-+.]?(?:a|b|rc|alpha|beta|dev|post|pre)[-.]?\d*|[-+][\w.-]+)?)"
+    r"(?:[vV](?:ersion)?\s*)?(?<!\d)(\d{1,5}(?:\.\d{1,6}){2,5}(?:[-+.]?(?:a|b|rc|alpha|beta|dev|post|pre)[-.]?\d*|[-+][\w.-]+)?)"
     r"|(?<![\w])[vV](\d{1,5}(?:\.\d{1,6})*)"
 )
 _GROUPED = regex(r"\d{1,3}(?:\.\d{3})+")
 """A number with dots between its thousands."""
+_IN_BASE = regex(r"[0-9A-F]+_\d{1,2}")
+"""Digits with their base, as in FF_16."""
+_MODEL = regex(r"[A-Za-z]{3,}\w*-\d[\w.]*(?:-[\w.]+)*")
+"""A name with a number, as in `llama-3.1-70b`, in letters of any case."""
 _EXTENSIONS = (
     "py pyi ipynb js mjs ts tsx jsx html htm css scss json jsonl txt md rst csv tsv xml yml yaml toml ini cfg"
     " conf env lock log c h cc cpp hpp cs java kt rs go rb php sh bash zsh ps1 bat exe dll so pdf png jpg"
@@ -100,6 +115,16 @@ _TOKENS = tuple(
     for form in (
         r"--[A-Za-z][\w-]*(?:[= ]\S+)?",  # --workers=4
         r"-[A-Za-z]{2,}[\w-]*=\S+",
+        r"-[A-Za-z]\d",  # -O2
+        r"[A-Z][A-Z0-9_]+=\S+",  # DEBUG=1
+        r"[a-z][\w.-]*(?: [^ ]+)*(?: --?[A-Za-z][\w-]*)(?:[ =][^ ]+)*",  # pip install -U pip
+        r"<[A-Z]-[A-Za-z]>\w*",
+        r"[0-9a-fA-F:]*::[0-9a-fA-F:.]*",  # an address of IPv6
+        r"[a-z_][\w-]*: ?(?:'[^']*'|\"[^\"]*\")",  # a line of YAML
+        r"[a-z]{3,}\*+ ?\w+",  # int* p
+        r"![A-Za-z_]\w+|!![A-Za-z_]\w+",
+        r"[A-Za-z_]\w*\[[^\[\]]*\]",  # a[0]
+        r"[a-z]+[A-Z]\w*_?",  # camelCase
         r"__\w+__(?:\(.*\))?",  # __init__
         r"[A-Za-z][A-Za-z0-9]+(?:_[A-Za-z0-9]+)+(?:\(.*\))?",  # snake_case
         r"_[A-Za-z]\w+",

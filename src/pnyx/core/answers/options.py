@@ -9,7 +9,9 @@ from ..regex import regex
 __all__ = ["letters_of"]
 
 _LETTER = regex(
-    r"(?:(?:option|choice|answer|alternative|letter)\s+)?[(\[]?([A-Z])(?:[)\]][.:]?|[.:])?"
+    r"(?:(?:(?:the )?(?:correct |right |final )?(?:answer|option|choice) is )?(?:option|choice|answer"
+    r"|alternative|letter|antwort|opción|opção|opzione|respuesta|réponse|resposta|risposta|вариант|ответ)\s+|(?:选项|選項|选|選|答案|보기)\s*"
+    r"|(?:the )?(?:correct |right |final )?(?:answer|option|choice) is )?[(\[]?([A-Z])(?:[)\]][.:]?|[.:])?"
     r"|(?:\(([A-Z])\)|\[([A-Z])\]|([A-Z])\)|(?:option|choice)\s+\(?([A-Z])\)?(?:\s*[.:,]|\s+-))"
     r"(?!\s*(?:(?:and|or)\b|[,&]|\(?[A-Z]\))).+",
     re.IGNORECASE,
@@ -18,6 +20,7 @@ _LETTERS = regex(
     r"(?P<opens>[{\[(]?)\s*\(?[A-Z]\)?(?:(?:\s*[,;&、，]\s*|\s+)(?:(?:and|und|et|y|e|и|和|と)\s+)?\(?[A-Z]\)?)+\s*[}\])]?",
     re.IGNORECASE,
 )
+_OPTIONS = regex(r"^(?:options|choices|answers|both)\s+(?=[(A-Z])|\s+only$", re.IGNORECASE)
 _LETTER_ALONE = regex(r"(?<![^\W\d_])[A-Z](?![^\W\d_])", re.IGNORECASE)
 _RUN = regex(r"[A-Z]{2,6}")
 
@@ -28,6 +31,7 @@ def letters_of(text: str, letters: str = "", *, ordered: bool = False) -> str | 
     Several are in alphabetical order, unless `ordered`. letters: those of the question's options, if they are
     known: then `AC` names two of them.
     """
+    text = _OPTIONS.sub("", text)
     if match := _LETTER.fullmatch(text):
         return str(next(filter(None, match.groups()))).upper()
     several = _LETTERS.fullmatch(text)

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 from ..regex import regex
+from .number_words import read_numeral
 from .units import NONE, Unit, read_unit
 from .words import table
 
@@ -28,6 +29,11 @@ class Quantity:
 
     def __str__(self) -> str:
         return " ".join(filter(None, (str(self.value), self.unit.symbol, self.way)))
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the unit is one of measure or money, rather than the name of what is counted."""
+        return any(not name.startswith("count of") for name, _ in self.unit.dimensions)
 
     @property
     def _kelvin(self) -> Fraction | None:
@@ -82,13 +88,14 @@ _CODES = (
 )
 _LEAD = regex(
     r"(?:approximately|approx\b\.?|about|around|roughly|circa|exactly|precisely|just|equals|equal to|the"
-    r"|a total of|in(?=\s+\d{4}\b)|an?(?=\s+(?:hundred|thousand|million|billion|trillion|dozen|half)\b))\s+"
+    r"|a total of|(?:in|im|en|the year|year|jahr|année|año|im jahr|en el año|em|nel|in the year|ad|ce|anno)"
+    r"(?=\s+\d{3,4}\b)|an?(?=\s+(?:hundred|thousand|million|billion|trillion|dozen|half)\b))\s+"
     r"|[~≈≃]\s*",
     re.IGNORECASE,
 )
-_ENCLOSED = regex(r"(?<![\w)])\(\s*([+-]?[\d.,]+)\s*\)(?![\w(])")
+_ENCLOSED = regex(r"(?<![\w)])\(\s*([+-]?[\d.,]+)\s*\)(?!\s*\^|[\w(!])")
 _SIGNED = regex(
-    rf"([+-]?)\s*((?:us|au|a|ca|c|r)?\$|[€£¥₹₽₩₺৳₫]|(?:{'|'.join(_CODES)})\b)?\s*([+-]?)\s*",
+    rf"([+-]?)\s*((?:us|au|a|ca|c|r)?\$|rs\.?(?=\s*\d)|[€£¥₹₽₩₺৳₫]|(?:{'|'.join(_CODES)})\b)?\s*([+-]?)\s*",
     re.IGNORECASE,
 )
 _GROUPS = r"\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?: \d{3})+|\d{1,3}(?:['_]\d{3})+"
@@ -105,6 +112,7 @@ _FORMS = tuple(
     )
 )
 _EUROPEAN = regex(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})(?![\d.,])")
+_YEAR = regex(r"(?<=\d{4})年$|(?<=\d{4}) (?:AD|CE)$")
 _DECADE = regex(r"\d{3}0s\b")
 _MAX_DIGITS = 200
 """Digits of the longest power; a longer one stays text, since it would cost memory and time."""
@@ -120,7 +128,11 @@ _MONEY_SCALE = regex(r"\s?(mm|m|b|t)\b", re.IGNORECASE)
 _CAPITAL_SCALES = {"M": 10**6, "MM": 10**6, "G": 10**9}
 _CAPITAL_SCALE = regex(r"(?:\s?(MM?)|(G))(?=$|\s)")
 """Capitals only: `5m` is five metres, and `5M` five million."""
-_PERCENT = regex(r"\s*(?:%|per\s?cent\b|pct\b\.?|(‰|per\s?mille\b))(?!\s*points?\b)", re.IGNORECASE)
+_PERCENT = regex(
+    r"\s*(?:%|per\s?cent\b|pct\b\.?|prozent\b|pour\s?cent\b|por\s?(?:ciento|cento)\b|per\s?cento\b"
+    r"|procent\b|процент\w*|パーセント|퍼센트|प्रतिशत|(‰|per\s?mille\b))(?!\s*points?\b)",
+    re.IGNORECASE,
+)
 _WAY = regex(
     r"\b(?:(?P<more>more|later|after|profit|gain|surplus)|less|fewer|earlier|before|ago|loss|debt|deficit)\b",
     re.IGNORECASE,
@@ -159,12 +171,16 @@ def read_quantity(text: str, decimal: str = "") -> Quantity | None:
     text: in plain notation (see `notation.plain`), at most a few hundred characters. `5 ft 3 in` is 63 in.
     decimal: the decimal mark, `.` or `,`; without it, a comma is one unless three digits are behind it.
     """
+    if decimal == ",":
+        # Where the decimal mark is a comma, a billion is a million millions.
+        text = _LONG_SCALE.sub("trillion", text)
     if "," in text or (decimal == "," and "." in text):
         text = _with_points(text, decimal)
     return _single(text) or _compound(text)
 
 
-_COMMA_NUMBER = regex(r"(?<![\d.,])(\d{1,3}(?:[ .']\d{3})+|\d+),(\d+)(?![\d.,]\d|\d)")
+_LONG_SCALE = regex(r"\b(?:billion|billón|billones)\b", re.IGNORECASE)
+_COMMA_NUMBER = regex(r"(?<![\d.,])(\d{1,3}(?:[ .']\d{3})+|\d*),(\d+)(?![\d.,]\d|\d)")
 _GROUPED_BY_POINTS = regex(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.,]\d|\d)")
 
 
@@ -183,10 +199,11 @@ def _with_points(text: str, decimal: str) -> str:
             and not whole.startswith("0")
         ):
             return match[0]
-        return f"{re.sub(r'[^0-9]', '', whole)}.{places}"
+        return f"{re.sub(r'[^0-9]', '', whole) or 0}.{places}"
 
-    text = _COMMA_NUMBER.sub(pointed, text)
-    if decimal == "," and "," not in text:
+    if "," in text:
+        text = _COMMA_NUMBER.sub(pointed, text)
+    elif decimal == ",":
         text = _GROUPED_BY_POINTS.sub(lambda m: m[0].replace(".", ""), text)
     return text
 
@@ -220,7 +237,7 @@ def _summed(parts: list[Quantity]) -> Quantity | None:
 def _single(text: str) -> Quantity | None:
     while lead := _LEAD.match(text):
         text = text[lead.end() :]
-    text = _ENCLOSED.sub(r"\1", text)
+    text = _ENCLOSED.sub(r"\1", _YEAR.sub("", text))
     if inner := re.fullmatch(r"([+-]?)\s*\(([^()]*)\)", text):
         text = inner[1] + inner[2].strip()
     signed = _SIGNED.match(text)
@@ -252,7 +269,12 @@ def _magnitude(text: str) -> tuple[Fraction, str] | None:
             return None if value is None else _parts(value, text[match.end() :])
     if text.lower() == "half":
         return Fraction(1, 2), ""
-    return (Fraction(1), text) if _SCALE_ALONE.match(text) else _spelled(text)
+    if _SCALE_ALONE.match(text):
+        return Fraction(1), text
+    if spelled := _spelled(text):
+        return spelled
+    numeral = read_numeral(text)
+    return (Fraction(numeral[0]), text[numeral[1] :]) if numeral else None
 
 
 def _value(parts: dict[str, str | None]) -> Fraction | None:

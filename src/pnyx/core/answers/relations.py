@@ -19,6 +19,7 @@ _LABELS = frozenset(("answer", "final answer", "result", "solution", "value", "t
 
 
 _DOLLAR = regex(r"\$(?!\d)")
+_IDENTIFIER = regex(r"[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+)+")
 _WORDS = regex(r"(?:[Nn][or]\.|[^\W\d_]{2,})(?:[ -](?:[^\W\d_]+|\([^\W\d_ ]+\))){1,7}")
 """A name in words, as in `No. of apples`."""
 
@@ -46,6 +47,8 @@ def split_name(text: str) -> tuple[str, tuple[str, ...]] | None:
     if sides[0].casefold().removeprefix("the ") in _LABELS:
         return "", sides[1:]
     name = name_of(sides[0])
+    if not name and _IDENTIFIER.fullmatch(sides[0]):
+        return sides[0], sides[1:]
     if name is None and _WORDS.fullmatch(sides[0]):
         name = sides[0].casefold()
     if name:

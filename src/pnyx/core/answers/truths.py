@@ -18,7 +18,7 @@ _EXPLAINED = regex(
 
 @cache
 def _words() -> dict[str, str]:
-    return {word: truth for truth, words in table("truth").items() for word in words}
+    return {word: truth for truth, words in table("truths").items() for word in words}
 
 
 def read_truth(text: str) -> str | None:

@@ -61,19 +61,19 @@ acre  |        | length:2     | 4046.8564224 |
 K     |        | kelvin       | 1            | kelvin
 °     |        | angle        | 1            | degree, deg
 rad   |        | radian       | 1            | radian
-N     | kM     | force        | 1            | newton
-J     | kMGm   | energy       | 1            | joule
-Wh    | kMGT   | energy       | 3600         | watt hour, watt-hour
-cal   | k      | energy       | 4.184        | calorie
+N     | kM     | mass length time:-2 | 1000            | newton
+J     | kMGm   | mass length:2 time:-2 | 1000            | joule
+Wh    | kMGT   | mass length:2 time:-2 | 3600000         | watt hour, watt-hour
+cal   | k      | mass length:2 time:-2 | 4184        | calorie
 eV    | kMG    | electronvolt | 1            | electronvolt, electron volt
-W     | kMGTm  | power        | 1            | watt
+W     | kMGTm  | mass length:2 time:-3 | 1000            | watt
 V     | kMmμ   | voltage      | 1            | volt
 A     | mμk    | current      | 1            | ampere, amp
 Ω     | kM     | resistance   | 1            | ohm
 Hz    | kMG    | time:-1      | 1            | hertz
-Pa    | kMGh   | pressure     | 1            | pascal
-bar   | m      | pressure     | 100000       |
-atm   |        | pressure     | 101325       | atmosphere
+Pa    | kMGh   | mass length:-1 time:-2 | 1000            | pascal
+bar   | m      | mass length:-1 time:-2 | 100000000       |
+atm   |        | mass length:-1 time:-2 | 101325000       | atmosphere
 mol   | mμk    | amount       | 1            | mole
 dB    |        | level        | 1            | decibel
 bit   | kMG    | data         | 1            |
@@ -83,10 +83,11 @@ usc   |        | usd          | 0.01         | us cent
 eur   |        | eur          | 1            | €, euro
 euc   |        | eur          | 0.01         | euro cent, eurocent
 gbp   |        | gbp          | 1            | £, pound sterling, british pound
+gbx   |        | gbp          | 0.01         | penny, pence
 jpy   |        | jpy          | 1            | ¥, yen
 cny   |        | cny          | 1            | yuan, renminbi, rmb
-inr   |        | inr          | 1            | ₹, rupee
-chf   |        | chf          | 1            | swiss franc
+inr   |        | inr          | 1            | ₹, rupee, rs, rs.
+chf   |        | chf          | 1            | swiss franc, franken, schweizer franken
 cad   |        | cad          | 1            | ca$, c$, canadian dollar
 aud   |        | aud          | 1            | au$, a$, australian dollar
 rub   |        | rub          | 1            | ₽, ruble, rouble, рубль, рубля, рублей, руб
@@ -116,12 +117,14 @@ _NAMES: dict[str, Unit] = {}
 def _load() -> None:
     for line in _TABLE.strip().splitlines():
         symbol, prefixes, dimension, factor, names = (cell.strip() for cell in line.split("|"))
-        base, _, power = dimension.partition(":")
+        dimensions = tuple(
+            sorted(
+                (base, int(power or 1)) for base, _, power in (d.partition(":") for d in dimension.split())
+            )
+        )
         for prefix in ("", *prefixes):
             word, exponent = _PREFIXES.get(prefix, ("", 0))
-            unit = Unit(
-                prefix + symbol, Fraction(factor) * Fraction(10) ** exponent, ((base, int(power or 1)),)
-            )
+            unit = Unit(prefix + symbol, Fraction(factor) * Fraction(10) ** exponent, dimensions)
             _SYMBOLS[unit.symbol] = unit
             for name in filter(None, names.split(", ")):
                 _NAMES[_singular(word + name)] = unit
@@ -134,7 +137,7 @@ def _load() -> None:
 @cache
 def _foreign() -> dict[str, Unit]:
     """Name of a unit in a language other than English -> the unit."""
-    return {name: _SYMBOLS[symbol] for symbol, names in table("units").items() for name in names}
+    return {name: _SYMBOLS[symbol] for symbol, names in table("unit_names").items() for name in names}
 
 
 def _singular(name: str) -> str:
@@ -150,11 +153,11 @@ NONE = Unit("", Fraction(1), ())
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _FACTOR = regex(
     r"(?:(?P<before>square|sq|cubic|cu)\b\.?\s*)?(?P<name>[^\d^]+?)"
-    r"(?:\^(?P<power>[1-4])|\s+(?P<after>squared|cubed))?",
+    r"(?:\^\(?(?P<power>-?[1-4])\)?|\s+(?P<after>squared|cubed))?",
     re.IGNORECASE,
 )
 _PER = regex(r"\s*/\s*|\s+(?:per|each|every|an?)\s+", re.IGNORECASE)
-_PRODUCT = regex(r"\s*\u00d7\s*")
+_PRODUCT = regex(r"\s*\u00d7\s*|\s+(?=[A-Za-z]{1,3}\^\(?-\d)")
 _WORD = r"(?:[^\W\d_]{2,}|[\u3040-\u9fff\uac00-\ud7af])(?:['-][^\W\d_]+)*"
 _NOUN = regex(rf"{_WORD}(?: {_WORD}){{0,3}}")
 _TAIL = regex(
@@ -169,7 +172,7 @@ _NO_COUNT = regex(
     r"|seventh|eighth|ninth|tenth|hundredth|thousandth|(?:[mb]|tr)illionth)s?"
     r"|(?:hundred|thousand|(?:[mb]|tr)illion|lakh|crore|dozen)s?|zero|one|two|three"
     r"|(?:four|six|seven|nine)(?:teen|ty)?|five|fif(?:teen|ty)|eight(?:een|y)?|ten|eleven|twelve"
-    r"|thirteen|twenty|thirty|forty)\b",
+    r"|thirteen|twenty|thirty|forty|bce?|b\.c)\b",
     re.IGNORECASE,
 )
 """Words after a number that make it another number, a choice or a sentence instead of a count of
@@ -217,7 +220,12 @@ def _named(text: str) -> Unit | None:
     folded = text.casefold()
     if alias := _ALIASES.get(folded):
         return _compound(alias, counted=False)
-    return _SYMBOLS.get(text) or _NAMES.get(_singular(folded)) or _foreign().get(folded)
+    return (
+        _SYMBOLS.get(text)
+        or _NAMES.get(_singular(folded))
+        or _foreign().get(folded)
+        or _foreign().get(_singular(folded))
+    )
 
 
 def _count(text: str) -> Unit | None:

@@ -13,7 +13,7 @@ _LOOKALIKES = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2015\u2212\u2043\ufe58\ufe63\uff0d", "-")
     | dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
-    | {"\uff1a": ":", "\u3002": ".", "\u2014": " - "}
+    | {"\uff1a": ":", "\u3002": ".", "\u3001": ", ", "\u2014": " - "}
 )
 _OPERATORS = str.maketrans(
     dict.fromkeys("*\u22c5\u00b7\u2219\u2217", "\u00d7") | dict.fromkeys("\u2044\u2215\u00f7", "/")
@@ -36,7 +36,12 @@ _TEX_SYMBOLS = {
     "times": "\u00d7", "cdot": "\u00d7", "div": "/", "approx": "≈", "sim": "~", "pm": "±", "infty": "∞",
     "pi": "π", "theta": "θ", "alpha": "\u03b1", "beta": "β", "mu": "μ", "Omega": "Ω", "circ": "°",
     "degree": "°", "percent": "%", "euro": "€", "pounds": "£", "textdollar": "$", "le": "≤", "leq": "≤",
-    "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "to": "→", "ldots": "...", "dots": "...", "sqrt": "√",
+    "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "to": "→",
+    "cap": "∩", "cup": "∪", "subset": "⊂", "subseteq": "⊆", "supset": "⊃", "in": "∈", "notin": "∉",
+    "implies": "⇒", "Rightarrow": "⇒", "iff": "⇔", "Leftrightarrow": "⇔", "rightarrow": "→", "setminus": "∖",
+    "emptyset": "∅", "varnothing": "∅", "neg": "¬", "lnot": "¬", "land": "∧", "lor": "∨",
+    "wedge": "∧", "vee": "∨",
+    "forall": "∀", "exists": "∃", "ldots": "...", "dots": "...", "sqrt": "√",
 }  # fmt: skip
 _TEX_SYMBOL = regex(rf"\\({'|'.join(_TEX_SYMBOLS)})(?![A-Za-z])")
 # Each matches only if it holds no further braces, so repetition works from the inside out.

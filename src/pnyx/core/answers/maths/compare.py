@@ -16,6 +16,7 @@ from .nodes import (
     Comparison,
     Conditions,
     Constant,
+    Difference,
     Group,
     Matrix,
     Node,
@@ -25,12 +26,24 @@ from .nodes import (
     Variable,
 )
 from .sets import Span, spans
+from .statements import read_maths
 
-__all__ = ["same_value", "settled"]
+__all__ = ["estimate", "same_value", "settled"]
 
 _NODES = (Number, Constant, Variable, Apply)
 MAX_SIGNS = 4
 """Signs ± in one expression; each doubles the values."""
+
+
+@lru_cache(maxsize=4096)
+def estimate(text: str) -> complex | None:
+    """A rough value of an expression without variables, to tell most pairs apart at once; None for others."""
+    value = read_maths(text)
+    found = number(value) if isinstance(value, _NODES) else None
+    try:
+        return None if found is None else complex(found)
+    except (OverflowError, ValueError):
+        return None
 
 
 def same_value(one: Value, two: Value, *, ordered: bool = False, bases: Sequence[int] = ()) -> bool:
@@ -148,7 +161,7 @@ class _Comparer:
             name, value = bindings.values[0]
             if isinstance(other, (Comparison, Conditions)):
                 return self._same_equations(bindings, other) or (
-                    _is_set(value) and _subject(other) == name and self._same_sets(value, other)
+                    _subject(other) == name and self._same_sets(value, other)
                 )
             return self.same(value, other)
         if not isinstance(other, Group) or other.opens not in ("", "(", "⟨"):
@@ -237,7 +250,13 @@ class _Comparer:
 def same_expression(one: Node, two: Node) -> bool:
     """Whether two expressions have the same values wherever they are compared."""
     try:
-        # x - x + 1 is 1, but that hardly occurs; 0A and 0B are more often labels than nothing.
+        # 0A and 0B are more often labels than nothing.
+        if variables(one) ^ variables(two) == {"C", "c"}:
+            one, two = (_renamed(node, "C", "c") for node in (one, two))
+        constant = len(values(one)) == 1 or len(values(two)) == 1
+        if constant and variables(one) != variables(two):
+            a, b = sorted((values(one), values(two)), key=len)
+            return not close(a[0], Fraction(0)) and all(close(a[0], value) for value in b)
         if variables(one) != variables(two):
             return False
         a, b = values(one), values(two)
@@ -246,10 +265,20 @@ def same_expression(one: Node, two: Node) -> bool:
     return all(map(close, a, b))
 
 
+def _renamed(node: Node, old: str, new: str) -> Node:
+    """`node` with another name of one variable: the constant of an integral is C or c."""
+    match node:
+        case Variable(name) if name == old:
+            return Variable(new)
+        case Apply(name, args):
+            return Apply(name, tuple(_renamed(arg, old, new) for arg in args))
+    return node
+
+
 def _is_set(value: Value) -> bool:
     """Whether `value` may be a set of numbers: an interval, a union, inequalities."""
     match value:
-        case Union() | Conditions():
+        case Union() | Conditions() | Difference():
             return True
         case Comparison(_, signs):
             return not set(signs) <= {"="}

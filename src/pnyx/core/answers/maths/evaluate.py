@@ -18,8 +18,8 @@ from .nodes import Apply, Constant, Node, Number, Variable
 __all__ = ["POINTS", "UndefinedError", "close", "is_real", "number", "values", "variables"]
 
 DIGITS = 50
-POINTS = 3
-"""Points at which expressions with variables are compared: two with positive ones, one with both signs."""
+POINTS = 4
+"""Points at which expressions with variables are compared: two with positive ones, two with both signs."""
 
 MAX_BITS = 4000
 """Bits of an exact power; a larger one is evaluated with 50 digits."""
@@ -91,7 +91,9 @@ def _point(name: str, n: int) -> Fraction:
     """The value of a variable at point `n`, with a large prime below, so that it is a root of nothing."""
     digest = hashlib.sha256(f"{n} {name}".encode()).digest()
     value = Fraction(int.from_bytes(digest[:4], "big") % 90_000 + 10_007, 30_011)
-    return -value if n == POINTS - 1 and digest[4] % 2 else value
+    # Opposite signs at the last two points: each variable is negative at one of them.
+    negative = hashlib.sha256(name.encode()).digest()[0] % 2
+    return -value if n >= 2 and (n + negative) % 2 else value
 
 
 def _inexact(value: Value) -> Value:

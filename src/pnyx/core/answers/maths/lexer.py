@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from ...markup.notation import ascii_punctuation
 from ...regex import regex
+from .notation import GREEK_LETTERS, before_greek, cleaned
 
 __all__ = ["MAX_CHARS", "Token", "UnreadableError", "tokens"]
 
@@ -32,7 +31,8 @@ class Token:
     """kind: number, name (one letter), word, function, command, symbol or separator (`and`, `or`).
 
     text: the symbol in ASCII or as one character, the name, or what is in `\\text{…}`. value: of a number.
-    spaced: whether space is before it. plain: of a number, whether it is an integer in plain digits.
+    spaced: whether space is before it. plain: whether a number is an integer in plain digits, and whether a
+    word is one by its command.
     """
 
     kind: Kind
@@ -42,17 +42,6 @@ class Token:
     plain: bool = False
 
 
-_RAISED = regex("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+")
-_RAISED_TO = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ", "0123456789+-()n")
-_LOWERED = regex("[₀₁₂₃₄₅₆₇₈₉]+")
-_LOWERED_TO = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-_VULGAR = regex(r"(?<=\d)(?=[¼½¾⅐-⅞↉])")
-_GROUPED = regex(r"(?<=\d)(?:\{,\}|,\\!|\\,|\\!|\\;|'|\u2009|\u202f|\u00a0)(?=\d{3}(?!\d))")
-_SPACE = regex(r"(?<!\\)\\(?:[;: !,]|q?quad(?![A-Za-z]))|~")
-_DROPPED = regex(
-    r"\\(?:left|right|[bB]igg?[lrm]?|middle|displaystyle|textstyle|limits|nolimits|mathstrut|cal|it|rm|bf)(?![A-Za-z])"
-    r"|\\phantom\{[^{}]*\}|(?<!\\)\$|\\\(|\\\)|(?<!\\)\\\[|(?<!\\)\\\]"
-)
 _NUMBER = regex(r"\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+|\.(?=\s*\\overline))?|\.\d+")
 _BARE_NUMBER = regex(r"\d+(?:\.\d+|\.(?=\s*\\overline))?|\.\d+")
 _EXPONENT = regex(r"[eE]([+-]?\d{1,4})(?![\w.])")
@@ -77,13 +66,9 @@ SYMBOLS = {
     "\\": "\\\\",
 }  # fmt: skip
 """LaTeX commands that are one symbol. ⦃ and ⦄ are the braces of a set; `{` and `}` only group in LaTeX."""
-_PLAIN = {
-    "×": "*", "⋅": "*", "·": "*", "∙": "*", "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "⩽": "≤", "⩾": "≥",
-    "º": "°", "˚": "°", "∣": "|", "：": ":", "，": ",", "；": ";", "（": "(", "）": ")",
-}  # fmt: skip
 _PAIRS = {
     "**": "^", ">=": "≥", "<=": "≤", "!=": "≠", "<>": "≠", "==": "≡", "=>": "⇒", "->": "→", ":=": "≔",
-    "=<": "≤", "=/=": "≠", "=/": "≠", "/=": "≠", "~=": "≈", "+-": "±", "+/-": "±", "&&": "∧", "||": "‖",
+    "=<": "≤", "=/=": "≠", "=/": "≠", "/=": "≠", "~=": "≈", "+-": "±", "+/-": "±", "&&": "∧",
 }  # fmt: skip
 _PAIR = regex("|".join(re.escape(pair) for pair in sorted(_PAIRS, key=len, reverse=True)))
 _SINGLE = frozenset("+-*/^=<>≤≥≠≈≡~→⇒⇔≔∈∉∪∩∖±∓∞π°%|⌊⌋⌈⌉⟨⟩()[]{}⦃⦄∅…'!_,;:√∛∜¤∧∨∝&")
@@ -173,79 +158,6 @@ GREEK = frozenset(
         "hbar",
     ]
 )
-_GREEK_LETTERS = dict(
-    zip(
-        [
-            "α",
-            "β",
-            "γ",
-            "δ",
-            "ε",
-            "ζ",
-            "η",
-            "θ",
-            "ι",
-            "κ",
-            "λ",
-            "μ",
-            "ν",
-            "ξ",
-            "ρ",
-            "σ",
-            "τ",
-            "υ",
-            "φ",
-            "χ",
-            "ψ",
-            "ω",
-            "Γ",
-            "Δ",
-            "Θ",
-            "Λ",
-            "Ξ",
-            "Σ",
-            "Φ",
-            "Ψ",
-            "Ω",
-            "ℓ",
-        ],
-        [
-            "alpha",
-            "beta",
-            "gamma",
-            "delta",
-            "epsilon",
-            "zeta",
-            "eta",
-            "theta",
-            "iota",
-            "kappa",
-            "lambda",
-            "mu",
-            "nu",
-            "xi",
-            "rho",
-            "sigma",
-            "tau",
-            "upsilon",
-            "phi",
-            "chi",
-            "psi",
-            "omega",
-            "Gamma",
-            "Delta",
-            "Theta",
-            "Lambda",
-            "Xi",
-            "Sigma",
-            "Phi",
-            "Psi",
-            "Omega",
-            "ell",
-        ],
-        strict=True,
-    )
-)
 _VARIANTS = {"varepsilon": "epsilon", "varphi": "phi", "vartheta": "theta"}
 _STRUCTURES = frozenset(
     [
@@ -285,32 +197,7 @@ def tokens(text: str) -> list[Token]:
     """The tokens of `text`. Raises `UnreadableError` for what is not mathematics, without reading on."""
     if len(text) > MAX_CHARS:
         raise UnreadableError
-    return _Lexer(_cleaned(text)).read()
-
-
-def _cleaned(text: str) -> str:
-    if not text.isascii():
-        text = _RAISED.sub(lambda m: f"^({m[0].translate(_RAISED_TO)})", text)
-        text = _LOWERED.sub(lambda m: f"_({m[0].translate(_LOWERED_TO)})", text)
-        text = _GROUPED.sub("", text)
-        text = ascii_punctuation(_VULGAR.sub(" ", text)).replace(" - ", "-")
-        text = "".join(map(_plain, text))
-    else:
-        text = _GROUPED.sub("", text)
-    return _SPACE.sub(" ", _DROPPED.sub(" ", text))
-
-
-def _plain(char: str) -> str:
-    """One character in plain notation: ½ as a fraction, full-width as ASCII, without invisible ones."""
-    if char in _PLAIN:
-        return _PLAIN[char]
-    if char.isascii() or unicodedata.category(char) == "Cf":
-        return char if char.isascii() else ""
-    same = unicodedata.normalize("NFKC", char)
-    above, slash, below = same.partition("⁄")
-    if slash and above and below:
-        return f"\\frac{{{above}}}{{{below}}}"
-    return "".join(_PLAIN.get(c, c) for c in same)
+    return _Lexer(cleaned(text)).read()
 
 
 class _Lexer:
@@ -394,12 +281,13 @@ class _Lexer:
         elif bare.isdigit():
             self._add("number", bare, Fraction(int(bare)), True)
         else:
-            self._add("word", " ".join(bare.split()))
+            self._add("word", " ".join(bare.split()), plain=True)
 
     def _letters(self) -> None:
         match = _LETTERS.match(self.text, self.at)
         assert match is not None, "called at a letter"
-        run, self.at = match[0], match.end()
+        run = before_greek(match[0])
+        self.at = match.start() + len(run)
         folded = run.casefold()
         if folded in _SEPARATORS and len(run) > 1:
             self._add("separator", _SEPARATORS[folded])
@@ -413,8 +301,8 @@ class _Lexer:
             self._add("symbol", "°")
         elif run in GREEK:
             self._add("name", run)
-        elif len(run) == 1:
-            self._add("name", _GREEK_LETTERS.get(run, run))
+        elif len(run) == 1 and (run.isascii() or run in GREEK_LETTERS):
+            self._add("name", GREEK_LETTERS.get(run, run))
         else:
             self._add("word", run)
 

@@ -11,6 +11,7 @@ __all__ = [
     "Bindings",
     "Comparison",
     "Constant",
+    "Difference",
     "Group",
     "Matrix",
     "Node",
@@ -77,6 +78,14 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """The set `whole` without `part`."""
+
+    whole: Value
+    part: Value
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """A chain `terms[0] signs[0] terms[1] …`; `parts` of several are joined by `joint`."""
 
@@ -107,4 +116,4 @@ class Based:
     base: int
 
 
-Value: TypeAlias = "Node | Group | Matrix | Union | Comparison | Conditions | Bindings | Based"
+Value: TypeAlias = "Node | Group | Matrix | Union | Difference | Comparison | Conditions | Bindings | Based"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from .letters import letters_apart
 from .lexer import FUNCTIONS, Token, UnreadableError
-from .nodes import Apply, Constant, Matrix, Node, Number, Variable
+from .nodes import Apply, Constant, Node, Number, Variable
 
 __all__ = ["Parser"]
 
@@ -23,9 +24,6 @@ _END = Token("symbol", "")
 FRACTIONS = frozenset(("frac", "dfrac", "tfrac", "cfrac"))
 CALLED = frozenset(("f", "g", "F", "G", "O", "Omega", "Theta"))
 """Names that are functions where a bracket follows; other letters may be factors, as in k(k + 1)."""
-MATRICES = frozenset(
-    ("matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "array", "smallmatrix")
-)
 
 
 class Parser:
@@ -34,6 +32,7 @@ class Parser:
     def __init__(self, tokens: Sequence[Token]) -> None:
         if len(tokens) > MAX_TOKENS:
             raise UnreadableError
+        tokens = letters_apart(tokens)
         self.tokens, self.at, self.depth, self.bars = tokens, 0, 0, 0
 
     @property
@@ -104,7 +103,7 @@ class Parser:
             after.kind != "word" and (not after.spaced and after.text == "(")
         ):
             raise UnreadableError
-        if before.kind == "name" and after.kind == "number" and not after.spaced:
+        if before.kind == "name" and after.kind == "number":
             raise UnreadableError
 
     def _continues(self) -> bool:
@@ -203,6 +202,8 @@ class Parser:
         if self.take("°"):
             return Apply("deg", (node,))
         self.expect("%")
+        if self.next.kind in ("number", "name", "word") or self.is_symbol("("):
+            raise UnreadableError  # a remainder, as in n % 2
         return Apply("/", (node, Number(Fraction(100))))
 
     def _primes(self, node: Node) -> Node:
@@ -233,6 +234,8 @@ class Parser:
                 return Number(token.value)
             case "name":
                 return self._name(token.text)
+            case "word" if self.is_symbol("(") and not self.next.spaced:
+                return Apply(f"{token.text}()", self._arguments())
             case "word":
                 return self._subscripted(token.text, word=True)
             case "function":
@@ -290,6 +293,10 @@ class Parser:
             raise UnreadableError
         bars, self.bars = self.bars, 0
         node = self.sum()
+        if opens == "{" and self.next.kind == "command" and self.next.text in ("choose", "over"):
+            name = "binom" if self.next.text == "choose" else "/"
+            self.at += 1
+            node = Apply(name, (node, self.sum()))
         self.expect(_CLOSES[opens])
         self.bars = bars
         return Apply(_FENCED[opens], (node,)) if opens in _FENCED else node
@@ -374,33 +381,6 @@ class Parser:
             found.append(self.sum())
         self.expect(_CLOSES[opens])
         return tuple(found)
-
-    def matrix(self, name: str) -> Matrix:
-        """The matrix after `\\begin{name}`, up to its `\\end{name}`."""
-        rows: list[list[Node]] = [[]]
-        while True:
-            rows[-1].append(self.sum())
-            if self.take("&"):
-                continue
-            if self.take("\\\\") and self.next.text != "end":
-                rows.append([])
-                continue
-            if self.next.kind == "command" and self.next.text == "end":
-                self.at += 1
-                self.environment()
-                break
-            raise UnreadableError
-        if len({len(row) for row in rows}) != 1:
-            raise UnreadableError
-        return Matrix(tuple(map(tuple, rows)))
-
-    def environment(self) -> str:
-        """The name in the braces after `\\begin` or `\\end`."""
-        self.expect("{")
-        name = self.next.text
-        self.at += 1
-        self.expect("}")
-        return name
 
 
 def _is_proper_fraction(node: Node) -> bool:

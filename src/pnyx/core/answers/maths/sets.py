@@ -9,7 +9,19 @@ from functools import cmp_to_key
 from typing import Any
 
 from .evaluate import close, is_real, mp, number
-from .nodes import Apply, Comparison, Conditions, Constant, Group, Node, Number, Union, Value, Variable
+from .nodes import (
+    Apply,
+    Comparison,
+    Conditions,
+    Constant,
+    Difference,
+    Group,
+    Node,
+    Number,
+    Union,
+    Value,
+    Variable,
+)
 
 __all__ = ["Span", "spans"]
 
@@ -42,6 +54,11 @@ def _spans(value: Value) -> list[Span] | None:
         case Union(parts):
             each = [_spans(part) for part in parts]
             return None if None in each else [span for found in each for span in found or ()]
+        case Difference(whole, part):
+            inside, cut = spans(whole), spans(part)
+            if inside is None or cut is None:
+                return None
+            return [span for a in inside for b in _outside(cut) if (span := _overlap(a, b))]
         case Group("(" | "[" as opens, ")" | "]" as closes, (low, high)):
             ends = _end(low), _end(high)
             if ends[0] is None or ends[1] is None or _order(*ends) > 0:
@@ -57,6 +74,19 @@ def _spans(value: Value) -> list[Span] | None:
     return None
 
 
+def _outside(cut: Sequence[Span]) -> list[Span]:
+    """The intervals between `cut`, which is in order."""
+    infinity = mp().inf
+    out, start, with_start = list[Span](), -infinity, False
+    for span in cut:
+        if _order(start, span.low) < 0:
+            out.append(Span(start, span.low, with_start, not span.with_low))
+        start, with_start = span.high, not span.with_high
+    if start != infinity:
+        out.append(Span(start, infinity, with_start, False))
+    return out
+
+
 def _joined(joint: str, parts: Sequence[Comparison]) -> list[Span] | None:
     each = [_spans(part) for part in parts]
     names = {t.name for part in parts for t in part.terms if isinstance(t, Variable)}
@@ -67,8 +97,8 @@ def _joined(joint: str, parts: Sequence[Comparison]) -> list[Span] | None:
         both = sets[0]
         for found in sets[1:]:
             both = [span for a in both for b in found if (span := _overlap(a, b))]
-        # x < 1 and x > 3: the writer means both ranges.
-        if both:
+        # x < 1, x > 3: a comma joins ranges that do not overlap.
+        if both or joint == "and":
             return both
     return [span for found in sets for span in found]
 
@@ -85,6 +115,8 @@ def _overlap(one: Span, two: Span) -> Span | None:
 def _solved(relation: Comparison) -> list[Span] | None:
     """The values of the only variable in `1 < x ≤ 3`, `x ≠ 0` or `x > 3`."""
     terms, signs = list(relation.terms), list(relation.signs)
+    if len(terms) == 2 and (split := _without_abs(relation)) is not None:
+        return split
     at = [n for n, term in enumerate(terms) if isinstance(term, Variable)]
     if len(at) != 1 or len(terms) > 3 or (len(terms) == 3 and at[0] != 1) or not set(signs) <= _FLIP.keys():
         return None
@@ -106,6 +138,43 @@ def _solved(relation: Comparison) -> list[Span] | None:
         }[sign]
         found = [span for a in found for b in sides if (span := _overlap(a, b))]
     return found
+
+
+def _without_abs(relation: Comparison) -> list[Span] | None:
+    """The values of x in `|x - 1| < 2`; None if no absolute value of a variable with a shift is compared."""
+    (left, right), (sign,) = relation.terms, relation.signs
+    if isinstance(right, Apply) and right.name == "abs":
+        left, right, sign = right, left, _FLIP.get(sign, "")
+    end = _end(right)
+    if not (isinstance(left, Apply) and left.name == "abs") or end is None or sign not in "<>≤≥" or not sign:
+        return None
+    shift = _shift(left.args[0])
+    if shift is None or _order(end, Fraction(0)) <= 0:
+        return None
+    low, high, infinity = _sum(shift, -end), _sum(shift, end), mp().inf
+    closed = sign in "≤≥"
+    if sign in "<≤":
+        return [Span(low, high, closed, closed)]
+    return [Span(-infinity, low, False, closed), Span(high, infinity, closed, False)]
+
+
+def _shift(node: Node) -> Any:
+    """The value a of `x - a`, where x is a variable."""
+    match node:
+        case Variable():
+            return Fraction(0)
+        case Apply("+", (Variable(), Apply("neg", (other,)))):
+            return _end(other)
+        case Apply("+", (Variable(), other)):
+            found = _end(other)
+            return None if found is None else -found
+    return None
+
+
+def _sum(one: Any, two: Any) -> Any:
+    if isinstance(one, Fraction) and isinstance(two, Fraction):
+        return one + two
+    return _inexact(one) + _inexact(two)
 
 
 def _end(value: Value) -> Any:

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from ...regex import regex
 from .lexer import Token, UnreadableError, tokens
+from .matrices import read_matrix
 from .nodes import (
     Apply,
     Based,
@@ -14,13 +15,14 @@ from .nodes import (
     Comparison,
     Conditions,
     Constant,
+    Difference,
     Group,
-    Matrix,
     Number,
     Union,
     Value,
+    Variable,
 )
-from .parser import MATRICES, Parser
+from .parser import Parser
 
 __all__ = ["name_of", "read_maths"]
 
@@ -36,6 +38,8 @@ def read_maths(text: str) -> Value | None:
 
     text: without Markdown and without the sentence around it.
     """
+    if _OTHER.fullmatch(text):
+        return None
     try:
         found = tokens(text)
         if not found or not _is_mathematical(found):
@@ -59,8 +63,17 @@ def name_of(left: str) -> str | None:
         return None
 
 
+_OTHER = regex(
+    r"\d+(?:st|nd|rd|th)|[A-Ja-j]\s*-\s*[A-Ja-j]|[Nn]/[Aa]|\d{1,4}([-/.])\d{1,4}\1\d{1,4}(?:\1\d+)*"
+)
+"""Ordinals, ranges of letters, and what may be a date."""
+
+
 def _is_mathematical(found: Sequence[Token]) -> bool:
     """Whether a token shows that letters are variables: `well-known` and `and/or` are words."""
+    # 3-5 is a range or a score.
+    if [t.text if t.kind == "symbol" else t.plain for t in found] == [True, "-", True]:
+        return False
     if any(t.kind in ("number", "function", "command") for t in found):
         return True
     signs = {t.text for t in found if t.kind == "symbol"}
@@ -72,7 +85,9 @@ def _is_mathematical(found: Sequence[Token]) -> bool:
         and len(found) > 1
         and bool(signs & set("-/([,!"))
         and not (
-            signs <= set("-/") and len(found) < 4 and all(t.text.isupper() for t in found if t.kind == "name")
+            signs <= set("-/")
+            and len(found) == 3
+            and all(t.text.isupper() for t in found if t.kind == "name")
         )
     )
 
@@ -90,10 +105,10 @@ class _Reader:
         if len(parts) == 1:
             return self.clause(parts[0])
         clauses = [self.clause(part) for part in parts]
-        if all(isinstance(c, Bindings) for c in clauses[:1]) and any(
-            isinstance(c, Bindings) for c in clauses
-        ):
+        if isinstance(clauses[0], Bindings) and not any(isinstance(c, Comparison) for c in clauses):
             return self._bindings(clauses)
+        if any(isinstance(c, Comparison) for c in clauses):
+            clauses = [_as_comparison(c) for c in clauses]
         if all(isinstance(c, Comparison) for c in clauses):
             joint = "or" if "or" in joints else "and" if "and" in joints else ","
             return Conditions(joint, tuple(c for c in clauses if isinstance(c, Comparison)))  # type: ignore[arg-type]
@@ -125,11 +140,25 @@ class _Reader:
         if set(signs) == {"="}:
             if name := _name(sides[0]):
                 return self._named(name, sides[1:])
+            if (point := self._point(sides)) is not None:
+                return point
             terms = tuple(self.value(side) for side in sides)
             return Comparison(terms, tuple(signs))
         if signs == ["∈"] and (name := _name(sides[0])):
-            return Bindings(((name, self.value(sides[1])),))
+            inside = self.value(sides[1])
+            if isinstance(inside, (Group, Union, Difference)):
+                return Bindings(((name, inside),))
         return Comparison(tuple(self.value(side) for side in sides), tuple(signs))
+
+    def _point(self, sides: Sequence[Sequence[Token]]) -> Bindings | None:
+        """The named values of `(x, y) = (2, 5)`."""
+        if len(sides) != 2 or sides[0][0].text != "(" or sides[0][-1].text != ")":
+            return None
+        names = [_name(part) for part in _split_at(sides[0][1:-1], {","})]
+        right = self.value(sides[1])
+        if len(names) < 2 or not all(names) or not isinstance(right, Group) or len(right.items) != len(names):
+            return None
+        return Bindings(tuple(zip(names, right.items, strict=True)))
 
     def _named(self, name: str, sides: Sequence[Sequence[Token]]) -> Value:
         values = [self.value(side) for side in sides]
@@ -141,13 +170,15 @@ class _Reader:
         """A value without relations at its top."""
         if not found:
             raise UnreadableError
+        if len(parts := _split_at(found, {"∖"})) == 2:
+            return Difference(self.value(parts[0]), self.value(parts[1]))
         parts = _split_at(found, {"∪"})
         if len(parts) > 1:
             return Union(tuple(self.value(part) for part in parts))
         negative = found[0].text == "-"
         if based := _based(found[negative:]):
             return Based(f"-{based.digits}", based.base) if negative else based
-        if (matrix := self._matrix(found)) is not None:
+        if (matrix := read_matrix(found)) is not None:
             return matrix
         if (group := self._group(found)) is not None:
             return group
@@ -183,23 +214,13 @@ class _Reader:
                 return self.statement(inside[n + 1 :])
         raise UnreadableError
 
-    def _matrix(self, found: Sequence[Token]) -> Matrix | None:
-        if found[0].kind != "command" or found[0].text != "begin":
-            return None
-        parser = Parser(found)
-        parser.at = 1
-        name = parser.environment()
-        if name not in MATRICES:
-            raise UnreadableError
-        if name == "array":
-            while not parser.take("}"):
-                parser.at += 1
-                if parser.at >= len(found):
-                    raise UnreadableError
-        matrix = parser.matrix(name)
-        if parser.at != len(found):
-            raise UnreadableError
-        return matrix
+
+def _as_comparison(value: Value) -> Value:
+    """The named value of one letter as an equation, so that it can stand beside inequalities."""
+    match value:
+        case Bindings(((name, bound),)) if len(name) == 1:
+            return Comparison((Variable(name), bound), ("=",))
+    return value
 
 
 def _encloses(found: Sequence[Token]) -> bool:
@@ -276,7 +297,7 @@ def _name(found: Sequence[Token]) -> str:
             else ""
         )
     if derivative := _DERIVATIVE.fullmatch("".join(t for t in texts if t not in "{}")):
-        return f"d{derivative[1]}/d{derivative[2]}"
+        return f"{derivative[1]}'"
     return _function_name(found)
 
 

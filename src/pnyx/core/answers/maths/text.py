@@ -9,6 +9,7 @@ from .nodes import (
     Comparison,
     Conditions,
     Constant,
+    Difference,
     Group,
     Matrix,
     Number,
@@ -36,11 +37,15 @@ def text_of(value: Value) -> str:
             return (", " if joint == "," else f" {joint} ").join(map(text_of, parts))
         case Union(parts):
             return " ∪ ".join(map(text_of, parts))
+        case Difference(whole, part):
+            return f"{text_of(whole)} ∖ {text_of(part)}"
         case Based(digits, base):
             return f"{digits}_{base}"
         case Matrix(rows):
             shown_rows = r" \\ ".join(" & ".join(map(text_of, row)) for row in rows)
             return rf"\begin{{pmatrix}} {shown_rows} \end{{pmatrix}}"
+        case Group("⦃", _, ()):
+            return "∅"
         case Group(opens, closes, items):
             inside = ", ".join(map(text_of, items))
             return f"{opens}{inside}{closes}".replace("⦃", "{").replace("⦄", "}")

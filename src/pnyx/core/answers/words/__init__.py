@@ -1,6 +1,14 @@
 """Words of many languages as data. The tables are JSON files, keyed by codes of languages (ISO 639-1).
 
-Those of values are calendars, yes and no, scales and units. Those of replies:
+Those of values:
+
+- `calendar.json`: names of months and weekdays and the marks of numbers, made from CLDR by
+  `python -m tests.core.answers.calendar_table`. `dates.json`: words around days, months, years and hours.
+- `truths.json`: yes, no, true and false. `numbers.json`: small numbers. `scales.json`: what multiplies a
+  number, as its power of ten: `apart` from it, or `joined` to it. `unit_names.json`: names of units of
+  measure other than English ones. `accents.json`: words that only accents tell from other words.
+
+Those of replies:
 
 - `answers.json`: the labels of a final answer and the words around its value. `final`: labels that name the
   final answer. `answer`: labels that may name another one too. `leads`: words before a label. `is`: verbs

@@ -1,0 +1,64 @@
+"""Matrices in LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .lexer import Token, UnreadableError
+from .nodes import Matrix, Node
+from .parser import Parser
+
+__all__ = ["read_matrix"]
+
+MATRICES = frozenset(
+    ("matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "array", "smallmatrix")
+)
+
+
+def read_matrix(found: Sequence[Token]) -> Matrix | None:
+    """The matrix that all of `found` is; None if it does not begin with one. Raises `UnreadableError`."""
+    if found[0].kind != "command" or found[0].text != "begin":
+        return None
+    parser = Parser(found)
+    parser.at = 1
+    name = _environment(parser)
+    if name not in MATRICES:
+        raise UnreadableError
+    if name == "array":
+        while not parser.take("}"):
+            parser.at += 1
+            if parser.at >= len(found):
+                raise UnreadableError
+    matrix = _rows(parser)
+    if parser.at != len(found):
+        raise UnreadableError
+    return matrix
+
+
+def _rows(parser: Parser) -> Matrix:
+    """The matrix after `\\begin{name}`, up to its `\\end{name}`."""
+    rows: list[list[Node]] = [[]]
+    while True:
+        rows[-1].append(parser.sum())
+        if parser.take("&"):
+            continue
+        if parser.take("\\\\") and parser.next.text != "end":
+            rows.append([])
+            continue
+        if parser.next.kind == "command" and parser.next.text == "end":
+            parser.at += 1
+            _environment(parser)
+            break
+        raise UnreadableError
+    if len({len(row) for row in rows}) != 1:
+        raise UnreadableError
+    return Matrix(tuple(map(tuple, rows)))
+
+
+def _environment(parser: Parser) -> str:
+    """The name in the braces after `\\begin` or `\\end`."""
+    parser.expect("{")
+    name = parser.next.text
+    parser.at += 1
+    parser.expect("}")
+    return name

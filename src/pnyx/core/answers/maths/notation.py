@@ -1,0 +1,144 @@
+"""One notation of mathematics for the lexer: ASCII digits and signs, LaTeX for what is above or below."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from ...markup.notation import ascii_punctuation
+from ...regex import regex
+
+__all__ = ["GREEK_LETTERS", "before_greek", "cleaned"]
+
+_RAISED = regex("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+")
+_RAISED_TO = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ", "0123456789+-()n")
+_LOWERED = regex("[₀₁₂₃₄₅₆₇₈₉]+")
+_LOWERED_TO = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_VULGAR = regex(r"(?<=\d)(?=[¼½¾⅐-⅞↉])")
+_GROUPED = regex(r"(?<=\d)(?:\{,\}|,\\!|\\,|\\!|\\;|'|\u2009|\u202f|\u00a0)(?=\d{3}(?!\d))")
+_SPACE = regex(r"(?<!\\)\\(?:[;: !,]|q?quad(?![A-Za-z]))|~")
+_DROPPED = regex(
+    r"\\(?:left|right|[bB]igg?[lrm]?|middle|displaystyle|textstyle|limits|nolimits|mathstrut|cal|it|rm|bf)(?![A-Za-z])"
+    r"|\\phantom\{[^{}]*\}|(?<!\\)\$|\\\(|\\\)|(?<!\\)\\\[|(?<!\\)\\\]"
+)
+_PLAIN = {
+    "×": "*", "⋅": "*", "·": "*", "∙": "*", "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "⩽": "≤", "⩾": "≥",
+    "º": "°", "˚": "°", "∣": "|", "：": ":", "，": ",", "；": ";", "（": "(", "）": ")",
+}  # fmt: skip
+GREEK_LETTERS = dict(
+    zip(
+        [
+            "α",
+            "β",
+            "γ",
+            "δ",
+            "ε",
+            "ζ",
+            "η",
+            "θ",
+            "ι",
+            "κ",
+            "λ",
+            "μ",
+            "ν",
+            "ξ",
+            "ρ",
+            "σ",
+            "τ",
+            "υ",
+            "φ",
+            "χ",
+            "ψ",
+            "ω",
+            "Γ",
+            "Δ",
+            "Θ",
+            "Λ",
+            "Ξ",
+            "Σ",
+            "Φ",
+            "Ψ",
+            "Ω",
+            "ℓ",
+        ],
+        [
+            "alpha",
+            "beta",
+            "gamma",
+            "delta",
+            "epsilon",
+            "zeta",
+            "eta",
+            "theta",
+            "iota",
+            "kappa",
+            "lambda",
+            "mu",
+            "nu",
+            "xi",
+            "rho",
+            "sigma",
+            "tau",
+            "upsilon",
+            "phi",
+            "chi",
+            "psi",
+            "omega",
+            "Gamma",
+            "Delta",
+            "Theta",
+            "Lambda",
+            "Xi",
+            "Sigma",
+            "Phi",
+            "Psi",
+            "Omega",
+            "ell",
+        ],
+        strict=True,
+    )
+)
+
+
+def cleaned(text: str) -> str:
+    if not text.isascii():
+        text = _RAISED.sub(lambda m: f"^({m[0].translate(_RAISED_TO)})", text)
+        text = _LOWERED.sub(lambda m: f"_({m[0].translate(_LOWERED_TO)})", text)
+        text = _GROUPED.sub("", text)
+        text = ascii_punctuation(_VULGAR.sub(" ", text)).replace(" - ", "-")
+        text = "".join(map(_plain, text))
+    else:
+        text = _GROUPED.sub("", text)
+    text = _REPEATED.sub(r"\1\\overline{\2}", _BRACKETED.sub(r"\1\\overline{\2}", text))
+    for words, symbols in _SETS:
+        text = words.sub(symbols, text)
+    return _SPACE.sub(" ", _DROPPED.sub(" ", text))
+
+
+_BRACKETED = regex(r"(?<![\d.])(\d*\.\d*)\((\d{1,20})\)(?![\d(^])")
+_REPEATED = regex(r"(?<![\d.])(\d*\.\d*?)(\d{1,6}?)\2+(?:\2)*(?:\.\.\.|…|\\(?:l|c)?dots)")
+_SETS = (
+    (regex(r"^(?:there (?:is|are) )?no (?:real )?solutions?$", re.IGNORECASE), "∅"),
+    (regex(r"\\mathbb\s*\{?R\}?|ℝ|^(?:all )?real numbers$|^all reals$", re.IGNORECASE), "(-∞,∞)"),
+    (regex(r"^(?:the )?empty set$", re.IGNORECASE), "∅"),
+)
+"""Sets that have a name."""
+
+
+def before_greek(run: str) -> str:
+    """The letters up to a Greek one, which is a name of its own: in `2πr` and in `iπ`."""
+    at = next((n for n, c in enumerate(run) if c in GREEK_LETTERS or c == "π"), None)
+    return run if at is None or len(run) == 1 else run[: at or 1]
+
+
+def _plain(char: str) -> str:
+    """One character in plain notation: ½ as a fraction, full-width as ASCII, without invisible ones."""
+    if char in _PLAIN:
+        return _PLAIN[char]
+    if char.isascii() or unicodedata.category(char) == "Cf":
+        return char if char.isascii() else ""
+    same = unicodedata.normalize("NFKC", char)
+    above, slash, below = same.partition("⁄")
+    if slash and above and below:
+        return f"\\frac{{{above}}}{{{below}}}"
+    return "".join(_PLAIN.get(c, c) for c in same)
