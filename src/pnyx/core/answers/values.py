@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from ..markup.notation import plain, strip_emphasis
 from ..regex import regex
@@ -249,6 +250,8 @@ _EVASIVE = regex(
     re.IGNORECASE,
 )
 _BREAK = regex(r"\s*[(\[]|[,;:.!?]\s+|\s+-+\s+|\s+(?=[a-z])")
+_BREAKS = 30
+"""Places where a caveat may begin that are tried; parsing what stands before each takes time."""
 _CAVEAT = regex(
     r"(?:assuming|assumes|provided|given|unless|although|though|but|however|because|since|as long as"
     r"|depending|subject|with the caveat|rounded|rounding|not|rather|instead|if|when|where|which|note"
@@ -289,7 +292,7 @@ def _before_caveat(value: str) -> str:
     """
     if read(value).kind in ("number", "date"):
         return value
-    for found in _BREAK.finditer(value):
+    for found in islice(_BREAK.finditer(value), _BREAKS):
         head, tail, sign = value[: found.start()], value[found.end() :], found[0].strip()
         if not head or not tail or (found[0] in ("(", "[") and _is_argument(head, tail)):
             continue
@@ -306,7 +309,7 @@ def _before_remark(value: str) -> str:
     """`value` before a remark in any language: `12` of `12 (wenn ...)` and of `12, da ...`."""
     if is_definite(value):
         return value
-    for found in _BREAK.finditer(value):
+    for found in islice(_BREAK.finditer(value), _BREAKS):
         head, tail, sign = value[: found.start()], value[found.end() :], found[0].strip()
         if not head or not tail or not sign or (found[0] in ("(", "[") and _is_argument(head, tail)):
             continue
