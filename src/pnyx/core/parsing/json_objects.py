@@ -189,7 +189,7 @@ def find_violation(document: Any, schema: Schema) -> str | None:
     """The first violation of `schema` in `document`, in words; None if there is none.
 
     Supports of JSON Schema: type (one name), enum, properties, required, items, minItems, maxItems, minimum,
-    maximum. Additional properties are allowed.
+    maximum. Additional properties are allowed, and whatever else a schema asks for counts as satisfied.
     """
     return _problem(document, schema.document, "")
 
@@ -205,9 +205,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
 _ARTICLES = {"object": "an object", "array": "an array", "integer": "a whole number"}
 
 
-def _problem(value: Any, schema: dict[str, Any], path: str) -> str | None:
+def _problem(value: Any, schema: Any, path: str) -> str | None:
+    if not isinstance(schema, dict):
+        return None
     name = f"`{path}`" if path else "the reply"
-    kind = schema.get("type")
+    found = schema.get("type")
+    kind = found if isinstance(found, str) and found in _TYPES else None
     if kind is not None and not _has_type(value, kind):
         return f"{name} must be {_ARTICLES.get(kind, f'a {kind}')}, not {_abbreviate(value)}"
     if "enum" in schema and value not in schema["enum"]:

@@ -33,6 +33,7 @@ COMMANDS = {
         "ask": ("ask", "ask the panel one question"),
         "chat": ("chat", "ask follow-up questions that build on earlier decisions"),
         "batch": ("batch", "ask many questions from a file"),
+        "verify": ("verify", "check files against a rubric, for people and for CI"),
         "resume": ("ask", "continue a run that was stopped"),
         "cancel": ("runs", "end a run for good"),
     },

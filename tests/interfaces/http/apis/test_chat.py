@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import jsonschema
 import openai
 import pytest
 
@@ -182,6 +183,7 @@ SCHEMA = {
     "required": ["product", "unit"],
     "additionalProperties": False,
 }
+NULL = {"type": "null"}
 FORMAT = {"type": "json_schema", "json_schema": {"name": "product", "strict": True, "schema": SCHEMA}}
 
 
@@ -390,3 +392,31 @@ async def test_unsupported_parameters_are_refused(
     ):
         assert caught.value.param == next(iter(change))
     assert lab.log == []
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"type": ["string", "null"]}}, "required": ["a"]},
+        {"type": "object", "properties": {"a": True}, "additionalProperties": NULL},
+        {
+            "properties": {"a": {"$ref": "#/$defs/a"}},
+            "$defs": {"a": {"anyOf": [{"type": "null"}, {"const": 1}]}},
+        },
+        {"type": "object", "properties": {"a": {"type": "array", "items": False, "prefixItems": [{}]}}},
+        {
+            "allOf": [{"type": "object"}, {"minProperties": 1}],
+            "patternProperties": {"(a+)+$": {"type": "null"}},
+        },
+    ],
+)
+async def test_schemas_of_any_shape(client: Any, lab: ScriptedHost, schema: dict[str, Any]) -> None:
+    value = {"a": [1] if "prefixItems" in json.dumps(schema) else None}
+    lab.on("*", text=fills('{"b": 1, "a": 7.5}', json.dumps(value)))
+    format = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    completion = await client.chat.completions.create(
+        model="title-helper", messages=[{"role": "user", "content": "Why?"}], response_format=format
+    )
+    found = json.loads(completion.choices[0].message.content)
+    assert found in (value, {"b": 1, "a": 7.5})
+    assert not list(jsonschema.Draft202012Validator({**schema, "patternProperties": {}}).iter_errors(found))

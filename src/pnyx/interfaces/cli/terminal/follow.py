@@ -48,6 +48,7 @@ or choose the panel in pnyx.toml, under [panel]:
 FINISHING = "waiting for the calls in flight; press Ctrl-C again to stop now"
 Start = Callable[[RunService], Awaitable[RunHandle]]
 Watch = Callable[[Event], object]
+AnswerText = Callable[[Result], str]
 OnSignal = Callable[[int], object]
 
 
@@ -58,21 +59,24 @@ def follow(
     *,
     require_consensus: bool = False,
     watch: Watch = lambda event: None,
+    answer_text: AnswerText | None = None,
 ) -> int:
     """Start a run, show its progress, print its result and return the exit code.
 
-    watch: called with every event of the run.
+    watch: called with every event of the run. answer_text: what is printed of a result instead of its answer.
     """
     try:
-        result = asyncio.run(_follow(settings, start, output, watch))
+        result = asyncio.run(_follow(settings, start, output, watch, answer_text))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     return exit_code(result, require_consensus)
 
 
-async def _follow(settings: Settings, start: Start, output: Output, watch: Watch) -> Result:
+async def _follow(
+    settings: Settings, start: Start, output: Output, watch: Watch, answer_text: AnswerText | None
+) -> Result:
     async with RunService.open(settings) as service:
-        handle = await follow_run(service, start, output, watch=watch)
+        handle = await follow_run(service, start, output, watch=watch, answer_text=answer_text)
         if not output.out.broken:
             note_embedded(output, settings, handle.spec.seats)
         return await handle.result()
@@ -85,6 +89,7 @@ async def follow_run(
     *,
     watch: Watch = lambda event: None,
     on_signal: OnSignal | None = None,
+    answer_text: AnswerText | None = None,
 ) -> RunHandle:
     """Start a run, show its progress, print its result and return its handle.
 
@@ -106,7 +111,7 @@ async def follow_run(
                     watch(event)
             result = await handle.result()
     if not output.out.broken:
-        _print(output, result, progress.view)
+        _print(output, result, progress.view, answer_text)
     return handle
 
 
@@ -121,14 +126,15 @@ async def _show(handle: RunHandle, progress: Progress, watch: Watch) -> None:
         progress.add(event, shown=event.seq is not None and event.seq <= last_shown)
 
 
-def _print(output: Output, result: Result, view: Transcript) -> None:
+def _print(output: Output, result: Result, view: Transcript, answer_text: AnswerText | None) -> None:
+    shown = result.answer if answer_text is None else answer_text(result)
     document = result.to_json()
     if output.form == "json":
         output.json(document)
     elif output.form == "text" and result.answer:
         output.note()
         output.note(headline(document), "bold", "cyan")
-        output.out.lines(answer_lines(output.out, result.answer))
+        output.out.lines(answer_lines(output.out, shown) if shown else ())
         output.note()
     if result.status in UNDECIDED:
         output.error(stop_message(document))
