@@ -78,11 +78,12 @@ def time_limit(seconds: float = SECONDS) -> Iterator[None]:
         raise TimeoutError
 
     before = signal.signal(signal.SIGALRM, leave)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # pytest's own limit uses the same timer.
+    remaining = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, *remaining)
         signal.signal(signal.SIGALRM, before)
 
 

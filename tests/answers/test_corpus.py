@@ -3,9 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import cache
+from random import Random
 
+import pytest
+
+import pnyx
 from tests.answers.drawn import drawn
+from tests.answers.judges import pnyx_judge
 from tests.answers.material import HERE, pairs, read_pairs, replies
+from tests.answers.measures import Count, count, read_all, total
+
+PRECISION, RECALL, FALSE_EQUAL = 0.99, 0.92, 0.01
+"""Of all pairs; and of the near-misses of each kind, the most that may be called the same."""
+KNOWN: dict[str, tuple[int, str]] = {
+    "named values": (1, "`P(A) = 0.3` and `P(B) = 0.3`: P(A) counts as f(x), whose argument may differ"),
+    "flags and settings": (1, "`-j 8` and `-J 8`: a flag of one letter with its value is read as text"),
+    "constants": (2, "`'47'` and `47` where the question speaks of code: it counts as a code of digits"),
+    "identifiers": (3, "`*p` and `**p` as markup, `x[i][j]` and `x[j][i]` as a product"),
+    "absolute values": (1, "`|x + 4|` and `x + 4`: the bars go as edges"),
+}
+"""Kinds above `FALSE_EQUAL`: pairs called the same on 2026-11-25, and why. Never raise a number."""
+SIGNS = "()[]{}|^_$\\=<>!%,.;:±√∞°'\"`0iCe\n"
+READ_RIGHT = 0.95
+"""The share of replies that are read as a careful reader reads them."""
 
 
 def test_the_corpus_has_both_sides_of_every_kind() -> None:
@@ -44,3 +65,59 @@ def test_the_replies_cover_forms_and_languages() -> None:
         "retraction",
     }
     assert forms >= {"two labels", "refusal", "cut off", "thinking", "table", "code"}
+
+
+RAISE = 2
+"""Pairs at which `same_answer` raised on 2026-11-25: `i <= n` beside `i >= n` and `n <= i` has no order."""
+
+
+@cache
+def counts() -> dict[str, Count]:
+    return count(pnyx_judge, pairs(), forgive=True)
+
+
+def test_answers_are_called_the_same_as_a_careful_reader_calls_them() -> None:
+    whole = total(counts().values())
+    assert whole.precision >= PRECISION
+    assert whole.recall >= RECALL
+    assert whole.faults <= RAISE
+
+
+def test_no_kind_of_near_miss_is_called_the_same() -> None:
+    wrong = {
+        kind: [(pair.a, pair.b, pair.question) for pair in one.wrong if not pair.same]
+        for kind, one in counts().items()
+        if one.false_equal > max(FALSE_EQUAL * one.different, KNOWN[kind][0] if kind in KNOWN else 0)
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_equality_is_symmetric_and_reflexive(part: int) -> None:
+    """Every fourth pair, in four parts: a resumed run may meet two answers in either order."""
+    for pair in pairs()[part::4]:
+        if pair.a == "i <= n":  # see RAISE
+            continue
+        forward, back = (pnyx_judge(a, b, pair.question) for a, b in ((pair.a, pair.b), (pair.b, pair.a)))
+        assert forward == back, pair
+        assert pnyx_judge(pair.b, pair.b, pair.question), pair
+
+
+def test_nothing_that_a_model_may_write_raises() -> None:
+    """Texts of the corpus beside each other, cut off, run together, and with a sign put in."""
+    rng = Random(26)
+    texts = [text for pair in pairs() for text in (pair.a, pair.b)]
+    for _ in range(400):
+        one, two = rng.choice(texts), rng.choice(texts)
+        cut, place = rng.randint(0, len(one)), rng.randint(0, len(two))
+        for a, b in (
+            (one, two),
+            (one[:cut], one + two),
+            (one, two[:place] + rng.choice(SIGNS) + two[place:]),
+        ):
+            assert pnyx.same_answer(a, b) == pnyx.same_answer(b, a), (a, b)
+
+
+def test_replies_are_read_as_a_careful_reader_reads_them() -> None:
+    readings = read_all(pnyx.final_answer, pnyx_judge, replies())
+    assert sum(reading.right for reading in readings) / len(readings) >= READ_RIGHT

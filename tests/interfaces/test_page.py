@@ -127,7 +127,7 @@ def test_a_run_out_of_budget_pauses_and_resumes_with_a_larger_one(tab: Tab, serv
     before = len(server.events(run))
     page.get_by_label("New total budget").fill("1")
     page.get_by_role("button", name="Resume").click()
-    expect(page.get_by_role("heading", name="Decided")).to_be_visible()
+    expect(page.get_by_role("heading", name="Consensus")).to_be_visible()
     assert len(server.events(run)) > before
     keys = [event["key"] for event in server.events(run) if event["type"] == "call_finished"]
     assert page.locator(".turn.answered").count() == len(keys) == len(set(keys))

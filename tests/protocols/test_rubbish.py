@@ -57,6 +57,12 @@ def test_a_debate_of_empty_sentences_is_neither_rigorous_nor_agreed(said: str) -
     assert (decision.status, decision.consensus_reached) == ("stalled", False)
 
 
+def test_to_repeat_the_answer_is_neither_an_objection_nor_rigor() -> None:
+    decision = decide("consensus", "It is so.\nFinal answer: 42")
+    assert (decision.rigor, decision.dissent, decision.consensus_reached) == (0.0, (), True)
+    assert decision.support is not None
+
+
 BABBLE = (
     "The proposal is wrong about the claim that the most likely false. The claim that the answer is the "
     "proposal is wrong about the claim. The answer is not the claim. The claim is the answer about the claim."

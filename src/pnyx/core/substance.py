@@ -54,14 +54,16 @@ def names_something(short: str) -> bool:
     return not named or bool(set(named) - BARE or set(named) & TRUTH)
 
 
-def is_substantive(critique: str) -> bool:
+def is_substantive(critique: str, besides: str = "") -> bool:
     """Whether a critique says more than its verdict: it names a number, or something other than `BARE`.
+
+    besides: text whose words count for nothing, such as the answer that it only repeats.
 
     "The answer is wrong about." and "I disagree." say nothing that could be answered.
     """
     if is_rubbish(critique):
         return False
     every = words(critique)
-    named = set(every) - BARE
+    named = set(every) - BARE - set(words(besides))
     least = 1 if any(_DIGIT.search(word) for word in named) else LEAST_WORDS
     return len(named) >= max(least, LEAST_SHARE * len(every))

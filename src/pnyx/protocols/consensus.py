@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from itertools import cycle, islice
 from typing import Any
 
+from ..core.answers.extract import final_answer
 from ..core.convergence import overlap
 from ..core.decision import Status
 from ..core.models import strongest
@@ -88,7 +89,8 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
             break
     await panel.enter("complete", n, answer, converged=converged, committed=n, rounds=rounds)
 
-    critiques = [Critique.of(challenge, brief.question) for challenge in challenges]
+    short = final_answer(answer, brief.question)
+    critiques = [Critique.of(challenge, brief.question, short) for challenge in challenges]
     fields = decision_fields(replies, critiques, brief.options["kind"])
     undecided: Status = "stalled" if converged else "decided"
     return Decision(

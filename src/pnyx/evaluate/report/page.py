@@ -152,10 +152,10 @@ def _confidence(report: Values) -> str:
     )
     diagrams = "".join(f"<div><h3>{_name(arm['name'])}</h3>{_reliability(arm)}</div>" for arm in sure)
     return risk + _figure(
-        "Reliability: confidence and share of right answers, in bins. On the dashed line they are equal. "
-        "Larger circles have more answers.",
+        "Reliability: support or confidence, and the share of right answers, in bins. On the dashed line "
+        "they are equal. Larger circles have more answers.",
         f'<div class="small">{diagrams}</div>',
-        [("raw", "raw"), ("fitted", "calibrated")],
+        [("raw", "support"), ("fitted", "confidence")],
     )
 
 
@@ -171,4 +171,4 @@ def _reliability(arm: Values) -> str:
         Line("calibrated", marks=marks(sure["calibrated"]), look="fitted"),
     ]
     title = f"Reliability of {arm['name']}"
-    return lines(title, drawn, "confidence, %", "right, %", diagonal=True, width=260)
+    return lines(title, drawn, "support or confidence, %", "right, %", diagonal=True, width=260)

@@ -22,21 +22,27 @@ CAPS = {"factual": 0.95, "technical": 0.90, "creative": 0.85, "judgment": 0.80, 
 class Critique:
     """A challenge. flagged: the praise or agreement that it opens with, None for none.
 
-    question: of the run, which can decide how its short answer is read.
+    question: of the run, which can decide how its short answer is read. answer: the short answer of the
+    decision, None without one.
     """
 
     reply: Reply
     flagged: str | None
     question: str | None = None
+    answer: str | None = None
 
     @classmethod
-    def of(cls, reply: Reply, question: str | None = None) -> Critique:
-        return cls(reply, find_praise(reply.text), question)
+    def of(cls, reply: Reply, question: str | None = None, answer: str | None = None) -> Critique:
+        return cls(reply, find_praise(reply.text), question, answer)
 
     @property
     def is_substantive(self) -> bool:
-        """Whether it counts for rigor: it does not open with praise, and says more than a verdict."""
-        return self.flagged is None and is_substantive(self.reply.text)
+        """Whether it counts for rigor: it does not open with praise, and says more than a verdict.
+
+        To repeat the answer of the decision is to say nothing.
+        """
+        repeated = self.answer if self.answer and self.agrees_on(self.answer) else None
+        return self.flagged is None and is_substantive(self.reply.text, repeated or "")
 
     @property
     def objects(self) -> bool:
