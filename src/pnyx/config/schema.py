@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     PrivateAttr,
     field_validator,
@@ -30,6 +29,8 @@ from ..plugins import PROVIDERS
 from ..plugins import names as installed
 from .database_url import parse_database_url
 from .paths import expand_path
+from .server_settings import McpSettings, ServedModel, ServeSettings, WorkerSettings
+from .table import Table
 
 __all__ = [
     "OWN",
@@ -95,11 +96,7 @@ def _path(path: str) -> str:
 BaseUrl = Annotated[str | None, AfterValidator(_plain_url)]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class ProviderSettings(_Table):
+class ProviderSettings(Table):
     """One model host. It contains no key: `api_key_env` is the name of the variable with the key.
 
     kind: an installed one, or "own"; `pnyx.providers.installed` knows what each accepts and defaults to.
@@ -125,7 +122,7 @@ class ProviderSettings(_Table):
         return kind
 
 
-class ModelSettings(_Table):
+class ModelSettings(Table):
     """Properties of a model that the catalogue lacks or has wrong. Prices in USD per million tokens.
 
     context, max_output: tokens. parameters: billions. proposer_eligible: whether it may propose.
@@ -156,21 +153,21 @@ class ModelSettings(_Table):
         return self
 
 
-class PanelSettings(_Table):
+class PanelSettings(Table):
     """seats: "provider:model", or "provider:model*N" for N seats; empty: the default panel."""
 
     # TOML has only lists, which strict typing would refuse for a tuple.
     seats: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
 
-class PhaseSettings(_Table):
+class PhaseSettings(Table):
     """How much models think in a phase; overrides the settings of models and of `run`."""
 
     reasoning_effort: Effort | None = None
     thinking_tokens: ThinkingTokens | None = None
 
 
-class RunSettings(_Table):
+class RunSettings(Table):
     """deadline_s: seconds from each start or resume of a run until it is paused.
 
     call_deadline_s: seconds for one call, retries included. retries: further requests of one call.
@@ -195,7 +192,7 @@ class RunSettings(_Table):
     phases: Mapping[str, PhaseSettings] = Field(default_factory=dict)
 
 
-class BudgetSettings(_Table):
+class BudgetSettings(Table):
     """Caps in USD, None for no cap. warn_usd: amount at which a run warns.
 
     run_usd: cap of one run. day_usd: of all runs of a day. batch_usd: of all runs of a batch. key_usd: of
@@ -212,61 +209,16 @@ class BudgetSettings(_Table):
     allow_unknown_price: bool = False
 
 
-class StorageSettings(_Table):
+class StorageSettings(Table):
     """url: URL of an SQLite file or PostgreSQL, or path of an SQLite file; None: in the data folder."""
 
     url: Annotated[str, Field(min_length=1), AfterValidator(_known_database)] | None = None
 
 
-class ServedModel(_Table):
-    """What a name stands for that clients give as a model. panel: its seats; empty: the configured panel.
-
-    preset: of the protocol, quick or deep. options: of the protocol, by name.
-    """
-
-    protocol: Annotated[str, Field(min_length=1)]
-    panel: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    preset: str | None = None
-    effort: Effort | None = None
-    options: Mapping[str, str | int | float | bool] = Field(default_factory=dict)
-
-
-class ServeSettings(_Table):
-    """Settings of `pnyx serve`. host, port: address to listen on; port 0 is any free port.
-
-    hosts: allowed `Host` headers besides the names of this machine, with a port or without. origins: of pages
-    on other hosts that may send requests; `*` stands for any characters. runs: limit of running runs. queue:
-    put runs into the queue of `pnyx worker` instead of running them in the server. grace_s: seconds that a
-    run goes on after its client has left, in case the client tries again. models: names of models for clients
-    -> what they stand for.
-    """
-
-    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535)] = 8642
-    hosts: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    origins: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    runs: Annotated[int, Field(ge=1, le=100_000)] = 2000
-    queue: bool = False
-    grace_s: Annotated[float, Field(ge=0, le=86_400)] = 10.0
-    models: Mapping[str, ServedModel] = Field(default_factory=dict)
-
-
-class McpSettings(_Table):
-    """Settings of the MCP tools. wait_s: seconds that a call waits for a run before it returns its state."""
-
-    wait_s: Annotated[float, Field(gt=0, le=86_400)] = 45.0
-
-
-class WorkerSettings(_Table):
-    """Settings of `pnyx worker`. concurrency: limit of running runs."""
-
-    concurrency: Annotated[int, Field(ge=1, le=10_000)] = 16
-
-
 _SEARCH_KEYS = {"tavily": "TAVILY_API_KEY", "exa": "EXA_API_KEY"}
 
 
-class SearchSettings(_Table):
+class SearchSettings(Table):
     """The web search service and its number of results.
 
     api_key_env: None is the standard variable of Tavily or Exa, at their own host. base_url: of SearXNG,
@@ -297,7 +249,7 @@ class SearchSettings(_Table):
         return self
 
 
-class CodeSettings(_Table):
+class CodeSettings(Table):
     """timeout_s: time limit of a program in seconds. memory_mb: memory limit of each process in MiB."""
 
     enabled: bool = False
@@ -306,13 +258,13 @@ class CodeSettings(_Table):
     memory_mb: Annotated[int, Field(ge=64, le=65536)] = 256
 
 
-class FileSettings(_Table):
+class FileSettings(Table):
     """roots: folders whose files may be read; relative ones start in the working directory."""
 
     roots: Annotated[tuple[Annotated[str, AfterValidator(_path)], ...], Field(strict=False)] = (".",)
 
 
-class ToolsSettings(_Table):
+class ToolsSettings(Table):
     """max_rounds: limit of the model's turns in one call; in the last one it must answer without tools."""
 
     enabled: bool = False
@@ -322,7 +274,7 @@ class ToolsSettings(_Table):
     file_read: FileSettings = FileSettings()
 
 
-class Settings(_Table):
+class Settings(Table):
     """All settings. `pnyx.config.load.load` builds them once, and callers pass them on.
 
     protocols: the tables named after protocols, unchecked; see `pnyx.config.load.check_protocols`.

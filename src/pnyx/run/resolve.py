@@ -30,6 +30,7 @@ from ..core.thinking import EFFORTS, Effort
 from ..errors import UsageError
 from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, parse_seats, seats
 from ..tools.open import enabled_tools
+from .answer_schema import check_schema
 from .host_search import SEARCHES, TOOL
 from .limits import Limits
 from .request import OPTIONS, Kind, RunRequest
@@ -225,9 +226,6 @@ def _language(tag: str | None) -> str | None:
 def _answer_schema(document: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if document is None:
         return None
-    # Start-up time: few requests have a schema.
-    from ..protocols.shared.answer_form import check_schema
-
     if problem := check_schema(document):
         raise UsageError(problem)
     return document

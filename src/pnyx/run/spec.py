@@ -20,6 +20,7 @@ from ..errors import ConfigError, UsageError
 from ..prompts import load
 from ..protocols.shared.answer_form import with_form
 from ..protocols.shared.grounding import grounded
+from .answer_schema import violation
 from .limits import Limits
 
 __all__ = ["Spec"]
@@ -86,7 +87,9 @@ class Spec:
         protocol = protocols.get(self.protocol)
         if self.ground:
             protocol = replace(protocol, script=grounded(protocol.script))
-        return protocol if self.answer_schema is None else with_form(protocol, self.answer_schema)
+        if (document := self.answer_schema) is not None:
+            protocol = with_form(protocol, document, lambda value: violation(value, document))
+        return protocol
 
     @property
     def quorum(self) -> int:

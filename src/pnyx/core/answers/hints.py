@@ -59,7 +59,7 @@ def hints_of(question: str | None) -> Hints:
         ordered=bool(_ORDERED.search(text)),
         truth=not _PROGRAM.search(text),
         bases=_bases(text),
-        exact=bool(_EXACT.search(text)),
+        exact=bool(_EXACT.search(text)) and not _PROGRAM.search(text),
         options=_options(text),
         unit=question_unit(text) or NONE,
         ratio=bool(_RATIO.search(text)),
@@ -78,7 +78,9 @@ _DECIMALS = regex(r"(?<![\d.,])\d+[.,](?:\d{1,2}|\d{4,})(?![\d.,]*\d)")
 _RATIO = regex(
     r"\b(?:ratio|verhältnis|rapport|razón|proporção|rapporto|odds|proportion)\b|比例|比", re.IGNORECASE
 )
-_PROGRAM = regex(r"\b(?:function|program|code|snippet|expression|print(?:s|ed)?|output|Python|JavaScript)\b")
+_PROGRAM = regex(
+    r"\b(?:function|program|this code|provided code|snippet|expression|prints?|printed|output|Python)\b"
+)
 
 
 _PERCENT = regex(

@@ -123,7 +123,9 @@ _TOKENS = tuple(
         r"[a-z_][\w-]*: ?(?:'[^']*'|\"[^\"]*\")",  # a line of YAML
         r"[a-z]{3,}\*+ ?\w+",  # int* p
         r"![A-Za-z_]\w+|!![A-Za-z_]\w+",
-        r"[A-Za-z_]\w*\[[^\[\]]*\]",  # a[0]
+        r"[A-Za-z_]\w*(?:\[[^\[\]]*\])+",  # a[0]
+        r"\*+[A-Za-z_]\w*",  # *p
+        r"-[A-Za-z] \d+",  # -j 8
         r"[a-z]+[A-Z]\w*_?",  # camelCase
         r"__\w+__(?:\(.*\))?",  # __init__
         r"[A-Za-z][A-Za-z0-9]+(?:_[A-Za-z0-9]+)+(?:\(.*\))?",  # snake_case

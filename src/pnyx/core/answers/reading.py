@@ -165,8 +165,9 @@ def _plain_answer(value: str, body: str, decimal: str, ordered: bool, letters: s
             return Answer("text", shown, maths=maths, unit=unit, written=body, exact=value)
         shorter = strip_edges(fold_words(text))
         if shorter == text:
-            # Without its punctuation, words could read as mathematics.
-            text = body if text != body and read_maths(text) is not None else text
+            # Without its punctuation, words could read as mathematics or as code.
+            other = text != body and (read_maths(text) is not None or read_literal(text) is not None)
+            text = body if other else text
             return Answer("text", text, label=label, written=body, exact=value)
         text = shorter
 
@@ -174,7 +175,11 @@ def _plain_answer(value: str, body: str, decimal: str, ordered: bool, letters: s
 def _shown(maths: Value, unit: Unit) -> str:
     """The canonical text of mathematics; empty if that does not read as the same, or is too long."""
     shown = text_of(maths) + (f" {unit.symbol}" if unit.symbol else "")
-    return shown if len(shown) <= MAX_CHARS and _maths(shown) == (maths, unit) else ""
+    if len(shown) > MAX_CHARS or _maths(shown) != (maths, unit):
+        return ""
+    # 5n with brackets is a product, and 5n without is a quantity.
+    other = unit is NONE and _definite(strip_edges(shown), "", False, "")
+    return "" if other else shown
 
 
 _LABELLED = regex(r"([A-Za-z])(?:[.:]| -(?!\s+[A-Za-z]$))\s+\S")

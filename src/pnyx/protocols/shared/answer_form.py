@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...core.models import strongest
 from ...core.parsing.form import Form
@@ -18,72 +18,22 @@ from ...errors import NotInForm, SeatAbsent
 from ...prompts import load
 from .verdict import ask_verdict
 
-__all__ = ["NAME", "check_schema", "violation", "with_form"]
+__all__ = ["NAME", "Violation", "with_form"]
 
 FILL = load("form/fill")
 NAME = "answer"
-MOST_CHARS = 100_000
+Violation: TypeAlias = "Callable[[object], str | None]"
+"""How a value violates a schema, or None."""
 TOKENS = 300
 """Tokens of such an object that are expected."""
 SEATS = 2
 """Seats that try, each with one repair, before the run fails."""
 
 
-def check_schema(document: Mapping[str, Any]) -> str | None:
-    """What is wrong with a JSON schema for answers, or None."""
-    from jsonschema import SchemaError
-
-    if document.get("type", "object") != "object":
-        return "the schema of an answer must be that of an object"
-    if len(json.dumps(document)) > MOST_CHARS:
-        return f"the schema of an answer must have at most {MOST_CHARS} characters"
-    try:
-        _validator(document).check_schema(document)
-    except SchemaError as exc:
-        return f"the schema of an answer is invalid: {exc.message[:300]}"
-    return None
-
-
-def violation(value: object, document: Mapping[str, Any]) -> str | None:
-    """How `value` violates a valid JSON schema, or None.
-
-    Patterns are not checked: a hostile one would take for ever. References to other documents do not resolve,
-    and count as a violation.
-    """
-    from jsonschema.exceptions import best_match
-    from referencing.exceptions import Unresolvable
-
-    try:
-        error = best_match(_validator(document).iter_errors(value))
-    except Unresolvable as exc:
-        return f"the schema refers to what it does not hold: {exc}"
-    except RecursionError:
-        return "the schema or the object is too deep"
-    if error is None:
-        return None
-    where = "/".join(map(str, error.absolute_path))
-    return f"{where or 'the object'}: {error.message[:300]}"
-
-
-def _validator(document: Mapping[str, Any]) -> Any:
-    # Start-up time: few runs have a schema.
-    from jsonschema.validators import Draft202012Validator, extend, validator_for
-    from referencing import Registry
-
-    kind = extend(
-        validator_for(document, Draft202012Validator), {"pattern": _ignore, "patternProperties": _ignore}
-    )
-    return kind(document, registry=Registry())
-
-
-def _ignore(*_: object) -> None:
-    return None
-
-
-def with_form(protocol: Protocol, document: Mapping[str, Any]) -> Protocol:
+def with_form(protocol: Protocol, document: Mapping[str, Any], violation: Violation) -> Protocol:
     """Return `protocol` with its answer as an object of the schema, as JSON; `detail.prose` has what it was.
 
-    Its script raises `NotInForm` if no seat can write such an object.
+    violation: how an object violates the schema. The script raises `NotInForm` if no seat writes a valid one.
     """
     script, calls, expected = protocol.script, protocol.calls, protocol.expected
 
@@ -98,8 +48,8 @@ def with_form(protocol: Protocol, document: Mapping[str, Any]) -> Protocol:
         decision = await script(brief, panel)
         value = read_object(decision.answer)
         by: str | None = None
-        if value is None or violation(value, document) is not None:
-            by, value = await _filled(panel, decision, document)
+        if value is None or violation(value) is not None:
+            by, value = await _filled(panel, decision, document, violation)
         answer = json.dumps(value, ensure_ascii=False)
         detail = {**decision.detail, "prose": decision.answer, "filled_by": by}
         return replace(decision, answer=answer, detail=detail)
@@ -113,13 +63,13 @@ def with_form(protocol: Protocol, document: Mapping[str, Any]) -> Protocol:
 
 
 async def _filled(
-    panel: Panel, decision: Decision, document: Mapping[str, Any]
+    panel: Panel, decision: Decision, document: Mapping[str, Any], violation: Violation
 ) -> tuple[str, dict[str, Any]]:
     def read(text: str) -> dict[str, Any]:
         value = read_object(text)
         if value is None:
             raise Unreadable("it holds no JSON object")
-        if (problem := violation(value, document)) is not None:
+        if (problem := violation(value)) is not None:
             raise Unreadable(f"the object does not satisfy the schema: {problem}")
         return value
 

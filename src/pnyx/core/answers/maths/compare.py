@@ -348,7 +348,7 @@ def _proportional(one: Comparison, two: Comparison) -> bool:
         return False
     if not all(close(ratios[0], r) for r in ratios[1:]):
         return False
-    return signs[0] in "=≠" or (is_real(ratios[0]) and ratios[0] > 0)
+    return signs[0] in "=≠" or (is_real(ratios[0]) and mp().re(mp().convert(ratios[0])) > 0)
 
 
 def values_ratio(a: Any, b: Any) -> Any:

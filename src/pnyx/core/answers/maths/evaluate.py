@@ -93,6 +93,8 @@ def _point(name: str, n: int) -> Fraction:
     value = Fraction(int.from_bytes(digest[:4], "big") % 90_000 + 10_007, 30_011)
     # Opposite signs at the last two points: each variable is negative at one of them.
     negative = hashlib.sha256(name.encode()).digest()[0] % 2
+    # Larger ones there, so that x + 4 is negative too.
+    value *= (1, 1, 7, 37)[n]
     return -value if n >= 2 and (n + negative) % 2 else value
 
 
@@ -189,7 +191,7 @@ def _unknown(name: str, args: list[Value]) -> Value:
     total = sum((n + 2) * _inexact(arg) for n, arg in enumerate(args))
     if context.mag(total) > 60:
         raise UndefinedError
-    return context.cos(total + _inexact(_point(name, len(args)))) + _inexact(_point(name, 0))
+    return context.cos(total + _inexact(_point(name, len(args) % 2))) + _inexact(_point(name, 0))
 
 
 def _both(args: list[Value], operation: Any) -> Value:

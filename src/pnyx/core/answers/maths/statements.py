@@ -328,11 +328,9 @@ def _function_name(found: Sequence[Token]) -> str:
     arguments = called and inside and all(t.kind in ("name", "number") or t.text == "," for t in inside)
     # x(1) may be a product, f(x) is a name: an argument is a variable, or the function has a usual letter.
     if arguments and (any(t.kind == "name" for t in inside) or name[0] in "fghPpFGQq"):
-        return (
-            f"{name}({''.join(t.text for t in inside)})"
-            if not all(t.kind == "name" or t.text == "," for t in inside)
-            else name
-        )
+        written = "".join(t.text for t in inside)
+        # f(x) and f(t) are one function; f(2), P(A) and P(B) are values of their own.
+        return name.casefold() if written.islower() and "," not in written else f"{name}({written})"
     return ""
 
 

@@ -16,7 +16,7 @@ from ..errors import Exact
 from .answer import Answer, pieces
 from .conversation import Conversation, Turn, refuse
 from .exchange import Exchange, Step
-from .parts import Lenient, MostTokens, Parts, Stop, answer_schema, sequences, turn
+from .parts import OPTIONAL, Lenient, MostTokens, Parts, Stop, answer_schema, sequences, turn
 
 __all__ = ["ROUTER", "Completion", "LegacyCompletion"]
 
@@ -79,7 +79,7 @@ class Completion(_Common):
             raise refuse("logprobs", "a panel has no probabilities of tokens")
         if self.modalities and set(self.modalities) != {"text"}:
             raise refuse("modalities", "a panel answers in text")
-        if self.tool_choice not in (None, "auto", "none"):
+        if self.tool_choice is not None and self.tool_choice not in OPTIONAL:
             raise refuse("tool_choice", "must be auto or none: the panel answers in text and calls no tools")
         turns = [message.to_turn() for message in self.messages]
         return Conversation(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ....config.schema import ServedModel
+from ....config.server_settings import ServedModel
 from ....core.text import Material
 from ....errors import UsageError
 from ....evaluate.execution.arm_names import PRESET, parse_arm

@@ -16,7 +16,7 @@ from ..errors import Exact
 from .answer import Answer, pieces
 from .conversation import Conversation, refuse
 from .exchange import Exchange, Step
-from .parts import Lenient, MostTokens, Parts, text_of, turn
+from .parts import OPTIONAL, Lenient, MostTokens, Parts, text_of, turn
 
 __all__ = ["ROUTER", "CountTokens", "Messages"]
 
@@ -42,7 +42,7 @@ class CountTokens(Lenient):
 
     def to_conversation(self) -> Conversation:
         """Return the conversation. Raises `UsageError` for what a panel cannot do."""
-        if (self.tool_choice or {}).get("type", "auto") not in ("auto", "none"):
+        if (self.tool_choice or {}).get("type", OPTIONAL[0]) not in OPTIONAL:
             raise refuse("tool_choice", "must be auto or none: the panel answers in text and calls no tools")
         system = [text_of(self.system, "system")[0]]
         system += [text_of(one.content, "messages")[0] for one in self.messages if one.role == "system"]

@@ -10,10 +10,22 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .conversation import Turn, joined, refuse
 
-__all__ = ["Lenient", "MostTokens", "Parts", "Stop", "answer_schema", "sequences", "text_of", "turn"]
+__all__ = [
+    "OPTIONAL",
+    "Lenient",
+    "MostTokens",
+    "Parts",
+    "Stop",
+    "answer_schema",
+    "sequences",
+    "text_of",
+    "turn",
+]
 
 LONGEST = 4 << 20
 TEXTS = ("text", "input_text", "output_text")
+OPTIONAL = ("auto", "none")
+"""Choices of tools that leave the panel free to answer in text."""
 SILENT = ("thinking", "redacted_thinking", "reasoning", "reasoning_text", "summary_text", "item_reference")
 """Parts that say nothing to others: what an assistant thought."""
 

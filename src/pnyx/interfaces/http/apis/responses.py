@@ -26,7 +26,7 @@ from ..streaming import run_headers
 from .answer import Answer, pieces
 from .conversation import Conversation, Turn, refuse
 from .exchange import Exchange, Step
-from .parts import Lenient, MostTokens, answer_schema, text_of, turn
+from .parts import OPTIONAL, Lenient, MostTokens, answer_schema, text_of, turn
 
 __all__ = ["ROUTER", "CreateResponse"]
 
@@ -63,7 +63,7 @@ class CreateResponse(Lenient):
 
     def to_conversation(self) -> Conversation:
         """Return the conversation of the request alone. Raises `UsageError` for what a panel cannot do."""
-        if self.tool_choice not in (None, "auto", "none"):
+        if self.tool_choice is not None and self.tool_choice not in OPTIONAL:
             raise refuse("tool_choice", "must be auto or none: the panel answers in text and calls no tools")
         items = [{"role": "user", "content": self.input}] if isinstance(self.input, str) else self.input
         turns = [found for item in items if (found := _turn(item)) is not None]

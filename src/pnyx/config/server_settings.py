@@ -1,0 +1,58 @@
+"""The settings of what others use: the server, the tools for assistants, workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from ..core.thinking import Effort
+from .table import Table
+
+__all__ = ["McpSettings", "ServeSettings", "ServedModel", "WorkerSettings"]
+
+
+class ServedModel(Table):
+    """What a name stands for that clients give as a model. panel: its seats; empty: the configured panel.
+
+    preset: of the protocol, quick or deep. options: of the protocol, by name.
+    """
+
+    protocol: Annotated[str, Field(min_length=1)]
+    panel: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    preset: str | None = None
+    effort: Effort | None = None
+    options: Mapping[str, str | int | float | bool] = Field(default_factory=dict)
+
+
+class ServeSettings(Table):
+    """Settings of `pnyx serve`. host, port: address to listen on; port 0 is any free port.
+
+    hosts: allowed `Host` headers besides the names of this machine, with a port or without. origins: of pages
+    on other hosts that may send requests; `*` stands for any characters. runs: limit of running runs. queue:
+    put runs into the queue of `pnyx worker` instead of running them in the server. grace_s: seconds that a
+    run goes on after its client has left, in case the client tries again. models: names of models for clients
+    -> what they stand for.
+    """
+
+    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8642
+    hosts: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    origins: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    runs: Annotated[int, Field(ge=1, le=100_000)] = 2000
+    queue: bool = False
+    grace_s: Annotated[float, Field(ge=0, le=86_400)] = 10.0
+    models: Mapping[str, ServedModel] = Field(default_factory=dict)
+
+
+class McpSettings(Table):
+    """Settings of the MCP tools. wait_s: seconds that a call waits for a run before it returns its state."""
+
+    wait_s: Annotated[float, Field(gt=0, le=86_400)] = 45.0
+
+
+class WorkerSettings(Table):
+    """Settings of `pnyx worker`. concurrency: limit of running runs."""
+
+    concurrency: Annotated[int, Field(ge=1, le=10_000)] = 16
