@@ -67,20 +67,15 @@ def test_the_replies_cover_forms_and_languages() -> None:
     assert forms >= {"two labels", "refusal", "cut off", "thinking", "table", "code"}
 
 
-RAISE = 2
-"""Pairs at which `same_answer` raised on 2026-11-25: `i <= n` beside `i >= n` and `n <= i` has no order."""
-
-
 @cache
 def counts() -> dict[str, Count]:
-    return count(pnyx_judge, pairs(), forgive=True)
+    return count(pnyx_judge, pairs())
 
 
 def test_answers_are_called_the_same_as_a_careful_reader_calls_them() -> None:
     whole = total(counts().values())
     assert whole.precision >= PRECISION
     assert whole.recall >= RECALL
-    assert whole.faults <= RAISE
 
 
 def test_no_kind_of_near_miss_is_called_the_same() -> None:
@@ -96,8 +91,6 @@ def test_no_kind_of_near_miss_is_called_the_same() -> None:
 def test_equality_is_symmetric_and_reflexive(part: int) -> None:
     """Every fourth pair, in four parts: a resumed run may meet two answers in either order."""
     for pair in pairs()[part::4]:
-        if pair.a == "i <= n":  # see RAISE
-            continue
         forward, back = (pnyx_judge(a, b, pair.question) for a, b in ((pair.a, pair.b), (pair.b, pair.a)))
         assert forward == back, pair
         assert pnyx_judge(pair.b, pair.b, pair.question), pair
