@@ -223,7 +223,8 @@ async def test_an_idempotency_key_is_one_run_and_chat_completions_and_mcp_go_thr
         repeated = await client.post("/v1/runs", json=ASK, headers={"Idempotency-Key": "order 7"})
         assert (repeated.status_code, repeated.json()["run_id"]) == (200, run)
         assert len(trial.host.log) == CALLS
-        body = {"model": "pnyx/consensus", "messages": [{"role": "user", "content": "Why not?"}]}
+        messages = [{"role": "user", "content": "Why not?"}]
+        body = {"model": "pnyx/consensus", "messages": messages, "pnyx": {"footer": False}}
         answer = (await client.post("/v1/chat/completions", json=body)).json()
         assert answer["choices"][0]["message"]["content"] == answer["pnyx"]["answer"]
     assistant: Any = site.server
