@@ -9,7 +9,7 @@ import pytest
 from pnyx.core.models import Price
 from tests.faults.trial import PRICES, Trial, soon
 from tests.support import forked
-from tests.support.books import Run
+from tests.support.books import Books, Run
 
 PROCESSES, RUNS = 4, 10
 COSTLY = {"prompt_tokens": 6_000, "completion_tokens": 3_000, "total_tokens": 9_000}
@@ -103,13 +103,14 @@ def test_a_bill_beyond_the_reservation_stops_every_process_at_the_cap_that_they_
     request: pytest.FixtureRequest, where: str
 ) -> None:
     trial: Trial = request.getfixturevalue(where)
-    trial.settle(day_usd=0.06, call_deadline_s=60)
+    trial.settle(day_usd=0.02, call_deadline_s=60)
     stopped = threading.Event()
     trial.host.on("alpha", call=1, usage=EXCESS, until=stopped.is_set)
     with trial.spawned("ask", "Why?", "--json") as one:
         soon(lambda: len(trial.host.log) == 1)
-        # The cap has no room for two runs, so this one waits for the older one.
+        # The cap has no room for the first calls of two runs, so this one waits for the older one.
         with trial.spawned("ask", "Why?", "--json") as other:
+            soon(lambda: len(Books.read(trial.url).runs) == 2)
             stopped.set()
             first, second = trial.ended(one), trial.ended(other)
     assert [(done.code, done.json["stop_reason"]) for done in (first, second)] == [(4, "budget")] * 2
@@ -117,4 +118,4 @@ def test_a_bill_beyond_the_reservation_stops_every_process_at_the_cap_that_they_
     assert trial.ask().code == 4
     verdict = trial.check()
     (over,) = [over for run in verdict.books.runs.values() for over in overruns(run)]
-    assert 60_000_000 < verdict.ledger_nusd == verdict.bill_nusd <= 60_000_000 + over
+    assert 20_000_000 < verdict.ledger_nusd == verdict.bill_nusd <= 20_000_000 + over

@@ -46,7 +46,8 @@ def test_a_200_without_a_valid_reply_is_one_retry_and_a_drop_and_blocks_nothing(
             return await pnyx.ask("Why?"), max(spells)
 
     result, longest = asyncio.run(run())
-    assert (result.status, result.degraded) == ("decided", True)
+    # The two seats that are left may end on the same word.
+    assert (result.status in ("decided", "consensus"), result.degraded) == (True, True)
     assert longest < 0.25
     # No model writes a web page, and another request gets the same one.
     expected = ["not_found"] if name == "HTML" else ["malformed"] * 2

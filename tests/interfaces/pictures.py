@@ -98,7 +98,7 @@ def _states(
         page.get_by_text("writing").first.wait_for()
         page.wait_for_timeout(2600)
         take("live")
-        page.get_by_role("heading", name="Decided").wait_for(timeout=60000)
+        page.locator("section.verdict").wait_for(timeout=60000)
         page.evaluate("scrollTo(0, 0)")
         take("finished")
         for model, text in (("alpha", PROPOSAL), ("beta", FLAW), ("gamma", OTHER)):

@@ -78,7 +78,7 @@ def test_after_the_server_is_killed_and_restarted_the_page_reconnects_and_the_ru
             expect(tab.page.get_by_role("heading", name="Paused")).to_be_visible()
             expect(tab.page.get_by_text("Reconnecting")).to_be_hidden()
             tab.page.get_by_role("button", name="Resume").click()
-            expect(tab.page.get_by_role("heading", name="Decided")).to_be_visible()
+            expect(tab.page.get_by_role("heading", name="Consensus")).to_be_visible()
             keys = [event["key"] for event in server.events(run) if event["type"] == "call_finished"]
         assert len(keys) == len(set(keys)) == tab.page.locator(".turn.answered").count()
         tab.check(server)
