@@ -149,7 +149,7 @@ def said(column: Column, id: str) -> tuple[object, ...]:
 def test_what_an_arm_says_to_a_question_does_not_depend_on_its_gold() -> None:
     before = {column.name: column for column in arms(LOG)}
     assert {"best single", "majority", "weighted", "a", "voting"} <= before.keys()
-    for id in LOG.ids[::9]:
+    for id in LOG.ids[::20]:
         for target in ("42", "x", "nothing that anyone said"):
             for column in arms(with_target(LOG, id, target)):
                 if column.name != BEST_POSSIBLE:

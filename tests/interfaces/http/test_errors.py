@@ -49,7 +49,8 @@ async def test_tokens_are_streamed_from_the_first_call_on(server: ServerHandle) 
 
 
 async def test_a_late_client_receives_the_text_so_far(server: ServerHandle, lab: ScriptedHost) -> None:
-    lab.on("alpha", text=TEXT, drip=(120, 0.15))
+    followed = threading.Event()
+    lab.on("alpha", text=TEXT, drip=(120, 0.15), hurry=followed.is_set)
     async with server.client() as client:
         body = {"question": "Why?", "protocol": "consensus", "tokens": True}
         run = (await client.post("/v1/runs", json=body)).json()["run_id"]
@@ -59,6 +60,8 @@ async def test_a_late_client_receives_the_text_so_far(server: ServerHandle, lab:
                     break
         late = asyncio.create_task(follow(client, run))
         last = asyncio.create_task(follow(client, run, after=3))
+        await asyncio.sleep(0.5)  # until both follow
+        followed.set()
         events, rest = await late, await last
     assert text_of(events, "/1") == text_of(rest, "/1") == TEXT
     first = next(event for event in events if event["type"] == "token")
