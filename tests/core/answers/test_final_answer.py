@@ -316,3 +316,22 @@ def test_a_long_text_takes_no_longer_than_a_short_one_by_much(piece: str) -> Non
 
     final_answer("Final answer: 7")
     assert seconds((piece * 200_000)[:200_000]) < 1.0
+
+
+@pytest.mark.parametrize("name", ["__init__", "__get_item__", "__main__"])
+@pytest.mark.parametrize("form", ["Final answer: {}", "**Final answer:** {}", "The answer is {}."])
+def test_a_name_between_underscores_is_no_bold_text(form: str, name: str) -> None:
+    assert final_answer(form.format(name)) == name
+
+
+@pytest.mark.parametrize(
+    ("bold", "read"),
+    [("__42__", "42"), ("__Paris__", "Paris"), ("__yes__", "yes"), ("__the end__", "the end")],
+)
+def test_bold_text_between_underscores_is_read_without_them(bold: str, read: str) -> None:
+    assert final_answer(f"Final answer: {bold}") == read
+
+
+@pytest.mark.parametrize("word", ["はい", "はがき", "橋", "いいえ"])
+def test_the_first_letter_of_a_word_behind_a_colon_is_no_verb(word: str) -> None:
+    assert final_answer(f"最終的な答え：{word}") == final_answer(f"答え: {word}") == word

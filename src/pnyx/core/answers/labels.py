@@ -222,7 +222,9 @@ def _behind(line: str, low: str, end: int, final: bool, languages: tuple[str, ..
     if remark := _REMARK.match(line, end):
         end = remark.end()
     if parted := _SEPARATOR.match(line, end):
-        verb = verb_end(low, parted.end(), languages)
+        # Where no space ends a verb, what looks like one may begin the value, as in はい.
+        spaced = tuple(code for code in languages if code not in _UNSPACED)
+        verb = verb_end(low, parted.end(), spaced)
         return Label(line[verb or parted.end() :], final, not final, languages)
     at = _after_space(line, end)
     if verb := verb_end(low, at, languages):

@@ -138,6 +138,8 @@ _WRAPPINGS = tuple(
 _QUOTED = regex(r"([\"'])(?:(?!\1)[^\\]|\\.)*\1|[bBrRuUfF]{1,2}([\"'])(?:(?!\2)[^\\]|\\.)*\2")
 """A whole text that is one string literal."""
 _CODE = regex(r"(`+)(?!`)\s?(?P<code>[^`]+?)\s?(?<!`)\1")
+_DUNDER = regex(r"(?P<name>__(?P<word>[a-z][a-z0-9]*(?:_[a-z0-9]+)*)__)\.?")
+"""A name such as `__init__`, which Markdown would print in bold."""
 _ABBREVIATION = regex(r"\b\w\.\s?\w\.$")
 
 
@@ -145,6 +147,8 @@ def _unwrap(text: str) -> str:
     text = boxed_value(text) or text
     while True:
         before, text = text, text.strip(" \t|,;:" + SIGNS)
+        if (name := _DUNDER.fullmatch(text)) and read(name["word"]).kind == "text":
+            return name["name"]
         bare = text.strip("*_ ").rstrip(".")
         if code := _CODE.fullmatch(bare) or _CODE.fullmatch(bare.rstrip("*_ ")):
             return as_literal(code["code"])
