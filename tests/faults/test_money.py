@@ -38,7 +38,8 @@ def test_forty_runs_at_once_in_four_processes_never_pass_a_cap_of_one_dollar(
     trial.settle(day_usd=1.0, max_output_tokens=200, call_deadline_s=60)
     ends = at_once(trial)
     assert len(ends) == PROCESSES * RUNS
-    assert set(ends) == {"decided max_rounds", "paused budget"}
+    # Three seats seldom end on the same word.
+    assert set(ends) - {"consensus max_rounds"} == {"decided max_rounds", "paused budget"}
     verdict = trial.check()
     assert verdict.bill_nusd == verdict.ledger_nusd
     assert 500_000_000 < verdict.bill_nusd <= 1_000_000_000

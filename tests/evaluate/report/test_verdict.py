@@ -77,7 +77,7 @@ def test_an_interval_that_excludes_zero_is_not_enough_among_many_arms() -> None:
 
 
 def test_chance_rarely_passes_for_a_gain() -> None:
-    """If protocols are only as good as the models, about one report in twenty claims a gain: hardly ever three of twelve."""
+    """If protocols are only as good as the models, one report in twenty or so claims a gain."""
     text = [verdict(random_log(40, seed)) for seed in range(12)]
     assert sum("council beats the best" in one or "moa beats the best" in one for one in text) <= 2
 
