@@ -248,12 +248,10 @@ async def test_postgresql_restarted_under_workers_loses_and_repeats_nothing(
         postgres.stop(at_once=True)
         await asyncio.sleep(0.3)
         await asyncio.to_thread(postgres.start)
-    results = await site.over(*runs)
-    assert {one["status"] for one in results} == {"decided"}
-    assert [worker.process.poll() for worker in workers] == [None, None]
     last = await site.begin(seed=99)
-    (result,) = await site.over(last)
-    assert result["status"] == "decided"
+    results = await site.over(*runs, last)
+    assert {one["status"] for one in results} <= {"decided", "consensus"}
+    assert [worker.process.poll() for worker in workers] == [None, None]
     verdict = await asyncio.to_thread(site.check, f"crashes: {CRASHES}, 7 decided")
     assert (verdict.uncertain, len(trial.host.log)) == (0, 7 * CALLS)
     assert not [worker.stderr for worker in workers if "Traceback" in worker.stderr]

@@ -11,7 +11,7 @@ from typing import Any
 
 __all__ = ["Waiting"]
 
-POLL_S = 0.5
+POLL_S = 0.2
 """Seconds between two looks at an account for what other processes did."""
 
 

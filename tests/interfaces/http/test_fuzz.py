@@ -19,10 +19,12 @@ CHECKS = "positive_data_acceptance"
 SCHEMATHESIS = "schemathesis.cli"
 IMPORTS = (SCHEMATHESIS, "schemathesis.cli.commands.run.executor", "schemathesis.openapi", "hypothesis")
 # Each part starts Schemathesis anew, so that none takes long: a sequence of requests needs all operations.
+CHATS = "(chat|completions|responses|messages)"
 PARTS = {
     "coverage of runs": ("coverage", "/v1/runs$"),
     "coverage of one run": ("coverage", "/v1/runs/"),
-    "coverage of the rest": ("coverage", "^(?!/v1/runs)"),
+    "coverage of chats": ("coverage", f"^/v1/{CHATS}"),
+    "coverage of the rest": ("coverage", f"^(?!/v1/(runs|{CHATS[1:]})"),
     "fuzzing of runs": ("fuzzing", "/v1/runs"),
     "fuzzing of the rest": ("fuzzing", "^(?!/v1/runs)"),
     "sequences": ("stateful", ""),
