@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -48,8 +49,11 @@ class Reasoner(Host):
     def __init__(self, form: Callable[[str], Completion]) -> None:
         super().__init__(fixed_reply)
         self.form = form
+        self.watched = asyncio.Event()
+        self.watched.set()
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        await self.watched.wait()
         answer = await super().complete(call)
         done = replace(self.form(answer.text), usage=answer.usage)
         if on_text is not None:
@@ -59,8 +63,16 @@ class Reasoner(Host):
 
 
 async def watched(node: Node, **changes: Any) -> list[Event]:
+    """The events of a run whose first reply comes once they are watched: before that, it has no tokens."""
+    if isinstance(node.host, Reasoner):
+        node.host.watched.clear()
     handle = await node.start(**changes)
-    return [event async for event in handle.events(tokens=True)]
+    log: list[Event] = []
+    async for event in handle.events(tokens=True):
+        log.append(event)
+        if isinstance(node.host, Reasoner):
+            node.host.watched.set()
+    return log
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -28,6 +28,9 @@ WORDS = (
     *("market", "oath", "answer", "north", "river", "scale", "lamp", "bridge", "orator", "debt"),
 )
 
+OWN = 8
+"""Models whose last words differ: each has every eighth of the words."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
@@ -98,12 +101,17 @@ def _strings(value: Any, *keys: str) -> Iterator[str]:
 
 
 def default_text(request: ModelRequest) -> str:
-    """Return words chosen by a hash of model and prompt, or an instance of the request's schema."""
+    """Return words chosen by a hash of model and prompt, or an instance of the request's schema.
+
+    Models with names of their own, such as alpha, beta and gamma, never end on the same word: a chance
+    agreement would change the status of a run.
+    """
     digest = hashlib.sha256(f"{request.model}\n{request.prompt}".encode("utf-8", "surrogatepass")).digest()
     if request.schema is not None:
         return json.dumps(_instance(request.schema, digest))
     words = " ".join(WORDS[byte % len(WORDS)] for byte in digest[:16])
-    return f"{words.capitalize()}.\nFinal answer: {WORDS[digest[16] % len(WORDS)]}"
+    own = sum(request.model.encode("utf-8", "surrogatepass")) % OWN
+    return f"{words.capitalize()}.\nFinal answer: {WORDS[own + OWN * (digest[16] % (len(WORDS) // OWN))]}"
 
 
 def _instance(schema: Mapping[str, Any], digest: bytes) -> Any:
