@@ -29,6 +29,7 @@ PROCESSES = 8
 FOLDER_BYTES = 32 << 20
 HOST_BYTES = 1 << 30
 """Address space of monty itself, besides the memory that its programs may use."""
+SPARE_S = 5.0
 PROBE_S = 10.0
 
 
@@ -96,7 +97,8 @@ def _monty(settings: CodeSettings) -> Sandbox:
         raise ToolError("pydantic-monty is not installed (pip install pydantic-monty)")
     memory = settings.memory_mb << 20
     limits = {"AS": memory + HOST_BYTES, "CPU": _cpu(settings), "FSIZE": 0, "CORE": 0}
-    command = child_command("monty", limits, memory=memory, seconds=settings.timeout_s)
+    # Later than the limit of this process, which keeps the output: monty's is for when it is gone.
+    command = child_command("monty", limits, memory=memory, seconds=settings.timeout_s + SPARE_S)
     about = (
         "A subset of Python with math, json, re, datetime and a few more modules of the standard library; "
         "no files, no network, no third-party packages."
