@@ -18,12 +18,14 @@ def check_schema(document: Mapping[str, Any]) -> str | None:
 
     if document.get("type", "object") != "object":
         return "the schema of an answer must be that of an object"
-    if len(json.dumps(document)) > MOST_CHARS:
-        return f"the schema of an answer must have at most {MOST_CHARS} characters"
     try:
+        if len(json.dumps(document)) > MOST_CHARS:
+            return f"the schema of an answer must have at most {MOST_CHARS} characters"
         _validator(document).check_schema(document)
     except SchemaError as exc:
         return f"the schema of an answer is invalid: {exc.message[:300]}"
+    except RecursionError:
+        return "the schema of an answer is nested too deep"
     return None
 
 

@@ -6,7 +6,7 @@ from starlette.requests import Request
 
 from ..service import RunService
 
-__all__ = ["CLIENT_LEFT", "owner_of", "service_of", "wait_for_disconnect"]
+__all__ = ["CLIENT_LEFT", "owner_of", "page_of", "service_of", "wait_for_disconnect"]
 
 CLIENT_LEFT = 499
 """The status for a client that wait_for_disconnect; nobody receives it."""
@@ -22,6 +22,11 @@ def owner_of(request: Request) -> str:
     """Return the owner of the request's key; `Access` has refused requests without one."""
     owner: str = request.scope["state"]["owner"]
     return owner
+
+
+def page_of(request: Request, run_id: str) -> str:
+    """Return the address of a run's page on this server."""
+    return f"{request.base_url}#/runs/{run_id}"
 
 
 async def wait_for_disconnect(request: Request) -> None:

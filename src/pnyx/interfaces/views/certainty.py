@@ -8,7 +8,15 @@ from typing import Any
 from ...core.decision import UNDECIDED
 from .transcript import quantity
 
-__all__ = ["Agreement", "agreement", "agreement_words", "certainty", "confidence_words", "rigor_words"]
+__all__ = [
+    "Agreement",
+    "agreement",
+    "agreement_words",
+    "certainty",
+    "confidence_words",
+    "objections_words",
+    "rigor_words",
+]
 
 Agreement = tuple[int, int, int, int]
 """The seats (or samples) that end on the answer, of how many; and the different models, of how many."""

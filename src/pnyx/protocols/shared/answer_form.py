@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from ...core.models import strongest
 from ...core.parsing.form import Form
-from ...core.parsing.json_objects import read_object
+from ...core.parsing.json_objects import read_object, read_structured
 from ...core.parsing.verdicts import Unreadable
 from ...core.protocol import ExpectedCalls, Protocol, Scope
 from ...core.steps import Brief, Decision, Panel, Schema
@@ -36,6 +36,7 @@ def with_form(protocol: Protocol, document: Mapping[str, Any], violation: Violat
     violation: how an object violates the schema. The script raises `NotInForm` if no seat writes a valid one.
     """
     script, calls, expected = protocol.script, protocol.calls, protocol.expected
+    schema = Schema.of(NAME, document)
 
     def bounds(scope: Scope) -> tuple[int, int]:
         least, most = calls(scope) if calls else (0, 0)
@@ -46,10 +47,11 @@ def with_form(protocol: Protocol, document: Mapping[str, Any], violation: Violat
 
     async def fill(brief: Brief, panel: Panel) -> Decision:
         decision = await script(brief, panel)
-        value = read_object(decision.answer)
+        # An object within a text may be an example, and is not the answer.
+        value, source = read_structured(decision.answer, schema)
         by: str | None = None
-        if value is None or violation(value) is not None:
-            by, value = await _filled(panel, decision, document, violation)
+        if source == "prose" or value is None or violation(value) is not None:
+            by, value = await _filled(panel, decision, schema, violation)
         answer = json.dumps(value, ensure_ascii=False)
         detail = {**decision.detail, "prose": decision.answer, "filled_by": by}
         return replace(decision, answer=answer, detail=detail)
@@ -63,7 +65,7 @@ def with_form(protocol: Protocol, document: Mapping[str, Any], violation: Violat
 
 
 async def _filled(
-    panel: Panel, decision: Decision, document: Mapping[str, Any], violation: Violation
+    panel: Panel, decision: Decision, schema: Schema, violation: Violation
 ) -> tuple[str, dict[str, Any]]:
     def read(text: str) -> dict[str, Any]:
         value = read_object(text)
@@ -73,8 +75,8 @@ async def _filled(
             raise Unreadable(f"the object does not satisfy the schema: {problem}")
         return value
 
-    form = Form(Schema.of(NAME, document), None, read)
-    shown = json.dumps(document, ensure_ascii=False, indent=1)
+    form = Form(schema, None, read)
+    shown = json.dumps(schema.document, ensure_ascii=False, indent=1)
     draft = FILL(schema=shown, answer=Material("The panel's answer", decision.answer))
     problem = "no seat is left"
     for seat in strongest(panel.seats)[:SEATS]:

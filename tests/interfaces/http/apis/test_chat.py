@@ -157,7 +157,7 @@ async def test_the_footer_says_what_a_chat_cannot_show(client: Any, server: Serv
     shown, plain = await text(), await text(footer=False)
     assert shown.startswith(plain)
     footer = shown.removeprefix(plain)
-    assert "agreement 100% of 3 seats" in footer
+    assert "3 of 3 seats agree, 3 of 3 models" in footer
     assert f"({server.url}/#/runs/" in footer
     assert "$" in footer
 
@@ -262,9 +262,28 @@ async def test_a_run_without_an_answer_is_an_error_status(client: Any, lab: Scri
     assert "run " in str(caught.value)
 
 
+async def test_a_failure_in_a_stream_has_the_form_of_the_api(client: Any, lab: ScriptedHost) -> None:
+    lab.on("*", status=400, message="not today")
+    stream = await client.chat.completions.create(
+        model="voting", messages=[{"role": "user", "content": "Why?"}], stream=True
+    )
+    with pytest.raises(openai.APIError, match="not today") as caught:
+        async for _ in stream:
+            pass
+    assert (caught.value.type, caught.value.code) == ("server_error", "no_quorum")
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
+        (
+            {
+                "extra_body": {"pnyx": {"instructions": 5}},
+                "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}],
+            },
+            openai.BadRequestError,
+            "instructions must be text",
+        ),
         ({"model": "gpt-9"}, openai.NotFoundError, "no protocol 'gpt-9'"),
         ({"model": "voting:fast"}, openai.BadRequestError, "no preset 'fast'"),
         (

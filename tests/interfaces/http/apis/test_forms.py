@@ -72,9 +72,29 @@ async def test_an_answer_that_is_in_form_costs_no_further_call(client: Any, lab:
     assert len(lab.log) == 2
 
 
+async def test_an_example_within_a_text_is_not_the_answer(client: Any, lab: ScriptedHost) -> None:
+    text = 'Send this:\n```json\n{"example": 1}\n```\nand wait.\nFinal answer: 42'
+    left = ['{"wait": true}']
+    lab.on("*", text=lambda request: left.pop() if "one JSON object" in request.text else text)
+    completion = await client.chat.completions.create(
+        model="title-helper",
+        messages=[{"role": "user", "content": "What now?"}],
+        response_format={"type": "json_object"},
+    )
+    assert json.loads(completion.choices[0].message.content) == {"wait": True}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(depth):
+        schema = {"type": "object", "properties": {"a": schema}}
+    return schema
+
+
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
+        (nested(300), "nested too deep"),
         ({"type": "array"}, "must be that of an object"),
         ({"type": "object", "properties": 7}, "is invalid"),
         ({"type": "object", "$comment": "x" * 100_001}, "at most 100000 characters"),

@@ -116,3 +116,12 @@ async def test_errors_have_the_form_of_the_api(claude: Any, lab: ScriptedHost) -
     lab.on("*", status=400, message="not today")
     with pytest.raises(anthropic.InternalServerError, match="not today"):
         await claude.messages.create(model="pnyx/voting", max_tokens=9, messages=[question])
+
+
+async def test_a_failure_in_a_stream_has_the_form_of_the_api(claude: Any, lab: ScriptedHost) -> None:
+    lab.on("*", status=400, message="not today")
+    question = {"role": "user", "content": "Why?"}
+    with pytest.raises(anthropic.APIStatusError, match="not today") as caught:
+        async with claude.messages.stream(model="voting", max_tokens=9, messages=[question]) as stream:
+            await stream.get_final_message()
+    assert error_of(caught.value)["type"] == "api_error"

@@ -96,7 +96,7 @@ async def test_a_client_that_leaves_for_good_ends_its_run_after_the_grace_period
         async with asyncio.timeout(10):
             while (await runs(server))[0]["status"] != "cancelled":  # noqa: ASYNC110 (there is no event)
                 await asyncio.sleep(0.05)
-        # A cancelled run has no answer to join: the same request begins anew.
+        # A cancelled run has no answer to join: the same request starts a new run.
         lab.on("*", text=ANSWER)
         assert (await http.post(CHAT, json=ASKED)).status_code == 200
         assert [run["status"] for run in await runs(server)] == ["single", "cancelled"]

@@ -117,48 +117,9 @@ FUNCTIONS = frozenset(
         "det",
     ]
 )
-GREEK = frozenset(
-    [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "varepsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "vartheta",
-        "iota",
-        "kappa",
-        "lambda",
-        "mu",
-        "nu",
-        "xi",
-        "rho",
-        "sigma",
-        "tau",
-        "upsilon",
-        "phi",
-        "varphi",
-        "chi",
-        "psi",
-        "omega",
-        "Gamma",
-        "Delta",
-        "Theta",
-        "Lambda",
-        "Xi",
-        "Sigma",
-        "Upsilon",
-        "Phi",
-        "Psi",
-        "Omega",
-        "ell",
-        "hbar",
-    ]
-)
 _VARIANTS = {"varepsilon": "epsilon", "varphi": "phi", "vartheta": "theta"}
+GREEK = frozenset((*GREEK_LETTERS.values(), *_VARIANTS, "Upsilon", "hbar"))
+"""Names of letters, as LaTeX has them."""
 _STRUCTURES = frozenset(
     [
         "frac",

@@ -24,7 +24,8 @@ __all__ = ["serve"]
 @click.option("--keys", "list_keys", is_flag=True, help="List the names that have API keys and exit.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 def serve(**options: Any) -> int:
-    """Start the web page and the HTTP API: REST with server-sent events, and OpenAI chat completions.
+    """Start the web page and the HTTP API: REST with server-sent events, and APIs for the clients of
+    OpenAI and Anthropic.
 
     Every request requires an API key. If no key has been created with --new-key, the server creates one that
     is valid until it stops, and prints it with a link to the page on stderr. Each key sees only its own

@@ -8,7 +8,7 @@ from typing import Any
 
 from ....core.models import money
 from ....run.result import Result
-from ...views.transcript import quantity
+from ...views.certainty import agreement_words, objections_words
 from .conversation import Conversation
 
 __all__ = ["Answer", "pieces"]
@@ -79,11 +79,7 @@ def _cut(text: str, tokens: int) -> str:
 
 
 def _footer(result: Result, link: str) -> str:
-    facts = []
-    if result.agreement is not None:
-        facts.append(f"agreement {result.agreement:.0%} of {quantity(len(result.seats), 'seat')}")
-    if result.dissent:
-        facts.append(quantity(len(result.dissent), "standing objection"))
-    facts.append(money(result.usage["cost_usd"]))
-    facts.append(f"[run {result.run_id}]({link})")
+    document = result.to_json()
+    known = (agreement_words(document), objections_words(document))
+    facts = [*filter(None, known), money(result.usage["cost_usd"]), f"[run {result.run_id}]({link})"]
     return "\n\n---\n" + " · ".join(facts)

@@ -12,7 +12,6 @@ from pydantic import Field
 from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
-from ..errors import Exact
 from .answer import Answer, pieces
 from .conversation import Conversation, Turn, refuse
 from .exchange import Exchange, Step
@@ -122,7 +121,7 @@ class LegacyCompletion(_Common):
             stop=sequences(self.stop),
             seed=self.seed,
             more={"footer": False, **self.pnyx},
-            field="prompt",
+            name_of_turns="prompt",
         )
 
 
@@ -222,5 +221,5 @@ def _usage(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _problem(response: Exact) -> ServerSentEvent:
-    return ServerSentEvent(bytes(response.body).decode())
+def _problem(error: Mapping[str, Any]) -> ServerSentEvent:
+    return ServerSentEvent(json.dumps(error))

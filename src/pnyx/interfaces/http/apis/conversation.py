@@ -48,7 +48,7 @@ class Conversation:
 
     instructions: of the owner of the key (system and developer messages), in order. turns: the last one of
     the user is the question; the others are material. max_tokens, stop: end the answer. schema: the JSON
-    schema of the answer. more: options of the run by name, as for /v1/runs, and `footer`. field: the
+    schema of the answer. more: options of the run by name, as for /v1/runs, and `footer`. name_of_turns: the
     request's name for `turns`, for errors.
     """
 
@@ -61,7 +61,7 @@ class Conversation:
     effort: str | None = None
     schema: Mapping[str, Any] | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
-    field: str = "messages"
+    name_of_turns: str = "messages"
 
     @property
     def footer(self) -> bool:
@@ -77,19 +77,15 @@ class Conversation:
         Raises `UsageError` with what is wrong, `NotFound` for a name that stands for no panel.
         """
         question, material = self._split()
-        given: dict[str, Any] = {"seed": self.seed, "effort": _effort(self.effort)}
+        named = _model(self.model, served)
+        given = {"seed": self.seed, "effort": _effort(self.effort), "answer_schema": self.schema}
         more = {name: value for name, value in self.more.items() if name != "footer"}
-        options = more.get("options", {})
-        body = {**_model(self.model, served), **{k: v for k, v in given.items() if v is not None}, **more}
-        # `RunBody` reports options that are not an object.
-        own = _model(self.model, served)["options"]
-        body["options"] = {**own, **options} if isinstance(options, Mapping) else options
-        if self.instructions:
-            body["instructions"] = "\n\n".join(
-                [*self.instructions, *filter(None, [body.get("instructions")])]
-            )
-        if self.schema is not None:
-            body["answer_schema"] = self.schema
+        body = {**named, **{name: value for name, value in given.items() if value is not None}, **more}
+        # `RunBody` reports options and instructions of another type.
+        if isinstance(options := more.get("options"), Mapping):
+            body["options"] = {**named["options"], **options}
+        if self.instructions and isinstance(further := body.get("instructions", ""), str):
+            body["instructions"] = "\n\n".join((*self.instructions, *filter(None, (further,))))
         request = RunBody.parse({**body, "question": question}).to_request()
         return replace(request, context=material)
 
@@ -97,14 +93,15 @@ class Conversation:
         """Return the question, and all other turns as material, in their order."""
         asked = [n for n, turn in enumerate(self.turns) if turn.role == "user"]
         if not asked or self.turns[-1].role == "assistant":
-            raise refuse(self.field, "the last message is the question, so its role must be user")
+            raise refuse(self.name_of_turns, "the last message is the question, so its role must be user")
         question = self.turns[asked[-1]]
         if question.media:
             raise refuse(
-                self.field, "no seat of the panel reads pictures, sounds or files; send the text of them"
+                self.name_of_turns,
+                "no seat of the panel reads pictures, sounds or files; send their text",
             )
         if not question.text.strip():
-            raise refuse(self.field, "the last message of the user is empty")
+            raise refuse(self.name_of_turns, "the last message of the user is empty")
         material = [
             Material(f"{'Earlier' if n < asked[-1] else 'Since then'}, {turn.role}", _shown(turn))
             for n, turn in enumerate(self.turns)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,11 +22,12 @@ from ...follow import wait_for_result, wait_unless_disconnected, watch
 from ...service import RunService
 from ...views.transcript import Transcript, location
 from ..errors import Exact, refusal
-from ..state import CLIENT_LEFT, owner_of, service_of, wait_for_disconnect
+from ..state import CLIENT_LEFT, owner_of, page_of, service_of, wait_for_disconnect
 from ..streaming import event_source, run_headers
 from .answer import Answer
 from .conversation import Conversation
-from .retries import Retries
+from .retries import KEY, Retries
+from .shapes import error_of
 
 __all__ = ["Exchange", "Step", "Writer"]
 
@@ -52,11 +54,11 @@ Writer = Callable[[AsyncIterator["Step | Answer"]], AsyncIterator[ServerSentEven
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request to one of the APIs. problem: the last message of a stream, from an error response."""
+    """A request to one of the APIs. problem: makes the last message of a stream of an error in its form."""
 
     request: Request
     conversation: Conversation
-    problem: Callable[[Exact], ServerSentEvent]
+    problem: Callable[[Mapping[str, Any]], ServerSentEvent]
     service: RunService = field(init=False)
 
     def __post_init__(self) -> None:
@@ -67,12 +69,17 @@ class Exchange:
         owner = owner_of(self.request)
         spec = self.service.resolve(self.conversation.to_request(self.service.settings.serve.models), owner)
         body = await self.request.body()
-        run_id = await self.service.submit(spec, self._retries.name(owner, self.request, body))
-        if (await self.service.find(run_id, owner)).status == "cancelled":
+        while True:
+            run_id = await self.service.submit(spec, self._retries.name(owner, self.request, body))
+            if (await self.service.find(run_id, owner)).status != "cancelled" or self._has_key:
+                return run_id
             # Its client had left for longer than the grace period: there is no answer to join.
             self._retries.forget(run_id)
-            run_id = await self.service.submit(spec, self._retries.name(owner, self.request, body))
-        return run_id
+
+    @property
+    def _has_key(self) -> bool:
+        """Whether the client names the run: then it is that one, whatever became of it."""
+        return KEY in self.request.headers
 
     @property
     def _leaving(self) -> dict[str, Any]:
@@ -87,10 +94,6 @@ class Exchange:
     async def _delivered(self, run_id: str) -> None:
         """Note that an answer has been sent. A coroutine: any other function runs in a thread, later."""
         self._retries.delivered(run_id)
-
-    def link(self, run_id: str) -> str:
-        """The page of a run."""
-        return f"{self.request.base_url}#/runs/{run_id}"
 
     async def reply(self, run_id: str, body: Callable[[Answer], dict[str, Any]]) -> Response:
         """Return the response of a run when it is over. body: makes its JSON.
@@ -118,15 +121,22 @@ class Exchange:
                 response = self._response(run_id, await result, body)
             except PnyxError as exc:
                 response = refusal(503, self.service.redact(str(exc)))
-            yield bytes(response.body)
-            self._retries.delivered(run_id)
+            if response.status_code >= 400:
+                # The head is gone with 200: what is left is to say in the body what it would have said.
+                state, path = self.request.scope["state"], self.request.url.path
+                document = error_of(path, response.status_code, bytes(response.body), state["request_id"])
+                yield json.dumps(document).encode()
+            else:
+                yield bytes(response.body)
+            if response.status_code != 503:
+                self._retries.delivered(run_id)
         finally:
             result.cancel()
 
     def _response(self, run_id: str, result: Result, body: Callable[[Answer], dict[str, Any]]) -> Exact:
         if refused := self.refusal(result):
             return refused
-        content = body(Answer.of(result, self.conversation, self.link(run_id)))
+        content = body(Answer.of(result, self.conversation, page_of(self.request, run_id)))
         response = Exact(content, headers=run_headers(run_id))
         response.background = BackgroundTask(self._delivered, run_id)
         return response
@@ -137,11 +147,12 @@ class Exchange:
         if why is None:
             return None
         status = FAILURES.get(result.stop_reason, 502)
-        settled = {} if status == 503 else {"x-should-retry": "false"}
+        settled = status != 503
         message = f"run {result.run_id} {self.service.redact(why)}"
-        headers = {**run_headers(result.run_id), **settled}
+        headers = run_headers(result.run_id) | ({"x-should-retry": "false"} if settled else {})
         response = refusal(status, message, headers, type=result.stop_reason)
-        response.background = BackgroundTask(self._delivered, result.run_id)
+        if settled:
+            response.background = BackgroundTask(self._delivered, result.run_id)
         return response
 
     def stream(self, run_id: str, write: Writer) -> EventSourceResponse:
@@ -154,10 +165,17 @@ class Exchange:
                     async for message in write(steps):
                         yield message
             except _SettledError as settled:
-                yield self.problem(settled.response)
+                yield self._problem(settled.response)
+                if settled.response.status_code == 503:
+                    return
             self._retries.delivered(run_id)
 
-        return event_source(self.service, messages(), run_id, self.problem, ping=PING_S)
+        return event_source(self.service, messages(), run_id, self._problem, ping=PING_S)
+
+    def _problem(self, response: Exact) -> ServerSentEvent:
+        state = self.request.scope["state"]
+        path, body = self.request.url.path, bytes(response.body)
+        return self.problem(error_of(path, response.status_code, body, state["request_id"]))
 
     async def _steps(self, run_id: str) -> AsyncGenerator[Step | Answer, None]:
         view = Transcript()
@@ -179,7 +197,7 @@ class Exchange:
         result = Result.from_json(last.result)
         if refused := self.refusal(result):
             raise _SettledError(refused)
-        yield Answer.of(result, self.conversation, self.link(run_id))
+        yield Answer.of(result, self.conversation, page_of(self.request, run_id))
 
 
 class _SettledError(Exception):

@@ -155,5 +155,5 @@ def _usage(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _problem(response: Exact) -> ServerSentEvent:
-    return ServerSentEvent(bytes(response.body).decode(), event="error")
+def _problem(error: Mapping[str, Any]) -> ServerSentEvent:
+    return ServerSentEvent(json.dumps(error), event="error")

@@ -21,7 +21,7 @@ from ....run.batch import failure
 from ....run.result import Result
 from ...service import RunService
 from ..errors import Exact
-from ..state import owner_of, service_of
+from ..state import owner_of, page_of, service_of
 from ..streaming import run_headers
 from .answer import Answer, pieces
 from .conversation import Conversation, Turn, refuse
@@ -77,7 +77,7 @@ class CreateResponse(Lenient):
             effort=effort if isinstance(effort, str) else None,
             schema=answer_schema((self.text or {}).get("format"), "text.format"),
             more=self.pnyx,
-            field="input",
+            name_of_turns="input",
         )
 
 
@@ -104,7 +104,7 @@ async def create(request: Request, body: CreateResponse) -> Response:
     conversation = await _continued(request, body)
     exchange = Exchange(request, conversation, _problem)
     run_id = await exchange.start()
-    head = _head(run_id, int(time.time()), body)
+    head = _head(run_id, int(time.time()), body.model, body)
     if body.background and not body.stream:
         return Exact({**head, "status": "in_progress"}, headers=run_headers(run_id))
     if not body.stream:
@@ -131,7 +131,7 @@ async def _read(request: Request, service: RunService, run_id: str) -> Response:
     record = await service.read(run_id, owner_of(request))
     result = Result.from_json(record.document)
     created = int(datetime.fromisoformat(record.row.created_at).timestamp())
-    head = _head(record.row.id, created, CreateResponse(model=f"pnyx/{result.protocol}", input="?"))
+    head = _head(record.row.id, created, f"pnyx/{result.protocol}")
     headers = run_headers(record.row.id)
     if result.status not in FINAL:
         return Exact({**head, "status": "in_progress"}, headers=headers)
@@ -139,9 +139,8 @@ async def _read(request: Request, service: RunService, run_id: str) -> Response:
         status = "cancelled" if result.status == "cancelled" else "failed"
         error = {"code": "server_error", "message": service.redact(why)}
         return Exact({**head, "status": status, "error": error}, headers=headers)
-    link = f"{request.base_url}#/runs/{result.run_id}"
     plain = Conversation(model=head["model"], turns=(), more={"footer": False})
-    return Exact(_body(head, Answer.of(result, plain, link)), headers=headers)
+    return Exact(_body(head, Answer.of(result, plain, page_of(request, run_id))), headers=headers)
 
 
 async def _continued(request: Request, body: CreateResponse) -> Conversation:
@@ -168,8 +167,9 @@ def _run_of(response_id: str) -> str:
     return response_id.removeprefix(PREFIX)
 
 
-def _head(run_id: str, created: int, body: CreateResponse) -> dict[str, Any]:
-    reasoning = body.reasoning or {}
+def _head(run_id: str, created: int, model: str, body: CreateResponse | None = None) -> dict[str, Any]:
+    """The fields of a response without its output. body: the request, if it is at hand."""
+    given: Mapping[str, Any] = {} if body is None else body.model_dump()
     return {
         "id": PREFIX + run_id,
         "object": "response",
@@ -177,21 +177,21 @@ def _head(run_id: str, created: int, body: CreateResponse) -> dict[str, Any]:
         "status": "completed",
         "error": None,
         "incomplete_details": None,
-        "instructions": body.instructions,
-        "max_output_tokens": body.max_output_tokens,
-        "model": body.model,
+        "instructions": given.get("instructions"),
+        "max_output_tokens": given.get("max_output_tokens"),
+        "model": model,
         "output": [],
         "parallel_tool_calls": False,
-        "previous_response_id": body.previous_response_id,
-        "reasoning": {"effort": reasoning.get("effort"), "summary": None},
+        "previous_response_id": given.get("previous_response_id"),
+        "reasoning": {"effort": (given.get("reasoning") or {}).get("effort"), "summary": None},
         "store": True,
-        "temperature": body.temperature,
-        "text": {"format": (body.text or {}).get("format") or {"type": "text"}},
+        "temperature": given.get("temperature"),
+        "text": {"format": (given.get("text") or {}).get("format") or {"type": "text"}},
         "tool_choice": "auto",
         "tools": [],
-        "top_p": body.top_p,
+        "top_p": given.get("top_p"),
         "truncation": "disabled",
-        "metadata": dict(body.metadata or {}),
+        "metadata": dict(given.get("metadata") or {}),
         "usage": None,
     }
 
@@ -284,6 +284,7 @@ def _usage(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _problem(response: Exact) -> ServerSentEvent:
-    error = json.loads(bytes(response.body))["error"]
-    return ServerSentEvent(json.dumps({"type": "error", "sequence_number": 0, **error}), event="error")
+def _problem(error: Mapping[str, Any]) -> ServerSentEvent:
+    # `type` names the event here, and not the kind of the error.
+    told = {**error["error"], "type": "error", "sequence_number": 0}
+    return ServerSentEvent(json.dumps(told), event="error")

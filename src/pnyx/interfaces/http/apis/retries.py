@@ -18,11 +18,13 @@ from starlette.requests import Request
 from ....core.lru import LRU
 from ....run.run_rows import id_for_name
 
-__all__ = ["Retries"]
+__all__ = ["KEY", "Retries"]
 
 WINDOW_S = 600
 MOST = 10_000
 """Requests that are remembered."""
+KEY = "idempotency-key"
+"""The header in which a client names its run."""
 RETRY_COUNT = "x-stainless-retry-count"
 """The header in which the clients of OpenAI and Anthropic count their attempts, from 0."""
 
@@ -50,7 +52,7 @@ class Retries:
 
     def name(self, owner: str, request: Request, body: bytes) -> str:
         """The name of the run for a request: that of an earlier one if this is the same request again."""
-        if key := request.headers.get("idempotency-key"):
+        if key := request.headers.get(KEY):
             return f"http/{request.url.path}/{key[:200]}"
         digest = sha256(b"\0".join((owner.encode(), request.url.path.encode(), body))).hexdigest()[:32]
         seen, now = self._seen.get(digest), time.monotonic()

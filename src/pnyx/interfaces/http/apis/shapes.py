@@ -10,7 +10,7 @@ from typing import Any
 from ....core.regex import regex
 from ..access import App, Message, Receive, Send
 
-__all__ = ["Shapes", "is_of_api"]
+__all__ = ["Shapes", "error_of", "is_of_api"]
 
 ANTHROPIC = "/v1/messages"
 OPENAI = ("/v1/chat/", "/v1/completions", "/v1/responses", "/v1/models", "/v1/embeddings")
@@ -45,6 +45,7 @@ class Shapes:
             return
         sent = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
         request_id = sent if _ID.fullmatch(sent) else f"req_{secrets.token_hex(12)}"
+        scope.setdefault("state", {})["request_id"] = request_id
         path, held = scope["path"], dict[str, Any]()
 
         async def shaped(message: Message) -> None:
