@@ -7,6 +7,7 @@ from datetime import date
 from functools import cache
 
 from ..regex import regex
+from .number_words import ENGLISH
 from .words import months, table, weekdays
 
 __all__ = ["read_date", "read_time", "read_weekday"]
@@ -213,12 +214,7 @@ _SPOKEN = regex(
     rf"|(?P<full>\w+) o'?clock(?P<half_full>{_PART})"
 )
 _MINUTES = {"half": 30, "quarter": 15, "twenty": 20, "ten": 10, "five": 5, "twenty-five": 25}
-_HOURS = {
-    name: n
-    for n, name in enumerate(
-        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 1
-    )
-}
+_HOURS = {name: n for name, n in ENGLISH.items() if 1 <= n <= 12}
 
 
 def _spoken(text: str) -> str | None:

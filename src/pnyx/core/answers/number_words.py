@@ -7,7 +7,18 @@ from functools import cache
 from ..regex import regex
 from .words import table
 
-__all__ = ["read_numeral"]
+__all__ = ["ENGLISH", "read_numeral"]
+
+ENGLISH = {
+    name: value
+    for names, step in (
+        ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+         " sixteen seventeen eighteen nineteen", 1),
+        ("zero ten twenty thirty forty fifty sixty seventy eighty ninety", 10),
+    )
+    for value, name in zip(range(0, 100, step), names.split(), strict=False)
+}  # fmt: skip
+"""The English words of 0 to 19 and of the tens."""
 
 _DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
 _TENS = {"十": 10, "百": 100, "千": 1000}

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 from ..regex import regex
-from .number_words import read_numeral
+from .number_words import ENGLISH, read_numeral
 from .units import NONE, Unit, read_unit
 from .words import table
 
@@ -140,15 +140,6 @@ _WAY = regex(
 _ONLY_APART = frozenset("tydbk")
 """Symbols that are units only after a space: `3t` is usually a product, `4K` and `7B` a size."""
 
-_SMALL = {
-    name: value
-    for names, step in (
-        ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-         " sixteen seventeen eighteen nineteen", 1),
-        ("zero ten twenty thirty forty fifty sixty seventy eighty ninety", 10),
-    )
-    for value, name in zip(range(0, 100, step), names.split(), strict=False)
-}  # fmt: skip
 _LARGE = {name: _SCALES[name] for name in ("thousand", "million", "billion", "trillion")}
 _SPELLED_WORD = regex(r"(?:^|(?<=\w)(?: |-|, ))([a-z]+)(?![^\W_])", re.IGNORECASE)
 _PARTS = {
@@ -296,7 +287,7 @@ def _spelled(text: str) -> tuple[Fraction, str] | None:
     total, group, end, before = 0, None, 0, ""
     while word := _SPELLED_WORD.match(text, end):
         name = word[1].lower()
-        value = _SMALL.get(name)
+        value = ENGLISH.get(name)
         if value is not None and (group is None or _extends(group, value)):
             group = (group or 0) + value
         elif name == "hundred" and group and group < 100:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ...regex import regex
+from ..number_words import ENGLISH
 from .lexer import Token, UnreadableError, tokens
 from .matrices import read_matrix
 from .nodes import (
@@ -356,9 +357,4 @@ def _based(found: Sequence[Token]) -> Based | None:
     return Based(digits.lstrip("0") or "0", base)
 
 
-_BASES = {
-    name: n
-    for n, name in enumerate(
-        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 2
-    )
-} | {"sixteen": 16, "hex": 16, "bin": 2, "oct": 8}
+_BASES = {name: n for name, n in ENGLISH.items() if 2 <= n <= 16} | {"hex": 16, "bin": 2, "oct": 8}
