@@ -14,7 +14,7 @@ __all__ = ["PASS", "REPORTS", "SCHEMA", "as_text"]
 
 PASS = "pass"
 LEVELS = ("error", "warning", "note")
-"""How grave a finding is, in SARIF's words."""
+"""How serious a finding is, in SARIF's words."""
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {

@@ -50,6 +50,22 @@ async def test_a_message_has_the_answer(claude: Any, lab: ScriptedHost) -> None:
     assert "secretly" not in request.text
 
 
+@pytest.mark.parametrize("said", [(), ("And is that long?",)])
+async def test_a_message_with_the_result_of_a_tool_is_no_question(claude: Any, said: tuple[str, ...]) -> None:
+    result = {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "12 m"}]}
+    message = await claude.messages.create(
+        model="pnyx/single",
+        max_tokens=1000,
+        messages=[
+            {"role": "user", "content": "How long is it?"},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "look", "input": {}}]},
+            {"role": "user", "content": [result, *({"type": "text", "text": text} for text in said)]},
+        ],
+        extra_body=PLAIN,
+    )
+    assert message.model_extra["pnyx"]["question"] == (said or ("How long is it?",))[0]
+
+
 async def test_a_stream_has_thinking_and_then_the_text(claude: Any) -> None:
     question = {"role": "user", "content": "What is 6 times 7?"}
     async with claude.messages.stream(model="pnyx/voting", max_tokens=1000, messages=[question]) as stream:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
@@ -14,7 +14,7 @@ from starlette.responses import Response
 from ....core.text import estimate_tokens
 from ..errors import Exact
 from .answer import Answer, pieces
-from .conversation import Conversation, refuse
+from .conversation import Conversation, Turn, refuse
 from .exchange import Exchange, Step
 from .parts import OPTIONAL, Lenient, MostTokens, Parts, text_of, turn
 
@@ -28,6 +28,16 @@ STOPS = {"stop": "end_turn", "length": "max_tokens"}
 class _Message(Lenient):
     role: Literal["user", "assistant", "system"]
     content: Parts
+
+    def to_turns(self) -> Iterator[Turn]:
+        """Yield the results of tools, which stand in messages of the user, and then what the user says."""
+        parts = self.content if isinstance(self.content, list) else []
+        results = [part for part in parts if part.get("type") == "tool_result"]
+        if results:
+            yield turn("tool", results, "messages")
+        rest = [part for part in parts if part not in results] if results else self.content
+        if rest or not results:
+            yield turn(self.role, rest, "messages")
 
 
 class CountTokens(Lenient):
@@ -49,7 +59,7 @@ class CountTokens(Lenient):
         return Conversation(
             model=self.model,
             instructions=tuple(filter(str.strip, system)),
-            turns=tuple(turn(m.role, m.content, "messages") for m in self.messages if m.role != "system"),
+            turns=tuple(one for m in self.messages if m.role != "system" for one in m.to_turns()),
             more=self.pnyx,
         )
 
