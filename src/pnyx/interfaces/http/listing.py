@@ -68,6 +68,7 @@ async def read_settings(request: Request) -> Response:
         seats=panel.refs,
         missing=missing,
         models=models_by_name(settings, here),
+        panels={name: saved.model_dump(mode="json") for name, saved in settings.panels.items()},
         options={name: dict(options) for name, options in settings.protocols.items()},
         budget_usd=settings.budget.run_usd,
         deadline_s=settings.run.deadline_s,

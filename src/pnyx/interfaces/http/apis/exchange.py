@@ -67,7 +67,10 @@ class Exchange:
     async def start(self) -> str:
         """Start the run, or join the one that an earlier attempt at this request began. Return its id."""
         owner = owner_of(self.request)
-        spec = self.service.resolve(self.conversation.to_request(self.service.settings.serve.models), owner)
+        settings = self.service.settings
+        spec = self.service.resolve(
+            self.conversation.to_request(settings.serve.models, settings.panels), owner
+        )
         body = await self.request.body()
         while True:
             run_id = await self.service.submit(spec, self._retries.name(owner, self.request, body))

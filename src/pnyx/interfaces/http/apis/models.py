@@ -17,7 +17,10 @@ ROUTER = APIRouter(prefix="/v1", tags=["completions"])
 
 @ROUTER.get("/models")
 async def list_models(request: Request) -> Response:
-    """List the names that a request can give as its model: `pnyx/PROTOCOL[:PRESET]`, and configured ones."""
+    """List the names that a request can give as its model.
+
+    They are those in the settings, `pnyx/PROTOCOL[:PRESET]`, and `pnyx/NAME` for a saved panel.
+    """
     data = [_model(name) for name in _names(request)]
     first, last = data[0]["id"], data[-1]["id"]
     return Exact({"object": "list", "data": data, "has_more": False, "first_id": first, "last_id": last})
@@ -38,11 +41,13 @@ async def embed() -> Response:
 
 
 def _names(request: Request) -> list[str]:
-    names = list(service_of(request).settings.serve.models)
+    settings = service_of(request).settings
+    names = list(settings.serve.models)
     for protocol in protocols.loaded():
         names.append(f"pnyx/{protocol.name}")
         names += [f"pnyx/{protocol.name}:{preset}" for preset in protocol.presets]
-    return names
+    names += [f"pnyx/{panel}" for panel in settings.panels]
+    return list(dict.fromkeys(names))
 
 
 def _model(name: str) -> dict[str, object]:
