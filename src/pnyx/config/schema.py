@@ -29,7 +29,7 @@ from ..plugins import PROVIDERS
 from ..plugins import names as installed
 from .database_url import parse_database_url
 from .paths import expand_path
-from .server_settings import McpSettings, ServedModel, ServeSettings, WorkerSettings
+from .server_settings import KeyLimits, McpSettings, ServedModel, ServeSettings, WorkerSettings
 from .table import Table
 
 __all__ = [
@@ -323,6 +323,7 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("run",): RunSettings,
     ("run", "phases", "*"): PhaseSettings,
     ("serve", "models", "*"): ServedModel,
+    ("serve", "keys", "*"): KeyLimits,
     ("budget",): BudgetSettings,
     ("storage",): StorageSettings,
     ("tools",): ToolsSettings,

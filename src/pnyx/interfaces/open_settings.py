@@ -11,6 +11,7 @@ from ..config.schema import Settings
 from ..errors import PnyxError, UsageError
 from ..providers.catalogue import Catalogue, parse_seats
 from ..providers.installed import problems
+from .permissions import limit_problems
 
 __all__ = ["open_settings"]
 
@@ -20,7 +21,7 @@ def open_settings(overrides: Mapping[str, Any] = {}, *, panel: bool = False) -> 
 
     Raises `ConfigError` with every problem found.
     """
-    checks = (_options, problems, _seats) if panel else (_options, problems)
+    checks = (_options, problems, limit_problems, *((_seats,) if panel else ()))
     return load(overrides=overrides, options_of=_options_of, checks=checks)
 
 
