@@ -157,6 +157,19 @@ async def test_a_server_lets_a_request_spend_no_more_than_its_panel_or_its_cap(
         assert (await client.post("/v1/plan", json={"question": "Why?", "panel": "no"})).status_code == 404
 
 
+async def test_a_key_with_limits_asks_only_panels_whose_models_it_may_use(
+    saved: ScriptedHost, tmp_path: Path
+) -> None:
+    with (tmp_path / "lab.toml").open("a") as settings:
+        settings.write('[serve.keys.voter]\nmodels = ["lab:beta"]\n')
+    async with open_server() as server, server.client(await server.key("voter")) as client:
+        assert (await client.get("/v1/settings")).json()["panels"] == {}
+        # Its judge is another model.
+        answer = await client.post("/v1/plan", json={"question": "Why?", "panel": "fast"})
+        assert answer.status_code == 403
+        assert "lab:gamma" in answer.json()["error"]["message"]
+
+
 def test_panels_are_listed_and_shown(saved: ScriptedHost) -> None:
     listed = command("panel", "list")
     assert [line.split()[0] for line in listed.out.splitlines()] == ["panel", "fast", "voting"]

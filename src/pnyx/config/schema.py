@@ -30,7 +30,7 @@ from ..plugins import names as installed
 from .database_url import parse_database_url
 from .panel_settings import RESTRICTED_KEYS, PanelName, PanelSettings, SavedPanel
 from .paths import expand_path
-from .server_settings import McpSettings, ServedModel, ServeSettings, WorkerSettings
+from .server_settings import KeyLimits, McpSettings, ServedModel, ServeSettings, WorkerSettings
 from .table import Table
 
 __all__ = [
@@ -329,6 +329,7 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("run",): RunSettings,
     ("run", "phases", "*"): PhaseSettings,
     ("serve", "models", "*"): ServedModel,
+    ("serve", "keys", "*"): KeyLimits,
     ("budget",): BudgetSettings,
     ("storage",): StorageSettings,
     ("tools",): ToolsSettings,

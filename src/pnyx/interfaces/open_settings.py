@@ -12,6 +12,7 @@ from ..config.schema import Settings
 from ..errors import PnyxError, UsageError
 from ..providers.catalogue import Catalogue, parse_seats
 from ..providers.installed import problems
+from .permissions import limit_problems
 
 __all__ = ["open_settings"]
 
@@ -22,7 +23,8 @@ def open_settings(overrides: Mapping[str, Any] = {}, *, panel: bool = False) -> 
     panel: also check that its seats, and those of saved panels, are known.
     Raises `ConfigError` with every problem found.
     """
-    checks = (_options, problems, _seats, _saved_panels) if panel else (_options, problems)
+    further = (_seats, _saved_panels) if panel else ()
+    checks = (_options, problems, limit_problems, *further)
     return load(overrides=overrides, options_of=_options_of, checks=checks)
 
 

@@ -170,7 +170,8 @@ def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> To
 
 async def protocols(caller: Caller, request: NoArguments) -> ToolResult:
     """List the protocols."""
-    found = [describe_protocol(protocol) for protocol in known.loaded()]
+    may = caller.service.permissions(caller.owner).protocol
+    found = [describe_protocol(protocol) for protocol in known.loaded() if may(protocol.name)]
     lines = [
         f"- {one['name']}: {one['summary']} Options: "
         f"{json.dumps({name: option['default'] for name, option in one['options'].items()})}; presets: "

@@ -24,9 +24,9 @@ MEDIA = "left out here: a picture, a sound or a file, which the panel cannot rea
 class RefusedError(UsageError):
     """A request that cannot be served. param: the field of the request, for the error."""
 
-    def __init__(self, message: str, param: str) -> None:
+    def __init__(self, message: str, param: str, status: int = 400) -> None:
         super().__init__(message)
-        self.param = param
+        self.param, self.status = param, status
 
 
 def refuse(param: str, message: str) -> RefusedError:
