@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from ....core.events import PhaseEntered, RunFinished
-from ....errors import PnyxError, StoreError
+from ....errors import Forbidden, PnyxError, StoreError
 from ....run.batch import failure
 from ....run.result import Result
 from ...follow import wait_for_result, wait_unless_disconnected, watch
@@ -25,7 +25,7 @@ from ..errors import Exact, refusal
 from ..state import CLIENT_LEFT, owner_of, page_of, service_of, wait_for_disconnect
 from ..streaming import event_source, run_headers
 from .answer import Answer
-from .conversation import Conversation
+from .conversation import Conversation, RefusedError
 from .retries import KEY, Retries
 from .shapes import error_of
 
@@ -67,7 +67,13 @@ class Exchange:
     async def start(self) -> str:
         """Start the run, or join the one that an earlier attempt at this request began. Return its id."""
         owner = owner_of(self.request)
-        spec = self.service.resolve(self.conversation.to_request(self.service.settings.serve.models), owner)
+        settings, model = self.service.settings, self.conversation.model
+        alias = model if model in settings.serve.models else None
+        request = self.conversation.to_request(settings.serve.models, settings.panels)
+        try:
+            spec = self.service.resolve(request, owner, alias)
+        except Forbidden as exc:
+            raise RefusedError(str(exc), "model", exc.http_status) from None
         body = await self.request.body()
         while True:
             run_id = await self.service.submit(spec, self._retries.name(owner, self.request, body))
