@@ -15,7 +15,8 @@ MOST = 1000
 """Tools of one request."""
 EMPTY: Mapping[str, Any] = {"type": "object", "properties": {}}
 """The schema of a tool without arguments."""
-KEYS = frozenset(("name", "description", "parameters"))
+KEYS = frozenset(("name", "description", "parameters", "api"))
+"""`api` says how an API that the tool came by writes a call of it, and is for that API alone."""
 _NAME = regex(r"[\w.:/-]{1,128}")
 
 
@@ -86,6 +87,8 @@ def _flaw(tool: Mapping[str, Any], names: set[str]) -> str | None:
         return f"two tools have the name {name}"
     if not isinstance(description, str | None):
         return f"the description of the tool {name} must be text"
+    if not isinstance(tool.get("api"), Mapping | None):
+        return f"the api of the tool {name} must be an object"
     if not isinstance(parameters, Mapping | None):
         return f"the parameters of the tool {name} must be a JSON schema"
     problem = check_schema(parameters or EMPTY)

@@ -51,7 +51,9 @@ class Transcript:
         head = Draft("", "", (QUESTION(question=brief.question, today=brief.today), asked))
         if brief.context:
             head = Draft("", "", (head, "\n", CONTEXT(context=brief.context)))
-        self._before = Preamble(message, head, NOTICE())
+        # A call must repeat what stands in a file to the letter, also where that is the name of a model.
+        subject = "\n".join(one.text for one in brief.context) if brief.offer is not None else ""
+        self._before = Preamble(message, head, NOTICE(), subject=subject)
         self._order = panel.shuffle([seat.label for seat in panel.seats])
         self._contributions: dict[str, Material] = {}
 
