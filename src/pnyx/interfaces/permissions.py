@@ -53,6 +53,8 @@ class Permissions:
         if served is None or seats != list(self._panel(served.panel)):
             for model in seats:
                 self._need("models", model, "the model")
+        if spec.judge is not None:
+            self._need("models", spec.judge.model, "the model")
 
     def protocol(self, name: str) -> bool:
         """Whether the key may use a protocol."""
@@ -70,6 +72,14 @@ class Permissions:
                 and self.panel(served.panel)
                 and self.protocol(served.protocol)
             ):
+                yield name
+
+    def saved_panels(self) -> Iterator[str]:
+        """Yield the names of the saved panels that the key may use."""
+        for name, saved in self.settings.panels.items():
+            protocol = saved.protocol or self.settings.run.protocol
+            judge = saved.judge is None or self.model(saved.judge)
+            if judge and self.protocol(protocol) and self.panel(saved.seats):
                 yield name
 
     def panel(self, seats: tuple[str, ...] = ()) -> bool:

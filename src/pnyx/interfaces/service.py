@@ -105,8 +105,10 @@ class RunService(RunRecords):
         alias: the name of `[serve.models]` that the request gives as its model. Raises `UsageError`,
         `Forbidden`, `NotFound`, `ConfigError`.
         """
-        self.check_budget(request.budget_usd)
-        for ref in request.models:
+        saved = None if request.panel is None else self.settings.saved_panel(request.panel)
+        if saved is None or saved.budget is None or (request.budget_usd or 0) > saved.budget:
+            self.check_budget(request.budget_usd)
+        for ref in (*request.models, *filter(None, [request.judge])):
             provider, _, model = ref.partition(":")
             # A path would reveal which files this machine has, and load any of them.
             if "/" in model and self.settings.provider(provider).kind == "embedded":
@@ -126,7 +128,7 @@ class RunService(RunRecords):
     def check_providers(self, spec: Spec) -> None:
         """Raise `UsageError` or `ConfigError` for a run that could not start, before it costs anything."""
         spec.check()
-        for seat in spec.seats:
+        for seat in spec.callable_seats:
             self.runner.providers.get(seat.provider)
 
     async def start(self, spec: Spec) -> RunHandle:

@@ -162,6 +162,7 @@ def request_key(spec: Spec) -> str:
             client_tools=spec.client_tools or None,
             tool_choice=spec.tool_choice,
             parallel_tool_calls=spec.parallel_tool_calls,
+            judge=spec.judge and spec.judge.model,
         ),
     ]
     return json.dumps(parts, sort_keys=True)

@@ -56,7 +56,7 @@ async def list_protocols(request: Request) -> Response:
 async def read_settings(request: Request) -> Response:
     """The defaults of a request, and the models that it can name."""
     service = service_of(request)
-    settings, may = service.settings, service.permissions(owner_of(request)).model
+    settings, permissions = service.settings, service.permissions(owner_of(request))
     panel, missing = DefaultPanel(parse_seats(settings.panel.seats)), None
     if not panel.refs:
         try:
@@ -69,7 +69,8 @@ async def read_settings(request: Request) -> Response:
         preset=panel.preset,
         seats=panel.refs,
         missing=missing,
-        models=tuple(filter(may, models_by_name(settings, here))),
+        models=tuple(filter(permissions.model, models_by_name(settings, here))),
+        panels={name: settings.panels[name].model_dump(mode="json") for name in permissions.saved_panels()},
         options={name: dict(options) for name, options in settings.protocols.items()},
         budget_usd=settings.budget.run_usd,
         deadline_s=settings.run.deadline_s,

@@ -105,7 +105,7 @@ class Caller:
 async def ask(caller: Caller, request: Ask) -> ToolResult:
     """Start a run. Raises `UsageError`, `NotFound`, `ConfigError`, `Full`, `StoreError`."""
     wanted = request.to_request()
-    if not (wanted.preset or wanted.options or wanted.rounds):
+    if not (wanted.panel or wanted.preset or wanted.options or wanted.rounds):
         protocol = known.get(wanted.protocol or caller.service.settings.run.protocol)
         wanted = replace(wanted, preset=QUICK if QUICK in protocol.presets else None)
     spec = caller.service.resolve(wanted, caller.owner)

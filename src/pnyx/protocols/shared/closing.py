@@ -46,12 +46,12 @@ def closed(protocol: Protocol, close: Close, tokens: int) -> Protocol:
 
 
 async def ask_strongest(panel: Panel, draft: Draft, form: Form[T]) -> tuple[str, T]:
-    """Return the label of the strongest seat whose reply is in `form`, and what it says.
+    """Return the label of the judge, or of the strongest seat, whose reply is in `form`, and what it says.
 
     Raises `NotInForm` if none is.
     """
     problem = "no seat is left"
-    for seat in strongest(panel.seats)[:SEATS]:
+    for seat in panel.closers(strongest(panel.seats))[:SEATS]:
         try:
             verdict = await ask_verdict(panel, seat, draft, form)
         except SeatAbsent as exc:

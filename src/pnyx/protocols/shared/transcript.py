@@ -17,9 +17,8 @@ __all__ = ["Transcript", "quoted"]
 RULES, QUESTION, CONTEXT, NOTICE = load("rules"), load("question"), load("context"), load("notice")
 LANGUAGE, OTHER_LANGUAGE = load("language"), load("language-option")
 INSTRUCTIONS = load("instructions")
-TOOLS, TOOLS_AUTO, TOOLS_REQUIRED, TOOLS_ONE = (
-    load(f"tools{end}") for end in ("", "-auto", "-required", "-one")
-)
+TOOLS, TOOLS_AUTO = load("tools"), load("tools-auto")
+TOOLS_REQUIRED, TOOLS_ONE = load("tools-required"), load("tools-one")
 TOOLS_PARALLEL, TOOLS_SINGLE = load("tools-parallel"), load("tools-single")
 HISTORY = 60_000
 """Characters of contributions that no task needs any more, above which a round starts without them."""

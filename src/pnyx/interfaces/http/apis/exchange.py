@@ -69,10 +69,11 @@ class Exchange:
     async def start(self) -> str:
         """Start the run, or join the one that an earlier attempt at this request began. Return its id."""
         owner = owner_of(self.request)
-        served, model = self.service.settings.serve.models, self.conversation.model
-        alias = model if model in served else None
+        settings, model = self.service.settings, self.conversation.model
+        alias = model if model in settings.serve.models else None
+        request = self.conversation.to_request(settings.serve.models, settings.panels)
         try:
-            spec = self.service.resolve(self.conversation.to_request(served), owner, alias)
+            spec = self.service.resolve(request, owner, alias)
         except Forbidden as exc:
             raise RefusedError(str(exc), "model", exc.http_status) from None
         body = await self.request.body()
@@ -104,9 +105,9 @@ class Exchange:
         retries: Retries = self.request.app.state.retries
         return retries
 
-    async def _delivered(self, run_id: str) -> None:
+    async def _delivered(self, run_id: str, failed: bool) -> None:
         """Note that an answer has been sent. A coroutine: any other function runs in a thread, later."""
-        self._retries.delivered(run_id)
+        self._retries.delivered(run_id, failed)
 
     async def reply(self, run_id: str, body: Callable[[Answer], dict[str, Any]]) -> Response:
         """Return the response of a run when it is over. body: makes its JSON.
@@ -142,7 +143,7 @@ class Exchange:
             else:
                 yield bytes(response.body)
             if response.status_code != 503:
-                self._retries.delivered(run_id)
+                self._retries.delivered(run_id, response.status_code >= 400)
         finally:
             result.cancel()
 
@@ -151,7 +152,7 @@ class Exchange:
             return refused
         content = body(Answer.of(result, self.conversation, page_of(self.request, run_id)))
         response = Exact(content, headers=self.headers(run_id))
-        response.background = BackgroundTask(self._delivered, run_id)
+        response.background = BackgroundTask(self._delivered, run_id, False)
         return response
 
     def refusal(self, result: Result) -> Exact | None:
@@ -165,14 +166,14 @@ class Exchange:
         headers = self.headers(result.run_id) | ({"x-should-retry": "false"} if settled else {})
         response = refusal(status, message, headers, type=result.stop_reason)
         if settled:
-            response.background = BackgroundTask(self._delivered, result.run_id)
+            response.background = BackgroundTask(self._delivered, result.run_id, True)
         return response
 
     def stream(self, run_id: str, write: Writer) -> EventSourceResponse:
         """Return the run as a stream of the API's messages."""
 
         async def messages() -> AsyncIterator[ServerSentEvent]:
-            steps = self._steps(run_id)
+            steps, failed = self._steps(run_id), False
             try:
                 async with aclosing(steps):
                     async for message in write(steps):
@@ -181,7 +182,8 @@ class Exchange:
                 yield self._problem(settled.response)
                 if settled.response.status_code == 503:
                     return
-            self._retries.delivered(run_id)
+                failed = True
+            self._retries.delivered(run_id, failed)
 
         return event_source(
             self.service, messages(), run_id, self._problem, ping=PING_S, headers=self.headers(run_id)

@@ -20,7 +20,7 @@ from ..errors import Exact
 from .answer import Answer, cut, pieces
 from .conversation import Conversation, Turn, refuse
 from .exchange import Exchange, Step
-from .parts import Lenient, MostTokens, Names, Parts, result_turn, text_of, turn
+from .parts import Lenient, MostTokens, Names, Parts, answer_schema, result_turn, text_of, turn
 from .tools import Choice, Tool, Tools, builtin, chosen_name, each, function
 
 __all__ = ["ROUTER", "CountTokens", "Messages"]
@@ -85,20 +85,34 @@ class CountTokens(Lenient):
 
 
 class Messages(CountTokens):
-    """A request in Anthropic's format. model: as for /v1/chat/completions. max_tokens: of the answer."""
+    """A request in Anthropic's format. model: as for /v1/chat/completions. max_tokens: of the answer.
+
+    output_config: `format` of the answer, and `effort`.
+    """
 
     max_tokens: MostTokens
     stream: bool | None = None
     stop_sequences: Annotated[list[str], Field(max_length=16)] | None = None
     thinking: Mapping[str, Any] | None = None
+    output_config: Mapping[str, Any] | None = None
+    output_format: Mapping[str, Any] | None = None
     temperature: Annotated[float, Field(ge=0, le=1)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     top_k: Annotated[int, Field(ge=0)] | None = None
 
     def to_conversation(self) -> Conversation:
         """Return the conversation. Raises `UsageError` for what a panel cannot do."""
-        plain = super().to_conversation()
-        return replace(plain, max_tokens=self.max_tokens, stop=tuple(self.stop_sequences or ()))
+        config = self.output_config or {}
+        effort = config.get("effort")
+        schema = answer_schema(config.get("format"), "output_config.format")
+        return replace(
+            super().to_conversation(),
+            max_tokens=self.max_tokens,
+            stop=tuple(self.stop_sequences or ()),
+            effort=effort if isinstance(effort, str) else None,
+            # The name of the field while the feature was in beta; clients still send it.
+            schema=schema or answer_schema(self.output_format, "output_format"),
+        )
 
 
 def _tools(tools: Iterable[Mapping[str, Any]] | None, choice: Mapping[str, Any]) -> Tools | None:

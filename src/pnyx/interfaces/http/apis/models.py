@@ -17,9 +17,10 @@ ROUTER = APIRouter(prefix="/v1", tags=["completions"])
 
 @ROUTER.get("/models")
 async def list_models(request: Request) -> Response:
-    """List the names that a request can give as its model: `pnyx/PROTOCOL[:PRESET]`, and configured ones.
+    """List the names that a request can give as its model.
 
-    A key with limits sees those that it may use.
+    They are those in the settings, `pnyx/PROTOCOL[:PRESET]`, and `pnyx/NAME` for a saved panel. A key with
+    limits sees those that it may use.
     """
     data = [_model(name) for name in _names(request)]
     first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
@@ -47,7 +48,8 @@ def _names(request: Request) -> list[str]:
         if permissions.protocol(protocol.name):
             names.append(f"pnyx/{protocol.name}")
             names += [f"pnyx/{protocol.name}:{preset}" for preset in protocol.presets]
-    return names
+    names += [f"pnyx/{panel}" for panel in permissions.saved_panels()]
+    return list(dict.fromkeys(names))
 
 
 def _model(name: str) -> dict[str, object]:
