@@ -52,7 +52,9 @@ def test_calls_are_the_same_whatever_their_order_and_notation(calls: tuple[ToolC
     written = written_calls(calls)
     others = list(calls)
     random.Random(seed).shuffle(others)
-    entries = [{"arguments": dict(reversed(list(call.arguments.items()))), "name": call.name} for call in others]
+    entries = [
+        {"arguments": dict(reversed(list(call.arguments.items()))), "name": call.name} for call in others
+    ]
     other = fenced(json.dumps({"tool_calls": entries}, indent=2))
     short = final_answer(written)
     assert short is not None

@@ -54,6 +54,7 @@ COMMANDS = {
         "serve": ("serve", "start the web page and the HTTP API"),
         "worker": ("worker", "carry out the runs that a server queues"),
         "mcp": ("mcp", "offer the panel to an assistant over MCP"),
+        "integrate": ("integrate", "set up an assistant or editor to ask the panel"),
     },
     "Set up": {
         "models": ("models", "list models; install embedded ones"),
