@@ -29,7 +29,7 @@ def replies(
 ) -> list[Event]:
     """The calls of one phase: all start before the first ends."""
     ids = {seat: f"/{key}.{at}" for at, seat in enumerate(texts)}
-    common = {"phase": phase, "round": n, "attempt": 1, "fingerprint": "x"}
+    common: dict[str, Any] = {"phase": phase, "round": n, "attempt": 1, "fingerprint": "x"}
     prompt: dict[str, Any] = {"prompt_id": phase, "prompt_sha256": "", "prompt": "", "schema": schema}
     started: list[Event] = [
         CallStarted(seat=seat, key=ids[seat], model="lab:alpha", **common, **prompt) for seat in texts
