@@ -139,7 +139,7 @@ class Catalogue:
         return info
 
     def _defaults(self, ref: str, settings: ModelSettings) -> ModelInfo:
-        name, model = _parse_ref(ref)
+        name, model = _parse_ref(ref, self._settings)
         provider = self._settings.provider(name)
         info = ModelInfo(
             ref,
@@ -191,12 +191,15 @@ class Catalogue:
         return Price(input, output, cached, reasoning, self._today.isoformat(), source, cache_write)
 
 
-def parse_seats(specs: Iterable[str]) -> tuple[str, ...]:
-    """A reference for each seat of "provider:model" and "provider:model*N". Raises `UsageError`."""
+def parse_seats(specs: Iterable[str], settings: Settings | None = None) -> tuple[str, ...]:
+    """A reference for each seat of "provider:model" and "provider:model*N".
+
+    settings: for the suggestion in an error. Raises `UsageError`.
+    """
     refs: list[str] = []
     for spec in specs:
         ref, star, times = spec.strip().partition("*")
-        _parse_ref(ref)
+        _parse_ref(ref, settings)
         if star and not (times.isdecimal() and 1 <= int(times) <= MAX_SEATS):
             raise UsageError(f"{spec[:80]!r}: after * comes the number of seats, 1 to {MAX_SEATS}")
         refs += [ref] * int(times or 1)
@@ -319,10 +322,14 @@ def _at_least_three(refs: tuple[str, ...]) -> tuple[str, ...]:
     return refs * 3 if len(refs) == 1 else refs
 
 
-def _parse_ref(ref: str) -> tuple[str, str]:
+def _parse_ref(ref: str, settings: Settings | None = None) -> tuple[str, str]:
     provider, _, model = ref.partition(":")
     if not provider or not model.strip() or "*" in ref or not ref.isprintable():
-        raise UsageError(f'a model is named "provider:model", not {ref[:80]!r}')
+        # For errors only; it needs the catalogue itself.
+        from .model_names import suggest_reference
+
+        hint = suggest_reference(ref, settings) if ref.isprintable() else ""
+        raise UsageError(f'a model is named "provider:model", not {ref[:80]!r}{hint}')
     return provider, model
 
 

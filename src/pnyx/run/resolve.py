@@ -266,7 +266,7 @@ def _thinking_tokens(tokens: object) -> int | None:
 
 def _panel(settings: Settings, panel: Sequence[str]) -> DefaultPanel:
     """Return a reference for each seat: as requested, as configured, or the default panel."""
-    refs = parse_seats(panel or settings.panel.seats)
+    refs = parse_seats(panel or settings.panel.seats, settings)
     return DefaultPanel(refs) if refs else default_panel(settings)
 
 

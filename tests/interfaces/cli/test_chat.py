@@ -193,7 +193,10 @@ def test_options_apply_to_the_first_question(lab: ScriptedHost, talk: Talk) -> N
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("/nope 1", "unknown command /nope; the commands are /protocol, /rounds, /quick, /deep, /budget,"),
+        (
+            "/nope 1",
+            "unknown command /nope; the commands are /protocol, /panel, /rounds, /quick,",
+        ),
         ("/etc/hosts is what?", "To start a question with /, type //"),
         ("/protocol nope", "no protocol 'nope'; installed: aggregate, auto, consensus"),
         ("/rounds x", "consensus.rounds must be a whole number, not 'x'"),
@@ -254,7 +257,18 @@ def test_help_lists_every_command_and_exit_ends_the_session(lab: ScriptedHost, t
     done = talk("/help", "/exit", "Why?")
     assert (done.code, done.out, lab.log) == (0, "", [])
     listed = re.findall(r"^/(\w+)", done.err, re.MULTILINE)
-    assert listed == ["protocol", "rounds", "quick", "deep", "budget", "show", "save", "help", "exit"]
+    assert listed == [
+        "protocol",
+        "panel",
+        "rounds",
+        "quick",
+        "deep",
+        "budget",
+        "show",
+        "save",
+        "help",
+        "exit",
+    ]
     page = (ROOT / "docs" / "chat.md").read_text()
     assert {f"/{name}" for name in listed} <= set(re.findall(r"`(/\w+)", page))
 

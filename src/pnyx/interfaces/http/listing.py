@@ -42,7 +42,7 @@ async def recall(
 async def plan_run(request: Request, body: RunBody) -> Response:
     """Estimate the calls, tokens and cost of a run, as `pnyx ask --dry-run --json`. Nothing is sent."""
     spec = service_of(request).resolve(body.to_request(), owner_of(request))
-    return Exact(as_json(spec, plan(spec)))
+    return Exact(as_json(spec, plan(spec, await service_of(request).cost_factor(spec))))
 
 
 @ROUTER.get("/protocols", response_model=list[ProtocolBody])

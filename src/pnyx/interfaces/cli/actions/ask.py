@@ -13,6 +13,7 @@ from ....run.responses import read_responses
 from ...open_settings import open_settings
 from ...service import RunService
 from ..options import to_request
+from ..records import require_database
 from ..terminal.follow import follow
 from ..terminal.output import Output
 from .artifacts import artifact_writer
@@ -40,7 +41,7 @@ def ask(
         # Imported for dry runs only.
         from .dry_run import print_plan
 
-        print_plan(output, spec)
+        print_plan(output, settings, spec)
         return 0
 
     async def start(service: RunService) -> RunHandle:
@@ -60,6 +61,7 @@ def resume(
     require_consensus: bool,
 ) -> int:
     settings = open_settings()
+    require_database(settings)
 
     async def start(service: RunService) -> RunHandle:
         return await service.resume(run_id, budget_usd=budget, deadline_s=deadline, fork=fork)

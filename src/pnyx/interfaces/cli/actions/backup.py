@@ -23,7 +23,7 @@ def backup(file: Path) -> int:
 
 def restore(file: Path) -> int:
     output = streams()
-    rows = with_records(open_settings(), lambda stored: stored.restore(file))
+    rows = with_records(open_settings(), lambda stored: stored.restore(file), create=True)
     output.note(f"{_describe(rows)} restored")
     return 0
 

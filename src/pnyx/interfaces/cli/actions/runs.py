@@ -25,7 +25,7 @@ from ...views.outcome import headline, stop_message, usage_line
 from ...views.overview import overview
 from ...views.records import Record, SearchResults
 from ...views.transcript import Transcript
-from ..records import with_records
+from ..records import require_database, with_records
 from ..terminal.output import Stream, streams
 from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines
 
@@ -226,6 +226,7 @@ def _folder(record: Record, redact: Redact, root: Path) -> int:
 
 def cancel(run_id: str) -> int:
     settings = open_settings()
+    require_database(settings)
 
     async def end() -> Record:
         async with RunService.open(settings) as service:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +29,21 @@ artifacts = click.option(
 
 
 @click.command(help=HELP)
-@click.argument("question", required=False, metavar="[QUESTION|-]")
+@click.argument("words", nargs=-1, metavar="[QUESTION|-]")
 @request_options(*RUN_OPTIONS, "budget_usd", "responses")
 @artifacts
 @click.option("--require-consensus", is_flag=True, help="Exit with 3 unless the panel agrees.")
 @click.option("--dry-run", is_flag=True, help="Estimate calls, tokens and cost; send nothing.")
 @output_options
-def ask(**options: Any) -> int:
+def ask(words: tuple[str, ...], **options: Any) -> int:
+    if len(words) > 1 and any(" " in word.strip() for word in words):
+        whole = shlex.quote(" ".join(words))
+        raise click.UsageError(f"one question at a time: quote it as one argument, such as {whole}")
     # Imported here so that help and completion start without what a run needs.
     from ..actions.ask import ask
 
-    return ask(**options)
+    # An unquoted question arrives as its words.
+    return ask(question=" ".join(words) if words else None, **options)
 
 
 @click.command()

@@ -23,13 +23,13 @@ WIDE = 1_000_000
 
 
 class Progress:
-    """Prints events as lines on stderr; the base of the live view."""
+    """Prints events as lines on stderr; the base of the live view. explained: reasons of failures so far."""
 
     def __init__(self, output: Output) -> None:
         self.output = output
         self.view = Transcript()
         self._started = False
-        self._explained: set[str] = set()
+        self.explained: set[str] = set()
 
     async def __aenter__(self) -> Progress:
         return self
@@ -56,8 +56,8 @@ class Progress:
         if self.output.verbose or entry.kind not in ("retry", "dropped"):
             return False
         reason = entry.text.removeprefix("dropped: ")
-        known = reason in self._explained
-        self._explained.add(reason)
+        known = reason in self.explained
+        self.explained.add(reason)
         return known
 
     def say(self, *lines: str) -> None:
