@@ -33,7 +33,7 @@ class ServeSettings(Table):
     on other hosts that may send requests; `*` stands for any characters. runs: limit of running runs. queue:
     put runs into the queue of `pnyx worker` instead of running them in the server. grace_s: seconds that a
     run goes on after its client has left, in case the client tries again. models: names of models for clients
-    -> what they stand for.
+    -> what they stand for. body_mb: limit of a request body, in MB.
     """
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
@@ -44,6 +44,7 @@ class ServeSettings(Table):
     queue: bool = False
     grace_s: Annotated[float, Field(ge=0, le=86_400)] = 10.0
     models: Mapping[str, ServedModel] = Field(default_factory=dict)
+    body_mb: Annotated[float, Field(gt=0, le=1000)] = 16.0
 
 
 class McpSettings(Table):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
+from .files import File
 from .text import Material
 
 __all__ = [
@@ -53,7 +54,8 @@ class Brief:
     """The input of a run. today: ISO date; an input, so that a replay has the same date.
 
     context: material for the seats (earlier decisions, sources), fenced in prompts. responses: existing
-    answers, one per seat in order. instructions: of the asker, for the content and form of the answer.
+    answers, one per seat in order. instructions: of the asker, for the content and form of the answer. files:
+    what the question is about.
     """
 
     question: str
@@ -62,6 +64,7 @@ class Brief:
     context: tuple[Material, ...] = ()
     responses: tuple[Given, ...] = ()
     instructions: str = ""
+    files: tuple[File, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,14 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from typing import Any, Self
 
 from ..config.load import database_url
 from ..config.schema import Settings
 from ..core.decision import FINAL
 from ..errors import Full, NotFound, Running, StoreError, UsageError
+from ..files.read import read_files
 from ..providers.registry import Providers
 from ..run.batch import Batch
 from ..run.handle import RunHandle
@@ -94,10 +96,11 @@ class RunService(RunRecords):
         """Pause every run, and any that starts later; calls in flight have `grace_s` seconds to finish."""
         self.runner.drain(grace_s)
 
-    def resolve(self, request: RunRequest, owner: str) -> Spec:
+    async def resolve(self, request: RunRequest, owner: str, paths: bool = False) -> Spec:
         """Return the spec of an external request, within the limits that the settings have for such requests.
 
-        Raises `UsageError`, `NotFound`, `ConfigError`.
+        Its files are read. paths: whether it may name files of this machine. Raises `UsageError`, `NotFound`,
+        `ConfigError`.
         """
         self.check_budget(request.budget_usd)
         for ref in request.models:
@@ -107,7 +110,8 @@ class RunService(RunRecords):
                 raise UsageError(f"{ref[:80]!r}: this server accepts model names, not paths")
         if request.tools and not self.settings.tools.enabled:
             raise UsageError("tools are off on this server; set [tools] enabled to turn them on")
-        return resolve(request, self.settings, owner=owner)
+        read = await read_files(request.files, self.settings.context, paths=paths)
+        return resolve(replace(request, files=read.files), self.settings, owner=owner)
 
     def check_budget(self, budget_usd: float | None) -> None:
         """Raise `UsageError` for a budget above the configured cap per run."""

@@ -11,16 +11,18 @@ from typing import Any
 from .. import protocols
 from ..core.decision import Given
 from ..core.documents import build
+from ..core.files import File, contents, file_rows
 from ..core.models import MOST, REVISION, Price, Seat
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
 from ..core.thinking import EFFORTS, Effort, Thinking
-from ..errors import ConfigError, UsageError
+from ..errors import ConfigError, Unreadable, UsageError
 from ..prompts import load
 from ..protocols.shared.answer_form import with_form
 from ..protocols.shared.grounding import grounded
 from .answer_schema import violation
+from .context_window import check_files_fit
 from .limits import Limits
 
 __all__ = ["Spec"]
@@ -39,7 +41,8 @@ class Spec:
     request. search_price: USD for one of them, None if unknown. history, calibration: what earlier runs
     teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`. language: the tag of the
     language to answer in; None: that of the question. instructions, answer_schema: of the asker, for the
-    answer. effort, thinking_tokens: of the request; see `thinking`.
+    answer. effort, thinking_tokens: of the request; see `thinking`. files: what the question is about; as
+    JSON without their contents, which are stored apart, see `contents`.
     """
 
     question: str
@@ -77,6 +80,7 @@ class Spec:
     answer_schema: Mapping[str, Any] | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
+    files: tuple[File, ...] = ()
 
     @property
     def protocol_def(self) -> Protocol:
@@ -113,13 +117,29 @@ class Spec:
     @property
     def brief(self) -> Brief:
         return Brief(
-            self.question, self.today, self.options, self.context, self.responses, self.instructions or ""
+            self.question,
+            self.today,
+            self.options,
+            self.context,
+            self.responses,
+            self.instructions or "",
+            self.files,
         )
 
     @property
     def seat_rows(self) -> tuple[Mapping[str, Any], ...]:
         """The seats as events and results list them."""
         return tuple({"seat": s.label, "model": s.model, "role": s.role or None} for s in self.seats)
+
+    @property
+    def file_rows(self) -> tuple[Mapping[str, Any], ...]:
+        """The files as events and results list them."""
+        return file_rows(self.files)
+
+    @property
+    def contents(self) -> Mapping[str, str]:
+        """`File.content` -> the content of the file, which is stored once for all runs."""
+        return contents(self.files)
 
     @property
     def caps(self) -> dict[str, float | None]:
@@ -168,6 +188,7 @@ class Spec:
             self.answer_schema,
             self.effort,
             self.thinking_tokens,
+            self.files,
             seats,
         )
 
@@ -197,6 +218,7 @@ class Spec:
                 f"{self.protocol} needs {self.quorum} seats, the panel has {len(self.seats)}; "
                 "add models with --model, or seats of one model: --model 'provider:model*3'"
             )
+        check_files_fit(self.seats, self.question, self.files)
         unknown = sorted({seat.model for seat in self.seats if seat.price is None})
         capped = any(cap is not None for cap in self.caps.values())
         if unknown and capped and not self.allow_unknown_price:
@@ -233,22 +255,50 @@ class Spec:
         return protocol, replace(brief, options=protocol.resolve_options(options))
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        document = asdict(replace(self, files=()))
+        document["files"] = [_without_content(one) for one in self.files]
+        return document
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any], run_id: str = "") -> Spec:
-        """Return the spec in a stored document; unknown fields are ignored. Raises `Unreadable`."""
+    def from_json(
+        cls,
+        document: Mapping[str, Any],
+        run_id: str = "",
+        contents: Mapping[str, str] | None = None,
+    ) -> Spec:
+        """Return the spec in a stored document; unknown fields are ignored.
+
+        contents: as in `Spec.contents`, for a run that goes on; None: its files stay without their content.
+        Raises `Unreadable`.
+        """
         what = f"run {run_id}".strip()
         values = {"revision": 1, **document}
         for name, of in (("seats", Seat), ("context", Material), ("responses", Given)):
             items = [{**one, **_price(one, what)} if of is Seat else one for one in values.get(name, ())]
             if name in values:
                 values[name] = tuple(build(of, one, what) for one in items)
+        values["files"] = tuple(_file(one, what, contents) for one in values.get("files", ()))
         if "limits" in values:
             values["limits"] = build(Limits, values["limits"], what)
         if "tools" in values:
             values["tools"] = tuple(values["tools"])
         return build(cls, values, what)
+
+
+def _without_content(file: File) -> dict[str, Any]:
+    return {name: value for name, value in asdict(file).items() if name not in ("text", "image")}
+
+
+def _file(document: Mapping[str, Any], what: str, contents: Mapping[str, str] | None) -> File:
+    file = build(File, document, what)
+    if contents is None:
+        return file
+    if file.content not in contents:
+        raise Unreadable(
+            f"{what} cannot be read: the content of its file {file.name} is gone; restore it from a backup"
+        )
+    content = contents[file.content]
+    return replace(file, image=content) if file.is_image else replace(file, text=content)
 
 
 def _price(seat: Mapping[str, Any], what: str) -> dict[str, Any]:

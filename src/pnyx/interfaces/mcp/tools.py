@@ -108,7 +108,7 @@ async def ask(caller: Caller, request: Ask) -> ToolResult:
     if not (wanted.preset or wanted.options or wanted.rounds):
         protocol = known.get(wanted.protocol or caller.service.settings.run.protocol)
         wanted = replace(wanted, preset=QUICK if QUICK in protocol.presets else None)
-    spec = caller.service.resolve(wanted, caller.owner)
+    spec = await caller.service.resolve(wanted, caller.owner)
     return await caller.result(caller.service.submit(spec), request.wait)
 
 

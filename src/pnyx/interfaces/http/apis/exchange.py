@@ -67,7 +67,8 @@ class Exchange:
     async def start(self) -> str:
         """Start the run, or join the one that an earlier attempt at this request began. Return its id."""
         owner = owner_of(self.request)
-        spec = self.service.resolve(self.conversation.to_request(self.service.settings.serve.models), owner)
+        request = self.conversation.to_request(self.service.settings.serve.models)
+        spec = await self.service.resolve(request, owner)
         body = await self.request.body()
         while True:
             run_id = await self.service.submit(spec, self._retries.name(owner, self.request, body))
