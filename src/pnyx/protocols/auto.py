@@ -114,8 +114,7 @@ async def _classify(brief: Brief, panel: Panel, routing: Routing) -> str | None:
     # Of files only the names: the class seldom depends on more, and they can be long.
     names = "\n".join(f"{one.name} ({one.media_type})" for one in brief.files)
     material = (Material("names of the files with it", names), *brief.context) if names else brief.context
-    shown = Draft("", "", (brief.question, "\n\n", CONTEXT(context=material)))
-    question = shown if material else brief.question
+    question = Draft("", "", (brief.question, *(("\n\n", CONTEXT(context=material)) if material else ())))
     try:
         verdict = await ask_verdict(panel, panel.cheapest, routing.prompt(question=question), routing.form)
     except SeatAbsent:
@@ -145,5 +144,6 @@ PROTOCOL = Protocol(
     },
     calls=_calls,
     expected=expected.auto,
+    judged=True,
     composable=False,
 )

@@ -160,6 +160,7 @@ def request_key(spec: Spec) -> str:
             instructions=spec.instructions,
             answer_schema=spec.answer_schema,
             files=[[one.name, one.content] for one in spec.files] or None,
+            judge=spec.judge and spec.judge.model,
         ),
     ]
     return json.dumps(parts, sort_keys=True)

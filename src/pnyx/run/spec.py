@@ -41,8 +41,9 @@ class Spec:
     request. search_price: USD for one of them, None if unknown. history, calibration: what earlier runs
     teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`. language: the tag of the
     language to answer in; None: that of the question. instructions, answer_schema: of the asker, for the
-    answer. effort, thinking_tokens: of the request; see `thinking`. files: what the question is about; as
-    JSON without their contents, which are stored apart, see `contents`.
+    answer. effort, thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the
+    request names one; it may be one of `seats`. files: what the question is about; as JSON without their
+    contents, which are stored apart, see `contents`.
     """
 
     question: str
@@ -81,6 +82,7 @@ class Spec:
     effort: Effort | None = None
     thinking_tokens: int | None = None
     files: tuple[File, ...] = ()
+    judge: Seat | None = None
 
     @property
     def protocol_def(self) -> Protocol:
@@ -112,7 +114,13 @@ class Spec:
             authors=tuple(response.source for response in self.responses if response.source),
             revision=self.revision,
             language=self.language,
+            judge=self.judge,
         )
+
+    @property
+    def callable_seats(self) -> tuple[Seat, ...]:
+        """The seats that may be called: those of the panel, and the judge."""
+        return self.panel.closers(self.seats)
 
     @property
     def brief(self) -> Brief:
@@ -189,6 +197,7 @@ class Spec:
             self.effort,
             self.thinking_tokens,
             self.files,
+            self.judge and self.judge.model,
             seats,
         )
 
@@ -218,8 +227,11 @@ class Spec:
                 f"{self.protocol} needs {self.quorum} seats, the panel has {len(self.seats)}; "
                 "add models with --model, or seats of one model: --model 'provider:model*3'"
             )
-        check_files_fit(self.seats, self.question, self.files)
-        unknown = sorted({seat.model for seat in self.seats if seat.price is None})
+        if self.judge is not None and not self.protocol_def.judged:
+            judged = [one.name for one in protocols.loaded() if one.judged]
+            raise UsageError(f"{self.protocol} has no judge; these do: {', '.join(judged)}")
+        check_files_fit(self.callable_seats, self.question, self.files)
+        unknown = sorted({seat.model for seat in self.callable_seats if seat.price is None})
         capped = any(cap is not None for cap in self.caps.values())
         if unknown and capped and not self.allow_unknown_price:
             raise ConfigError(
@@ -278,6 +290,8 @@ class Spec:
             if name in values:
                 values[name] = tuple(build(of, one, what) for one in items)
         values["files"] = tuple(_file(one, what, contents) for one in values.get("files", ()))
+        if (judge := values.get("judge")) is not None:
+            values["judge"] = build(Seat, {**judge, **_price(judge, what)}, what)
         if "limits" in values:
             values["limits"] = build(Limits, values["limits"], what)
         if "tools" in values:

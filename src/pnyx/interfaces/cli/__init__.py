@@ -57,7 +57,7 @@ COMMANDS = {
     },
     "Set up": {
         "models": ("models", "list models; install embedded ones"),
-        "panel": ("panel", "suggest a panel from recorded answers"),
+        "panel": ("panel", "list saved panels; suggest one from recorded answers"),
         "protocols": ("setup", "list the protocols and their options"),
         "config": ("setup", "show and check the settings"),
         "trust": ("setup", "trust the pnyx.toml of this folder"),

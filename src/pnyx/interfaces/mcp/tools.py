@@ -105,7 +105,7 @@ class Caller:
 async def ask(caller: Caller, request: Ask) -> ToolResult:
     """Start a run. Raises `UsageError`, `NotFound`, `ConfigError`, `Full`, `StoreError`."""
     wanted = request.to_request()
-    if not (wanted.preset or wanted.options or wanted.rounds):
+    if not (wanted.panel or wanted.preset or wanted.options or wanted.rounds):
         protocol = known.get(wanted.protocol or caller.service.settings.run.protocol)
         wanted = replace(wanted, preset=QUICK if QUICK in protocol.presets else None)
     spec = await caller.service.resolve(wanted, caller.owner)
@@ -170,7 +170,8 @@ def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> To
 
 async def protocols(caller: Caller, request: NoArguments) -> ToolResult:
     """List the protocols."""
-    found = [describe_protocol(protocol) for protocol in known.loaded()]
+    may = caller.service.permissions(caller.owner).protocol
+    found = [describe_protocol(protocol) for protocol in known.loaded() if may(protocol.name)]
     lines = [
         f"- {one['name']}: {one['summary']} Options: "
         f"{json.dumps({name: option['default'] for name, option in one['options'].items()})}; presets: "
