@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from .files import File
 from .text import Material
+from .tool_calls import ToolOffer
 
 __all__ = [
     "AGREEMENT_KNOWN",
@@ -54,8 +55,8 @@ class Brief:
     """The input of a run. today: ISO date; an input, so that a replay has the same date.
 
     context: material for the seats (earlier decisions, sources), fenced in prompts. responses: existing
-    answers, one per seat in order. instructions: of the asker, for the content and form of the answer. files:
-    what the question is about.
+    answers, one per seat in order. instructions: of the asker, for the content and form of the answer.
+    offer: the asker's tools, None without any. files: what the question is about.
     """
 
     question: str
@@ -64,6 +65,7 @@ class Brief:
     context: tuple[Material, ...] = ()
     responses: tuple[Given, ...] = ()
     instructions: str = ""
+    offer: ToolOffer | None = None
     files: tuple[File, ...] = ()
 
 
