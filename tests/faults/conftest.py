@@ -46,6 +46,13 @@ def postgres_trial(
     yield from _tried(request, Trial(host, tmp_path, home, postgres_url), monkeypatch)
 
 
+@pytest.fixture(params=["trial", "postgres_trial"], ids=["sqlite", "postgresql"])
+def either_trial(request: pytest.FixtureRequest) -> Trial:
+    """A trial on SQLite, and one on PostgreSQL."""
+    trial: Trial = request.getfixturevalue(request.param)
+    return trial
+
+
 def _tried(request: pytest.FixtureRequest, trial: Trial, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
     monkeypatch.chdir(trial.folder)
     monkeypatch.setenv("PNYX_CONFIG", "lab.toml")

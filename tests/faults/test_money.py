@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
 from pnyx.core.models import Price
 from tests.faults.trial import PRICES, Trial, soon
 from tests.support import forked
@@ -29,12 +27,11 @@ def at_once(trial: Trial) -> list[str]:
     return ends
 
 
-@pytest.mark.parametrize("where", ["trial", "postgres_trial"], ids=["sqlite", "postgresql"])
 def test_forty_runs_at_once_in_four_processes_never_pass_a_cap_of_one_dollar(
-    request: pytest.FixtureRequest, where: str
+    either_trial: Trial,
 ) -> None:
-    trial: Trial = request.getfixturevalue(where)
-    trial.prices = {name: Price(40 * p.input, 40 * p.output) for name, p in PRICES.items()}
+    trial = either_trial
+    trial.prices = {name: Price(80 * p.input, 80 * p.output) for name, p in PRICES.items()}
     trial.settle(day_usd=1.0, max_output_tokens=200, call_deadline_s=60)
     ends = at_once(trial)
     assert len(ends) == PROCESSES * RUNS
@@ -99,11 +96,10 @@ def test_a_bill_beyond_the_reservation_of_the_last_call_is_reported_with_the_ans
     assert f"${over / 1e9:.4f} more than was reserved" in shown.out
 
 
-@pytest.mark.parametrize("where", ["trial", "postgres_trial"], ids=["sqlite", "postgresql"])
 def test_a_bill_beyond_the_reservation_stops_every_process_at_the_cap_that_they_share(
-    request: pytest.FixtureRequest, where: str
+    either_trial: Trial,
 ) -> None:
-    trial: Trial = request.getfixturevalue(where)
+    trial = either_trial
     trial.settle(day_usd=0.02, call_deadline_s=60)
     stopped = threading.Event()
     trial.host.on("alpha", call=1, usage=EXCESS, until=stopped.is_set)

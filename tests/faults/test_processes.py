@@ -29,13 +29,16 @@ PROTOCOLS = sorted(names())
 DEEP = ("consensus", "deliberate") if KILLS < 200 else tuple(PROTOCOLS)
 """Protocols that are killed on PostgreSQL too: the long ones; all of them with `PNYX_KILLS`."""
 
+LIMITS = {"council": ("--rounds", "2")}
+"""Options that bound a protocol: on the words of the scripted host, a council has up to 200 calls."""
+
 
 def killed_and_resumed(trial: Trial, protocol: str, draw: random.Random, calls: int) -> bool:
     """Kill a run at a random moment and resume it; return whether it was killed in time."""
     known = set(Books.read(trial.url).runs)
     sent = len(trial.host.log)
     after, moment = draw.randint(1, calls), draw.uniform(0, 0.03)
-    with trial.spawned("ask", "Why?", "-p", protocol, "--json") as process:
+    with trial.spawned("ask", "Why?", "-p", protocol, *LIMITS.get(protocol, ()), "--json") as process:
         soon(lambda: len(trial.host.log) >= sent + after or process.poll() is not None)
         time.sleep(moment)
         process.kill()
@@ -58,7 +61,7 @@ def killed_and_resumed(trial: Trial, protocol: str, draw: random.Random, calls: 
 def test_killed_at_random_and_resumed(trial: Trial, protocol: str) -> None:
     trial.settle(call_deadline_s=120)
     trial.host.latency = 0.02
-    calls = trial.ask("-p", protocol).json["usage"]["calls"]
+    calls = trial.ask("-p", protocol, *LIMITS.get(protocol, ())).json["usage"]["calls"]
     draw = random.Random(protocol)
     kills = [killed_and_resumed(trial, protocol, draw, calls) for _ in range(max(KILLS // len(PROTOCOLS), 1))]
     last = list(Books.read(trial.url).runs)[-1]
@@ -79,7 +82,7 @@ def test_killed_at_random_on_postgresql_and_resumed(postgres_trial: Trial, proto
     trial = postgres_trial
     trial.settle(call_deadline_s=120)
     trial.host.latency = 0.02
-    calls = trial.ask("-p", protocol).json["usage"]["calls"]
+    calls = trial.ask("-p", protocol, *LIMITS.get(protocol, ())).json["usage"]["calls"]
     draw = random.Random(f"{protocol} on postgresql")
     kills = [killed_and_resumed(trial, protocol, draw, calls) for _ in range(max(KILLS // 10, 1))]
     verdict = trial.check()
@@ -142,11 +145,10 @@ def freeze(trial: Trial, process: Process) -> Run:
     return run
 
 
-@pytest.mark.parametrize("where", ["trial", "postgres_trial"], ids=["sqlite", "postgresql"])
 def test_a_worker_frozen_past_its_lease_writes_nothing_when_it_wakes(
-    request: pytest.FixtureRequest, where: str
+    either_trial: Trial,
 ) -> None:
-    trial: Trial = request.getfixturevalue(where)
+    trial = either_trial
     trial.settle(call_deadline_s=60)
     trial.host.on("beta", call=1, after=4)
     with trial.spawned("ask", "Why?") as process:
@@ -169,11 +171,10 @@ def test_a_worker_frozen_past_its_lease_writes_nothing_when_it_wakes(
     assert verdict.uncertain == 1
 
 
-@pytest.mark.parametrize("where", ["trial", "postgres_trial"], ids=["sqlite", "postgresql"])
 def test_a_frozen_worker_that_wakes_after_a_takeover_is_refused_and_sends_nothing(
-    request: pytest.FixtureRequest, where: str
+    either_trial: Trial,
 ) -> None:
-    trial: Trial = request.getfixturevalue(where)
+    trial = either_trial
     trial.settle(call_deadline_s=60)
     trial.host.on("beta", call=1, after=4)
     refused = threading.Event()

@@ -13,7 +13,7 @@ from pnyx.run.runner import Runner
 
 async def _run_all(count: int) -> Counter[str]:
     async with Runner.open(open_settings()) as runner:
-        results = await asyncio.gather(*(pnyx.ask("Why?", runner=runner) for _ in range(count)))
+        results = await asyncio.gather(*(pnyx.ask("Why?", rounds=1, runner=runner) for _ in range(count)))
     return Counter(f"{result.status} {result.stop_reason}" for result in results)
 
 

@@ -47,6 +47,8 @@ async def ask(
     question: str,
     *,
     panel: Sequence[str] = (),
+    saved_panel: str | None = None,
+    judge: str | None = None,
     protocol: str | None = None,
     options: Mapping[str, Any] | None = None,
     providers: Mapping[str, AnyProvider] | None = None,
@@ -74,11 +76,12 @@ async def ask(
     """Ask a panel one question and return the result.
 
     docs/requests.md describes the options; settings supply those left out. panel: model references, or a
-    single one. options: of the protocol; each can also be a keyword argument (`threshold=0.8`). context:
-    texts, or `Material` with a label. responses: existing answers, see `Response`. providers: name -> object,
-    in addition to the configured ones; an object needs only `async def complete(self, call) -> str`, see
-    `pnyx.Provider`. settings: default is those of the command line. runner: from `pnyx.open_runner`, to share
-    between calls; it has its own settings and providers. Without it, each call opens and closes one.
+    single one, or the name of a saved panel, as `saved_panel`. judge: the model that closes. options: of the
+    protocol; each can also be a keyword argument (`threshold=0.8`). context: texts, or `Material` with a
+    label. responses: existing answers, see `Response`. providers: name -> object, in addition to the
+    configured ones; an object needs only `async def complete(self, call) -> str`, see `pnyx.Provider`.
+    settings: default is those of the command line. runner: from `pnyx.open_runner`, to share between calls;
+    it has its own settings and providers. Without it, each call opens and closes one.
 
     A run that fails, pauses or is cancelled returns a result; see its `status` and `stop_reason`. Raises
     `PnyxError` for an invalid request, or if the run cannot be recorded. Cancelling `ask` interrupts the run,
@@ -245,7 +248,12 @@ def _request(
     """Build the request from keyword arguments. Raises `UsageError` for an unknown name."""
     values = {KEYWORDS[name]: value for name, value in request.items() if name in KEYWORDS}
     extra = {name: value for name, value in request.items() if name not in KEYWORDS}
+    models = values.get("models")
+    if isinstance(models, str) and models in settings.panels:
+        values |= {"models": (), "panel": models}
     protocol = values.get("protocol")
+    if protocol is None and isinstance(name := values.get("panel"), str):
+        protocol = settings.saved_panel(name).protocol
     if protocol is None or isinstance(protocol, str):
         known = protocols.get(protocol or settings.run.protocol)
         for name in {**(options or {}), **extra}:

@@ -143,5 +143,6 @@ PROTOCOL = Protocol(
     },
     calls=_calls,
     expected=expected.auto,
+    judged=True,
     composable=False,
 )

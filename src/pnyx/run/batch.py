@@ -159,6 +159,7 @@ def request_key(spec: Spec) -> str:
             language=spec.language,
             instructions=spec.instructions,
             answer_schema=spec.answer_schema,
+            judge=spec.judge and spec.judge.model,
         ),
     ]
     return json.dumps(parts, sort_keys=True)

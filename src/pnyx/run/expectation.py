@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from hashlib import sha256
 from math import ceil
+from typing import Any
 
 from ..core.models import NUSD, Price, Seat, Usage, cheapest, strongest
 from ..core.protocol import ExpectedCalls
@@ -60,7 +61,9 @@ class Expectation:
 
 def expect(spec: Spec) -> Expectation | None:
     """Return what a run of `spec` is expected to cost; None if a price or its calls are unknown."""
-    if any(seat.price is None for seat in spec.seats) or (spec.searches and spec.search_price is None):
+    if any(seat.price is None for seat in spec.callable_seats) or (
+        spec.searches and spec.search_price is None
+    ):
         return None
     calls = _usual_calls(spec)
     if calls is None:
@@ -85,7 +88,8 @@ def usual_replies(spec: Spec) -> int | None:
 def kind_of(spec: Spec) -> str:
     """Return a name for runs that cost about the same share of what is expected."""
     seats = sorted((seat.model, seat.role) for seat in spec.seats)
-    parts = [spec.protocol, dict(spec.options), seats, bool(spec.responses), spec.tools, spec.ground]
+    parts: list[Any] = [spec.protocol, dict(spec.options), seats, bool(spec.responses), spec.tools]
+    parts += [spec.ground, *([spec.judge.model] if spec.judge else [])]
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -100,7 +104,10 @@ def _usual_calls(spec: Spec) -> list[ExpectedCalls] | None:
 
 def _cost(spec: Spec, calls: ExpectedCalls) -> float:
     """Return the expected cost of one of these calls, in nUSD."""
-    by = {"strongest": strongest(spec.seats)[:1], "cheapest": cheapest(spec.seats, spec.revision)[:1]}
+    by = {
+        "strongest": spec.panel.closers(strongest(spec.seats))[:1],
+        "cheapest": cheapest(spec.seats, spec.revision)[:1],
+    }
     seats = by.get(calls.by, spec.seats)
     searches = (spec.search_price or 0.0) * NUSD if spec.searches else 0.0
     return sum(_cost_at(spec, seat, calls) for seat in seats) / len(seats) + searches

@@ -102,6 +102,20 @@ class RunRequest:
         metavar="REF[*N]",
         keyword="panel",
     )
+    panel: str | None = _option(
+        Kind.TEXT,
+        "A saved panel, by the NAME of [panels.NAME] in the settings; other options take precedence over it.",
+        flags=("-P", "--panel"),
+        metavar="NAME",
+        keyword="saved_panel",
+    )
+    judge: str | None = _option(
+        Kind.TEXT,
+        "The model that closes: judges the votes, or writes the answer. It need not be on the panel.",
+        flags=("--judge",),
+        metavar="REF",
+        keyword="judge",
+    )
     rounds: int | None = _option(
         Kind.WHOLE, "The most rounds.", low=1, high=1000, flags=("--rounds",), metavar="N", keyword="rounds"
     )

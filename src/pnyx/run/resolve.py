@@ -28,13 +28,14 @@ from ..core.roles import assign
 from ..core.text import Material
 from ..core.thinking import EFFORTS, Effort
 from ..errors import UsageError
-from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, parse_seats, seats
+from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, judge_seat, parse_seats, seats
 from ..tools.open import enabled_tools
 from .answer_schema import check_schema
 from .host_search import SEARCHES, TOOL
 from .limits import Limits
 from .request import OPTIONS, Kind, RunRequest
 from .responses import parse_responses
+from .saved_panels import with_saved_panel
 from .spec import Spec
 
 __all__ = ["Amount", "check_arguments", "resolve", "shared_caps"]
@@ -102,22 +103,27 @@ def resolve(
     batch: str | None = None,
     conversation: str | None = None,
 ) -> Spec:
-    """Return the spec of a request. Options come from the request, then the settings, then the defaults.
+    """Return the spec of a request.
+
+    Options come from the request, then its saved panel, then the other settings, then the defaults.
 
     owner: the owner of the run. batch: its batch, which `budget.batch_usd` caps. conversation: the one that
     the run is a turn of. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
-    values = _values(request)
+    values = _values(with_saved_panel(request, settings))
     protocol = protocols.get(values.protocol or settings.run.protocol)
     panel = _panel(settings, values.models)
     seed = values.seed if values.seed is not None else settings.run.seed
     label_seed = secrets.randbits(32) if seed is None else seed
     cast = assign(values.cast, panel.refs) if values.cast else ()
     options = {**_options(settings, protocol, values.preset, panel.preset), **request.protocol_options}
+    catalogue = Catalogue(settings)
+    placed = seats(catalogue, panel.refs, values.roles, label_seed, cast)
     spec = Spec(
         question=values.question,
         protocol=protocol.name,
-        seats=seats(Catalogue(settings), panel.refs, values.roles, label_seed, cast),
+        seats=placed,
+        judge=judge_seat(catalogue, values.judge, placed) if values.judge else None,
         seed=label_seed,
         options=protocol.resolve_options(options),
         tables=settings.protocols,

@@ -49,7 +49,7 @@ class RunResources:
         Raises `ConfigError` if a seat's provider lacks something, such as its key, or if grounding has no
         search: before any call costs money.
         """
-        for seat in spec.seats:
+        for seat in spec.callable_seats:
             self.providers.get(seat.provider)
         without_search = await seats_without_search(spec.seats, self.providers.get) if spec.searches else ()
         needed = (*spec.tools, grounding.TOOL) if spec.ground else spec.tools

@@ -39,7 +39,8 @@ class Spec:
     request. search_price: USD for one of them, None if unknown. history, calibration: what earlier runs
     teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`. language: the tag of the
     language to answer in; None: that of the question. instructions, answer_schema: of the asker, for the
-    answer. effort, thinking_tokens: of the request; see `thinking`.
+    answer. effort, thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the
+    request names one; it may be one of `seats`.
     """
 
     question: str
@@ -77,6 +78,7 @@ class Spec:
     answer_schema: Mapping[str, Any] | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
+    judge: Seat | None = None
 
     @property
     def protocol_def(self) -> Protocol:
@@ -108,7 +110,13 @@ class Spec:
             authors=tuple(response.source for response in self.responses if response.source),
             revision=self.revision,
             language=self.language,
+            judge=self.judge,
         )
+
+    @property
+    def callable_seats(self) -> tuple[Seat, ...]:
+        """The seats that may be called: those of the panel, and the judge."""
+        return self.panel.closers(self.seats)
 
     @property
     def brief(self) -> Brief:
@@ -168,6 +176,7 @@ class Spec:
             self.answer_schema,
             self.effort,
             self.thinking_tokens,
+            self.judge and self.judge.model,
             seats,
         )
 
@@ -197,7 +206,10 @@ class Spec:
                 f"{self.protocol} needs {self.quorum} seats, the panel has {len(self.seats)}; "
                 "add models with --model, or seats of one model: --model 'provider:model*3'"
             )
-        unknown = sorted({seat.model for seat in self.seats if seat.price is None})
+        if self.judge is not None and not self.protocol_def.judged:
+            judged = [one.name for one in protocols.loaded() if one.judged]
+            raise UsageError(f"{self.protocol} has no judge; these do: {', '.join(judged)}")
+        unknown = sorted({seat.model for seat in self.callable_seats if seat.price is None})
         capped = any(cap is not None for cap in self.caps.values())
         if unknown and capped and not self.allow_unknown_price:
             raise ConfigError(
@@ -244,6 +256,8 @@ class Spec:
             items = [{**one, **_price(one, what)} if of is Seat else one for one in values.get(name, ())]
             if name in values:
                 values[name] = tuple(build(of, one, what) for one in items)
+        if (judge := values.get("judge")) is not None:
+            values["judge"] = build(Seat, {**judge, **_price(judge, what)}, what)
         if "limits" in values:
             values["limits"] = build(Limits, values["limits"], what)
         if "tools" in values:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pnyx import ask as pnyx_ask
+from pnyx import feedback, open_runner
 from tests.interfaces.shell import Done, pnyx
 from tests.support.scripted import Request, ScriptedHost
 from tests.support.votes import judgement, votes_in
@@ -18,9 +23,27 @@ SEED = "15"
 """With this seed, no question in this module is one of the samples for which all seats are called."""
 
 
+def question(number: int) -> str:
+    return f"What is two and two, number {number}?"
+
+
 def ask(number: int, *more: str) -> Done:
-    question = f"What is two and two, number {number}?"
-    return pnyx("ask", question, "-p", "voting", "--seed", SEED, "--json", "-q", *more)
+    return pnyx("ask", question(number), "-p", "voting", "--seed", SEED, "--json", "-q", *more)
+
+
+def ask_and_judge(numbers: Iterable[int], **options: Any) -> None:
+    """Ask each question and report it as a failure, as the commands do, but with one runner for all."""
+
+    async def run() -> None:
+        async with open_runner() as runner:
+            for number in numbers:
+                asked = await pnyx_ask(
+                    question(number), protocol="voting", seed=int(SEED), options=options, runner=runner
+                )
+                assert asked.final_answer == "5"
+                await feedback(asked.run_id, "failure", answer="4", runner=runner)
+
+    asyncio.run(run())
 
 
 @pytest.fixture
@@ -38,10 +61,9 @@ def lab_of_one(lab: ScriptedHost) -> ScriptedHost:
 
 @pytest.fixture
 def judged(lab_of_one: ScriptedHost) -> ScriptedHost:
-    for n in range(12):
-        run = ask(n).json
-        assert run["final_answer"] == "5"
-        assert pnyx("feedback", run["run_id"], "--result", "failure", "--answer", "4").code == 0
+    ask_and_judge(range(10))
+    # A runner keeps a history for two seconds: a new one is sure to have weights from the ten labels.
+    ask_and_judge(range(10, 12))
     return lab_of_one
 
 
@@ -141,9 +163,7 @@ def test_there_is_no_confidence_below_twenty_outcomes(judged: ScriptedHost) -> N
 @pytest.fixture
 def twenty(judged: ScriptedHost) -> ScriptedHost:
     """Twenty failures in votes of all seats: ten of the twelve judged runs, and ten more."""
-    for n in range(100, 110):
-        run = ask(n, "--option", "early=false").json["run_id"]
-        assert pnyx("feedback", run, "--result", "failure", "--answer", "4").code == 0
+    ask_and_judge(range(100, 110), early=False)
     return judged
 
 
@@ -184,8 +204,7 @@ def test_partial_successes_do_not_count_as_outcomes(twenty: ScriptedHost) -> Non
 
 def test_a_resumed_run_keeps_its_weights(lab_of_one: ScriptedHost) -> None:
     paused = ask(99, "--budget", "0.0001").json["run_id"]
-    for n in range(12):
-        assert pnyx("feedback", ask(n).json["run_id"], "--result", "failure", "--answer", "4").code == 0
+    ask_and_judge(range(12))
     again = pnyx("resume", paused, "--budget", "1", "--json", "-q").json
     assert "history" not in again["detail"]
     assert again["detail"]["raw_rule"] == "posterior of the votes"

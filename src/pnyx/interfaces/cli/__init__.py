@@ -54,10 +54,11 @@ COMMANDS = {
         "serve": ("serve", "start the web page and the HTTP API"),
         "worker": ("worker", "carry out the runs that a server queues"),
         "mcp": ("mcp", "offer the panel to an assistant over MCP"),
+        "integrate": ("integrate", "set up an assistant or editor to ask the panel"),
     },
     "Set up": {
         "models": ("models", "list models; install embedded ones"),
-        "panel": ("panel", "suggest a panel from recorded answers"),
+        "panel": ("panel", "list saved panels; suggest one from recorded answers"),
         "protocols": ("setup", "list the protocols and their options"),
         "config": ("setup", "show and check the settings"),
         "trust": ("setup", "trust the pnyx.toml of this folder"),

@@ -109,7 +109,8 @@ concurrency = click.option(
 )
 run_id = click.argument("run_id", metavar="ID")
 RUN_OPTIONS = (
-    *("protocol", "models", "rounds", "options", "preset", "cast", "roles", "deadline_s", "call_deadline_s"),
+    *("protocol", "models", "panel", "judge", "rounds", "options", "preset", "cast", "roles"),
+    *("deadline_s", "call_deadline_s"),
     *("seed", "effort", "thinking_tokens", "language", "instructions", "answer_schema"),
     *("tools", "ground", "allow_unknown_price"),
 )

@@ -114,7 +114,8 @@ async def _file(file: Response, request: Request) -> Response:
 
 async def _error(request: Request, exc: Exception) -> Response:
     if isinstance(exc, RefusedError):
-        return refusal(exc.http_status, str(exc), type="usage_error", param=exc.param)
+        type = "usage_error" if exc.status == 400 else ""
+        return refusal(exc.status, str(exc), type=type, param=exc.param)
     return error_response(exc, service_of(request).redact, f"{request.method} {request.url.path}")
 
 

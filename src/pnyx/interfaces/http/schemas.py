@@ -83,6 +83,7 @@ class Planned(BaseModel):
     protocol: str
     options: dict[str, Any]
     seats: list[dict[str, Any]]
+    judge: str | None
     calls: dict[str, int] | None
     at_most: dict[str, float | None]
     expected_usd: float | None
@@ -109,7 +110,8 @@ class Defaults(BaseModel):
     """The defaults of a request. missing: why there is no panel, if `seats` is empty.
 
     options: the configured ones, by protocol. budget_usd: also the most that a request can set. models: names
-    for a panel, the configured ones first; other models of a known provider work too.
+    for a panel, the configured ones first; other models of a known provider work too. panels: the saved ones,
+    by name.
     """
 
     protocol: str
@@ -117,6 +119,7 @@ class Defaults(BaseModel):
     seats: tuple[str, ...]
     missing: str | None
     models: tuple[str, ...]
+    panels: dict[str, dict[str, Any]]
     options: dict[str, dict[str, Any]]
     budget_usd: float | None
     deadline_s: float

@@ -135,7 +135,7 @@ async def ask(caller: Caller, request: Ask) -> ToolResult:
         row = await service.find(caller.peer.state, caller.owner)
         return await caller.result(_known(row.id), request.wait, row.seq)
     wanted = request.to_request()
-    if not (wanted.preset or wanted.options or wanted.rounds):
+    if not (wanted.panel or wanted.preset or wanted.options or wanted.rounds):
         protocol = known.get(wanted.protocol or service.settings.run.protocol)
         wanted = replace(wanted, preset=QUICK if QUICK in protocol.presets else None)
     spec = service.resolve(wanted, caller.owner)
@@ -213,7 +213,8 @@ def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> To
 
 async def protocols(caller: Caller, request: NoArguments) -> ToolResult:
     """List the protocols."""
-    found = [describe_protocol(protocol) for protocol in known.loaded()]
+    may = caller.service.permissions(caller.owner).protocol
+    found = [describe_protocol(protocol) for protocol in known.loaded() if may(protocol.name)]
     lines = [
         f"- {one['name']}: {one['summary']} Options: "
         f"{json.dumps({name: option['default'] for name, option in one['options'].items()})}; presets: "

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .... import protocols
 from ....config.server_settings import ServedModel
 from ....core.text import Material
 from ....errors import UsageError
@@ -23,9 +24,9 @@ MEDIA = "left out here: a picture, a sound or a file, which the panel cannot rea
 class RefusedError(UsageError):
     """A request that cannot be served. param: the field of the request, for the error."""
 
-    def __init__(self, message: str, param: str) -> None:
+    def __init__(self, message: str, param: str, status: int = 400) -> None:
         super().__init__(message)
-        self.param = param
+        self.param, self.status = param, status
 
 
 def refuse(param: str, message: str) -> RefusedError:
@@ -71,19 +72,19 @@ class Conversation:
             raise refuse("pnyx.footer", f"must be true or false, not {json.dumps(value)[:40]}")
         return value
 
-    def to_request(self, served: Mapping[str, ServedModel]) -> RunRequest:
-        """Return the request of a run. served: the settings' own names of models.
+    def to_request(self, served: Mapping[str, ServedModel], panels: Collection[str] = ()) -> RunRequest:
+        """Return the request of a run. served: the settings' own names of models. panels: of saved panels.
 
         Raises `UsageError` with what is wrong, `NotFound` for a name that stands for no panel.
         """
         question, material = self._split()
-        named = _model(self.model, served)
+        named = _model(self.model, served, panels)
         given = {"seed": self.seed, "effort": _effort(self.effort), "answer_schema": self.schema}
         more = {name: value for name, value in self.more.items() if name != "footer"}
         body = {**named, **{name: value for name, value in given.items() if value is not None}, **more}
         # `RunBody` reports options and instructions of another type.
         if isinstance(options := more.get("options"), Mapping):
-            body["options"] = {**named["options"], **options}
+            body["options"] = {**named.get("options", {}), **options}
         if self.instructions and isinstance(further := body.get("instructions", ""), str):
             body["instructions"] = "\n\n".join((*self.instructions, *filter(None, (further,))))
         request = RunBody.parse({**body, "question": question}).to_request()
@@ -119,12 +120,15 @@ def _shown(turn: Turn) -> str:
     return joined((turn.text, f"[{MEDIA}]" if turn.media else ""))
 
 
-def _model(name: str, served: Mapping[str, ServedModel]) -> dict[str, Any]:
-    """The options of a run that the name of a model stands for."""
+def _model(name: str, served: Mapping[str, ServedModel], panels: Collection[str]) -> dict[str, Any]:
+    """The options of a run that the name of a model stands for: an alias, a protocol, or a saved panel."""
     if one := served.get(name):
         fields = {"protocol": one.protocol, "models": one.panel, "preset": one.preset, "effort": one.effort}
         return {**{k: v for k, v in fields.items() if v}, "options": dict(one.options)}
-    arm = parse_arm(name.removeprefix(PREFIX))
+    bare = name.removeprefix(PREFIX)
+    if bare in panels and bare not in protocols.names():
+        return {"panel": bare}
+    arm = parse_arm(bare)
     preset = {"preset": arm.options[PRESET]} if PRESET in arm.options else {}
     options = {key: value for key, value in arm.options.items() if key != PRESET}
     return {"protocol": arm.protocol, **preset, "options": options}

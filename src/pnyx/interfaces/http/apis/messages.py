@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
@@ -16,7 +17,7 @@ from ..errors import Exact
 from .answer import Answer, pieces
 from .conversation import Conversation, Turn, refuse
 from .exchange import Exchange, Step
-from .parts import OPTIONAL, Lenient, MostTokens, Parts, text_of, turn
+from .parts import OPTIONAL, Lenient, MostTokens, Parts, answer_schema, text_of, turn
 
 __all__ = ["ROUTER", "CountTokens", "Messages"]
 
@@ -65,26 +66,33 @@ class CountTokens(Lenient):
 
 
 class Messages(CountTokens):
-    """A request in Anthropic's format. model: as for /v1/chat/completions. max_tokens: of the answer."""
+    """A request in Anthropic's format. model: as for /v1/chat/completions. max_tokens: of the answer.
+
+    output_config: `format` of the answer, and `effort`.
+    """
 
     max_tokens: MostTokens
     stream: bool | None = None
     stop_sequences: Annotated[list[str], Field(max_length=16)] | None = None
     thinking: Mapping[str, Any] | None = None
+    output_config: Mapping[str, Any] | None = None
+    output_format: Mapping[str, Any] | None = None
     temperature: Annotated[float, Field(ge=0, le=1)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     top_k: Annotated[int, Field(ge=0)] | None = None
 
     def to_conversation(self) -> Conversation:
         """Return the conversation. Raises `UsageError` for what a panel cannot do."""
-        plain = super().to_conversation()
-        return Conversation(
-            model=plain.model,
-            turns=plain.turns,
-            instructions=plain.instructions,
+        config = self.output_config or {}
+        effort = config.get("effort")
+        schema = answer_schema(config.get("format"), "output_config.format")
+        return replace(
+            super().to_conversation(),
             max_tokens=self.max_tokens,
             stop=tuple(self.stop_sequences or ()),
-            more=plain.more,
+            effort=effort if isinstance(effort, str) else None,
+            # The name of the field while the feature was in beta; clients still send it.
+            schema=schema or answer_schema(self.output_format, "output_format"),
         )
 
 
