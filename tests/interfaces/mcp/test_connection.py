@@ -59,7 +59,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "a subscription to nothing": ("resources/subscribe", {"uri": "pnyx://runs/none"}),
     "no subscription": ("resources/unsubscribe", {"uri": "pnyx://runs/none"}),
     "prompts": ("prompts/list", {}),
-    "a prompt": ("prompts/get", {"name": "decide", "arguments": {"decision": "Tabs?", "panel": "a:b"}}),
+    "a prompt": ("prompts/get", {"name": "decide", "arguments": {"decision": "Tabs?", "models": "a:b"}}),
     "a prompt without its argument": ("prompts/get", {"name": "review"}),
     "no such prompt": ("prompts/get", {"name": "sing"}),
     "a completion": (

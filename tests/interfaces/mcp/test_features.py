@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
@@ -131,7 +132,11 @@ async def test_prompts_tell_the_assistant_how_to_ask(connect: Connect) -> None:
             assert [one.required for one in prompt.arguments or ()].count(True) == 1, name
             with pytest.raises(MCPError, match="needs the argument"):
                 await client.get_prompt(name)
-        given = {"decision": "Tabs?\nOr spaces?", "options": "tabs, spaces", "panel": "lab:alpha*3, lab:beta"}
+        given = {
+            "decision": "Tabs?\nOr spaces?",
+            "options": "tabs, spaces",
+            "models": "lab:alpha*3, lab:beta",
+        }
         (message,) = (await client.get_prompt("decide", {**given, "budget_usd": "$0.50"})).messages
         text: str = message.content.text  # type: ignore[union-attr]
         assert "> Tabs?\n> Or spaces?" in text
@@ -145,14 +150,17 @@ async def test_prompts_tell_the_assistant_how_to_ask(connect: Connect) -> None:
                 await client.get_prompt("decide", wrong)
 
 
-async def test_arguments_are_completed(connect: Connect) -> None:
+async def test_arguments_are_completed(connect: Connect, tmp_path: Path) -> None:
+    with (tmp_path / "lab.toml").open("a") as settings:
+        settings.write('[panels.pair]\nseats = ["lab:alpha", "lab:beta"]\n')
     async with connect() as client:
         run_id = await asked(client)
         prompt, run = PromptReference(name="pnyx"), ResourceTemplateReference(uri=TEMPLATES[1])
         cases: list[tuple[Any, str, str, list[str]]] = [
             (prompt, "protocol", "co", [name for name in protocols.names() if name.startswith("co")]),
-            (prompt, "panel", "lab:alpha*2, lab:be", ["lab:alpha*2, lab:beta"]),
-            (prompt, "panel", "gamma", ["lab:gamma"]),
+            (prompt, "panel", "", ["pair"]),
+            (prompt, "models", "lab:alpha*2, lab:be", ["lab:alpha*2, lab:beta"]),
+            (prompt, "models", "gamma", ["lab:gamma"]),
             (prompt, "question", "Why", []),
             (run, "run_id", "", [run_id]),
             (run, "run_id", run_id[:6], [run_id]),

@@ -55,7 +55,12 @@ def _arguments(params: CompleteRequestParams) -> Sequence[str]:
 
 
 async def _protocols(service: RunService, peer: Peer, typed: str) -> list[str]:
-    return [name for name in protocols.names() if name.startswith(typed)]
+    may = service.permissions(peer.owner).protocol
+    return [name for name in protocols.names() if name.startswith(typed) and may(name)]
+
+
+async def _panels(service: RunService, peer: Peer, typed: str) -> list[str]:
+    return [name for name in service.permissions(peer.owner).saved_panels() if name.startswith(typed)]
 
 
 async def _models(service: RunService, peer: Peer, typed: str) -> list[str]:
@@ -64,7 +69,8 @@ async def _models(service: RunService, peer: Peer, typed: str) -> list[str]:
     here = set(await asyncio.to_thread(installed))
     start = last.lstrip().lower()
     space = last[: len(last) - len(last.lstrip())]
-    found = models_by_name(service.settings, here)
+    may = service.permissions(peer.owner).model
+    found = [ref for ref in models_by_name(service.settings, here) if may(ref)]
     # A person may not know who hosts a model.
     matches = [ref for ref in found if ref.lower().startswith(start)]
     matches += [ref for ref in found if ref not in matches and start in ref.lower()]
@@ -80,6 +86,7 @@ async def _runs(service: RunService, peer: Peer, typed: str) -> list[str]:
 FINDERS: Mapping[str, Callable[[RunService, Peer, str], Awaitable[list[str]]]] = {
     "run_id": _runs,
     "protocol": _protocols,
-    "panel": _models,
+    "panel": _panels,
+    "models": _models,
 }
 """Argument -> its values by what is typed of it. Free text has none."""

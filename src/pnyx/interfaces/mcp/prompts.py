@@ -60,7 +60,8 @@ class PromptDefinition:
 
 SETTINGS = {
     "protocol": "How the panel reaches an answer, such as voting; by default as in the settings.",
-    "panel": "The models, separated by commas, such as openai:gpt-4o*2; by default as in the settings.",
+    "panel": "A saved panel, by name.",
+    "models": "The models in place of a saved panel, separated by commas, such as openai:gpt-4o*2.",
     "budget_usd": "The most that the run may cost, in USD.",
 }
 """The arguments that every prompt has."""
@@ -149,7 +150,9 @@ def _call(given: Mapping[str, str]) -> str:
     if "protocol" in given:
         settings.append(f'protocol "{given["protocol"]}"')
     if "panel" in given:
-        models = [f'"{one.strip()}"' for one in given["panel"].split(",") if one.strip()]
+        settings.append(f'panel "{given["panel"]}"')
+    if "models" in given:
+        models = [f'"{one.strip()}"' for one in given["models"].split(",") if one.strip()]
         settings.append(f"models [{', '.join(models)}]")
     if "budget_usd" in given:
         settings.append(f"budget_usd {_amount(given['budget_usd'])}")
