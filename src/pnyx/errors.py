@@ -2,6 +2,7 @@
 
 PnyxError                         1  500
 ├── UsageError                    2  400   the request is wrong
+│   ├── Forbidden                 2  403   the key may not use this; the message names the setting
 │   ├── ConfigError               2  400   a settings file or variable is wrong
 │   ├── NotFound                  2  404   no such run, model, protocol, seat
 │   ├── Taken                     2  409   the id or name already exists
@@ -35,6 +36,7 @@ __all__ = [
     "DeadlinePassed",
     "Diverged",
     "Fenced",
+    "Forbidden",
     "Full",
     "Halted",
     "IllegalPhase",
@@ -70,6 +72,10 @@ class UsageError(PnyxError):
 
 class ConfigError(UsageError):
     pass
+
+
+class Forbidden(UsageError):
+    http_status = 403
 
 
 class NotFound(UsageError):

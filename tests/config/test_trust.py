@@ -76,8 +76,8 @@ def test_other_sections_are_refused_until_the_folder_is_trusted(
         read(folder, env)
 
 
-def test_every_section_but_panel_and_run_is_restricted() -> None:
-    assert set(RESTRICTED) == set(Settings.model_fields) - {"panel", "run", "protocols"}
+def test_every_section_but_panels_and_run_is_restricted() -> None:
+    assert set(RESTRICTED) == set(Settings.model_fields) - {"panel", "panels", "run", "protocols"}
 
 
 def test_trust_returns_the_keys_that_it_allows(folder: Path, env: Mapping[str, str]) -> None:

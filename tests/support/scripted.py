@@ -53,6 +53,7 @@ class ScriptedHost:
         self.listings: list[dict[str, str]] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self._faults: list[Fault] = []
+        self._kept = 0
         self._calls: Counter[str] = Counter()
         self._server: asyncio.Server | None = None
         self.connections: set[_Connection] = set()
@@ -62,6 +63,10 @@ class ScriptedHost:
     def on(self, model: str, **script: Any) -> None:
         """Script the replies of `model`, see `Fault`; if several match a call, the last one applies."""
         self._faults.append(Fault(model, **script))
+
+    def keep(self) -> None:
+        """Keep what is scripted so far when a client in another process resets the host."""
+        self._kept = len(self._faults)
 
     @contextmanager
     def scripted(self) -> Iterator[None]:
@@ -142,7 +147,15 @@ class ScriptedHost:
             rows = [{k: v for k, v in asdict(r).items() if k not in hidden} for r in self.log]
             return 200, json.dumps(rows).encode()
         if path == "/__on":
-            self.on(**json.loads(raw))
+            script = json.loads(raw)
+            if "drip" in script:
+                script["drip"] = tuple(script["drip"])
+            self.on(**script)
+            return 200, b"{}"
+        if path == "/__reset":
+            self.log.clear()
+            self._calls.clear()
+            del self._faults[self._kept :]
             return 200, b"{}"
         listing = dialects.listing(path, self.models)
         if listing is None:

@@ -123,7 +123,7 @@ def _valid_part(known: Mapping[str, Any], invalid: ValidationError) -> dict[str,
         if section == "providers" and rest:
             # Its problem is already reported; references to it are not a second one.
             valid["providers"][rest[0]] = {"kind": OWN}
-        elif section in ("models", "protocols") and rest:
+        elif section in ("models", "panels", "protocols") and rest:
             valid[str(section)].pop(rest[0], None)
         else:
             valid.pop(str(section), None)

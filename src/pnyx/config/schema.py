@@ -24,12 +24,13 @@ from pydantic import (
 from ..core.language import language_tag
 from ..core.models import MOST
 from ..core.thinking import Effort
-from ..errors import ConfigError
+from ..errors import ConfigError, NotFound
 from ..plugins import PROVIDERS
 from ..plugins import names as installed
 from .database_url import parse_database_url
+from .panel_settings import RESTRICTED_KEYS, PanelName, PanelSettings, SavedPanel
 from .paths import expand_path
-from .server_settings import McpSettings, ServedModel, ServeSettings, WorkerSettings
+from .server_settings import KeyLimits, McpSettings, ServedModel, ServeSettings, WorkerSettings
 from .table import Table
 
 __all__ = [
@@ -45,12 +46,14 @@ __all__ = [
     "PhaseSettings",
     "ProviderSettings",
     "RunSettings",
+    "SavedPanel",
     "SearchSettings",
     "ServeSettings",
     "Settings",
     "StorageSettings",
     "ToolsSettings",
     "WorkerSettings",
+    "is_restricted",
     "nearest",
     "table_at",
 ]
@@ -151,13 +154,6 @@ class ModelSettings(Table):
         if any(p is not None for p in prices) and None in prices[:2]:
             raise ValueError("needs both input_price and output_price, or no price at all")
         return self
-
-
-class PanelSettings(Table):
-    """seats: "provider:model", or "provider:model*N" for N seats; empty: the default panel."""
-
-    # TOML has only lists, which strict typing would refuse for a tuple.
-    seats: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
 
 class PhaseSettings(Table):
@@ -264,6 +260,20 @@ class FileSettings(Table):
     roots: Annotated[tuple[Annotated[str, AfterValidator(_path)], ...], Field(strict=False)] = (".",)
 
 
+Megabytes = Annotated[float, Field(gt=0, le=10_000)]
+
+
+class ContextSettings(Table):
+    """Limits of the files that a request brings. file_mb: of one file, image_mb: of one image, total_mb: of
+    all, in MB (1,000,000 bytes). files: their number, also of a folder.
+    """
+
+    file_mb: Megabytes = 20.0
+    image_mb: Megabytes = 5.0
+    total_mb: Megabytes = 50.0
+    files: Annotated[int, Field(ge=1, le=100_000)] = 500
+
+
 class ToolsSettings(Table):
     """max_rounds: limit of the model's turns in one call; in the last one it must answer without tools."""
 
@@ -283,10 +293,12 @@ class Settings(Table):
     providers: Mapping[str, ProviderSettings] = Field(default_factory=dict)
     models: Mapping[str, ModelSettings] = Field(default_factory=dict)
     panel: PanelSettings = PanelSettings()
+    panels: Mapping[PanelName, SavedPanel] = Field(default_factory=dict)
     run: RunSettings = RunSettings()
     budget: BudgetSettings = BudgetSettings()
     storage: StorageSettings = StorageSettings()
     tools: ToolsSettings = ToolsSettings()
+    context: ContextSettings = ContextSettings()
     serve: ServeSettings = ServeSettings()
     mcp: McpSettings = McpSettings()
     worker: WorkerSettings = WorkerSettings()
@@ -310,6 +322,14 @@ class Settings(Table):
         known = list(dict.fromkeys((*self.providers, *kinds)))
         raise ConfigError(f"no provider {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
 
+    def saved_panel(self, name: str) -> SavedPanel:
+        """Return the saved panel called `name`. Raises `NotFound`, which lists the saved ones."""
+        if name in self.panels:
+            return self.panels[name]
+        known = ", ".join(self.panels)
+        there = f"there are: {known}" if known else "none is saved: `pnyx init` saves one"
+        raise NotFound(f"no saved panel {name[:80]!r}{nearest(name, self.panels)}; {there}")
+
     def with_provider_objects(self, names: Iterable[str]) -> Settings:
         """Return the settings with further providers of these names, whose objects the caller supplies."""
         own = {name: ProviderSettings(kind=OWN) for name in names}
@@ -320,15 +340,18 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("providers", "*"): ProviderSettings,
     ("models", "*"): ModelSettings,
     ("panel",): PanelSettings,
+    ("panels", "*"): SavedPanel,
     ("run",): RunSettings,
     ("run", "phases", "*"): PhaseSettings,
     ("serve", "models", "*"): ServedModel,
+    ("serve", "keys", "*"): KeyLimits,
     ("budget",): BudgetSettings,
     ("storage",): StorageSettings,
     ("tools",): ToolsSettings,
     ("tools", "web_search"): SearchSettings,
     ("tools", "code_execution"): CodeSettings,
     ("tools", "file_read"): FileSettings,
+    ("context",): ContextSettings,
     ("serve",): ServeSettings,
     ("mcp",): McpSettings,
     ("worker",): WorkerSettings,
@@ -345,8 +368,14 @@ def table_at(key: Sequence[str]) -> type[BaseModel] | None:
 
 
 SECTIONS = tuple(dict.fromkeys(table[0] for table in TABLES))
-RESTRICTED = frozenset(SECTIONS) - {"panel", "run"}
+RESTRICTED = frozenset(SECTIONS) - {"panel", "panels", "run"}
 """Sections that a project file may set only in a trusted folder: all except the harmless ones."""
+
+
+def is_restricted(key: Sequence[str]) -> bool:
+    """Whether a project file may set the key only in a trusted folder."""
+    section, *rest = key
+    return section in RESTRICTED or (section == "panels" and not RESTRICTED_KEYS.isdisjoint(rest[1:2]))
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:

@@ -10,7 +10,7 @@ from pydantic import Field
 from ..core.thinking import Effort
 from .table import Table
 
-__all__ = ["McpSettings", "ServeSettings", "ServedModel", "WorkerSettings"]
+__all__ = ["KeyLimits", "McpSettings", "ServeSettings", "ServedModel", "WorkerSettings"]
 
 
 class ServedModel(Table):
@@ -26,6 +26,23 @@ class ServedModel(Table):
     options: Mapping[str, str | int | float | bool] = Field(default_factory=dict)
 
 
+Patterns = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
+"""Names, in which `*` stands for any characters."""
+
+
+class KeyLimits(Table):
+    """What a named key may use; None is everything of its kind, and an empty list is nothing.
+
+    aliases: names of `[serve.models]`. protocols: also those that an option of another names. models: of the
+    seats, such as "openai:*". A listed alias may be used with its own protocol and panel, whatever the other
+    lists say.
+    """
+
+    aliases: Patterns | None = None
+    protocols: Patterns | None = None
+    models: Patterns | None = None
+
+
 class ServeSettings(Table):
     """Settings of `pnyx serve`. host, port: address to listen on; port 0 is any free port.
 
@@ -33,7 +50,8 @@ class ServeSettings(Table):
     on other hosts that may send requests; `*` stands for any characters. runs: limit of running runs. queue:
     put runs into the queue of `pnyx worker` instead of running them in the server. grace_s: seconds that a
     run goes on after its client has left, in case the client tries again. models: names of models for clients
-    -> what they stand for.
+    -> what they stand for. keys: the name of a key -> what it may use; a key without an entry may use all.
+    body_mb: limit of a request body, in MB.
     """
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
@@ -44,12 +62,20 @@ class ServeSettings(Table):
     queue: bool = False
     grace_s: Annotated[float, Field(ge=0, le=86_400)] = 10.0
     models: Mapping[str, ServedModel] = Field(default_factory=dict)
+    body_mb: Annotated[float, Field(gt=0, le=1000)] = 16.0
+    keys: Mapping[str, KeyLimits] = Field(default_factory=dict)
 
 
 class McpSettings(Table):
-    """Settings of the MCP tools. wait_s: seconds that a call waits for a run before it returns its state."""
+    """Settings of MCP. wait_s: seconds that a call waits for a run before it returns its state.
+
+    For sessions over HTTP, which clients of 2025 have: idle_s: seconds without a request after which a
+    session ends. sessions: most sessions of a key.
+    """
 
     wait_s: Annotated[float, Field(gt=0, le=86_400)] = 45.0
+    idle_s: Annotated[float, Field(gt=0, le=604_800)] = 1800.0
+    sessions: Annotated[int, Field(ge=1, le=100_000)] = 100
 
 
 class WorkerSettings(Table):

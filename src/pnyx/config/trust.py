@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import ConfigError
 from .layers import Layer, dotted, read
 from .paths import data_dir
-from .schema import RESTRICTED
+from .schema import is_restricted
 
 __all__ = ["PROJECT_FILE", "is_allowed", "is_trusted", "restricted_part", "trust"]
 
@@ -39,7 +39,7 @@ def is_trusted(folder: Path, *, env: Mapping[str, str] = os.environ) -> bool:
 
 def restricted_part(layer: Layer) -> Layer:
     """Return the keys of a project file that need trust."""
-    return {key: value for key, value in layer.items() if key[0] in RESTRICTED}
+    return {key: value for key, value in layer.items() if is_restricted(key)}
 
 
 def is_allowed(folder: Path, layer: Layer, env: Mapping[str, str]) -> bool:

@@ -120,6 +120,7 @@ class Protocol:
     composable: whether another protocol may run it on a part of a question.
     nouns: phase -> the word by which views call a seat's contribution, if it differs from the phase.
     closing: phases that come once, after all rounds.
+    judged: whether a request may name a judge: one seat closes the protocol, or one that it runs.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Protocol:
     composable: bool = True
     nouns: Mapping[str, str] = field(default_factory=dict)
     closing: tuple[str, ...] = ()
+    judged: bool = False
 
     def noun(self, phase: str) -> str:
         """The word for a seat's contribution in `phase`."""

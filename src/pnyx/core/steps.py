@@ -101,6 +101,7 @@ class Ask(Step["Reply"]):
             self.prompt.id,
             *((self.prompt.system,) if self.prompt.system else ()),
             self.prompt.text,
+            *self.prompt.images,
             self.schema and self.schema.json,
             self.tools,
             [(t.text, [(c.name, dict(c.arguments)) for c in t.calls], t.results) for t in self.turns],
@@ -223,7 +224,8 @@ class Panel:
     may call in phases that allow them. tool_turns: the most turns of a model in one such call; the last turn
     has no tools. authors: the models that wrote the answers in the request; their names are masked like the
     seats' names. revision: of what protocols do, see `models.REVISION`. language: the tag of the language
-    to answer in; None: that of the question.
+    to answer in; None: that of the question. judge: the seat that closes, if the request names one; it may
+    have no other part in the run.
     """
 
     seats: tuple[Seat, ...]
@@ -235,6 +237,7 @@ class Panel:
     authors: tuple[str, ...] = ()
     revision: int = REVISION
     language: str | None = None
+    judge: Seat | None = None
 
     @property
     def strongest(self) -> Seat:
@@ -248,6 +251,12 @@ class Panel:
     def by_cost(self) -> tuple[Seat, ...]:
         """The seats, cheapest first."""
         return cheapest(self.seats, self.revision)
+
+    def closers(self, ranked: Sequence[Seat]) -> tuple[Seat, ...]:
+        """The seats to ask in turn for what closes the run: the judge, if there is one, then `ranked`."""
+        if self.judge is None:
+            return tuple(ranked)
+        return (self.judge, *(seat for seat in ranked if seat.label != self.judge.label))
 
     def shuffle(self, items: Sequence[T], *reader: object) -> list[T]:
         """`items` in an order that depends only on the seed and on `reader`: the same on every replay."""
@@ -269,8 +278,10 @@ class Panel:
         effort, max_tokens: see `Ask`.
         """
         role = self.frame(seat.role) if seat.role and self.frame is not None else None
-        names = (*(s.model for s in self.seats), *self.authors)
-        prompt = draft.render(salt=self.salt, short=seat.short_prompts, names=names, role=role)
+        names = (*(s.model for s in (*self.seats, *filter(None, [self.judge]))), *self.authors)
+        prompt = draft.render(
+            salt=self.salt, short=seat.short_prompts, names=names, role=role, images=seat.images
+        )
         return Ask(seat, prompt, schema, effort=effort, max_tokens=max_tokens)
 
     async def work(self, seat: Seat, draft: Draft, *, max_tokens: int | None = None) -> Reply:

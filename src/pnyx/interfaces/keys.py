@@ -6,10 +6,13 @@ import hmac
 import secrets
 import time
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from ..core.regex import regex
 from ..errors import UsageError
-from .run_records import RunRecords
+
+if TYPE_CHECKING:
+    from .run_records import RunRecords
 
 __all__ = ["LOCAL", "Keys", "check_name", "hash_key", "new_key"]
 

@@ -6,21 +6,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import protocols
+from ..config.layers import dotted
 from ..config.load import load, phase_problems, protocol_problems
 from ..config.schema import Settings
 from ..errors import PnyxError, UsageError
 from ..providers.catalogue import Catalogue, parse_seats
 from ..providers.installed import problems
+from .permissions import limit_problems
 
 __all__ = ["open_settings"]
 
 
 def open_settings(overrides: Mapping[str, Any] = {}, *, panel: bool = False) -> Settings:
-    """Load the settings, with `overrides` applied last. panel: also check that its seats are known.
+    """Load the settings, with `overrides` applied last.
 
+    panel: also check that its seats, and those of saved panels, are known.
     Raises `ConfigError` with every problem found.
     """
-    checks = (_options, problems, _seats) if panel else (_options, problems)
+    further = (_seats, _saved_panels) if panel else ()
+    checks = (_options, problems, limit_problems, *further)
     return load(overrides=overrides, options_of=_options_of, checks=checks)
 
 
@@ -48,3 +52,15 @@ def _seats(settings: Settings) -> Iterator[str]:
                 catalogue.describe_seat(ref)
         except UsageError as exc:
             yield f"{where}: {exc}"
+
+
+def _saved_panels(settings: Settings) -> Iterator[str]:
+    # Start-up time: most commands resolve no request.
+    from ..run.request import RunRequest
+    from ..run.resolve import resolve
+
+    for name in settings.panels:
+        try:
+            resolve(RunRequest(question="?", panel=name), settings)
+        except UsageError as exc:
+            yield f"{dotted(['panels', name])} in {settings.origin('panels', name)}: {exc}"

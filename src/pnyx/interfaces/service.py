@@ -10,12 +10,14 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from typing import Any, Self
 
 from ..config.load import database_url
 from ..config.schema import Settings
 from ..core.decision import FINAL
 from ..errors import Full, NotFound, Running, StoreError, UsageError
+from ..files.read import read_files
 from ..providers.registry import Providers
 from ..run.batch import Batch
 from ..run.handle import RunHandle
@@ -26,6 +28,7 @@ from ..run.runner import Runner
 from ..run.spec import Spec
 from ..run.worker import Worker
 from ..store.queue import Queue, open_queue
+from .permissions import Permissions
 from .run_records import RunRecords
 
 __all__ = ["DRAIN_S", "RunService"]
@@ -94,20 +97,36 @@ class RunService(RunRecords):
         """Pause every run, and any that starts later; calls in flight have `grace_s` seconds to finish."""
         self.runner.drain(grace_s)
 
-    def resolve(self, request: RunRequest, owner: str) -> Spec:
+    def permissions(self, owner: str) -> Permissions:
+        """Return what the key of an owner may use."""
+        return Permissions(self.settings, owner)
+
+    async def resolve(
+        self, request: RunRequest, owner: str, alias: str | None = None, *, paths: bool = False
+    ) -> Spec:
         """Return the spec of an external request, within the limits that the settings have for such requests.
 
-        Raises `UsageError`, `NotFound`, `ConfigError`.
+        alias: the name of `[serve.models]` that the request gives as its model. paths: whether it may name
+        files of this machine, which are read. Raises `UsageError`, `Forbidden`, `NotFound`, `ConfigError`.
         """
-        self.check_budget(request.budget_usd)
-        for ref in request.models:
+        saved = None if request.panel is None else self.settings.saved_panel(request.panel)
+        if saved is None or saved.budget is None or (request.budget_usd or 0) > saved.budget:
+            self.check_budget(request.budget_usd)
+        for ref in (*request.models, *filter(None, [request.judge])):
             provider, _, model = ref.partition(":")
             # A path would reveal which files this machine has, and load any of them.
             if "/" in model and self.settings.provider(provider).kind == "embedded":
                 raise UsageError(f"{ref[:80]!r}: this server accepts model names, not paths")
         if request.tools and not self.settings.tools.enabled:
             raise UsageError("tools are off on this server; set [tools] enabled to turn them on")
-        return resolve(request, self.settings, owner=owner)
+        if request.files:
+            # What is not allowed is refused before addresses are fetched.
+            without = resolve(replace(request, files=()), self.settings, owner=owner)
+            self.permissions(owner).check(without, alias)
+        read = await read_files(request.files, self.settings.context, paths=paths)
+        spec = resolve(replace(request, files=read.files), self.settings, owner=owner)
+        self.permissions(owner).check(spec, alias)
+        return spec
 
     def check_budget(self, budget_usd: float | None) -> None:
         """Raise `UsageError` for a budget above the configured cap per run."""
@@ -118,7 +137,7 @@ class RunService(RunRecords):
     def check_providers(self, spec: Spec) -> None:
         """Raise `UsageError` or `ConfigError` for a run that could not start, before it costs anything."""
         spec.check()
-        for seat in spec.seats:
+        for seat in spec.callable_seats:
             self.runner.providers.get(seat.provider)
 
     async def start(self, spec: Spec) -> RunHandle:

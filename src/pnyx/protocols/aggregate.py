@@ -144,5 +144,6 @@ PROTOCOL = Protocol(
     quorum_given=1,
     calls=_calls,
     expected=expected.aggregate,
+    judged=True,
     presets={"quick": {"aggregators": "one"}, "deep": {"aggregators": "each"}},
 )

@@ -105,7 +105,7 @@ def _draft(
 
 async def _synthesis(panel: Panel, draft: Draft) -> Reply | None:
     with suppress(SeatAbsent):
-        reply = await panel.first(strongest(panel.seats), draft, whole=True)
+        reply = await panel.first(panel.closers(strongest(panel.seats)), draft, whole=True)
         return None if reply.truncated else reply
     return None
 
@@ -143,6 +143,7 @@ PROTOCOL = Protocol(
     },
     calls=_calls,
     expected=expected.decompose,
+    judged=True,
     composable=False,
     closing=("synthesis",),
 )

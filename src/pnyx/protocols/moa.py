@@ -117,5 +117,6 @@ PROTOCOL = Protocol(
     quorum_given=1,
     calls=_calls,
     expected=expected.moa,
+    judged=True,
     presets={"quick": {"layers": 1}, "deep": {"layers": 4}},
 )

@@ -144,5 +144,6 @@ PROTOCOL = Protocol(
     quorum_given=1,
     calls=_calls,
     expected=expected.voting,
+    judged=True,
     presets={"deep": {"swap": True}},
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,6 +10,7 @@ from datetime import UTC, date, datetime
 
 from ..config.paths import models_dir
 from ..config.schema import ModelSettings, ProviderSettings, Settings
+from ..config.stored_keys import ENVIRONMENT
 from ..core.models import WRITE, Price, Seat
 from ..core.thinking import Effort
 from ..errors import ConfigError, UsageError
@@ -18,9 +18,21 @@ from .embedded.weights import find, installed
 from .embedded.weights_table import KNOWN
 from .installed import KINDS, is_usable, key_variables
 
-__all__ = ["STRONG", "Catalogue", "DefaultPanel", "ModelInfo", "default_panel", "parse_seats", "seats"]
+__all__ = [
+    "FAST",
+    "STRONG",
+    "Catalogue",
+    "DefaultPanel",
+    "ModelInfo",
+    "default_panel",
+    "judge_seat",
+    "parse_seats",
+    "seats",
+]
 
 MAX_SEATS = 100
+JUDGE = "Judge"
+"""The label of a judge that has no seat on the panel."""
 STRONG: Mapping[str, tuple[str, ...]] = {
     "openai": ("gpt-6.1-sol",),
     "anthropic": ("claude-opus-5-5",),
@@ -30,6 +42,15 @@ STRONG: Mapping[str, tuple[str, ...]] = {
     "openrouter": ("openai/gpt-6.1-sol", "anthropic/claude-opus-5.5", "google/gemini-4-argon"),
 }
 """Kind -> its models in the default panel. OpenRouter's are MAKER/MODEL, for makers without a key."""
+FAST: Mapping[str, tuple[str, ...]] = {
+    "openai": ("gpt-6-luna",),
+    "anthropic": ("claude-haiku-5-5",),
+    "google": ("gemini-3.8-flash",),
+    "mistral": ("mistral-small-2603",),
+    "deepseek": ("deepseek-v4-flash",),
+    "openrouter": ("openai/gpt-6-luna", "anthropic/claude-haiku-5.5", "google/gemini-3.8-flash"),
+}
+"""Kind -> cheap and fast models of the same makers, for `pnyx init`."""
 
 WRITES_CACHE = ("anthropic",)
 """Kinds whose hosts bill what they write to their prompt cache, at whatever address."""
@@ -206,21 +227,38 @@ def seats(
     others = cast or [""] * len(refs)
     infos = {ref: catalogue.describe_seat(ref) for ref in refs}
     return tuple(
-        Seat(
-            label=f"Participant {letter}",
-            model=ref,
-            role=named.get(str(number), named.get(letter, others[number - 1])),
-            price=infos[ref].price,
-            parameters=infos[ref].parameters,
-            proposer_eligible=infos[ref].proposer_eligible,
-            short_prompts=_needs_short_prompts(infos[ref]),
-            temperature=infos[ref].temperature,
-            context=infos[ref].context,
-            max_output=infos[ref].max_output,
-            effort=infos[ref].effort,
-            thinking_tokens=infos[ref].thinking_tokens,
+        _seat(
+            infos[ref],
+            f"Participant {letter}",
+            named.get(str(number), named.get(letter, others[number - 1])),
         )
         for number, (ref, letter) in enumerate(zip(refs, letters, strict=True), 1)
+    )
+
+
+def judge_seat(catalogue: Catalogue, ref: str, panel: Sequence[Seat]) -> Seat:
+    """The seat of the judge: the first one of this model on the panel, else a further one without a vote.
+
+    Raises as `Catalogue.describe_seat` does.
+    """
+    on_panel = next((seat for seat in panel if seat.model == ref), None)
+    return on_panel or _seat(catalogue.describe_seat(ref), JUDGE)
+
+
+def _seat(info: ModelInfo, label: str, role: str = "") -> Seat:
+    return Seat(
+        label=label,
+        model=info.ref,
+        role=role,
+        price=info.price,
+        parameters=info.parameters,
+        proposer_eligible=info.proposer_eligible,
+        short_prompts=_needs_short_prompts(info),
+        temperature=info.temperature,
+        context=info.context,
+        max_output=info.max_output,
+        effort=info.effort,
+        thinking_tokens=info.thinking_tokens,
     )
 
 
@@ -231,7 +269,7 @@ def _needs_short_prompts(info: ModelInfo) -> bool:
     return info.short_prompts
 
 
-def default_panel(settings: Settings, env: Mapping[str, str] = os.environ) -> DefaultPanel:
+def default_panel(settings: Settings, env: Mapping[str, str] = ENVIRONMENT) -> DefaultPanel:
     """The models that `[models]` names of usable providers, and a strong one of every maker whose key is set.
 
     If there is neither, and no provider is configured: the embedded models on this machine. A single model

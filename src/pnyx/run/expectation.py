@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from hashlib import sha256
 from math import ceil
+from typing import Any
 
 from ..core.models import NUSD, Price, Seat, Usage, cheapest, strongest
 from ..core.protocol import ExpectedCalls
@@ -17,7 +18,7 @@ from ..errors import ConfigError
 from ..protocols.call_bounds import expected_calls
 from .spec import Spec
 
-__all__ = ["Expectation", "expect", "kind_of"]
+__all__ = ["Expectation", "expect", "kind_of", "usual_replies"]
 
 PROMPT_TOKENS = 600
 """The usual length of one of our prompts without its question and material."""
@@ -60,14 +61,13 @@ class Expectation:
 
 def expect(spec: Spec) -> Expectation | None:
     """Return what a run of `spec` is expected to cost; None if a price or its calls are unknown."""
-    if any(seat.price is None for seat in spec.seats) or (spec.searches and spec.search_price is None):
+    if any(seat.price is None for seat in spec.callable_seats) or (
+        spec.searches and spec.search_price is None
+    ):
         return None
-    try:
-        protocol, responses = spec.protocol_def, len(spec.responses)
-        calls = expected_calls(protocol, spec.seats, spec.options, spec.tables, responses)
-    except ConfigError:
+    calls = _usual_calls(spec)
+    if calls is None:
         return None
-    calls = [one for one in calls if one.count > 0]
     costs = [_cost(spec, one) for one in calls]
     turns = TOOL_TURNS if spec.tools else 1
     return Expectation(
@@ -77,16 +77,37 @@ def expect(spec: Spec) -> Expectation | None:
     )
 
 
+def usual_replies(spec: Spec) -> int | None:
+    """Return the number of replies of a usual run of `spec`; None if its protocol does not state it."""
+    calls = _usual_calls(spec)
+    if calls is None:
+        return None
+    return ceil((TOOL_TURNS if spec.tools else 1) * sum(one.count for one in calls))
+
+
 def kind_of(spec: Spec) -> str:
     """Return a name for runs that cost about the same share of what is expected."""
     seats = sorted((seat.model, seat.role) for seat in spec.seats)
-    parts = [spec.protocol, dict(spec.options), seats, bool(spec.responses), spec.tools, spec.ground]
+    parts: list[Any] = [spec.protocol, dict(spec.options), seats, bool(spec.responses), spec.tools]
+    parts += [spec.ground, *([spec.judge.model] if spec.judge else [])]
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _usual_calls(spec: Spec) -> list[ExpectedCalls] | None:
+    protocol, responses = spec.protocol_def, len(spec.responses)
+    try:
+        calls = expected_calls(protocol, spec.seats, spec.options, spec.tables, responses)
+    except ConfigError:
+        return None
+    return [one for one in calls if one.count > 0]
 
 
 def _cost(spec: Spec, calls: ExpectedCalls) -> float:
     """Return the expected cost of one of these calls, in nUSD."""
-    by = {"strongest": strongest(spec.seats)[:1], "cheapest": cheapest(spec.seats, spec.revision)[:1]}
+    by = {
+        "strongest": spec.panel.closers(strongest(spec.seats))[:1],
+        "cheapest": cheapest(spec.seats, spec.revision)[:1],
+    }
     seats = by.get(calls.by, spec.seats)
     searches = (spec.search_price or 0.0) * NUSD if spec.searches else 0.0
     return sum(_cost_at(spec, seat, calls) for seat in seats) / len(seats) + searches
@@ -94,7 +115,9 @@ def _cost(spec: Spec, calls: ExpectedCalls) -> float:
 
 def _cost_at(spec: Spec, seat: Seat, calls: ExpectedCalls) -> int:
     question = len(spec.question.encode()) + sum(len(one.text.encode()) for one in spec.context)
-    prompt = PROMPT_TOKENS + question / BYTES_PER_TOKEN + calls.reads
+    question += sum(len(one.text.encode()) for one in spec.files)
+    images = sum(one.tokens for one in spec.files if one.is_image) if seat.images else 0
+    prompt = PROMPT_TOKENS + question / BYTES_PER_TOKEN + images + calls.reads
     reply = min(calls.writes, spec.limits.max_output_tokens, seat.max_output or calls.writes)
     if calls.writes >= ANSWER.usual:
         reply += (spec.thinking(seat, "", None).tokens or 0) // 2

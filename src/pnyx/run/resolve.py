@@ -22,19 +22,22 @@ from .. import protocols
 from ..config.load import NEEDS
 from ..config.schema import RunSettings, Settings, ToolsSettings
 from ..core.decision import Given
+from ..core.files import File, unique_names
 from ..core.language import language_tag
 from ..core.protocol import Protocol
 from ..core.roles import assign
 from ..core.text import Material
 from ..core.thinking import EFFORTS, Effort
 from ..errors import UsageError
-from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, parse_seats, seats
+from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, judge_seat, parse_seats, seats
 from ..tools.open import enabled_tools
 from .answer_schema import check_schema
+from .client_tools import BadToolError, check_tools
 from .host_search import SEARCHES, TOOL
 from .limits import Limits
 from .request import OPTIONS, Kind, RunRequest
 from .responses import parse_responses
+from .saved_panels import with_saved_panel
 from .spec import Spec
 
 __all__ = ["Amount", "check_arguments", "resolve", "shared_caps"]
@@ -102,26 +105,32 @@ def resolve(
     batch: str | None = None,
     conversation: str | None = None,
 ) -> Spec:
-    """Return the spec of a request. Options come from the request, then the settings, then the defaults.
+    """Return the spec of a request.
+
+    Options come from the request, then its saved panel, then the other settings, then the defaults.
 
     owner: the owner of the run. batch: its batch, which `budget.batch_usd` caps. conversation: the one that
     the run is a turn of. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
-    values = _values(request)
+    values = _values(with_saved_panel(request, settings))
     protocol = protocols.get(values.protocol or settings.run.protocol)
     panel = _panel(settings, values.models)
     seed = values.seed if values.seed is not None else settings.run.seed
     label_seed = secrets.randbits(32) if seed is None else seed
     cast = assign(values.cast, panel.refs) if values.cast else ()
     options = {**_options(settings, protocol, values.preset, panel.preset), **request.protocol_options}
+    catalogue = Catalogue(settings)
+    placed = seats(catalogue, panel.refs, values.roles, label_seed, cast)
     spec = Spec(
         question=values.question,
         protocol=protocol.name,
-        seats=seats(Catalogue(settings), panel.refs, values.roles, label_seed, cast),
+        seats=placed,
+        judge=judge_seat(catalogue, values.judge, placed) if values.judge else None,
         seed=label_seed,
         options=protocol.resolve_options(options),
         tables=settings.protocols,
         context=tuple(values.context),
+        files=unique_names(values.files),
         responses=parse_responses(values.responses),
         ground=values.ground,
         limits=_limits(settings.run, values.call_deadline_s, seed),
@@ -135,6 +144,7 @@ def resolve(
         language=_language(values.language) or settings.run.language,
         instructions=(values.instructions or "").strip() or None,
         answer_schema=_answer_schema(values.answer_schema),
+        **_client_tools(values),
         effort=_effort(values.effort),
         thinking_tokens=_thinking_tokens(values.thinking_tokens),
         **_tools(settings.tools, settings.tools.enabled if values.tools is None else values.tools),
@@ -154,7 +164,9 @@ _TYPES: Mapping[Kind, Any] = {
     Kind.VALUE_BY_NAME: Mapping[str, Any] | None,
     Kind.RESPONSES: Responses,
     Kind.SCHEMA: Mapping[str, Any] | None,
+    Kind.TOOLS: Sequence[Mapping[str, Any]],
     Kind.MATERIAL: Context,
+    Kind.FILES: Sequence[Annotated[File, SkipValidation]],
 }
 """The Python type of a value; numbers are checked by `Spec.check`."""
 
@@ -229,6 +241,16 @@ def _answer_schema(document: Mapping[str, Any] | None) -> Mapping[str, Any] | No
     if problem := check_schema(document):
         raise UsageError(problem)
     return document
+
+
+def _client_tools(values: Any) -> dict[str, Any]:
+    tools, choice = tuple(values.client_tools), values.tool_choice
+    try:
+        check_tools(tools, choice)
+    except BadToolError as exc:
+        where = "tool_choice" if exc.place is None else f"client_tools[{exc.place}]"
+        raise UsageError(f"{where}: {exc}") from None
+    return {"client_tools": tools, "tool_choice": choice, "parallel_tool_calls": values.parallel_tool_calls}
 
 
 def _effort(effort: str | None) -> Effort | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
 
 from ..config.schema import Settings
+from ..config.stored_keys import ENVIRONMENT
 from ..core.events import Event
 from ..errors import ConfigError
 from ..protocols.shared import grounding
@@ -49,7 +49,7 @@ class RunResources:
         Raises `ConfigError` if a seat's provider lacks something, such as its key, or if grounding has no
         search: before any call costs money.
         """
-        for seat in spec.seats:
+        for seat in spec.callable_seats:
             self.providers.get(seat.provider)
         without_search = await seats_without_search(spec.seats, self.providers.get) if spec.searches else ()
         needed = (*spec.tools, grounding.TOOL) if spec.ground else spec.tools
@@ -57,7 +57,7 @@ class RunResources:
             needed = tuple(name for name in needed if name != SEARCH)
         notes: tuple[str, ...] = ()
         if missing := [name for name in needed if name not in self.toolbox.tools]:
-            opened, notes = await asyncio.to_thread(open_tools, self.settings.tools, os.environ, missing)
+            opened, notes = await asyncio.to_thread(open_tools, self.settings.tools, ENVIRONMENT, missing)
             self.toolbox = Toolbox({**self.toolbox.tools, **opened.tools})
         if spec.ground and grounding.TOOL not in self.toolbox.tools:
             raise ConfigError(f"--ground needs a search service; {notes[-1]}")
@@ -93,6 +93,7 @@ class RunResources:
             observe=summary.add,
             publish=broadcast.publish,
             on_stop=stop_requests.request,
+            contents=spec.contents,
         )
         calls = int(summary.usage["calls"])
         return RunContext(

@@ -16,6 +16,15 @@ export interface SeatRow {
   role: string | null;
 }
 
+export interface FileRow {
+  name: string;
+  media_type: string;
+  size: number;
+  sha256: string;
+  tokens: number;
+  note: string | null;
+}
+
 export interface RunStarted extends Base {
   type: "run_started";
   question: string;
@@ -25,6 +34,8 @@ export interface RunStarted extends Base {
   budget_usd: number | null;
   deadline_s: number | null;
   forked_from: string | null;
+  /** Older events lack it. */
+  files?: FileRow[];
 }
 
 export interface PhaseEntered extends Base {
@@ -37,6 +48,8 @@ export interface CallStarted extends Base {
   type: "call_started";
   attempt: number;
   model: string;
+  /** The JSON schema of the object that the model is asked for. */
+  schema?: string | null;
   cut: number;
   reserved_usd: number | null;
 }
@@ -63,6 +76,8 @@ export interface CallFinished extends Base {
   cost_usd: number | null;
   usage_flag: string | null;
   absent: string | null;
+  /** How a structured reply is read; null without a schema, older events lack it. */
+  source?: "json" | "prose" | null;
   copied: boolean;
   searches: number | null;
   sources: string[];

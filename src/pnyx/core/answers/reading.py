@@ -10,6 +10,7 @@ from typing import Literal
 from ..markup.notation import digits_in_ascii
 from ..regex import regex
 from .bounds import split_bound
+from .calls import short_calls
 from .dates import read_date, read_time
 from .folding import fold_words, is_formula, strip_edges
 from .hints import NO_HINTS, Hints, hints_of
@@ -109,6 +110,8 @@ class _Notation:
 
 @functools.lru_cache(maxsize=4096)
 def _read(value: str, notation: _Notation) -> Answer:
+    if (calls := short_calls(value)) is not None:
+        return Answer("text", calls, code=Code("calls", calls, calls), written=calls, exact=value)
     written = " ".join(value.split())
     body = _unwrapped(written)
     # Spaces and scripts of digits count inside quotation marks.

@@ -69,9 +69,8 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.add_exception_handler(PnyxError, _error)
     app.add_exception_handler(Exception, _error)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
-    mcp = McpEndpoint(service)
-    app.router.routes.append(Route("/mcp", endpoint=mcp))
-    async with mcp.sessions.run():
+    async with McpEndpoint.open(service) as mcp:
+        app.router.routes.append(Route("/mcp", endpoint=mcp))
         access = Access(app, service.settings.serve, owner, {"/health", *page})
         yield Shapes(_shared(access, service.settings.serve.origins), app)
 
@@ -115,7 +114,8 @@ async def _file(file: Response, request: Request) -> Response:
 
 async def _error(request: Request, exc: Exception) -> Response:
     if isinstance(exc, RefusedError):
-        return refusal(exc.http_status, str(exc), type="usage_error", param=exc.param)
+        type = "usage_error" if exc.status == 400 else ""
+        return refusal(exc.status, str(exc), type=type, param=exc.param)
     return error_response(exc, service_of(request).redact, f"{request.method} {request.url.path}")
 
 

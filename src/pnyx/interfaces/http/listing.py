@@ -41,20 +41,22 @@ async def recall(
 @ROUTER.post("/plan", response_model=Planned, tags=["runs"])
 async def plan_run(request: Request, body: RunBody) -> Response:
     """Estimate the calls, tokens and cost of a run, as `pnyx ask --dry-run --json`. Nothing is sent."""
-    spec = service_of(request).resolve(body.to_request(), owner_of(request))
+    spec = await service_of(request).resolve(body.to_request(), owner_of(request))
     return Exact(as_json(spec, plan(spec)))
 
 
 @ROUTER.get("/protocols", response_model=list[ProtocolBody])
-async def list_protocols() -> Response:
+async def list_protocols(request: Request) -> Response:
     """List the protocols with their options, presets, phases and quorum."""
-    return Exact([describe_protocol(protocol) for protocol in protocols.loaded()])
+    may = service_of(request).permissions(owner_of(request)).protocol
+    return Exact([describe_protocol(protocol) for protocol in protocols.loaded() if may(protocol.name)])
 
 
 @ROUTER.get("/settings", response_model=Defaults)
 async def read_settings(request: Request) -> Response:
     """The defaults of a request, and the models that it can name."""
-    settings = service_of(request).settings
+    service = service_of(request)
+    settings, permissions = service.settings, service.permissions(owner_of(request))
     panel, missing = DefaultPanel(parse_seats(settings.panel.seats)), None
     if not panel.refs:
         try:
@@ -67,7 +69,8 @@ async def read_settings(request: Request) -> Response:
         preset=panel.preset,
         seats=panel.refs,
         missing=missing,
-        models=models_by_name(settings, here),
+        models=tuple(filter(permissions.model, models_by_name(settings, here))),
+        panels={name: settings.panels[name].model_dump(mode="json") for name in permissions.saved_panels()},
         options={name: dict(options) for name, options in settings.protocols.items()},
         budget_usd=settings.budget.run_usd,
         deadline_s=settings.run.deadline_s,

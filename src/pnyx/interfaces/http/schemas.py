@@ -15,6 +15,7 @@ __all__ = [
     "Feedback",
     "Health",
     "Judgement",
+    "Overview",
     "Planned",
     "Resume",
     "StartRun",
@@ -75,7 +76,8 @@ class Planned(BaseModel):
     """An estimate of a run in which no seat fails and no call is retried. Unknown is null.
 
     calls: least and most. at_most: input_tokens, output_tokens, cost_usd. expected_usd: the cost of a usual
-    run. seats: with the prices of their models, USD per million tokens.
+    run. seats: with the prices of their models, USD per million tokens. files: name, media_type, size in
+    bytes, sha256, tokens (at most) and note of each.
     """
 
     dry_run: Literal[True]
@@ -83,11 +85,76 @@ class Planned(BaseModel):
     protocol: str
     options: dict[str, Any]
     seats: list[dict[str, Any]]
+    files: list[dict[str, Any]]
+    judge: str | None
     calls: dict[str, int] | None
     at_most: dict[str, float | None]
     expected_usd: float | None
     budget_usd: float | None
     deadline_s: float
+
+
+class CastBallot(BaseModel):
+    """A vote. of: the name voted for, null for none of them. ranking: best first, possibly empty."""
+
+    seat: str
+    of: str | None
+    text: str
+    ranking: list[str]
+
+
+class Count(BaseModel):
+    """A count of votes. winner: null on a tie, whatever breaks it. ballots: every vote that was cast."""
+
+    scope: str
+    round: int
+    phase: str
+    rule: str
+    counts: dict[str, float]
+    winner: str | None
+    tied: bool
+    ballots: list[CastBallot]
+
+
+class PhaseSeats(BaseModel):
+    """The seats that replied in a phase."""
+
+    round: int
+    phase: str
+    seats: list[str]
+
+
+class ChangeOfMind(BaseModel):
+    """A seat that took another position. kind: answer or endorsement. after: what others wrote in between."""
+
+    seat: str
+    kind: str
+    before: str
+    now: str
+    round: int
+    phase: str
+    after: list[PhaseSeats]
+
+
+class PhaseCost(BaseModel):
+    """The requests of a seat in a phase. cost_usd: null if a price is unknown."""
+
+    seat: str
+    phase: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    elapsed_s: float
+
+
+class Overview(BaseModel):
+    """The debate at a glance. panel: what the seats agree on, differ on, and what only one says, in words."""
+
+    votes: list[Count]
+    changes: list[ChangeOfMind]
+    panel: dict[Literal["agree", "differ", "only"], list[str]]
+    costs: list[PhaseCost]
 
 
 class Exported(BaseModel):
@@ -109,7 +176,8 @@ class Defaults(BaseModel):
     """The defaults of a request. missing: why there is no panel, if `seats` is empty.
 
     options: the configured ones, by protocol. budget_usd: also the most that a request can set. models: names
-    for a panel, the configured ones first; other models of a known provider work too.
+    for a panel, the configured ones first; other models of a known provider work too. panels: the saved ones,
+    by name.
     """
 
     protocol: str
@@ -117,6 +185,7 @@ class Defaults(BaseModel):
     seats: tuple[str, ...]
     missing: str | None
     models: tuple[str, ...]
+    panels: dict[str, dict[str, Any]]
     options: dict[str, dict[str, Any]]
     budget_usd: float | None
     deadline_s: float

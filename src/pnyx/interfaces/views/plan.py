@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...core.files import file_tokens
 from ...core.models import NUSD, Seat
 from ...core.text import estimate_tokens
 from ...protocols.call_bounds import call_bounds
@@ -46,14 +47,15 @@ def _bounds(spec: Spec) -> Plan:
         return Plan(None, None, None, None)
     least, most = call_bounds(spec.protocol_def, spec.seats, spec.options, spec.tables, len(spec.responses))
     most *= spec.tool_turns if spec.tools else 1
-    if spec.tools and any(seat.context is None for seat in spec.seats):
-        return Plan((least, most), None, most * max(map(spec.output_limit, spec.seats)), None)
-    sizes = [_largest(spec, seat) for seat in spec.seats]
+    seats = spec.callable_seats
+    if spec.tools and any(seat.context is None for seat in seats):
+        return Plan((least, most), None, most * max(map(spec.output_limit, seats)), None)
+    sizes = [_largest(spec, seat) for seat in seats]
     searches = spec.searches * (spec.search_price or 0.0) * NUSD
     known_search = not spec.searches or spec.search_price is not None
     costs = [
         seat.price.ceiling(*size) + searches if seat.price and known_search else None
-        for seat, size in zip(spec.seats, sizes, strict=True)
+        for seat, size in zip(seats, sizes, strict=True)
     ]
     known = [cost for cost in costs if cost is not None]
     highest = max(known, default=0) if len(known) == len(costs) else None
@@ -69,6 +71,7 @@ def _largest(spec: Spec, seat: Seat) -> tuple[int, int]:
     """The longest prompt and reply of a seat, in tokens. A prompt has at most one reply of every seat."""
     reply = spec.output_limit(seat)
     material = sum(estimate_tokens(m.text) for m in spec.context) + (len(spec.seats) + 1) * reply
+    material += file_tokens(spec.files)
     prompt = TEMPLATE_TOKENS + estimate_tokens(spec.question) + material
     if spec.tools and seat.context is not None:
         return seat.context, reply
@@ -93,6 +96,8 @@ def as_json(spec: Spec, bounds: Plan) -> dict[str, Any]:
             }
             for seat in spec.seats
         ],
+        "files": list(spec.file_rows),
+        "judge": spec.judge and spec.judge.model,
         "calls": calls,
         "at_most": {
             "input_tokens": bounds.input_tokens,

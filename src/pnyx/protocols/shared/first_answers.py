@@ -112,8 +112,11 @@ def settled(
 
 
 def judges(brief: Brief, panel: Panel, poll: Poll) -> tuple[Seat, ...]:
-    """Return the seats that may judge, strongest first: the voters, or all if the request has responses."""
-    return strongest(panel.seats) if brief.responses else poll.seats
+    """Return the seats that may judge: the request's judge, then the voters, strongest first.
+
+    If the request has responses, all seats may.
+    """
+    return panel.closers(strongest(panel.seats) if brief.responses else poll.seats)
 
 
 def _author(panel: Panel, n: int, response: Given) -> Seat:

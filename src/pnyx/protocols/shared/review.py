@@ -75,8 +75,8 @@ async def ask_review(panel: Panel, seat: Seat, draft: Draft) -> Review:
 
 
 async def first_review(panel: Panel, ask: Callable[[Seat], Draft]) -> Review | None:
-    """Return the review of the strongest seat whose reply is whole; None without one."""
+    """Return the review of the judge, or of the strongest seat whose reply is whole; None without one."""
     with suppress(SeatAbsent):
-        reply = await panel.first(strongest(panel.seats), ask, whole=True)
+        reply = await panel.first(panel.closers(strongest(panel.seats)), ask, whole=True)
         return None if reply.truncated else Review.read(reply)
     return None

@@ -10,6 +10,7 @@ import jsonschema
 import openai
 import pytest
 
+from pnyx.interfaces.http.apis.messages import Messages
 from tests.interfaces.http.apis.conftest import ANSWER
 from tests.support.scripted import Request, ScriptedHost
 from tests.support.serving import ServerHandle
@@ -137,3 +138,26 @@ async def test_schemas_of_any_shape(client: Any, lab: ScriptedHost, schema: dict
     found = json.loads(completion.choices[0].message.content)
     assert found in (value, {"b": 1, "a": 7.5})
     assert not list(jsonschema.Draft202012Validator({**schema, "patternProperties": {}}).iter_errors(found))
+
+
+@pytest.mark.parametrize("field", ["output_config", "output_format"])
+async def test_a_message_is_an_object_of_its_format(claude: Any, lab: ScriptedHost, field: str) -> None:
+    lab.on("*", text=fills('{"product": 42, "unit": "pears"}'))
+    format = {"type": "json_schema", "schema": SCHEMA}
+    message = await claude.messages.create(
+        model="pnyx/voting",
+        max_tokens=1000,
+        messages=[{"role": "user", "content": f"6 x 7 pears, {field}?"}],
+        extra_body={field: format if field == "output_format" else {"format": format}},
+    )
+    assert json.loads(message.content[0].text) == {"product": 42, "unit": "pears"}
+
+
+def test_the_effort_of_a_message_is_that_of_the_seats() -> None:
+    asked = {
+        "model": "voting",
+        "max_tokens": 10,
+        "messages": [{"role": "user", "content": "Why?"}],
+        "output_config": {"effort": "max"},
+    }
+    assert Messages.model_validate(asked).to_conversation().to_request({}).effort == "high"

@@ -133,6 +133,23 @@ async def test_every_answer_has_a_request_id_and_errors_say_whether_to_retry(
         assert failed.headers["x-should-retry"] == "false"
         assert failed.json()["error"].keys() == {"message", "type", "param", "code"}
         server.service.drain(0.0)
-        busy = await http.post(CHAT, json=ASKED)
+        busy = await http.post(CHAT, json={**ASKED, "seed": 1})
         assert busy.status_code == 503, busy.text
         assert busy.headers["retry-after"] == "5"
+
+
+async def test_a_client_that_does_not_say_that_it_retries_gets_the_same_failure_for_a_while(
+    server: ServerHandle, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.on("*", status=400, message="not today")
+    async with server.client() as http:
+        attempts = [await http.post(CHAT, json=ASKED) for _ in range(3)]
+        async with http.stream("POST", CHAT, json={**ASKED, "stream": True}) as response:
+            await response.aread()
+        again = await http.post(CHAT, json={**ASKED, "stream": True})
+        monkeypatch.setattr("pnyx.interfaces.http.apis.retries.FAILED_S", 0.0)
+        later = await http.post(CHAT, json=ASKED)
+    assert {one.status_code for one in (*attempts, later)} == {502}
+    assert len({one.headers["x-pnyx-run"] for one in attempts}) == 1
+    assert again.headers["x-pnyx-run"] == response.headers["x-pnyx-run"]
+    assert later.headers["x-pnyx-run"] != attempts[0].headers["x-pnyx-run"]

@@ -196,6 +196,16 @@ class Session:
         err = self.output.err
         err.lines(clip_end(line, err.width) for line in columns(rows))
 
+    async def panel(self, name: str) -> None:
+        if name:
+            return self._choose(RunRequest(question="?", panel=name))
+        saved = self.settings.panels.items()
+        rows = [(name, ", ".join(one.seats), one.protocol or "") for name, one in saved]
+        if not rows:
+            raise UsageError("no panel is saved: add [panels.NAME] to your settings, or run `pnyx init`")
+        err = self.output.err
+        err.lines(clip_end(line, err.width) for line in columns(rows))
+
     async def rounds(self, number: str) -> None:
         self._choose(replace(self.choices, rounds=None, options={"rounds": number}))
 
@@ -260,6 +270,7 @@ COMMANDS = {
     "protocol": Command(
         "[NAME]", "use protocol NAME with its default options; or list the protocols", Session.protocol
     ),
+    "panel": Command("[NAME]", "use the saved panel NAME; or list the saved panels", Session.panel),
     "rounds": Command("N", "use at most N rounds per question", Session.rounds),
     "quick": Command("", "use the protocol's options for a fast answer", Session.quick),
     "deep": Command("", "use the protocol's options for a thorough answer", Session.deep),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....core.models import money
+from ....core.models import Seat, money
 from ....run.spec import Spec
 from ...render.terminal import columns, flat
 from ...views.plan import Plan, as_json, plan
@@ -26,13 +26,18 @@ def print_plan(output: Output, spec: Spec) -> None:
     options = (f"{name}={'-' if value == '' else value}" for name, value in spec.options.items())
     out.lines(paragraph(out, ", ".join(options), "dim"))
     rows = [["seat", "model", "role", "USD per million in", "out"]]
-    for seat in spec.seats:
-        price = ("unknown", "unknown") if seat.price is None else (seat.price.input, seat.price.output)
-        rows.append([seat.label, seat.model, flat(seat.role)[:40], *(str(p) for p in price)])
+    rows += [_row(seat, seat.role) for seat in spec.seats]
+    if spec.judge is not None and spec.judge not in spec.seats:
+        rows.append(_row(spec.judge, "closes"))
     for line in columns(rows, right=(3, 4)):
         out.line(line)
     out.lines(columns(_bounds(spec, bounds), width=out.width))
     out.line("nothing was sent or stored")
+
+
+def _row(seat: Seat, role: str) -> list[str]:
+    price = ("unknown", "unknown") if seat.price is None else (seat.price.input, seat.price.output)
+    return [seat.label, seat.model, flat(role)[:40], *(str(p) for p in price)]
 
 
 def _bounds(spec: Spec, bounds: Plan) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,7 @@ from ....errors import ConfigError, UsageError
 from ...http.app import open_app
 from ...keys import Keys, check_name, hash_key, new_key
 from ...open_settings import open_settings
+from ...permissions import limits_without_key
 from ...service import DRAIN_S, RunService
 from ..records import with_records
 from ..terminal.output import Output, streams
@@ -75,6 +76,10 @@ async def _serve(output: Output, settings: Settings) -> int:
             raise ConfigError(
                 f"{settings.serve.host} can be reached from other machines, so create an API key first: "
                 "pnyx serve --new-key NAME"
+            )
+        for name in limits_without_key(settings, await service.key_hashes()):
+            output.error(
+                f"[serve.keys.{name}] limits no key yet; create it with: pnyx serve --new-key {name}"
             )
         keys = Keys(service, temporary_key)
         with listen(settings) as listener:

@@ -13,7 +13,7 @@ __all__ = ["chat"]
 
 
 @click.command()
-@request_options("protocol", "models", "rounds", "preset", "budget_usd", "tools")
+@request_options("protocol", "models", "panel", "judge", "rounds", "preset", "budget_usd", "tools")
 @click.option("--resume", metavar="ID", help="Continue a conversation, by its id or a run's.")
 @click.option("--plain", is_flag=True, help="Print plain lines: no colour, no live view.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only answers and errors.")

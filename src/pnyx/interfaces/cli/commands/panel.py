@@ -1,4 +1,4 @@
-"""The options of `pnyx panel suggest`."""
+"""The options of `pnyx panel list`, `show` and `suggest`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,32 @@ __all__ = ["panel"]
 
 @click.group()
 def panel() -> None:
-    """Choose the models of the panel."""
+    """List the saved panels, and choose the models of a panel.
+
+    A panel is saved as [panels.NAME] in the settings, with seats, protocol, judge, roles, effort and budget.
+    Ask it with `pnyx ask -P NAME`.
+    """
+
+
+@panel.command("list")
+@json_option
+def list_(as_json: bool) -> int:
+    """List the saved panels, with the price of a question."""
+    # Imported here so that help and completion start without the settings.
+    from ..actions.saved_panels import list_panels
+
+    return list_panels(as_json)
+
+
+@panel.command()
+@click.argument("name", metavar="NAME")
+@json_option
+def show(name: str, as_json: bool) -> int:
+    """Print the saved panel NAME: its seats, its options, and what a question costs."""
+    # Imported here so that help and completion start without the settings.
+    from ..actions.saved_panels import show_panel
+
+    return show_panel(name, as_json)
 
 
 @panel.command()

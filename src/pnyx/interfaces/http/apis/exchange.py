@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from ....core.events import PhaseEntered, RunFinished
-from ....errors import PnyxError, StoreError
+from ....errors import Forbidden, PnyxError, StoreError
 from ....run.batch import failure
 from ....run.result import Result
 from ...follow import wait_for_result, wait_unless_disconnected, watch
@@ -25,7 +25,7 @@ from ..errors import Exact, refusal
 from ..state import CLIENT_LEFT, owner_of, page_of, service_of, wait_for_disconnect
 from ..streaming import event_source, run_headers
 from .answer import Answer
-from .conversation import Conversation
+from .conversation import Conversation, RefusedError
 from .retries import KEY, Retries
 from .shapes import error_of
 
@@ -37,6 +37,8 @@ SILENT_S = 60.0
 """Seconds without a result after which a response begins with white space: clients give up on silence."""
 SPACE_S = 15.0
 PING_S = 5
+WARNING = "X-Pnyx-Warning"
+"""The header that says what of a request is left out."""
 LINE = 160
 """Characters of a reply in the line about a step."""
 
@@ -67,7 +69,13 @@ class Exchange:
     async def start(self) -> str:
         """Start the run, or join the one that an earlier attempt at this request began. Return its id."""
         owner = owner_of(self.request)
-        spec = self.service.resolve(self.conversation.to_request(self.service.settings.serve.models), owner)
+        settings, model = self.service.settings, self.conversation.model
+        alias = model if model in settings.serve.models else None
+        request = self.conversation.to_request(settings.serve.models, settings.panels)
+        try:
+            spec = await self.service.resolve(request, owner, alias)
+        except Forbidden as exc:
+            raise RefusedError(str(exc), "model", exc.http_status) from None
         body = await self.request.body()
         while True:
             run_id = await self.service.submit(spec, self._retries.name(owner, self.request, body))
@@ -75,6 +83,12 @@ class Exchange:
                 return run_id
             # Its client had left for longer than the grace period: there is no answer to join.
             self._retries.forget(run_id)
+
+    def headers(self, run_id: str) -> dict[str, str]:
+        """The headers of a response about a run."""
+        tools = self.conversation.tools
+        warned = {WARNING: tools.warning} if tools and tools.warning else {}
+        return {**run_headers(run_id), **warned}
 
     @property
     def _has_key(self) -> bool:
@@ -91,9 +105,9 @@ class Exchange:
         retries: Retries = self.request.app.state.retries
         return retries
 
-    async def _delivered(self, run_id: str) -> None:
+    async def _delivered(self, run_id: str, failed: bool) -> None:
         """Note that an answer has been sent. A coroutine: any other function runs in a thread, later."""
-        self._retries.delivered(run_id)
+        self._retries.delivered(run_id, failed)
 
     async def reply(self, run_id: str, body: Callable[[Answer], dict[str, Any]]) -> Response:
         """Return the response of a run when it is over. body: makes its JSON.
@@ -109,7 +123,7 @@ class Exchange:
         if await self.request.is_disconnected():
             return Response(status_code=CLIENT_LEFT)
         return StreamingResponse(
-            self._spaced(run_id, body), media_type="application/json", headers=run_headers(run_id)
+            self._spaced(run_id, body), media_type="application/json", headers=self.headers(run_id)
         )
 
     async def _spaced(self, run_id: str, body: Callable[[Answer], dict[str, Any]]) -> AsyncIterator[bytes]:
@@ -129,7 +143,7 @@ class Exchange:
             else:
                 yield bytes(response.body)
             if response.status_code != 503:
-                self._retries.delivered(run_id)
+                self._retries.delivered(run_id, response.status_code >= 400)
         finally:
             result.cancel()
 
@@ -137,8 +151,8 @@ class Exchange:
         if refused := self.refusal(result):
             return refused
         content = body(Answer.of(result, self.conversation, page_of(self.request, run_id)))
-        response = Exact(content, headers=run_headers(run_id))
-        response.background = BackgroundTask(self._delivered, run_id)
+        response = Exact(content, headers=self.headers(run_id))
+        response.background = BackgroundTask(self._delivered, run_id, False)
         return response
 
     def refusal(self, result: Result) -> Exact | None:
@@ -149,17 +163,17 @@ class Exchange:
         status = FAILURES.get(result.stop_reason, 502)
         settled = status != 503
         message = f"run {result.run_id} {self.service.redact(why)}"
-        headers = run_headers(result.run_id) | ({"x-should-retry": "false"} if settled else {})
+        headers = self.headers(result.run_id) | ({"x-should-retry": "false"} if settled else {})
         response = refusal(status, message, headers, type=result.stop_reason)
         if settled:
-            response.background = BackgroundTask(self._delivered, result.run_id)
+            response.background = BackgroundTask(self._delivered, result.run_id, True)
         return response
 
     def stream(self, run_id: str, write: Writer) -> EventSourceResponse:
         """Return the run as a stream of the API's messages."""
 
         async def messages() -> AsyncIterator[ServerSentEvent]:
-            steps = self._steps(run_id)
+            steps, failed = self._steps(run_id), False
             try:
                 async with aclosing(steps):
                     async for message in write(steps):
@@ -168,9 +182,12 @@ class Exchange:
                 yield self._problem(settled.response)
                 if settled.response.status_code == 503:
                     return
-            self._retries.delivered(run_id)
+                failed = True
+            self._retries.delivered(run_id, failed)
 
-        return event_source(self.service, messages(), run_id, self._problem, ping=PING_S)
+        return event_source(
+            self.service, messages(), run_id, self._problem, ping=PING_S, headers=self.headers(run_id)
+        )
 
     def _problem(self, response: Exact) -> ServerSentEvent:
         state = self.request.scope["state"]

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from .... import protocols
 from ....errors import NotFound
 from ..errors import Exact
-from ..state import service_of
+from ..state import owner_of, service_of
 
 __all__ = ["ROUTER"]
 
@@ -17,9 +17,13 @@ ROUTER = APIRouter(prefix="/v1", tags=["completions"])
 
 @ROUTER.get("/models")
 async def list_models(request: Request) -> Response:
-    """List the names that a request can give as its model: `pnyx/PROTOCOL[:PRESET]`, and configured ones."""
+    """List the names that a request can give as its model.
+
+    They are those in the settings, `pnyx/PROTOCOL[:PRESET]`, and `pnyx/NAME` for a saved panel. A key with
+    limits sees those that it may use.
+    """
     data = [_model(name) for name in _names(request)]
-    first, last = data[0]["id"], data[-1]["id"]
+    first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
     return Exact({"object": "list", "data": data, "has_more": False, "first_id": first, "last_id": last})
 
 
@@ -38,11 +42,14 @@ async def embed() -> Response:
 
 
 def _names(request: Request) -> list[str]:
-    names = list(service_of(request).settings.serve.models)
-    for protocol in protocols.loaded():
-        names.append(f"pnyx/{protocol.name}")
-        names += [f"pnyx/{protocol.name}:{preset}" for preset in protocol.presets]
-    return names
+    permissions = service_of(request).permissions(owner_of(request))
+    names = list(permissions.aliases())
+    for protocol in protocols.loaded() if permissions.panel() else ():
+        if permissions.protocol(protocol.name):
+            names.append(f"pnyx/{protocol.name}")
+            names += [f"pnyx/{protocol.name}:{preset}" for preset in protocol.presets]
+    names += [f"pnyx/{panel}" for panel in permissions.saved_panels()]
+    return list(dict.fromkeys(names))
 
 
 def _model(name: str) -> dict[str, object]:

@@ -2,9 +2,10 @@
 
 Clients retry what took too long or broke off, and each attempt would pay for a whole panel. A repeated
 request joins an earlier run if it is the same text of the same owner on the same path, within `WINDOW_S`, and
-either its header says that it is a retry, or the earlier answer never arrived in full. So a question that is
-asked again on purpose, after its answer, is asked again. The names of runs are stored: a retry also finds a
-run that was begun before the server was killed.
+either its header says that it is a retry, or the earlier answer never arrived in full, or that run has failed
+within the last `FAILED_S`: some clients retry every failure of a server, and do not say so. A question that
+is asked again on purpose, after its answer, is asked again. The names of runs are stored: a retry also finds
+a run that was begun before the server was killed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from ....run.run_rows import id_for_name
 __all__ = ["KEY", "Retries"]
 
 WINDOW_S = 600
+FAILED_S = 15
+"""Seconds for which the same request gets the same failure. Clients wait 2 to 8 seconds between attempts."""
 MOST = 10_000
 """Requests that are remembered."""
 KEY = "idempotency-key"
@@ -33,7 +36,7 @@ RETRY_COUNT = "x-stainless-retry-count"
 class _Seen:
     """A request. name, run_id: of its run. at: when it began, in monotonic seconds. number: of its runs.
 
-    delivered: whether the answer was sent in full.
+    delivered: whether the answer was sent in full. failed_at: when a failure was, in monotonic seconds.
     """
 
     name: str
@@ -41,6 +44,13 @@ class _Seen:
     at: float
     number: int
     delivered: bool = False
+    failed_at: float = -FAILED_S
+
+    def is_joined(self, is_retry: bool, now: float) -> bool:
+        """Whether a request that is the same joins this one's run."""
+        if now - self.at >= WINDOW_S:
+            return False
+        return is_retry or not self.delivered or now - self.failed_at < FAILED_S
 
 
 class Retries:
@@ -57,7 +67,7 @@ class Retries:
         digest = sha256(b"\0".join((owner.encode(), request.url.path.encode(), body))).hexdigest()[:32]
         seen, now = self._seen.get(digest), time.monotonic()
         is_retry = request.headers.get(RETRY_COUNT, "0") != "0"
-        if seen is not None and now - seen.at < WINDOW_S and (is_retry or not seen.delivered):
+        if seen is not None and seen.is_joined(is_retry, now):
             return seen.name
         number = seen.number + 1 if seen is not None else 1
         # The clock's window is part of the name, so that a request of another day is another run.
@@ -71,7 +81,9 @@ class Retries:
         if seen := self._runs.get(run_id):
             seen.at = -WINDOW_S
 
-    def delivered(self, run_id: str) -> None:
-        """Note that the answer of a run has been sent in full."""
+    def delivered(self, run_id: str, failed: bool = False) -> None:
+        """Note that the answer of a run has been sent in full, or that it `failed` for good."""
         if seen := self._runs.get(run_id):
+            if failed and not seen.delivered:
+                seen.failed_at = time.monotonic()
             seen.delivered = True

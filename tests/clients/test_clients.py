@@ -1,0 +1,56 @@
+"""Each client of `clients.toml` does what its users do, unmodified."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from tests.clients.catalogue import CLIENTS, Client, clients
+from tests.clients.conftest import ReportClient, Served
+
+LIMIT_S = 280
+
+
+def marked(client: Client) -> object:
+    return pytest.param(client, id=client.name, marks=() if client.ci else pytest.mark.clients)
+
+
+@pytest.mark.parametrize("client", [marked(client) for client in clients()])
+def test_a_client_works_unmodified(client: Client, served: Served, report_client: ReportClient) -> None:
+    assert client.installed, f"{client.name} is not installed; run: make clients ONLY={client.name}"
+    lines = run(client, served)
+    version, checks = lines[0]["version"], lines[1:]
+    limits = [check["limit"] for check in checks if check.get("limit")]
+    report_client(client.name, version, [check["check"] for check in checks], limits)
+    assert checks
+    faults = [f"{check['check']}\n{check['fault']}" for check in checks if "fault" in check]
+    if faults:
+        pytest.fail("\n\n".join(faults), pytrace=False)
+
+
+def run(client: Client, served: Served) -> list[dict[str, str]]:
+    """Run the script of a client; return its lines."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME", "PNYX_SLOW") if name in os.environ}
+    environment = kept | served.environment | {"NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    scripts = CLIENTS / "scripts"
+    if client.is_node:
+        # Modules are looked for from where a script lies.
+        for path in scripts.glob("*.mjs"):
+            shutil.copy(path, client.folder)
+        scripts = client.folder
+    done = subprocess.run(
+        [client.interpreter, scripts / client.script],
+        cwd=client.folder if client.is_node else scripts,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if not lines or done.returncode:
+        pytest.fail(done.stderr[-3000:], pytrace=False)
+    return lines
