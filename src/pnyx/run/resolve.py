@@ -22,13 +22,22 @@ from .. import protocols
 from ..config.load import NEEDS
 from ..config.schema import RunSettings, Settings, ToolsSettings
 from ..core.decision import Given
+from ..core.files import File, unique_names
 from ..core.language import language_tag
 from ..core.protocol import Protocol
 from ..core.roles import assign
 from ..core.text import Material
 from ..core.thinking import EFFORTS, Effort
 from ..errors import UsageError
-from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, judge_seat, parse_seats, seats
+from ..providers.catalogue import (
+    Catalogue,
+    DefaultPanel,
+    default_panel,
+    judge_seat,
+    parse_seats,
+    seats,
+    split_names,
+)
 from ..tools.open import enabled_tools
 from .answer_schema import check_schema
 from .client_tools import BadToolError, check_tools
@@ -113,22 +122,26 @@ def resolve(
     """
     values = _values(with_saved_panel(request, settings))
     protocol = protocols.get(values.protocol or settings.run.protocol)
-    panel = _panel(settings, values.models)
+    models, names = split_names(values.models)
+    panel = _panel(settings, models)
     seed = values.seed if values.seed is not None else settings.run.seed
     label_seed = secrets.randbits(32) if seed is None else seed
     cast = assign(values.cast, panel.refs) if values.cast else ()
     options = {**_options(settings, protocol, values.preset, panel.preset), **request.protocol_options}
     catalogue = Catalogue(settings)
-    placed = seats(catalogue, panel.refs, values.roles, label_seed, cast)
+    roles = {str(n): role for name, role in (values.roles or {}).items() for n in names.get(name, (name,))}
+    placed = seats(catalogue, panel.refs, roles, label_seed, cast)
+    judge = panel.refs[names[values.judge][0] - 1] if values.judge in names else values.judge
     spec = Spec(
         question=values.question,
         protocol=protocol.name,
         seats=placed,
-        judge=judge_seat(catalogue, values.judge, placed) if values.judge else None,
+        judge=judge_seat(catalogue, judge, placed) if judge else None,
         seed=label_seed,
         options=protocol.resolve_options(options),
         tables=settings.protocols,
         context=tuple(values.context),
+        files=unique_names(values.files),
         responses=parse_responses(values.responses),
         ground=values.ground,
         limits=_limits(settings.run, values.call_deadline_s, seed),
@@ -164,6 +177,7 @@ _TYPES: Mapping[Kind, Any] = {
     Kind.SCHEMA: Mapping[str, Any] | None,
     Kind.TOOLS: Sequence[Mapping[str, Any]],
     Kind.MATERIAL: Context,
+    Kind.FILES: Sequence[Annotated[File, SkipValidation]],
 }
 """The Python type of a value; numbers are checked by `Spec.check`."""
 

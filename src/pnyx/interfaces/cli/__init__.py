@@ -66,11 +66,14 @@ COMMANDS = {
         "config": ("setup", "show and check the settings"),
         "trust": ("setup", "trust the pnyx.toml of this folder"),
         "doctor": ("setup", "check the setup and print a fix for each problem"),
+        "completion": ("completion", "print the completion script of a shell"),
         "backup": ("backup", "write the whole database to one file"),
         "restore": ("backup", "load a backup into an empty database"),
     },
 }
 """Section -> command -> (module in commands/, summary)."""
+ALIASES = {"list": ("runs", "runs"), "debate": ("ask", "debate")}
+"""Other names of commands, which help does not list -> (module, command in it)."""
 
 
 class _Commands(click.Group):
@@ -88,6 +91,10 @@ class _Commands(click.Group):
                 command: click.Command = getattr(loaded, cmd_name, None) or getattr(loaded, f"{cmd_name}_")
                 command.short_help = summary
                 return command
+        if cmd_name in ALIASES:
+            module, name = ALIASES[cmd_name]
+            found: click.Command = getattr(importlib.import_module(f"{__name__}.commands.{module}"), name)
+            return found
         return None
 
     def resolve_command(

@@ -100,6 +100,7 @@ async def follow_run(
     async with _progress(output) as progress:
         with _Stop(progress, on_signal) as stop:
             handle = await start(service)
+            progress.cap_usd = handle.spec.budget_usd
             for note in handle.notes:
                 progress.note(f"note: {note}")
             if not handle.past:
