@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,11 +56,11 @@ Writer = Callable[[AsyncIterator["Step | Answer"]], AsyncIterator[ServerSentEven
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request to one of the APIs. problem: makes the last message of a stream of an error in its form."""
+    """A request to one of the APIs. problem: makes the last messages of a stream of an error in its form."""
 
     request: Request
     conversation: Conversation
-    problem: Callable[[Mapping[str, Any]], ServerSentEvent]
+    problem: Callable[[Mapping[str, Any]], Sequence[ServerSentEvent]]
     service: RunService = field(init=False)
 
     def __post_init__(self) -> None:
@@ -179,7 +179,8 @@ class Exchange:
                     async for message in write(steps):
                         yield message
             except _SettledError as settled:
-                yield self._problem(settled.response)
+                for message in self._problem(settled.response):
+                    yield message
                 if settled.response.status_code == 503:
                     return
                 failed = True
@@ -189,7 +190,7 @@ class Exchange:
             self.service, messages(), run_id, self._problem, ping=PING_S, headers=self.headers(run_id)
         )
 
-    def _problem(self, response: Exact) -> ServerSentEvent:
+    def _problem(self, response: Exact) -> Sequence[ServerSentEvent]:
         state = self.request.scope["state"]
         path, body = self.request.url.path, bytes(response.body)
         return self.problem(error_of(path, response.status_code, body, state["request_id"]))
