@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -76,6 +76,7 @@ class Exchange:
             spec = await self.service.resolve(request, owner, alias)
         except Forbidden as exc:
             raise RefusedError(str(exc), "model", exc.http_status) from None
+        spec = replace(spec, salt=self.conversation.salt(self.request.app.state.salt_key, owner))
         body = await self.request.body()
         while True:
             run_id = await self.service.submit(spec, self._retries.name(owner, self.request, body))
