@@ -98,8 +98,9 @@ def test_chat_completions(calls: Calls) -> None:
                         entry[kind][field] += delta[kind][field]
     assert is_same(of_chat(list(merged.values())), calls)
     # The client sends the message back, and seats read every call.
-    turn = chat.Message(**message).to_turn(names := {})
-    assert len(set(names)) == len(calls) if calls else True
+    names: dict[str, str] = {}
+    turn = chat.Message(**message).to_turn(names)
+    assert len(names) == len(calls)
     for name, arguments in calls:
         assert call_text(name, arguments["input"] if name == "patch" else arguments) in turn.text
 
@@ -144,7 +145,8 @@ def test_messages(calls: Calls) -> None:
         if event["type"] == "content_block_delta" and event["delta"]["type"] == "input_json_delta":
             blocks[event["index"]]["input"] += event["delta"]["partial_json"]
     assert is_same([(b["name"], json.loads(b["input"])) for b in blocks.values()], calls)
-    (turn,) = messages._Message(role="assistant", content=content).to_turns(names := {})
+    names: dict[str, str] = {}
+    (turn,) = messages._Message(role="assistant", content=content).to_turns(names)
     assert len(names) == len(calls)
     for name, arguments in calls:
         assert call_text(name, arguments) in turn.text

@@ -119,7 +119,7 @@ def failed_events(
     code = what["type"] if what["type"] in ("insufficient_quota", "rate_limit_error") else "server_error"
     response = {**head, "status": "failed", "error": {"code": code, "message": what["message"]}}
     failed = {"type": "response.failed", "sequence_number": next(numbers), "response": response}
-    return [ServerSentEvent(json.dumps(one), event=one["type"]) for one in (told, failed)]
+    return [ServerSentEvent(json.dumps(one), event=str(one["type"])) for one in (told, failed)]
 
 
 def _begun(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,8 +96,8 @@ def _turn(item: Mapping[str, Any], names: Names) -> Turn | None:
     if not isinstance(kind, str):
         raise refuse("input", "the type of an item is text")
     if kind == "tool_search_output":
-        found = [str(one.get("name")) for one in item.get("tools") or () if isinstance(one, Mapping)]
-        return result_turn("tool_search", f"These tools can be called now: {', '.join(found)}", "input")
+        listed = [str(one.get("name")) for one in item.get("tools") or () if isinstance(one, Mapping)]
+        return result_turn("tool_search", f"These tools can be called now: {', '.join(listed)}", "input")
     if kind.endswith("_output"):
         return result_turn(names.get(_call_id(item)), _output(item.get("output")), "input")
     if kind.endswith("_call") and (found := _called(kind, item)) is not None:
