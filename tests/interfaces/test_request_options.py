@@ -32,6 +32,7 @@ MCP = {name for name, option in OPTIONS.items() if option.mcp}
 WAYS = {
     "batch": {"file", "out", "concurrency", "budget", "require_consensus", "dry_run", "quiet"},
     "ask": {"words", "decompose", "artifacts", "require_consensus", "dry_run"}
+    | {"folders", "globs", "diff", "urls"}
     | {"as_json", "as_jsonl", "plain", "quiet", "verbose", "no_input"},
     "chat": {"resume", "plain", "quiet", "verbose"},
 }
