@@ -20,7 +20,7 @@ from ..errors import Exact
 from .answer import Answer, cut, pieces
 from .conversation import Conversation, Turn, refuse
 from .exchange import Exchange, Step
-from .parts import Lenient, MostTokens, Names, Parts, answer_schema, result_turn, text_of, turn
+from .parts import MOST_TURNS, Lenient, MostTokens, Names, Parts, answer_schema, result_turn, text_of, turn
 from .tools import Choice, Tool, Tools, builtin, chosen_name, each, function
 
 __all__ = ["ROUTER", "CountTokens", "Messages"]
@@ -64,7 +64,7 @@ class CountTokens(Lenient):
     """A request whose tokens are counted."""
 
     model: Annotated[str, Field(min_length=1, max_length=400)]
-    messages: Annotated[list[_Message], Field(min_length=1, max_length=1000, fail_fast=True)]
+    messages: Annotated[list[_Message], Field(min_length=1, max_length=MOST_TURNS, fail_fast=True)]
     system: Parts = None
     tools: Annotated[list[dict[str, Any]], Field(max_length=1000)] | None = None
     tool_choice: Mapping[str, Any] | None = None
