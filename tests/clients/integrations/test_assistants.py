@@ -14,6 +14,7 @@ import pytest
 
 from tests.clients.conftest import ReportClient
 from tests.clients.integrations.conftest import ASSISTANTS, Desk, program
+from tests.clients.integrations.responses_host import called, responses_host, said
 from tests.interfaces.integrations import PLACE, ROOT
 
 pytestmark = pytest.mark.clients
@@ -104,20 +105,35 @@ def test_gemini_cli_asks_the_panel_with_the_servers_prompt(desk: Desk, report_cl
     assert sorted(desk.asked) == ["alpha", "alpha", "beta", "gamma"]
 
 
-def test_codex_reads_the_entry(desk: Desk, codex: str, report_client: ReportClient) -> None:
-    version = desk.check(codex, "--version").split()[-1]
-    report_client("Codex with pnyx integrate", version, ["settings are read"])
+def test_codex_asks_the_panel_with_the_skill(desk: Desk, codex: str, report_client: ReportClient) -> None:
+    version = desk.run(codex, "--version").stdout.split()[-1]
+    report_client("Codex with pnyx integrate", version, ["settings are read", "$pnyx"])
     file = desk.home / ".codex" / "config.toml"
     file.parent.mkdir()
-    file.write_text('# mine\nmodel = "gpt-5"\n')
-    desk.check("pnyx", "integrate", "codex", "--write")
-    assert "# mine" in file.read_text()
-    done = desk.run(codex, "mcp", "get", "pnyx", "--json")
-    entry = json.loads(done.stdout)
-    assert entry["enabled"]
-    assert entry["tool_timeout_sec"] == 600
-    assert entry["transport"]["env_vars"] == ["LAB_KEY"]
-    assert entry["transport"]["args"][-1] == "mcp"
+    desk.script("none")
+    replies = (
+        # Its servers may still be starting: it waits for them before the second turn.
+        called("exec_command", {"cmd": "sleep 5"}, 0),
+        called("ask", ASK, 1, namespace="mcp__pnyx"),
+        said("The panel says 42."),
+    )
+    with responses_host(*replies) as model:
+        table = {"name": "scripted", "base_url": model.url, "env_key": "SCRIPT_KEY", "wire_api": "responses"}
+        lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
+        head = '# mine\nmodel = "assistant"\nmodel_provider = "scripted"\n'
+        file.write_text(f"{head}[model_providers.scripted]\n{lines}")
+        desk.check("pnyx", "integrate", "codex", "--write")
+        assert file.read_text().startswith(head)
+        entry = json.loads(desk.run(codex, "mcp", "get", "pnyx", "--json").stdout)
+        assert entry["tool_timeout_sec"] == 600
+        assert entry["transport"]["env_vars"] == ["LAB_KEY"]
+        options = ("--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
+        out = desk.check(codex, "exec", *options, "$pnyx What is 6 * 7?", env={"SCRIPT_KEY": "x"})
+    assert "The panel says 42." in out
+    assert "What is 6 * 7?" in json.dumps(model.log[0]["input"])
+    assert "How to ask" in json.dumps(model.log[0]["input"])
+    assert "final_answer" in json.dumps(model.log[-1]["input"])
+    assert sorted(desk.asked) == ["alpha", "alpha", "beta", "gamma"]
 
 
 def test_continue_accepts_the_file(desk: Desk, report_client: ReportClient) -> None:
