@@ -129,7 +129,7 @@ class RunService(RunRecords):
             self.permissions(owner).check(without, alias)
         read = await read_files(request.files, self.settings.context, paths=paths)
         spec = resolve(replace(request, files=read.files), self.settings, owner=owner)
-        self.permissions(owner).check(spec, alias)
+        self.permissions(owner).check(spec, alias, request.panel)
         return spec
 
     def check_budget(self, budget_usd: float | None) -> None:
