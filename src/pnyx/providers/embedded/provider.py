@@ -113,7 +113,15 @@ def _environment() -> dict[str, str]:
     return {
         name: value
         for name, value in os.environ.items()
-        if name.upper() in _NEEDED or name.startswith(_NEEDED_PREFIXES = ("OMP_", "GOMP_", "KMP_", "GGML_", "LLAMA_", "CUDA_", "HIP_", "ROCR_", "VK_", "MALLOC_")
+        if name.upper() in NEEDED or name.startswith(NEEDED_PREFIXES)
+    }
+
+
+NEEDED = {
+    *("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "LANG", "LC_ALL", "SYSTEMROOT", "VIRTUAL_ENV"),
+    *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME"),
+}
+NEEDED_PREFIXES = ("OMP_", "GOMP_", "KMP_", "GGML_", "LLAMA_", "CUDA_", "HIP_", "ROCR_", "VK_", "MALLOC_")
 """Search paths, and the settings of the libraries that compute."""
 
 
