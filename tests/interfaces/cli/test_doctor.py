@@ -135,8 +135,8 @@ def test_the_doctor_reports_a_database_whose_pages_are_damaged(
     for n in range(3):
         assert pnyx("ask", f"Why, number {n}?", "-q").code == 0
     path = Path("here.db")
-    for file in Path().glob("here.db-*"):
-        file.unlink()  # a write-ahead log would mend the pages
+    for log in Path().glob("here.db-*"):
+        log.unlink()  # a write-ahead log would mend the pages
     assert [f["ok"] for f in pnyx("doctor", "--json").json["findings"] if f["what"] == "database"] == [True]
     size = path.stat().st_size
     with path.open("r+b") as file:
