@@ -1,5 +1,6 @@
 /** A client of `pnyx serve` (docs/http.md), with the user's key. */
 import type { Event, Result } from "./events.ts";
+import { errorWords } from "./trouble.ts";
 
 export interface Option {
   default: string | number | boolean | null;
@@ -109,7 +110,7 @@ export class ApiError extends Error {
   }
 }
 
-export const UNREACHABLE = "The server cannot be reached. Check that `pnyx serve` is running.";
+export const UNREACHABLE = "The server cannot be reached. Check that it is running, and try again.";
 
 export class Api {
   private readonly key: string;
@@ -155,7 +156,8 @@ export class Api {
   overview = (id: string): Promise<Overview> => this.get(`${runPath(id)}/overview`);
   plan = (request: RunRequest): Promise<Plan> => this.post("/v1/plan", request);
   ask = (request: RunRequest): Promise<Result> => this.post("/v1/runs", { ...request, tokens: true });
-  resume = (id: string, limits: { budget_usd?: number; deadline_s?: number }): Promise<Result> =>
+  /** fork: start a new run that keeps the recorded replies, also of a run that is over. */
+  resume = (id: string, limits: { budget_usd?: number; deadline_s?: number; fork?: boolean }): Promise<Result> =>
     this.post(`${runPath(id)}/resume`, { ...limits, tokens: true });
   cancel = (id: string): Promise<Result> => this.post(`${runPath(id)}/cancel`);
   judge = (id: string, result: string, answer: string): Promise<Judgement> =>
@@ -175,7 +177,8 @@ export type { Event, Result };
 
 async function errorMessage(response: Response): Promise<string> {
   try {
-    return ((await response.json()) as { error: { message: string } }).error.message;
+    const { error } = (await response.json()) as { error: { type: string; message: string } };
+    return errorWords(error.type, error.message);
   } catch {
     return `The server returned HTTP ${response.status}.`;
   }

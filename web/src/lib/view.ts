@@ -20,6 +20,7 @@ export const EMPTY: View = {
   startedAt: "",
   last: "",
   budget_usd: null,
+  exhausted: null,
   options: {},
   seats: [],
   stages: [],
@@ -99,7 +100,7 @@ function apply(view: View, event: Exclude<E.Event, E.Token | E.RunFinished>): Vi
       return view;
     case "budget": {
       const raised = event.kind === "raised" && event.scope.startsWith("run");
-      const out = raised ? { ...view, budget_usd: event.cap_usd } : view;
+      const out = raised ? { ...view, budget_usd: event.cap_usd, exhausted: null } : withExhausted(view, event);
       return addNote(out, event, { id: `${event.seq}`, kind: "budget", text: budgetText(event) });
     }
   }
@@ -110,6 +111,12 @@ function tallyOf(event: E.VoteTallied): NonNullable<Note["tally"]> {
   const most = Math.max(...Object.values(event.tally), 0);
   const tied = Object.values(event.tally).filter((votes) => votes === most).length !== 1;
   return Object.entries(event.tally).map(([name, votes]) => ({ name, votes, won: !tied && name === event.winner }));
+}
+
+function withExhausted(view: View, event: E.Budget): View {
+  if (event.kind !== "exhausted") return view;
+  const left_usd = Math.max((event.cap_usd ?? 0) - event.spent_usd - event.reserved_usd, 0);
+  return { ...view, exhausted: { next_usd: event.next_usd ?? null, spent_usd: event.spent_usd, left_usd } };
 }
 
 function startRun(view: View, event: E.RunStarted): View {
