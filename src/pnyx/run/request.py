@@ -13,6 +13,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..core.files import File, Source
     from ..core.text import Material
     from .responses import Response
 
@@ -35,7 +36,10 @@ class Kind(Enum):
     RESPONSES = auto()
     SCHEMA = auto()
     """A JSON schema of an object."""
+    TOOLS = auto()
+    """Tools that the asker runs, each an object with name, description and parameters."""
     MATERIAL = auto()
+    FILES = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ def _option(
 class RunRequest:
     """One question and the options of its run. Unset options come from the settings, see `resolve`.
 
-    There are no options for hosts, keys and files: they belong to the settings.
+    There are no options for hosts and keys: they belong to the settings.
     """
 
     question: str = field(
@@ -219,6 +223,27 @@ class RunRequest:
         metavar="FILE",
         keyword="answer_schema",
     )
+    client_tools: Sequence[Mapping[str, Any]] = _option(
+        Kind.TOOLS,
+        "Tools that you run, which the answer may call: each with name, description and JSON schema.",
+        (),
+        flags=("--client-tools",),
+        metavar="FILE",
+        keyword="client_tools",
+    )
+    tool_choice: str | None = _option(
+        Kind.TEXT,
+        "Whether the answer is a call of your tools: auto, none, required, or the name of the tool to call.",
+        flags=("--tool-choice",),
+        metavar="CHOICE",
+        keyword="tool_choice",
+    )
+    parallel_tool_calls: bool | None = _option(
+        Kind.SWITCH,
+        "Let one answer have several calls of your tools; on unless you turn it off.",
+        flags=("--parallel-tool-calls/--no-parallel-tool-calls",),
+        keyword="parallel_tool_calls",
+    )
     tools: bool | None = _option(
         Kind.SWITCH,
         "Let seats search the web, read pages and files, and run Python; see docs/tools.md.",
@@ -264,6 +289,15 @@ class RunRequest:
         (),
         http=False,
         keyword="context",
+    )
+    files: Sequence[Source | File] = _option(
+        Kind.FILES,
+        "Files that the question is about: texts, code, PDF, Word, Excel and images; see docs/context.md.",
+        (),
+        flags=("--file",),
+        metavar="PATH",
+        flag_help="A file that the question is about: text, code, PDF, Word, Excel or an image.",
+        keyword="files",
     )
 
     @property

@@ -22,6 +22,7 @@ from .. import protocols
 from ..config.load import NEEDS
 from ..config.schema import RunSettings, Settings, ToolsSettings
 from ..core.decision import Given
+from ..core.files import File, unique_names
 from ..core.language import language_tag
 from ..core.protocol import Protocol
 from ..core.roles import assign
@@ -31,6 +32,7 @@ from ..errors import UsageError
 from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, judge_seat, parse_seats, seats
 from ..tools.open import enabled_tools
 from .answer_schema import check_schema
+from .client_tools import BadToolError, check_tools
 from .host_search import SEARCHES, TOOL
 from .limits import Limits
 from .request import OPTIONS, Kind, RunRequest
@@ -128,6 +130,7 @@ def resolve(
         options=protocol.resolve_options(options),
         tables=settings.protocols,
         context=tuple(values.context),
+        files=unique_names(values.files),
         responses=parse_responses(values.responses),
         ground=values.ground,
         limits=_limits(settings.run, values.call_deadline_s, seed),
@@ -141,6 +144,7 @@ def resolve(
         language=_language(values.language) or settings.run.language,
         instructions=(values.instructions or "").strip() or None,
         answer_schema=_answer_schema(values.answer_schema),
+        **_client_tools(values),
         effort=_effort(values.effort),
         thinking_tokens=_thinking_tokens(values.thinking_tokens),
         **_tools(settings.tools, settings.tools.enabled if values.tools is None else values.tools),
@@ -160,7 +164,9 @@ _TYPES: Mapping[Kind, Any] = {
     Kind.VALUE_BY_NAME: Mapping[str, Any] | None,
     Kind.RESPONSES: Responses,
     Kind.SCHEMA: Mapping[str, Any] | None,
+    Kind.TOOLS: Sequence[Mapping[str, Any]],
     Kind.MATERIAL: Context,
+    Kind.FILES: Sequence[Annotated[File, SkipValidation]],
 }
 """The Python type of a value; numbers are checked by `Spec.check`."""
 
@@ -235,6 +241,16 @@ def _answer_schema(document: Mapping[str, Any] | None) -> Mapping[str, Any] | No
     if problem := check_schema(document):
         raise UsageError(problem)
     return document
+
+
+def _client_tools(values: Any) -> dict[str, Any]:
+    tools, choice = tuple(values.client_tools), values.tool_choice
+    try:
+        check_tools(tools, choice)
+    except BadToolError as exc:
+        where = "tool_choice" if exc.place is None else f"client_tools[{exc.place}]"
+        raise UsageError(f"{where}: {exc}") from None
+    return {"client_tools": tools, "tool_choice": choice, "parallel_tool_calls": values.parallel_tool_calls}
 
 
 def _effort(effort: str | None) -> Effort | None:

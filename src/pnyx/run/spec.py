@@ -11,16 +11,21 @@ from typing import Any
 from .. import protocols
 from ..core.decision import Given
 from ..core.documents import build
+from ..core.files import File, contents, file_rows
 from ..core.models import MOST, REVISION, Price, Seat
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
 from ..core.thinking import EFFORTS, Effort, Thinking
-from ..errors import ConfigError, UsageError
+from ..core.tool_calls import ToolOffer
+from ..errors import ConfigError, Unreadable, UsageError
 from ..prompts import load
 from ..protocols.shared.answer_form import with_form
+from ..protocols.shared.call_form import with_calls
 from ..protocols.shared.grounding import grounded
 from .answer_schema import violation
+from .client_tools import call_problem, offer_of
+from .context_window import check_files_fit
 from .limits import Limits
 
 __all__ = ["Spec"]
@@ -32,15 +37,17 @@ class Spec:
 
     options: of its protocol, resolved. tables: the options configured for other protocols, which it may run
     inside. seed: for labels and orders. salt: the secret from which fence nonces are derived. responses:
-    existing answers. ground: search the web for the question first. budget_usd, day_usd, batch_usd, key_usd:
-    caps. batch: the name of the batch. batch_own: its cap is a flag of the batch's command, and settings do
-    not change it. warn_usd: the amount at which a warning is due. deadline_s: seconds from the start, or from
-    a resume, until the run is paused. searches: web searches that a seat's host may make itself in one
-    request. search_price: USD for one of them, None if unknown. history, calibration: what earlier runs
-    teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`. language: the tag of the
-    language to answer in; None: that of the question. instructions, answer_schema: of the asker, for the
-    answer. effort, thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the
-    request names one; it may be one of `seats`.
+    existing answers. ground: search the web for the question first. budget_usd, day_usd, batch_usd,
+    key_usd: caps. batch: the name of the batch. batch_own: its cap is a flag of the batch's command, and
+    settings do not change it. warn_usd: the amount at which a warning is due. deadline_s: seconds from the
+    start, or from a resume, until the run is paused. searches: web searches that a seat's host may make
+    itself in one request. search_price: USD for one of them, None if unknown. history, calibration: what
+    earlier runs teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`. language:
+    the tag of the language to answer in; None: that of the question. instructions, answer_schema: of the
+    asker, for the answer. client_tools, tool_choice, parallel_tool_calls: see `client_tools`. effort,
+    thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the request names one;
+    it may be one of `seats`. files: what the question is about; as JSON without their contents, which are
+    stored apart, see `contents`.
     """
 
     question: str
@@ -76,22 +83,33 @@ class Spec:
     language: str | None = None
     instructions: str | None = None
     answer_schema: Mapping[str, Any] | None = None
+    client_tools: tuple[Mapping[str, Any], ...] = ()
+    tool_choice: str | None = None
+    parallel_tool_calls: bool | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
+    files: tuple[File, ...] = ()
     judge: Seat | None = None
 
     @property
     def protocol_def(self) -> Protocol:
-        """The protocol, with grounding and a form of the answer if requested.
+        """The protocol, with grounding, calls of the asker's tools and a form of the answer if requested.
 
         Raises `NotFound` if it is not installed.
         """
         protocol = protocols.get(self.protocol)
         if self.ground:
             protocol = replace(protocol, script=grounded(protocol.script))
+        if (offer := self.offer) is not None:
+            protocol = with_calls(protocol, offer, lambda calls: call_problem(calls, offer))
         if (document := self.answer_schema) is not None:
             protocol = with_form(protocol, document, lambda value: violation(value, document))
         return protocol
+
+    @property
+    def offer(self) -> ToolOffer | None:
+        """The asker's tools as the seats are offered them."""
+        return offer_of(self.client_tools, self.tool_choice, self.parallel_tool_calls)
 
     @property
     def quorum(self) -> int:
@@ -121,13 +139,30 @@ class Spec:
     @property
     def brief(self) -> Brief:
         return Brief(
-            self.question, self.today, self.options, self.context, self.responses, self.instructions or ""
+            self.question,
+            self.today,
+            self.options,
+            self.context,
+            self.responses,
+            self.instructions or "",
+            self.offer,
+            self.files,
         )
 
     @property
     def seat_rows(self) -> tuple[Mapping[str, Any], ...]:
         """The seats as events and results list them."""
         return tuple({"seat": s.label, "model": s.model, "role": s.role or None} for s in self.seats)
+
+    @property
+    def file_rows(self) -> tuple[Mapping[str, Any], ...]:
+        """The files as events and results list them."""
+        return file_rows(self.files)
+
+    @property
+    def contents(self) -> Mapping[str, str]:
+        """`File.content` -> the content of the file, which is stored once for all runs."""
+        return contents(self.files)
 
     @property
     def caps(self) -> dict[str, float | None]:
@@ -174,8 +209,12 @@ class Spec:
             self.language,
             self.instructions,
             self.answer_schema,
+            self.client_tools,
+            self.tool_choice,
+            self.parallel_tool_calls,
             self.effort,
             self.thinking_tokens,
+            self.files,
             self.judge and self.judge.model,
             seats,
         )
@@ -209,6 +248,7 @@ class Spec:
         if self.judge is not None and not self.protocol_def.judged:
             judged = [one.name for one in protocols.loaded() if one.judged]
             raise UsageError(f"{self.protocol} has no judge; these do: {', '.join(judged)}")
+        check_files_fit(self.callable_seats, self.question, self.files)
         unknown = sorted({seat.model for seat in self.callable_seats if seat.price is None})
         capped = any(cap is not None for cap in self.caps.values())
         if unknown and capped and not self.allow_unknown_price:
@@ -245,24 +285,53 @@ class Spec:
         return protocol, replace(brief, options=protocol.resolve_options(options))
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        document = asdict(replace(self, files=()))
+        document["files"] = [_without_content(one) for one in self.files]
+        return document
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any], run_id: str = "") -> Spec:
-        """Return the spec in a stored document; unknown fields are ignored. Raises `Unreadable`."""
+    def from_json(
+        cls,
+        document: Mapping[str, Any],
+        run_id: str = "",
+        contents: Mapping[str, str] | None = None,
+    ) -> Spec:
+        """Return the spec in a stored document; unknown fields are ignored.
+
+        contents: as in `Spec.contents`, for a run that goes on; None: its files stay without their content.
+        Raises `Unreadable`.
+        """
         what = f"run {run_id}".strip()
         values = {"revision": 1, **document}
         for name, of in (("seats", Seat), ("context", Material), ("responses", Given)):
             items = [{**one, **_price(one, what)} if of is Seat else one for one in values.get(name, ())]
             if name in values:
                 values[name] = tuple(build(of, one, what) for one in items)
+        values["files"] = tuple(_file(one, what, contents) for one in values.get("files", ()))
         if (judge := values.get("judge")) is not None:
             values["judge"] = build(Seat, {**judge, **_price(judge, what)}, what)
         if "limits" in values:
             values["limits"] = build(Limits, values["limits"], what)
-        if "tools" in values:
-            values["tools"] = tuple(values["tools"])
+        for name in ("tools", "client_tools"):
+            if name in values:
+                values[name] = tuple(values[name])
         return build(cls, values, what)
+
+
+def _without_content(file: File) -> dict[str, Any]:
+    return {name: value for name, value in asdict(file).items() if name not in ("text", "image")}
+
+
+def _file(document: Mapping[str, Any], what: str, contents: Mapping[str, str] | None) -> File:
+    file = build(File, document, what)
+    if contents is None:
+        return file
+    if file.content not in contents:
+        raise Unreadable(
+            f"{what} cannot be read: the content of its file {file.name} is gone; restore it from a backup"
+        )
+    content = contents[file.content]
+    return replace(file, image=content) if file.is_image else replace(file, text=content)
 
 
 def _price(seat: Mapping[str, Any], what: str) -> dict[str, Any]:
