@@ -126,11 +126,10 @@ def ask_without_models(scene: Scene) -> None:
         missing = (
             "no model is on this machine, and no provider's key is set; run: pnyx models pull smollm2-135m"
         )
-        settings |= {"seats": [], "models": [], "missing": missing}
+        settings |= {"seats": [], "models": [], "catalogue": [], "missing": missing}
         route.fulfill(body=json.dumps(settings), content_type="application/json")
 
     scene.page.route("**/v1/settings", empty)
-    scene.page.evaluate("localStorage.clear()")
     scene.page.goto(f"{scene.server.url}/#/")
     scene.page.reload()
     scene.page.get_by_text("No model is ready").wait_for()

@@ -20,12 +20,32 @@ export interface Protocol {
   calls_with_three_seats: { least: number; most: number } | null;
 }
 
+/** A model for a panel. Prices: USD per million tokens. missing: "its key" or "its file". */
+export interface ModelRow {
+  model: string;
+  input_price: number | null;
+  output_price: number | null;
+  context: number | null;
+  missing: string | null;
+}
+
+export interface SavedPanel {
+  seats: string[];
+  protocol: string | null;
+  preset: string | null;
+  options: Record<string, unknown>;
+  judge: string | null;
+  budget: number | null;
+}
+
 export interface Defaults {
   protocol: string;
   preset: string | null;
   seats: string[];
   missing: string | null;
   models: string[];
+  catalogue: ModelRow[];
+  panels: Record<string, SavedPanel>;
   options: Record<string, Record<string, unknown>>;
   budget_usd: number | null;
   deadline_s: number;
@@ -47,6 +67,8 @@ export interface RunRequest {
   protocol: string;
   preset?: string;
   models?: string[];
+  panel?: string;
+  files?: { name: string; data_base64: string; media_type?: string }[];
   options?: Record<string, unknown>;
   budget_usd?: number;
   deadline_s?: number;

@@ -13,7 +13,7 @@ from ...errors import ConfigError
 from ...providers.catalogue import DefaultPanel, default_panel, parse_seats
 from ...providers.embedded.weights import installed
 from ..schemas import ProtocolBody, RecalledRun, RunBody
-from ..views.catalogue import describe_protocol, models_by_name
+from ..views.catalogue import describe_models, describe_protocol, models_by_name
 from ..views.plan import as_json, plan
 from .errors import Exact
 from .schemas import Defaults, Planned
@@ -70,6 +70,11 @@ async def read_settings(request: Request) -> Response:
         seats=panel.refs,
         missing=missing,
         models=tuple(filter(permissions.model, models_by_name(settings, here))),
+        catalogue=[
+            row
+            for row in await asyncio.to_thread(describe_models, settings, here)
+            if permissions.model(row["model"])
+        ],
         panels={name: settings.panels[name].model_dump(mode="json") for name in permissions.saved_panels()},
         options={name: dict(options) for name, options in settings.protocols.items()},
         budget_usd=settings.budget.run_usd,

@@ -172,12 +172,22 @@ class Health(BaseModel):
     runs: int
 
 
+class ModelRow(BaseModel):
+    """A model for a panel. Prices: USD per million tokens. missing: what it lacks, null if it is ready."""
+
+    model: str
+    input_price: float | None
+    output_price: float | None
+    context: int | None
+    missing: str | None
+
+
 class Defaults(BaseModel):
     """The defaults of a request. missing: why there is no panel, if `seats` is empty.
 
     options: the configured ones, by protocol. budget_usd: also the most that a request can set. models: names
     for a panel, the configured ones first; other models of a known provider work too. panels: the saved ones,
-    by name.
+    by name. catalogue: these models and those of providers without a key, with prices and windows.
     """
 
     protocol: str
@@ -185,6 +195,7 @@ class Defaults(BaseModel):
     seats: tuple[str, ...]
     missing: str | None
     models: tuple[str, ...]
+    catalogue: list[ModelRow]
     panels: dict[str, dict[str, Any]]
     options: dict[str, dict[str, Any]]
     budget_usd: float | None
