@@ -175,7 +175,7 @@ def test_failed_seats_and_failed_runs_show_the_reason(tab: Tab, models: Scripted
     expect(tab.question).to_have_value("Why?")
     tab.ask(protocol="council")
     expect(tab.page.get_by_role("heading", name="Failed")).to_be_visible()
-    expect(tab.verdict).to_contain_text("1 of 3 answered, 2 needed")
+    expect(tab.verdict).to_contain_text("1 of 3 seats answered, and 2 are needed.")
 
 
 def test_runs_are_listed_newest_first_searched_and_opened_at_their_address(tab: Tab, server: Serve) -> None:
@@ -210,7 +210,7 @@ def test_runs_are_listed_newest_first_searched_and_opened_at_their_address(tab: 
 def test_the_address_of_an_unknown_run_shows_an_error(tab: Tab, server: Serve) -> None:
     tab.expected.append("status of 404")
     tab.page.goto(f"{server.url}/#/runs/nothing")
-    expect(tab.page.get_by_role("alert")).to_contain_text("nothing")
+    expect(tab.page.get_by_role("alert")).to_contain_text("There is no such run here.")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

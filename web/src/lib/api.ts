@@ -68,6 +68,7 @@ export interface RunRequest {
   preset?: string;
   models?: string[];
   panel?: string;
+  follows?: string;
   files?: { name: string; data_base64: string; media_type?: string }[];
   options?: Record<string, unknown>;
   budget_usd?: number;
@@ -120,6 +121,54 @@ export interface Overview {
   changes: ChangeOfMind[];
   panel: { agree: string[]; differ: string[]; only: string[] };
   costs: PhaseCost[];
+}
+
+export interface CostRow {
+  name: string;
+  runs: number;
+  calls: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number | null;
+  known_usd: number;
+}
+
+/** What runs cost since a day: in all, by group, and by day. */
+export interface Costs {
+  since: string;
+  total: CostRow;
+  rows: CostRow[];
+  days: CostRow[];
+}
+
+export interface ReliabilityBin {
+  low: number;
+  high: number;
+  n: number;
+  confidence: number;
+  right: number;
+  calibrated: number | null;
+  interval: [number, number] | null;
+}
+
+export interface PanelReliability {
+  measure: string;
+  panel: string[];
+  rule: string | null;
+  n: number;
+  right: number;
+  needs: number;
+  ece: number | null;
+  brier: number | null;
+  bins: ReliabilityBin[];
+}
+
+export interface Calibration {
+  n: number;
+  partial: number;
+  needed: number;
+  protocols: Record<string, { panels: PanelReliability[] }>;
+  models: { rule: string; n: number; weights: Record<string, number>; accuracies: Record<string, number | null> };
 }
 
 /** A failed request, with the message of the server. status: 0 if the server cannot be reached. */
@@ -182,6 +231,14 @@ export class Api {
   resume = (id: string, limits: { budget_usd?: number; deadline_s?: number; fork?: boolean }): Promise<Result> =>
     this.post(`${runPath(id)}/resume`, { ...limits, tokens: true });
   cancel = (id: string): Promise<Result> => this.post(`${runPath(id)}/cancel`);
+  /** The turns of the conversation of a run, oldest first; the run alone if it has none. */
+  conversation = (id: string): Promise<RunSummary[]> => this.get(`${runPath(id)}/conversation`);
+  run = (id: string): Promise<Result> => this.get(runPath(id));
+  costs = (by: string, days: number): Promise<Costs> => this.get(`/v1/costs?by=${by}&days=${days}`);
+  calibration = (): Promise<Calibration> => this.get("/v1/calibration");
+  withdrawFeedback = async (id: string): Promise<void> => {
+    await this.fetch(`${runPath(id)}/feedback`, { method: "DELETE" });
+  };
   judge = (id: string, result: string, answer: string): Promise<Judgement> =>
     this.post(`${runPath(id)}/feedback`, answer ? { result, answer } : { result });
 

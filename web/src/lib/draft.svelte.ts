@@ -63,6 +63,22 @@ export class Draft {
     this.tools = this.defaults.tools;
   }
 
+  /** Take over a run: its question, panel, protocol, and what was set for it. */
+  repeat(run: { question: string; protocol: string; seats: { model: string }[]; options: Record<string, unknown>; budget_usd: number | null }, protocol: Protocol | undefined): void {
+    this.reset();
+    this.question = run.question;
+    this.protocol = run.protocol;
+    this.effort = "normal";
+    this.saved = "";
+    this.panel = panelModels(run.seats.map((seat) => seat.model).toSorted());
+    this.budget = run.budget_usd === this.defaults.budget_usd ? null : run.budget_usd;
+    const set = Object.entries(run.options).filter(
+      ([name, value]) => protocol && name in protocol.options && value !== null &&
+        value !== optionValue(name, "normal", "normal", protocol, this.defaults),
+    );
+    this.options = { [run.protocol]: Object.fromEntries(set.map(([name, value]) => [name, String(value)])) };
+  }
+
   /** Choose an effort: it beats options that were set before. */
   chooseEffort(effort: Effort): void {
     this.effort = effort;

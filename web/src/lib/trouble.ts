@@ -41,6 +41,13 @@ export function outages(dropped: Result["dropped"]): Outage[] {
   return [...found.values()];
 }
 
+/** How many seats answered, and how many were needed for a decision. */
+export function quorumWords(result: Result): string {
+  const message = String(result.detail["message"] ?? "");
+  const [, answered, of, needed] = /(\d+) of (\d+) answered, (\d+) needed/.exec(message) ?? [];
+  return answered ? `${answered} of ${of} seats answered, and ${needed} are needed.` : "Too few seats answered for a decision.";
+}
+
 /** What the person can do about a run that failed. */
 export function advice(result: Result): string {
   if (result.stop_reason === "no_quorum" || result.dropped.length) {

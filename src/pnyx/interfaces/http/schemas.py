@@ -10,6 +10,8 @@ from ..json_body import Body
 from ..schemas import ResultBody, ResumeOptions, RunBody
 
 __all__ = [
+    "Calibration",
+    "Costs",
     "Defaults",
     "Exported",
     "Feedback",
@@ -38,6 +40,9 @@ class Wait(Body):
 
 class StartRun(Wait, RunBody):
     """A run to start, and how to wait for it."""
+
+    follows: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """The id of a run: the question is the next turn after it, and seats read the earlier turns."""
 
 
 class Resume(Wait, ResumeOptions):
@@ -155,6 +160,45 @@ class Overview(BaseModel):
     changes: list[ChangeOfMind]
     panel: dict[Literal["agree", "differ", "only"], list[str]]
     costs: list[PhaseCost]
+
+
+class CostRow(BaseModel):
+    """The calls of a group: a model, protocol, provider or day, by whichever the request asks for.
+
+    cost_usd: null if a part of it is unknown; known_usd: the known part.
+    """
+
+    name: str
+    runs: int
+    calls: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    known_usd: float
+    unpriced_calls: int
+
+
+class Costs(BaseModel):
+    """What the runs of the key cost since a day (UTC): in all, by group, and by day."""
+
+    since: str
+    total: CostRow
+    rows: list[CostRow]
+    days: list[CostRow]
+
+
+class Calibration(BaseModel):
+    """What feedback says of support and confidence, as `pnyx calibration --json`.
+
+    protocols: name -> n, right, ece, brier, bins of its outcomes, and of each panel. models: learned weights.
+    """
+
+    n: int
+    partial: int
+    needed: int
+    protocols: dict[str, dict[str, Any]]
+    models: dict[str, Any]
 
 
 class Exported(BaseModel):
