@@ -98,6 +98,10 @@ class RunService(RunRecords):
         """Pause every run, and any that starts later; calls in flight have `grace_s` seconds to finish."""
         self.runner.drain(grace_s)
 
+    async def drained(self) -> None:
+        """Wait until every run of this process has ended, after `drain`."""
+        await self.runner.drained()
+
     def permissions(self, owner: str) -> Permissions:
         """Return what the key of an owner may use."""
         return Permissions(self.settings, owner)

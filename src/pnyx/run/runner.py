@@ -102,12 +102,16 @@ class Runner:
             handle.interrupt()
             asyncio.get_running_loop().call_later(grace_s, handle.kill)
 
+    async def drained(self) -> None:
+        """Wait until every run has ended, after `drain`."""
+        for handle in list(self._handles.values()):
+            await handle.wait()
+
     async def close(self) -> None:
         """Stop all runs at once, and close the providers and the database."""
         for handle in self._handles.values():
             handle.kill()
-        for handle in list(self._handles.values()):
-            await handle.wait()
+        await self.drained()
         await self._keeper.close()
         if self._background:
             await asyncio.wait(self._background)

@@ -6,7 +6,6 @@ Tavily, Exa and SearXNG are called over HTTP and have similar responses; DuckDuc
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ import aiohttp
 from ..config.credentials import key_in
 from ..config.schema import SearchSettings
 from ..errors import ConfigError
+from ..extras import need
 from . import ToolError
 
 __all__ = ["DuckDuckGo", "Engine", "Service", "Source", "open_engine"]
@@ -138,7 +138,7 @@ def _source(*parts: object) -> Source:
 
 
 def open_engine(settings: SearchSettings, env: Mapping[str, str]) -> Engine:
-    """Return the configured search service. Raises `ToolError` if a key or a package is missing."""
+    """Return the configured search service. Raises `ToolError` if a key is missing, `MissingExtra`."""
     match settings.backend:
         case "tavily":
             key = _key(settings, env, "Tavily", "tavily.com")
@@ -150,8 +150,7 @@ def open_engine(settings: SearchSettings, env: Mapping[str, str]) -> Engine:
             return searxng(settings.base_url or "")
         case "duckduckgo" | "provider":
             # With `provider`, seats whose host cannot search need a service without a key.
-            if importlib.util.find_spec("ddgs") is None:
-                raise ToolError(f"ddgs is not installed (pip install ddgs); {HOW}")
+            need("tools", "a search with DuckDuckGo")
             return DuckDuckGo()
         case "none":
             raise ToolError(f"no search back end is configured; {HOW}")
