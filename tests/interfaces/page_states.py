@@ -179,7 +179,7 @@ def council(scene: Scene) -> None:
     def reply(request: Request) -> str:
         text = member(request)
         if text.endswith(" draft."):
-            return PROPOSAL.format(n="four" if "first" in text else "five")
+            return f"{text}\n\n{PROPOSAL.format(n='four' if 'first' in text else 'five')}"
         return text
 
     scene.host.on("*", text=reply)
@@ -250,6 +250,49 @@ def server_gone(scene: Scene) -> None:
     scene.page.get_by_role("alert").wait_for()
 
 
+def compare(scene: Scene) -> None:
+    scene.panel()
+    runs = [scene.decided(protocol) for protocol in ("voting", "consensus")]
+    scene.page.goto(f"{scene.server.url}/#/compare/{','.join(runs)}")
+    scene.page.locator(".side").wait_for()
+
+
+def further_question(scene: Scene) -> None:
+    scene.panel()
+    scene.decided("voting")
+    scene.page.get_by_label("Ask a further question").fill("And with five people?")
+    scene.page.get_by_role("button", name="Ask", exact=True).click()
+    scene.page.get_by_role("navigation", name="Turns of this conversation").wait_for()
+    expect(scene.tab.verdict).to_be_visible()
+
+
+def costs(scene: Scene) -> None:
+    runs(scene)
+    scene.page.get_by_role("link", name="Costs").click()
+    scene.page.locator(".bars").wait_for()
+
+
+def calibration(scene: Scene) -> None:
+    scene.panel()
+    scene.decided("voting")
+    scene.page.get_by_role("button", name="Right", exact=True).click()
+    scene.page.get_by_text("Saved: success").wait_for()
+    scene.page.get_by_role("link", name="Calibration").click()
+    scene.page.locator(".diagram").first.wait_for()
+
+
+def runs_marked(scene: Scene) -> None:
+    runs(scene)
+    scene.page.get_by_role("checkbox").first.check()
+    scene.page.get_by_role("group", name="Marked runs").wait_for()
+
+
+def model_list(scene: Scene) -> None:
+    ask(scene)
+    scene.page.get_by_label("Add a model").fill("a")
+    scene.page.get_by_role("listbox", name="Models").wait_for()
+
+
 def missing(scene: Scene) -> None:
     scene.tab.expected.append("status of 404")
     scene.page.goto(f"{scene.server.url}/#/runs/nothing")
@@ -262,6 +305,6 @@ STATES: dict[str, Callable[[Scene], None]] = {
         *(signin, key_refused, ask, ask_options, ask_without_models, ask_refused),
         *(live, consensus, revision, council, tie, formulas),
         *(degraded, failed, paused, cancelled, connection_lost, server_gone, missing),
-        *(runs_empty, runs),
+        *(runs_empty, runs, runs_marked, compare, further_question, costs, calibration, model_list),
     )
 }

@@ -45,7 +45,7 @@ export function outages(dropped: Result["dropped"]): Outage[] {
 export function quorumWords(result: Result): string {
   const message = String(result.detail["message"] ?? "");
   const [, answered, of, needed] = /(\d+) of (\d+) answered, (\d+) needed/.exec(message) ?? [];
-  return answered ? `${answered} of ${of} seats answered, and ${needed} are needed.` : "Too few seats answered for a decision.";
+  return answered ? `${answered} of ${of} seats answered, and ${needed} ${needed === "1" ? "is" : "are"} needed.` : "Too few seats answered for a decision.";
 }
 
 /** What the person can do about a run that failed. */
