@@ -69,7 +69,7 @@ def _take(
         for width, most in WIDTHS.items():
             tab.page.set_viewport_size({"width": width, "height": 900})
             for theme in ("light", "dark"):
-                tab.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
+                tab.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
                 tab.page.evaluate("scrollTo(0, 0)")
                 tab.page.wait_for_timeout(60)
                 top = tab.page.evaluate(TOP, SHOWN[name]) if name in SHOWN else 0

@@ -19,7 +19,7 @@ from ..views.catalogue import describe_models, describe_protocol, models_by_name
 from ..views.costs import sum_costs, sums_by
 from ..views.plan import as_json, plan
 from .errors import Exact
-from .schemas import Calibration, Costs, Defaults, Planned
+from .schemas import Calibration, Costs, Defaults, ModelRow, Planned
 from .state import owner_of, service_of
 
 __all__ = ["ROUTER"]
@@ -105,7 +105,7 @@ async def read_settings(request: Request) -> Response:
         missing=missing,
         models=tuple(filter(permissions.model, models_by_name(settings, here))),
         catalogue=[
-            row
+            ModelRow(**row)
             for row in await asyncio.to_thread(describe_models, settings, here)
             if permissions.model(row["model"])
         ],
