@@ -25,7 +25,7 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 define new_venv
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
 		"pnyx needs Python 3.11 or newer, and $(PYTHON) is older: make PYTHON=python3.12 ...")'
-	@echo "making .venv from $(1)"
+	@echo "making .venv from $(1): $$(grep -c '^[a-z]' $(1)) packages"
 	@$(PYTHON) -m venv --clear .venv
 	@awk '/^[^ ]/ { on = /^uv==/ } on' $(1) > .venv/uv.lock
 	@$(BIN)/python -m pip install --quiet --require-hashes --requirement .venv/uv.lock
@@ -56,7 +56,7 @@ web: setup ## build the page of `pnyx serve`; types and its reading of events ar
 
 demo: ## install what running needs, fetch an embedded model, and show what a vote gains; no key
 	@$(alone) $(MAKE) --silent --no-print-directory $(if $(wildcard $(BIN)/.locked),$(BIN)/.installed,$(BIN)/.demo)
-	@test -e $(PAGE) || { echo "building the page of pnyx serve"; $(alone) $(BIN)/python hatch_build.py; } \
+	@{ test -e $(PAGE) && test -z "$$(find $(SOURCES) -newer $(PAGE))"; } || { echo "building the page of pnyx serve, with npm"; $(alone) $(BIN)/python hatch_build.py; } \
 		|| echo "pnyx serve works without its page; make web tries again"
 	@mkdir -p .demo
 	@PNYX_DATABASE="sqlite:///$(CURDIR)/.demo/pnyx.db" $(BIN)/pnyx demo

@@ -87,6 +87,13 @@ def test_tools_without_their_extra_are_off_with_the_reason(without: Callable[[st
     assert all("needs the extra 'tools'" in note for note in notes)
 
 
+def test_a_tool_is_on_though_another_of_its_extra_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ddgs", None)
+    toolbox, notes = open_tools(ToolsSettings(), {}, ["web_search", "read_page"])
+    assert set(toolbox.tools) == {"read_page"}
+    assert "(missing: ddgs)" in notes[0]
+
+
 def test_files_that_need_their_extra_name_it(without: Callable[[str], None], tmp_path: Path) -> None:
     without("files")
     with pytest.raises(MissingExtra, match="--dir needs the extra 'files'"):

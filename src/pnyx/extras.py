@@ -37,9 +37,12 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 """Extra -> the modules that it adds, by the names under which they are imported."""
 
 
-def need(extra: str, what: str) -> None:
-    """Raise `MissingExtra` unless the modules of `extra` are installed. what: the part that needs it."""
-    if missing(extra):
+def need(extra: str, what: str, *modules: str) -> None:
+    """Raise `MissingExtra` unless `modules` of `extra`, by default all, are installed.
+
+    what: the part that needs them.
+    """
+    if not all(map(_is_installed, modules or EXTRAS[extra])):
         raise _error(extra, what)
 
 

@@ -64,7 +64,7 @@ def _encoding(data: bytes, name: str) -> str:
         return UTF_8
     if _is_western(data):
         return WESTERN
-    need("files", f"{name} is not UTF-8, and telling other encodings")
+    need("files", f"{name} is not UTF-8, and telling other encodings", "charset_normalizer")
     # An optional extra.
     from charset_normalizer import from_bytes
 

@@ -46,7 +46,7 @@ def list_folder(folder: Path, globs: Sequence[str], limits: ContextSettings) -> 
 
     Symbolic links below it are not followed. Raises `UsageError` if there is no file, or too many.
     """
-    need("files", "--dir")
+    need("files", "--dir", "pathspec")
     # An optional extra.
     from pathspec import GitIgnoreSpec
 

@@ -138,7 +138,7 @@ class RunService(RunRecords):
         read = await read_files(request.files, self.settings.context, paths=paths)
         request = replace(request, files=read.files)
         spec = resolve(request, self.settings, owner=owner, conversation=conversation)
-        self.permissions(owner).check(spec, alias)
+        self.permissions(owner).check(spec, alias, request.panel)
         return spec
 
     async def resolve_next(self, request: RunRequest, owner: str, prefix: str) -> Spec:

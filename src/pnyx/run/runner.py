@@ -55,6 +55,8 @@ CANCEL_TRIES = 20
 """How often `cancel` tries to end a run that workers keep taking."""
 STARTS = 8
 """Runs that start at the same time. Each writes its first prompts at once, and other work waits for them."""
+PAUSE_S = 8.0
+"""Seconds for which the calls in flight of a run continue when it is paused."""
 
 
 class Runner:
@@ -305,9 +307,14 @@ class Runner:
         return True
 
     async def pause(self, run_id: str) -> None:
-        """Stop a run at once, here or in another process; its owner can resume it."""
+        """Pause a run, here or in another process; its owner can resume it.
+
+        Calls in flight have `PAUSE_S` seconds: they are paid for, and would be asked again.
+        """
         if (local := self._handles.get(run_id)) is not None:
-            return local.kill()
+            local.interrupt()
+            asyncio.get_running_loop().call_later(PAUSE_S, local.kill)
+            return
         row = await self.database.read(lambda c: store.find(c, run_id))
         if is_held(row):
             await self.database.write(lambda c: store.patch(c, run_id, {"stop": "pause"}))

@@ -15,7 +15,7 @@ import aiohttp
 
 from ..config.credentials import key_in
 from ..config.schema import SearchSettings
-from ..errors import ConfigError
+from ..errors import ConfigError, MissingExtra
 from ..extras import need
 from . import ToolError
 
@@ -138,7 +138,7 @@ def _source(*parts: object) -> Source:
 
 
 def open_engine(settings: SearchSettings, env: Mapping[str, str]) -> Engine:
-    """Return the configured search service. Raises `ToolError` if a key is missing, `MissingExtra`."""
+    """Return the configured search service. Raises `ToolError` if a key or a package is missing."""
     match settings.backend:
         case "tavily":
             key = _key(settings, env, "Tavily", "tavily.com")
@@ -150,7 +150,10 @@ def open_engine(settings: SearchSettings, env: Mapping[str, str]) -> Engine:
             return searxng(settings.base_url or "")
         case "duckduckgo" | "provider":
             # With `provider`, seats whose host cannot search need a service without a key.
-            need("tools", "a search with DuckDuckGo")
+            try:
+                need("tools", "a search with DuckDuckGo", "ddgs")
+            except MissingExtra as exc:
+                raise ToolError(f"{exc}. Or {HOW}") from None
             return DuckDuckGo()
         case "none":
             raise ToolError(f"no search back end is configured; {HOW}")

@@ -62,10 +62,7 @@ def open_search(settings: SearchSettings, env: Mapping[str, str]) -> Engine:
     # aiohttp is loaded only by runs that use the web.
     from .engines import open_engine
 
-    try:
-        return open_engine(settings, env)
-    except MissingExtra as exc:
-        raise ToolError(str(exc)) from None
+    return open_engine(settings, env)
 
 
 def _web_search(settings: ToolsSettings, env: Mapping[str, str]) -> Tool:
@@ -86,7 +83,7 @@ def _read_page() -> Tool:
     # As above.
     from .read_page import ReadPage
 
-    need("tools", "the main text of a page")
+    need("tools", "the main text of a page", "trafilatura")
     return ReadPage()
 
 

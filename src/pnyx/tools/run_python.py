@@ -93,7 +93,7 @@ def open_sandbox(settings: CodeSettings) -> Sandbox:
 
 
 def _monty(settings: CodeSettings) -> Sandbox:
-    need("tools", "the interpreter monty")
+    need("tools", "the interpreter monty", "pydantic_monty")
     memory = settings.memory_mb << 20
     limits = {"AS": memory + HOST_BYTES, "CPU": _cpu(settings), "FSIZE": 0, "CORE": 0}
     # Later than the limit of this process, which keeps the output: monty's is for when it is gone.

@@ -51,6 +51,8 @@ def read_flags(
     settings: Settings, output: Output, flags: FileFlags, more: Sequence[Source] = ()
 ) -> tuple[File, ...]:
     """Read what the flags name, and `more` before it; print notes to stderr. Raises `UsageError`."""
+    if not any((flags.paths, flags.folders, flags.globs, flags.urls, more, flags.diff is not None)):
+        return ()
     read = asyncio.run(read_all(settings, flags, more, output.no_input))
     for note in read.notes:
         output.err.lines(paragraph(output.err, f"note: {note}", "yellow"))

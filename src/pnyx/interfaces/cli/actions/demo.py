@@ -137,7 +137,7 @@ class _Counter:
         if isinstance(event, CallStarted):
             self._sent += 1
             if self._sent == 1:
-                self._output.note("loading the model", "dim")
+                self._output.note("loading the model; the first sample takes a while", "dim")
         elif isinstance(event, Token):
             self._tokens += 1
             self._progress()
@@ -202,9 +202,10 @@ def _show_result(output: Output, asked: DemoQuestion, result: Result, database: 
     out.lines(answer_lines(out, result.answer))
     out.line()
     out.lines(paragraph(out, usage_line(result.to_json()), "dim"))
-    out.lines(paragraph(out, f"Saved as run {result.run_id} in {database}. See all of it:"))
+    out.lines(paragraph(out, f"Saved as run {result.run_id} in {database}. See all of it here:"))
     out.line(f"    {_command('show', result.run_id)}")
-    out.line(f"    {_command('serve')}      (in the browser)")
+    out.line("or in the browser:")
+    out.line(f"    {_command('serve')}")
 
 
 def _vote_table(output: Output, votes: Sequence[str | None], asked: DemoQuestion | None = None) -> None:
