@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from tests.clients.catalogue import Client
 from tests.clients.conftest import ReportClient, Served
 from tests.clients.mcp.installed import LIMIT_S, NODE, PYTHON, installed_version, ready, run_script, stdio_of
+from tests.support.assistants import Era, over_http
 
 pytestmark = pytest.mark.clients
 INSPECTOR = "@modelcontextprotocol/inspector"
@@ -29,13 +31,26 @@ def test_an_sdk_works_unmodified(
     name: str, client: Client, script: str, served: Served, report_client: ReportClient, tmp_path: Path
 ) -> None:
     lines = run_script(ready(client), script, served, tmp_path)
-    version, checks = lines[0]["version"], lines[1:]
+    checks = lines[1:]
     limits = [check["limit"] for check in checks if check.get("limit")]
-    report_client(name, version, [check["check"] for check in checks], limits)
+    report_client(name, lines[0]["version"], [check["check"] for check in checks], limits)
     assert checks
     faults = [f"{check['check']}\n{check['fault']}" for check in checks if "fault" in check]
     if faults:
         pytest.fail("\n\n".join(faults), pytrace=False)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_official_client_for_python_works_unmodified(
+    mode: Era, served: Served, report_client: ReportClient
+) -> None:
+    report_client("mcp-python", version("mcp"), [f"tools, resources, prompts, {mode} version over HTTP"])
+    async with over_http(served.server, served.server.key, mode) as client:
+        answer = await client.call_tool("ask", {"question": "What is 6 times 7?", "protocol": "voting"})
+        uri = f"pnyx://runs/{answer.structured_content['run_id']}"
+        assert uri in [str(one.uri) for one in (await client.list_resources()).resources]
+        assert (await client.read_resource(uri)).contents
+        assert (await client.get_prompt("pnyx", {"question": "Why?"})).messages
 
 
 @pytest.mark.parametrize("over", ["http", "stdio"])
