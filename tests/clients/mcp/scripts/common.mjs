@@ -119,6 +119,10 @@ export function define({ connect, options = (more) => [more], modern = false }) 
   check('a debate longer than the timeout of a call', async () => {
     const client = await connect({ over: 'stdio', env: { PNYX_MCP_WAIT_S: '0.7' } })
     try {
+      // A process loads what talks to its models with its first run, which takes seconds on a busy machine.
+      await tool(client, 'ask', { ...ask, wait: false }, options())
+      await until(async () => (await lab.calls()).length === 4)
+      await lab.reset()
       await outlive(client, 8, { timeout: 6000 })
     } finally {
       await client.close()
