@@ -33,12 +33,13 @@ Patterns = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(stri
 class KeyLimits(Table):
     """What a named key may use; None is everything of its kind, and an empty list is nothing.
 
-    aliases: names of `[serve.models]`. protocols: also those that an option of another names. models: of the
-    seats, such as "openai:*". A listed alias may be used with its own protocol and panel, whatever the other
-    lists say.
+    aliases: names of `[serve.models]`. panels: names of saved panels. protocols: also those that an option of
+    another names. models: of the seats and the judge, such as "openai:*". A listed alias or panel may be used
+    as it is saved, whatever the other lists say.
     """
 
     aliases: Patterns | None = None
+    panels: Patterns | None = None
     protocols: Patterns | None = None
     models: Patterns | None = None
 
@@ -51,6 +52,7 @@ class ServeSettings(Table):
     put runs into the queue of `pnyx worker` instead of running them in the server. grace_s: seconds that a
     run goes on after its client has left, in case the client tries again. models: names of models for clients
     -> what they stand for. keys: the name of a key -> what it may use; a key without an entry may use all.
+    body_mb: limit of a request body, in MB.
     """
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
@@ -61,6 +63,7 @@ class ServeSettings(Table):
     queue: bool = False
     grace_s: Annotated[float, Field(ge=0, le=86_400)] = 10.0
     models: Mapping[str, ServedModel] = Field(default_factory=dict)
+    body_mb: Annotated[float, Field(gt=0, le=1000)] = 16.0
     keys: Mapping[str, KeyLimits] = Field(default_factory=dict)
 
 

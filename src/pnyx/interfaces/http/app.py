@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -57,6 +58,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
     app.state.service = service
     app.state.retries = Retries()
+    app.state.salt_key = secrets.token_bytes(32)
     for router in (RUNS, *APIS, LISTING):
         app.include_router(router)
     app.add_api_route("/health", health, response_model=Health, tags=["server"])

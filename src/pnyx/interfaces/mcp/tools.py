@@ -76,7 +76,7 @@ class Caller:
         the person raises it; the client may have to repeat its request with the answer (`InputNeeded`).
 
         start: starts the run and returns its id. seen: the `seq` of its last event before that. If the client
-        cancels, times out or disconnects, the run pauses at once: it costs nothing more, and can be resumed.
+        cancels, times out or disconnects, the run pauses: no further call is made, and it can be resumed.
         """
         with anyio.CancelScope(shield=True):
             # A cancelled start could leave a run that no process is running.
@@ -145,11 +145,12 @@ async def ask(caller: Caller, request: Ask) -> ToolResult:
     if not (wanted.panel or wanted.preset or wanted.options or wanted.rounds):
         protocol = known.get(wanted.protocol or service.settings.run.protocol)
         wanted = replace(wanted, preset=QUICK if QUICK in protocol.presets else None)
-    spec = service.resolve(wanted, caller.owner)
+    spec = await service.resolve(wanted, caller.owner)
     with caller.waiting() as waiting:
         budget = await ask_for_budget(caller.peer, spec, service.settings)
         if budget is not None:
-            spec = service.resolve(replace(wanted, budget_usd=budget), caller.owner)
+            more = replace(wanted, budget_usd=budget, files=spec.files)
+            spec = await service.resolve(more, caller.owner)
     if waiting.cancelled_caught:
         raise UsageError("the run has not started, since nobody has answered the question for its budget")
     return await caller.result(service.submit(spec), request.wait)
