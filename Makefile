@@ -56,7 +56,7 @@ web: setup ## build the page of `pnyx serve`; types and its reading of events ar
 
 demo: ## install what running needs, fetch an embedded model, and show what a vote gains; no key
 	@$(alone) $(MAKE) --silent --no-print-directory $(if $(wildcard $(BIN)/.locked),$(BIN)/.installed,$(BIN)/.demo)
-	@test -e $(PAGE) || { echo "building the page of pnyx serve, with npm"; $(alone) $(BIN)/python hatch_build.py; } \
+	@{ test -e $(PAGE) && test -z "$$(find $(SOURCES) -newer $(PAGE))"; } || { echo "building the page of pnyx serve, with npm"; $(alone) $(BIN)/python hatch_build.py; } \
 		|| echo "pnyx serve works without its page; make web tries again"
 	@mkdir -p .demo
 	@PNYX_DATABASE="sqlite:///$(CURDIR)/.demo/pnyx.db" $(BIN)/pnyx demo

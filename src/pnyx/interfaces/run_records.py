@@ -14,8 +14,10 @@ from ..config.load import database_url
 from ..config.schema import Settings
 from ..core.events import Event
 from ..evaluate.owners import LEARNER, OWNER
+from ..run.expectation import kind_of
 from ..run.limits import now
-from ..store import Database, copying, keys, ledger, outcomes
+from ..run.spec import Spec
+from ..store import Database, copying, holds, keys, ledger, outcomes
 from ..store import runs as store
 from ..store.costs import CallCosts, call_costs
 from .views.records import Record, SearchResults, read_run, read_runs, read_turns, search_runs
@@ -140,6 +142,17 @@ class RunRecords:
     async def spending(self, since: str) -> list[CallCosts]:
         """The cost of calls since a day, "YYYY-MM-DD"; "" for all days."""
         return await self._database.read(partial(call_costs, since=since))
+
+    async def cost_factor(self, spec: Spec) -> float | None:
+        """The cost of earlier runs as a share of what was expected of them; None without any.
+
+        Runs of the same protocol, options and panel count, or all runs if there are none.
+        """
+
+        def read(connection: Connection) -> float | None:
+            return holds.factor(connection, kind_of(spec)) or holds.usual_factor(connection)
+
+        return await self._database.read(read)
 
     async def account(self, scope: str) -> ledger.Account:
         """The amounts spent and reserved in a ledger scope, such as "batch:NAME" or "day:2026-11-23"."""
