@@ -118,7 +118,7 @@ def test_a_flag_sets_its_option(name: str) -> None:
 async def test_the_http_body_has_the_options() -> None:
     async with open_server() as server, server.client() as client:
         schema = (await client.get("/openapi.json")).json()["components"]["schemas"]
-    added = {"stream", "wait", "tokens", "on_disconnect"}
+    added = {"stream", "wait", "tokens", "on_disconnect", "follows"}
     assert schema["StartRun"]["properties"].keys() - added == HTTP
     assert schema["StartRun"]["required"] == ["question"]
     for name in HTTP:

@@ -19,6 +19,7 @@ from ..run.limits import now
 from ..run.spec import Spec
 from ..store import Database, copying, holds, keys, ledger, outcomes
 from ..store import runs as store
+from ..store.conversations import begin_conversation
 from ..store.costs import CallCosts, call_costs
 from .views.records import Record, SearchResults, read_run, read_runs, read_turns, search_runs
 
@@ -55,6 +56,13 @@ class RunRecords:
     async def check(self) -> None:
         """Raise `StoreError` if the database does not answer."""
         await self._database.read(lambda connection: None)
+
+    async def damage(self) -> str:
+        """The first fault in the file of an SQLite database; empty without one, and for PostgreSQL.
+
+        Reads the whole file. Raises `StoreError` if it cannot be read.
+        """
+        return await self._database.read(copying.damage)
 
     async def find(self, prefix: str, owner: str | None = None) -> store.RunRow:
         """The row of a run. Raises `NotFound`."""
@@ -99,6 +107,20 @@ class RunRecords:
         Raises `NotFound`.
         """
         return await self._database.read(partial(read_turns, prefix=prefix, owner=owner))
+
+    async def begin_conversation(self, run_id: str) -> str:
+        """Make a run the first turn of a conversation, and return the id of the conversation."""
+        return await self._database.write(partial(begin_conversation, run_id=run_id))
+
+    async def withdraw_feedback(self, prefix: str, owner: str | None = None) -> store.RunRow:
+        """Delete the feedback on a run, if there is any, and return the run. Raises `NotFound`."""
+
+        def withdraw(connection: Connection) -> store.RunRow:
+            row = store.find(connection, prefix, owner)
+            outcomes.forget(connection, row.id)
+            return row
+
+        return await self._database.write(withdraw)
 
     async def news(self, run_id: str, after: int) -> tuple[store.RunRow, list[Event]]:
         """A run's row, and its events with a `seq` above `after`."""
