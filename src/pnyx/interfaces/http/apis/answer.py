@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ....core.models import money
+from ....core.regex import regex
 from ....run.result import Result
 from ...views.certainty import agreement_words, objections_words
 from .conversation import Conversation
@@ -14,6 +17,7 @@ from .conversation import Conversation
 __all__ = ["Answer", "pieces"]
 
 CHARS_OF_TOKEN = 4
+_FENCED = regex(r"```\w*\n(.*)\n```", re.DOTALL)
 PIECE = 80
 """About how many characters of an answer are sent at once."""
 
@@ -39,7 +43,8 @@ class Answer:
             text, finish, stopped_at = text[: found[0]], "stop_sequence", found[1]
         if conversation.max_tokens is not None and (cut := _cut(text, conversation.max_tokens)) != text:
             text, finish, stopped_at = cut, "length", None
-        footer = _footer(result, link) if conversation.footer and finish == "stop" else ""
+        shown = conversation.footer and finish == "stop" and not _is_json(text)
+        footer = _footer(result, link) if shown else ""
         return cls(result, text, footer, finish, stopped_at)
 
     @property
@@ -76,6 +81,15 @@ def _cut(text: str, tokens: int) -> str:
     """The beginning of `text` with about `tokens` tokens. Models differ; here four characters are one."""
     fits = tokens * CHARS_OF_TOKEN
     return text if len(text) <= fits else text[:fits].rstrip()
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is a JSON object or array, alone or in a fence: programs read it whole."""
+    found = _FENCED.fullmatch(text.strip())
+    try:
+        return isinstance(json.loads(found[1] if found else text), dict | list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _footer(result: Result, link: str) -> str:

@@ -72,6 +72,13 @@ class Conversation:
             raise refuse("pnyx.footer", f"must be true or false, not {json.dumps(value)[:40]}")
         return value
 
+    def named(self, served: Mapping[str, ServedModel]) -> Conversation:
+        """The conversation with the footer as the settings have it for the name of its model."""
+        one = served.get(self.model)
+        if one is None or one.footer is None:
+            return self
+        return replace(self, more={"footer": one.footer, **self.more})
+
     def to_request(self, served: Mapping[str, ServedModel], panels: Collection[str] = ()) -> RunRequest:
         """Return the request of a run. served: the settings' own names of models. panels: of saved panels.
 

@@ -62,7 +62,9 @@ class Exchange:
     service: RunService = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "service", service_of(self.request))
+        service = service_of(self.request)
+        object.__setattr__(self, "service", service)
+        object.__setattr__(self, "conversation", self.conversation.named(service.settings.serve.models))
 
     async def start(self) -> str:
         """Start the run, or join the one that an earlier attempt at this request began. Return its id."""
