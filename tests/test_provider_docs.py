@@ -177,7 +177,8 @@ def test_its_own_address_requires_the_key_of_its_variable(shell: Shell) -> None:
     done = shell("ask", "-p", "single", "-m", "acme:small", "Is it on?")
     assert (done.returncode, done.stderr) == (
         2,
-        "pnyx: provider acme needs its key in $ACME_API_KEY. Set it with: export ACME_API_KEY=YOUR_KEY\n",
+        "pnyx: provider acme needs its key in $ACME_API_KEY. Set it with: export ACME_API_KEY=YOUR_KEY "
+        "(or store it: pnyx keys set ACME_API_KEY)\n",
     )
 
 

@@ -41,9 +41,7 @@ def test_without_a_key_the_page_asks_for_one_and_refuses_a_wrong_one(browser: Br
         tab.check(server)
 
 
-def test_a_run_is_followed_in_columns_and_ends_in_a_verdict(
-    tab: Tab, server: Serve, models: ScriptedHost
-) -> None:
+def test_a_run_is_followed_and_ends_in_a_verdict(tab: Tab, server: Serve, models: ScriptedHost) -> None:
     text = "**It is so**, for three reasons that are given here.\n\nFinal answer: 42"
     models.on("*", text=text, drip=(300, 0.15))
     run = tab.ask("Why is it so?", "voting")

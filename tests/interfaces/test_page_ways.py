@@ -54,10 +54,12 @@ def test_a_reload_during_a_reply_loses_and_repeats_nothing(
 def test_a_view_rebuilt_from_the_stored_run_equals_the_live_one(tab: Tab) -> None:
     tab.ask(protocol="council")
     expect(tab.verdict).to_be_visible()
+    expect(tab.page.locator(".glance")).to_be_visible()
+    tab.page.wait_for_load_state("networkidle")
     live_text = tab.page.locator("article").inner_text()
     tab.page.reload()
     expect(tab.verdict).to_be_visible()
-    assert tab.page.locator("article").inner_text() == live_text
+    expect(tab.page.locator("article")).to_have_text(live_text, use_inner_text=True)
 
 
 def test_after_the_server_is_killed_and_restarted_the_page_reconnects_and_the_run_resumes(

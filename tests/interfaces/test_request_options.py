@@ -46,6 +46,7 @@ EXAMPLES: dict[Kind, tuple[list[str], Any]] = {
     Kind.TEXT_BY_NAME: (["1=critic"], {"1": "critic"}),
     Kind.VALUE_BY_NAME: (["rounds=2"], {"rounds": "2"}),
     Kind.SCHEMA: ([str(Path(__file__).with_name("answer.schema.json"))], {"type": "object"}),
+    Kind.TOOLS: ([str(Path(__file__).with_name("client.tools.json"))], ({"name": "look"},)),
 }
 """The arguments of a flag, and the resulting value."""
 

@@ -121,7 +121,8 @@ async def test_its_key_is_read_for_its_own_address_only() -> None:
 def test_a_missing_key_is_named_and_the_provider_is_in_no_default_panel() -> None:
     with pytest.raises(
         ConfigError,
-        match=r"^provider acme needs its key in \$ACME_KEY\. Set it with: export ACME_KEY=YOUR_KEY$",
+        match=r"^provider acme needs its key in \$ACME_KEY\. Set it with: export ACME_KEY=YOUR_KEY "
+        r"\(or store it: pnyx keys set ACME_KEY\)$",
     ):
         Providers(Settings(), {}).get("acme")
     settings = Settings.model_validate({"providers": {"lab": {"kind": "acme"}}, "models": {"lab:a": {}}})

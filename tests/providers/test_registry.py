@@ -178,18 +178,21 @@ for name in ("pnyx.providers.hosted.provider", "pydantic_ai.direct", "anthropic"
             "openai",
             Settings(),
             r"provider openai needs its key in \$OPENAI_API_KEY\. "
-            "Set it with: export OPENAI_API_KEY=YOUR_KEY",
+            "Set it with: export OPENAI_API_KEY=YOUR_KEY "
+            r"\(or store it: pnyx keys set OPENAI_API_KEY\)",
         ),
         (
             "google",
             Settings(),
             r"provider google needs its key in \$GEMINI_API_KEY or \$GOOGLE_API_KEY\. "
-            "Set it with: export GEMINI_API_KEY=YOUR_KEY",
+            "Set it with: export GEMINI_API_KEY=YOUR_KEY "
+            r"\(or store it: pnyx keys set GEMINI_API_KEY\)",
         ),
         (
             "work",
             Settings(providers={"work": ProviderSettings(kind="openai", api_key_env="WORK_KEY")}),
-            r"provider work needs its key in \$WORK_KEY\. Set it with: export WORK_KEY=YOUR_KEY",
+            r"provider work needs its key in \$WORK_KEY\. Set it with: export WORK_KEY=YOUR_KEY "
+            r"\(or store it: pnyx keys set WORK_KEY\)",
         ),
     ],
 )

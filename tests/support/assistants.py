@@ -5,18 +5,29 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import anyio
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CallToolResult, TextContent
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    CallToolResult,
+    ElicitRequestParams,
+    ElicitResult,
+    TextContent,
+    jsonrpc_message_adapter,
+)
 
+from pnyx.interfaces.mcp.connection import Connection
+from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.service import RunService
 from tests.support.serving import SERVER_KEY, ServerHandle
 
-__all__ = ["HELLO", "Era", "ProgressLog", "over_http", "over_stdio", "text_of"]
+__all__ = ["HELLO", "Elicited", "Era", "ProgressLog", "over_http", "over_lines", "over_stdio", "text_of"]
 
 Era = Literal["auto", "legacy"]
 HELLO: dict[str, Any] = {
@@ -37,10 +48,12 @@ class ProgressLog:
     """Records progress messages as they arrive."""
 
     steps: list[float] = field(default_factory=list)
+    totals: list[float | None] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
         self.steps.append(progress)
+        self.totals.append(total)
         self.messages.append(message or "")
 
     @property
@@ -48,21 +61,68 @@ class ProgressLog:
         return self.messages[0].split()[1]
 
 
+class Elicited:
+    """A person who fills in forms. answers: what they do with each, and what they fill in."""
+
+    def __init__(self, answers: list[tuple[Any, dict[str, Any] | None]]) -> None:
+        self.questions: list[ElicitRequestParams] = []
+        self._answers = iter(answers)
+
+    async def __call__(self, context: Any, params: ElicitRequestParams) -> ElicitResult:
+        self.questions.append(params)
+        action, content = next(self._answers)
+        return ElicitResult(action=action, content=content)
+
+
 @asynccontextmanager
-async def over_stdio(mode: Era = "auto") -> AsyncIterator[Client]:
-    """Open a client of a `pnyx mcp` process, with the environment of this test."""
+async def over_stdio(mode: Era = "auto", **options: Any) -> AsyncIterator[Client]:
+    """Open a client of a `pnyx mcp` process, with the environment of this test. options: of the client."""
     process = StdioServerParameters(command=sys.executable, args=["-m", "pnyx", "mcp"], env=dict(os.environ))
-    async with Client(process, mode=mode) as client:
+    async with Client(process, mode=mode, **options) as client:
         yield client
 
 
 @asynccontextmanager
-async def over_http(server: ServerHandle, key: str = SERVER_KEY, mode: Era = "auto") -> AsyncIterator[Client]:
+async def over_lines(mode: Era = "auto", **options: Any) -> AsyncIterator[Client]:
+    """Open a client of what `pnyx mcp` does with lines of JSON, in this process. options: of the client."""
+    async with (
+        RunService.open(open_settings()) as service,
+        Client(_connected(service), mode=mode, **options) as client,
+    ):
+        yield client
+
+
+@asynccontextmanager
+async def _connected(service: RunService) -> AsyncIterator[tuple[Any, Any]]:
+    """A transport of the package's client, to a connection of this process."""
+    to_client, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](100)
+    outgoing, from_client = anyio.create_memory_object_stream[SessionMessage](100)
+
+    async def send(line: str) -> None:
+        # The client closes its side once it has what it wanted.
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await to_client.send(SessionMessage(jsonrpc_message_adapter.validate_json(line)))
+
+    async def lines() -> AsyncIterator[str]:
+        async for sent in from_client:
+            yield sent.message.model_dump_json(by_alias=True, exclude_unset=True)
+
+    async with to_client, incoming, outgoing, from_client, anyio.create_task_group() as tasks:
+        tasks.start_soon(Connection(service, send).serve, lines())
+        yield incoming, outgoing
+        tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def over_http(
+    server: ServerHandle, key: str = SERVER_KEY, mode: Era = "auto", **options: Any
+) -> AsyncIterator[Client]:
+    """Open a client of a server. options: of the client."""
     async with httpx2.AsyncClient(
         headers={"Authorization": f"Bearer {key}"}, timeout=60, trust_env=False
     ) as http:
         transport = streamable_http_client(f"{server.url}/mcp", http_client=http)
-        async with Client(transport, mode=mode) as client:
+        async with Client(transport, mode=mode, **options) as client:
             yield client
 
 

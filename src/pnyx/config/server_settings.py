@@ -67,9 +67,15 @@ class ServeSettings(Table):
 
 
 class McpSettings(Table):
-    """Settings of the MCP tools. wait_s: seconds that a call waits for a run before it returns its state."""
+    """Settings of MCP. wait_s: seconds that a call waits for a run before it returns its state.
+
+    For sessions over HTTP, which clients of 2025 have: idle_s: seconds without a request after which a
+    session ends. sessions: most sessions of a key.
+    """
 
     wait_s: Annotated[float, Field(gt=0, le=86_400)] = 45.0
+    idle_s: Annotated[float, Field(gt=0, le=604_800)] = 1800.0
+    sessions: Annotated[int, Field(ge=1, le=100_000)] = 100
 
 
 class WorkerSettings(Table):

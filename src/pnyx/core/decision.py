@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from .text import Material
+from .tool_calls import ToolOffer
 
 __all__ = [
     "AGREEMENT_KNOWN",
@@ -54,6 +55,7 @@ class Brief:
 
     context: material for the seats (earlier decisions, sources), fenced in prompts. responses: existing
     answers, one per seat in order. instructions: of the asker, for the content and form of the answer.
+    offer: the asker's tools, None without any.
     """
 
     question: str
@@ -62,6 +64,7 @@ class Brief:
     context: tuple[Material, ...] = ()
     responses: tuple[Given, ...] = ()
     instructions: str = ""
+    offer: ToolOffer | None = None
 
 
 @dataclass(frozen=True, slots=True)

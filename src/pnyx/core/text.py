@@ -76,8 +76,8 @@ class Preamble:
     system: the system message. head: the question, and the run's context. notice: explains the nonce, before
     the first contribution. contributions: what seats have written, oldest first. needed: the places of those
     that the task needs. needed_short: the places of those that a short prompt shows; a long one shows all.
-    fences: contributions that are already fenced, by what determines the result. Names in the system message
-    and in the question are subject matter.
+    fences: contributions that are already fenced, by what determines the result. Names in the system message,
+    in the question and in `subject` are subject matter.
     """
 
     system: Draft
@@ -86,6 +86,7 @@ class Preamble:
     contributions: tuple[Material, ...] = ()
     needed: frozenset[int] = frozenset()
     needed_short: frozenset[int] = frozenset()
+    subject: str = ""
     fences: dict[tuple[object, ...], tuple[str, str, str]] = field(default_factory=dict, compare=False)
 
 
@@ -159,7 +160,7 @@ class _Rendering:
         system = list(before.system.flat(self.short, self.sources))
         head = list(before.head.flat(self.short, self.sources))
         role = list(self.role.flat(self.short, inner)) if self.role else []
-        self.trusted = _strings([*system, *role, *head])
+        self.trusted = _strings([*system, *role, *head]) + before.subject
         every = range(len(before.contributions))
         places = [n for n in every if n in before.needed_short] if self.short else list(every)
         shown = tuple(before.contributions[n] for n in places)

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ToolCall", "ToolResult", "ToolSpec", "Turn"]
+__all__ = ["ANY", "AUTO", "NONE", "ToolCall", "ToolOffer", "ToolResult", "ToolSpec", "Turn"]
+
+AUTO, ANY, NONE = "auto", "required", "none"
+"""Choices of the asker: a call or a text, a call, a text; any other one names the tool to call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,19 @@ class ToolSpec:
     name: str
     description: str
     parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOffer:
+    """The tools that the asker runs, which the panel may answer with calls of. choice: `AUTO`, `ANY` or a
+    name.
+
+    parallel: whether one answer may have several calls.
+    """
+
+    tools: tuple[ToolSpec, ...]
+    choice: str = AUTO
+    parallel: bool = True
 
 
 @dataclass(frozen=True, slots=True)

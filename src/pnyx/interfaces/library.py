@@ -70,6 +70,9 @@ async def ask(
     language: str | None = None,
     instructions: str | None = None,
     answer_schema: Mapping[str, Any] | None = None,
+    client_tools: Sequence[Mapping[str, Any]] = (),
+    tool_choice: str | None = None,
+    parallel_tool_calls: bool | None = None,
     allow_unknown_price: bool = False,
     **more: Any,
 ) -> Result:

@@ -74,6 +74,16 @@ class RunRecords:
         work = partial(read_runs, status=status, limit=limit, owner=owner, except_owner=without)
         return await self._database.read(work)
 
+    async def run_rows(
+        self, owner: str, limit: int, *, prefix: str = "", after: tuple[str, str] | None = None
+    ) -> list[store.RunRow]:
+        """The rows of an owner's runs, newest first. prefix: of their ids.
+
+        after: only those listed after the run of this `created_at` and id.
+        """
+        work = partial(store.listing, limit=limit, owner=owner, prefix=prefix, after=after)
+        return await self._database.read(work)
+
     async def recall(
         self, text: str, limit: int, *, owner: str | None = None, without: str | None = None
     ) -> SearchResults:

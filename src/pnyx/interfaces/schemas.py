@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
+from ..run.client_tools import MOST as MOST_TOOLS
 from ..run.request import OPTIONS, Kind, RequestOption, RunRequest
 from .json_body import Amount, Body, whole
 
@@ -33,6 +34,7 @@ _EMPTY: Mapping[Kind, Callable[[], Any]] = {
     Kind.TEXT_BY_NAME: dict,
     Kind.VALUE_BY_NAME: dict,
     Kind.RESPONSES: tuple,
+    Kind.TOOLS: tuple,
 }
 
 
@@ -73,6 +75,9 @@ def _field(name: str, option: RequestOption) -> tuple[Any, Any]:
             kind = Annotated[Mapping[str, Scalar | list[Scalar]], Field(max_length=MOST)]
         case Kind.SCHEMA:
             kind = Mapping[str, Any] | None
+        case Kind.TOOLS:
+            entries = tuple[Mapping[str, Any], ...]
+            kind = Annotated[entries, Field(strict=False, max_length=MOST_TOOLS, fail_fast=True)]
         case Kind.RESPONSES:
             one = str | Mapping[str, Scalar]
             kind = Annotated[tuple[one, ...], Field(strict=False, max_length=MOST, fail_fast=True)]

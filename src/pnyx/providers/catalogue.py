@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,6 +10,7 @@ from datetime import UTC, date, datetime
 
 from ..config.paths import models_dir
 from ..config.schema import ModelSettings, ProviderSettings, Settings
+from ..config.stored_keys import ENVIRONMENT
 from ..core.models import WRITE, Price, Seat
 from ..core.thinking import Effort
 from ..errors import ConfigError, UsageError
@@ -19,6 +19,7 @@ from .embedded.weights_table import KNOWN
 from .installed import KINDS, is_usable, key_variables
 
 __all__ = [
+    "FAST",
     "STRONG",
     "Catalogue",
     "DefaultPanel",
@@ -41,6 +42,15 @@ STRONG: Mapping[str, tuple[str, ...]] = {
     "openrouter": ("openai/gpt-6.1-sol", "anthropic/claude-opus-5.5", "google/gemini-4-argon"),
 }
 """Kind -> its models in the default panel. OpenRouter's are MAKER/MODEL, for makers without a key."""
+FAST: Mapping[str, tuple[str, ...]] = {
+    "openai": ("gpt-6-luna",),
+    "anthropic": ("claude-haiku-5-5",),
+    "google": ("gemini-3.8-flash",),
+    "mistral": ("mistral-small-2603",),
+    "deepseek": ("deepseek-v4-flash",),
+    "openrouter": ("openai/gpt-6-luna", "anthropic/claude-haiku-5.5", "google/gemini-3.8-flash"),
+}
+"""Kind -> cheap and fast models of the same makers, for `pnyx init`."""
 
 WRITES_CACHE = ("anthropic",)
 """Kinds whose hosts bill what they write to their prompt cache, at whatever address."""
@@ -259,7 +269,7 @@ def _needs_short_prompts(info: ModelInfo) -> bool:
     return info.short_prompts
 
 
-def default_panel(settings: Settings, env: Mapping[str, str] = os.environ) -> DefaultPanel:
+def default_panel(settings: Settings, env: Mapping[str, str] = ENVIRONMENT) -> DefaultPanel:
     """The models that `[models]` names of usable providers, and a strong one of every maker whose key is set.
 
     If there is neither, and no provider is configured: the embedded models on this machine. A single model

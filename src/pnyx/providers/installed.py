@@ -10,6 +10,7 @@ from typing import get_args
 
 from ..config.credentials import key_in
 from ..config.schema import OWN, ProviderSettings, Settings
+from ..config.stored_keys import why_unreadable
 from ..errors import ConfigError, ProviderError
 from ..plugins import PROVIDERS, Plugins
 from .base import guard
@@ -76,9 +77,11 @@ def _key(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> str |
     for variable in variables:
         if key := key_in(variable, f"provider {name}", env):
             return key
+    unreadable = next(filter(None, map(why_unreadable, variables)), None)
     raise ConfigError(
-        f"provider {name} needs its key in {' or '.join(f'${v}' for v in variables)}. "
-        f"Set it with: export {variables[0]}=YOUR_KEY"
+        f"provider {name} needs its key in {' or '.join(f'${v}' for v in variables)}. Set it with: "
+        f"export {variables[0]}=YOUR_KEY (or store it: pnyx keys set {variables[0]})"
+        + (f". {unreadable}" if unreadable else "")
     )
 
 

@@ -6,13 +6,13 @@ This module imports nothing heavy, because all kinds are loaded to know their ke
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
+from ..config.stored_keys import ENVIRONMENT
 from .adapter import AnyProvider
 
 __all__ = ["ProviderConfig", "ProviderKind", "Setting"]
@@ -36,7 +36,7 @@ class ProviderConfig:
     slots: int | None = None
     context: int | None = None
     threads: int | None = None
-    env: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    env: Mapping[str, str] = field(default_factory=lambda: ENVIRONMENT, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,11 @@ that is available at once.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping
 
 from ..config.credentials import database_secrets, proxy_secrets
 from ..config.schema import OWN, Settings
+from ..config.stored_keys import ENVIRONMENT
 from ..errors import ConfigError
 from ..gc_pause import paused_collection
 from .adapter import AnyProvider, adapt
@@ -36,7 +36,7 @@ class Providers:
     def __init__(
         self,
         settings: Settings,
-        env: Mapping[str, str] = os.environ,
+        env: Mapping[str, str] = ENVIRONMENT,
         extra: Mapping[str, AnyProvider] | None = None,
     ) -> None:
         self._settings = settings

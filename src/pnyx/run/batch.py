@@ -159,6 +159,9 @@ def request_key(spec: Spec) -> str:
             language=spec.language,
             instructions=spec.instructions,
             answer_schema=spec.answer_schema,
+            client_tools=spec.client_tools or None,
+            tool_choice=spec.tool_choice,
+            parallel_tool_calls=spec.parallel_tool_calls,
             judge=spec.judge and spec.judge.model,
         ),
     ]

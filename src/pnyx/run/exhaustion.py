@@ -9,7 +9,7 @@ from ..core.models import NUSD, money
 from ..store.ledger import Exhausted
 from .budget import budget_event, nusd
 
-__all__ = ["batch_remedy", "exhausted_event", "reason", "remedy", "sufficient_cap"]
+__all__ = ["batch_remedy", "exhausted_event", "reason", "remedy", "rounded_cap", "sufficient_cap"]
 
 NAMES = {"run": "Budget", "day": "Daily budget", "batch": "Batch budget", "key": "Budget of this key"}
 """The name of an account for a person, by its kind."""
@@ -63,7 +63,11 @@ def sufficient_cap(event: Budget) -> str:
     It is what is spent and reserved, plus the call, rounded up to 1, 2 or 5 times a power of ten.
     """
     needed = nusd(event.spent_usd) + nusd(event.reserved_usd)
-    needed += max(nusd(event.next_usd), nusd(event.expected_usd))
+    return rounded_cap(needed + max(nusd(event.next_usd), nusd(event.expected_usd)))
+
+
+def rounded_cap(needed: int) -> str:
+    """Return an amount in nUSD as USD, rounded up to 1, 2 or 5 times a power of ten, as a person types it."""
     power = 10 ** (len(str(needed)) - 1)
     cap = next(n * power for n in (1, 2, 5, 10) if n * power >= needed)
     if cap >= NUSD // 100:

@@ -18,7 +18,7 @@ from ..errors import ConfigError
 from ..protocols.call_bounds import expected_calls
 from .spec import Spec
 
-__all__ = ["Expectation", "expect", "kind_of"]
+__all__ = ["Expectation", "expect", "kind_of", "usual_replies"]
 
 PROMPT_TOKENS = 600
 """The usual length of one of our prompts without its question and material."""
@@ -65,12 +65,9 @@ def expect(spec: Spec) -> Expectation | None:
         spec.searches and spec.search_price is None
     ):
         return None
-    try:
-        protocol, responses = spec.protocol_def, len(spec.responses)
-        calls = expected_calls(protocol, spec.seats, spec.options, spec.tables, responses)
-    except ConfigError:
+    calls = _usual_calls(spec)
+    if calls is None:
         return None
-    calls = [one for one in calls if one.count > 0]
     costs = [_cost(spec, one) for one in calls]
     turns = TOOL_TURNS if spec.tools else 1
     return Expectation(
@@ -80,12 +77,29 @@ def expect(spec: Spec) -> Expectation | None:
     )
 
 
+def usual_replies(spec: Spec) -> int | None:
+    """Return the number of replies of a usual run of `spec`; None if its protocol does not state it."""
+    calls = _usual_calls(spec)
+    if calls is None:
+        return None
+    return ceil((TOOL_TURNS if spec.tools else 1) * sum(one.count for one in calls))
+
+
 def kind_of(spec: Spec) -> str:
     """Return a name for runs that cost about the same share of what is expected."""
     seats = sorted((seat.model, seat.role) for seat in spec.seats)
     parts: list[Any] = [spec.protocol, dict(spec.options), seats, bool(spec.responses), spec.tools]
     parts += [spec.ground, *([spec.judge.model] if spec.judge else [])]
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _usual_calls(spec: Spec) -> list[ExpectedCalls] | None:
+    protocol, responses = spec.protocol_def, len(spec.responses)
+    try:
+        calls = expected_calls(protocol, spec.seats, spec.options, spec.tables, responses)
+    except ConfigError:
+        return None
+    return [one for one in calls if one.count > 0]
 
 
 def _cost(spec: Spec, calls: ExpectedCalls) -> float:

@@ -35,6 +35,8 @@ class Kind(Enum):
     RESPONSES = auto()
     SCHEMA = auto()
     """A JSON schema of an object."""
+    TOOLS = auto()
+    """Tools that the asker runs, each an object with name, description and parameters."""
     MATERIAL = auto()
 
 
@@ -218,6 +220,27 @@ class RunRequest:
         flags=("--answer-schema",),
         metavar="FILE",
         keyword="answer_schema",
+    )
+    client_tools: Sequence[Mapping[str, Any]] = _option(
+        Kind.TOOLS,
+        "Tools that you run, which the answer may call: each with name, description and JSON schema.",
+        (),
+        flags=("--client-tools",),
+        metavar="FILE",
+        keyword="client_tools",
+    )
+    tool_choice: str | None = _option(
+        Kind.TEXT,
+        "Whether the answer is a call of your tools: auto, none, required, or the name of the tool to call.",
+        flags=("--tool-choice",),
+        metavar="CHOICE",
+        keyword="tool_choice",
+    )
+    parallel_tool_calls: bool | None = _option(
+        Kind.SWITCH,
+        "Let one answer have several calls of your tools; on unless you turn it off.",
+        flags=("--parallel-tool-calls/--no-parallel-tool-calls",),
+        keyword="parallel_tool_calls",
     )
     tools: bool | None = _option(
         Kind.SWITCH,

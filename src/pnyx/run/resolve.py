@@ -31,6 +31,7 @@ from ..errors import UsageError
 from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, judge_seat, parse_seats, seats
 from ..tools.open import enabled_tools
 from .answer_schema import check_schema
+from .client_tools import BadToolError, check_tools
 from .host_search import SEARCHES, TOOL
 from .limits import Limits
 from .request import OPTIONS, Kind, RunRequest
@@ -141,6 +142,7 @@ def resolve(
         language=_language(values.language) or settings.run.language,
         instructions=(values.instructions or "").strip() or None,
         answer_schema=_answer_schema(values.answer_schema),
+        **_client_tools(values),
         effort=_effort(values.effort),
         thinking_tokens=_thinking_tokens(values.thinking_tokens),
         **_tools(settings.tools, settings.tools.enabled if values.tools is None else values.tools),
@@ -160,6 +162,7 @@ _TYPES: Mapping[Kind, Any] = {
     Kind.VALUE_BY_NAME: Mapping[str, Any] | None,
     Kind.RESPONSES: Responses,
     Kind.SCHEMA: Mapping[str, Any] | None,
+    Kind.TOOLS: Sequence[Mapping[str, Any]],
     Kind.MATERIAL: Context,
 }
 """The Python type of a value; numbers are checked by `Spec.check`."""
@@ -235,6 +238,16 @@ def _answer_schema(document: Mapping[str, Any] | None) -> Mapping[str, Any] | No
     if problem := check_schema(document):
         raise UsageError(problem)
     return document
+
+
+def _client_tools(values: Any) -> dict[str, Any]:
+    tools, choice = tuple(values.client_tools), values.tool_choice
+    try:
+        check_tools(tools, choice)
+    except BadToolError as exc:
+        where = "tool_choice" if exc.place is None else f"client_tools[{exc.place}]"
+        raise UsageError(f"{where}: {exc}") from None
+    return {"client_tools": tools, "tool_choice": choice, "parallel_tool_calls": values.parallel_tool_calls}
 
 
 def _effort(effort: str | None) -> Effort | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
 
 from ..config.schema import Settings
+from ..config.stored_keys import ENVIRONMENT
 from ..core.events import Event
 from ..errors import ConfigError
 from ..protocols.shared import grounding
@@ -57,7 +57,7 @@ class RunResources:
             needed = tuple(name for name in needed if name != SEARCH)
         notes: tuple[str, ...] = ()
         if missing := [name for name in needed if name not in self.toolbox.tools]:
-            opened, notes = await asyncio.to_thread(open_tools, self.settings.tools, os.environ, missing)
+            opened, notes = await asyncio.to_thread(open_tools, self.settings.tools, ENVIRONMENT, missing)
             self.toolbox = Toolbox({**self.toolbox.tools, **opened.tools})
         if spec.ground and grounding.TOOL not in self.toolbox.tools:
             raise ConfigError(f"--ground needs a search service; {notes[-1]}")

@@ -16,11 +16,14 @@ from ..core.protocol import Protocol
 from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
 from ..core.thinking import EFFORTS, Effort, Thinking
+from ..core.tool_calls import ToolOffer
 from ..errors import ConfigError, UsageError
 from ..prompts import load
 from ..protocols.shared.answer_form import with_form
+from ..protocols.shared.call_form import with_calls
 from ..protocols.shared.grounding import grounded
 from .answer_schema import violation
+from .client_tools import call_problem, offer_of
 from .limits import Limits
 
 __all__ = ["Spec"]
@@ -32,15 +35,16 @@ class Spec:
 
     options: of its protocol, resolved. tables: the options configured for other protocols, which it may run
     inside. seed: for labels and orders. salt: the secret from which fence nonces are derived. responses:
-    existing answers. ground: search the web for the question first. budget_usd, day_usd, batch_usd, key_usd:
-    caps. batch: the name of the batch. batch_own: its cap is a flag of the batch's command, and settings do
-    not change it. warn_usd: the amount at which a warning is due. deadline_s: seconds from the start, or from
-    a resume, until the run is paused. searches: web searches that a seat's host may make itself in one
-    request. search_price: USD for one of them, None if unknown. history, calibration: what earlier runs
-    teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`. language: the tag of the
-    language to answer in; None: that of the question. instructions, answer_schema: of the asker, for the
-    answer. effort, thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the
-    request names one; it may be one of `seats`.
+    existing answers. ground: search the web for the question first. budget_usd, day_usd, batch_usd,
+    key_usd: caps. batch: the name of the batch. batch_own: its cap is a flag of the batch's command, and
+    settings do not change it. warn_usd: the amount at which a warning is due. deadline_s: seconds from the
+    start, or from a resume, until the run is paused. searches: web searches that a seat's host may make
+    itself in one request. search_price: USD for one of them, None if unknown. history, calibration: what
+    earlier runs teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`. language:
+    the tag of the language to answer in; None: that of the question. instructions, answer_schema: of the
+    asker, for the answer. client_tools, tool_choice, parallel_tool_calls: see `client_tools`. effort,
+    thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the request names one;
+    it may be one of `seats`.
     """
 
     question: str
@@ -76,22 +80,32 @@ class Spec:
     language: str | None = None
     instructions: str | None = None
     answer_schema: Mapping[str, Any] | None = None
+    client_tools: tuple[Mapping[str, Any], ...] = ()
+    tool_choice: str | None = None
+    parallel_tool_calls: bool | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
     judge: Seat | None = None
 
     @property
     def protocol_def(self) -> Protocol:
-        """The protocol, with grounding and a form of the answer if requested.
+        """The protocol, with grounding, calls of the asker's tools and a form of the answer if requested.
 
         Raises `NotFound` if it is not installed.
         """
         protocol = protocols.get(self.protocol)
         if self.ground:
             protocol = replace(protocol, script=grounded(protocol.script))
+        if (offer := self.offer) is not None:
+            protocol = with_calls(protocol, offer, lambda calls: call_problem(calls, offer))
         if (document := self.answer_schema) is not None:
             protocol = with_form(protocol, document, lambda value: violation(value, document))
         return protocol
+
+    @property
+    def offer(self) -> ToolOffer | None:
+        """The asker's tools as the seats are offered them."""
+        return offer_of(self.client_tools, self.tool_choice, self.parallel_tool_calls)
 
     @property
     def quorum(self) -> int:
@@ -121,7 +135,13 @@ class Spec:
     @property
     def brief(self) -> Brief:
         return Brief(
-            self.question, self.today, self.options, self.context, self.responses, self.instructions or ""
+            self.question,
+            self.today,
+            self.options,
+            self.context,
+            self.responses,
+            self.instructions or "",
+            self.offer,
         )
 
     @property
@@ -174,6 +194,9 @@ class Spec:
             self.language,
             self.instructions,
             self.answer_schema,
+            self.client_tools,
+            self.tool_choice,
+            self.parallel_tool_calls,
             self.effort,
             self.thinking_tokens,
             self.judge and self.judge.model,
@@ -260,8 +283,9 @@ class Spec:
             values["judge"] = build(Seat, {**judge, **_price(judge, what)}, what)
         if "limits" in values:
             values["limits"] = build(Limits, values["limits"], what)
-        if "tools" in values:
-            values["tools"] = tuple(values["tools"])
+        for name in ("tools", "client_tools"):
+            if name in values:
+                values[name] = tuple(values[name])
         return build(cls, values, what)
 
 

@@ -178,8 +178,13 @@ def listing(
     owner: str | None = None,
     except_owner: str | None = None,
     has_worker: bool | None = None,
+    prefix: str = "",
+    after: tuple[str, str] | None = None,
 ) -> list[RunRow]:
-    """Return runs, newest first. status, owner, except_owner, has_worker: filters; None matches all runs."""
+    """Return runs, newest first. status, owner, except_owner, has_worker: filters; None matches all runs.
+
+    prefix: of their ids. after: only those listed after the run of this `created_at` and id.
+    """
     query = select(runs).order_by(runs.c.created_at.desc(), runs.c.id).limit(limit)
     if status is not None:
         query = query.where(runs.c.status == status)
@@ -189,6 +194,12 @@ def listing(
         query = query.where(runs.c.owner != except_owner)
     if has_worker is not None:
         query = query.where(runs.c.worker.is_not(None) if has_worker else runs.c.worker.is_(None))
+    if prefix:
+        query = query.where(_prefix_range(connection, runs.c.id, prefix)[0])
+    if after is not None:
+        created_at, id = after
+        same = (runs.c.created_at == created_at) & (runs.c.id > id)
+        query = query.where((runs.c.created_at < created_at) | same)
     return [_row(row) for row in connection.execute(query)]
 
 

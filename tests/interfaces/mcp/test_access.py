@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import httpx2
 import pytest
+from mcp import MCPError
 
 from pnyx.interfaces.http.access import MOST_BYTES
 from tests.support.assistants import HELLO, over_http, text_of
@@ -82,7 +84,10 @@ async def test_the_run_of_another_owner_is_not_found(lab: ScriptedHost) -> None:
                 refused = await hers.call_tool(tool, {"run_id": run_id})
                 assert refused.is_error
                 assert "no run" in text_of(refused)
-            assert (await hers.call_tool("runs", {})).structured_content == {"runs": []}
+            assert (await hers.call_tool("runs", {})).structured_content["runs"] == []
+            assert (await hers.list_resources()).resources == []
+            with pytest.raises(MCPError, match="no run"):
+                await hers.read_resource(f"pnyx://runs/{run_id}")
             own = (await hers.call_tool("ask", VOTE)).structured_content["run_id"]
             async with server.client(key) as client:
                 assert (await client.get(f"/v1/runs/{own}")).status_code == 200
@@ -97,6 +102,40 @@ async def test_another_owner_cannot_use_a_session(lab: ScriptedHost) -> None:
         session = {"Mcp_Session_Id": opened.headers["mcp-session-id"]}
         assert (await post(server, None, key=key, method="DELETE", **session)).status_code == 404
         assert (await post(server, None, method="DELETE", **session)).status_code == 200
+
+
+async def test_a_key_with_too_many_sessions_keeps_nobody_else_out(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_MCP_SESSIONS", "2")
+    async with open_server() as server:
+        key = await server.key("ada")
+        opened = [await post(server) for _ in range(3)]
+        assert [one.status_code for one in opened] == [200, 200, 429]
+        assert opened[2].headers["retry-after"] == "60"
+        assert "[mcp] sessions" in opened[2].json()["error"]["message"]
+        assert (await post(server, key=key)).status_code == 200
+        session = {"Mcp_Session_Id": opened[0].headers["mcp-session-id"]}
+        assert (await post(server, None, method="DELETE", **session)).status_code == 200
+        assert (await post(server)).status_code == 200
+        # Clients of 2026 have no sessions.
+        async with over_http(server) as client:
+            assert (await client.list_tools()).tools
+
+
+async def test_a_session_without_requests_ends(lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PNYX_MCP_IDLE_S", "0.3")
+    monkeypatch.setenv("PNYX_MCP_SESSIONS", "1")
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    async with open_server() as server:
+        opened = await post(server)
+        session = {"Mcp_Session_Id": opened.headers["mcp-session-id"]}
+        assert (await post(server, listing, **session)).status_code == 200
+        full = await post(server)
+        assert (full.status_code, full.headers["retry-after"]) == (429, "1")
+        await asyncio.sleep(0.6)
+        assert (await post(server, listing, **session)).status_code == 404
+        assert (await post(server)).status_code == 200
 
 
 async def test_the_limit_on_runs_applies_to_mcp(lab: ScriptedHost) -> None:

@@ -52,6 +52,26 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "ping": ("ping", {}),
     "discover": ("server/discover", {}),
     "resources": ("resources/list", {}),
+    "resources from a cursor": ("resources/list", {"cursor": "bm8="}),
+    "forms of resources": ("resources/templates/list", {}),
+    "no such resource": ("resources/read", {"uri": "pnyx://runs/none"}),
+    "an address": ("resources/read", {"uri": "https://example.org"}),
+    "a subscription to nothing": ("resources/subscribe", {"uri": "pnyx://runs/none"}),
+    "no subscription": ("resources/unsubscribe", {"uri": "pnyx://runs/none"}),
+    "prompts": ("prompts/list", {}),
+    "a prompt": ("prompts/get", {"name": "decide", "arguments": {"decision": "Tabs?", "models": "a:b"}}),
+    "a prompt without its argument": ("prompts/get", {"name": "review"}),
+    "no such prompt": ("prompts/get", {"name": "sing"}),
+    "a completion": (
+        "completion/complete",
+        {"ref": {"type": "ref/prompt", "name": "pnyx"}, "argument": {"name": "protocol", "value": "co"}},
+    ),
+    "a completion of nothing": (
+        "completion/complete",
+        {"ref": {"type": "ref/resource", "uri": "x://y"}, "argument": {"name": "run_id", "value": ""}},
+    ),
+    "a level": ("logging/setLevel", {"level": "debug"}),
+    "no level": ("logging/setLevel", {"level": "loud"}),
     "no method": ("tools/sing", {}),
 }
 SCRIPTS: dict[str, list[dict[str, Any]]] = {
@@ -109,7 +129,7 @@ async def our_answers(service: RunService, script: list[dict[str, Any]]) -> list
 
 async def package_answers(service: RunService, script: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return what the package's server sends."""
-    server = create_server(service, lambda request: LOCAL)
+    server = create_server(service, lambda request: LOCAL, lambda request: "")
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     answers: list[dict[str, Any]] = []
@@ -162,7 +182,7 @@ async def test_an_invalid_result_is_an_internal_error_of_one_request(
         raise ZeroDivisionError
 
     async with RunService.open(open_settings()) as service:
-        monkeypatch.setattr("pnyx.interfaces.mcp.connection.list_tools", broken)
+        monkeypatch.setattr("pnyx.interfaces.mcp.methods.list_tools", broken)
         _, bug, pong = await our_answers(
             service, [HELLO, READY, request(2, "tools/list"), request(3, "ping")]
         )
@@ -198,6 +218,6 @@ def test_over_stdio_no_web_framework_is_imported(lab: ScriptedHost) -> None:
         assert process.wait(20) == 0
     assert answers[0]["result"]["serverInfo"]["name"] == "pnyx"
     assert "ask" in [tool["name"] for tool in answers[1]["result"]["tools"]]
-    assert answers[2]["result"]["structuredContent"] == {"runs": []}
+    assert answers[2]["result"]["structuredContent"]["runs"] == []
     assert {"pnyx.interfaces.mcp.stdio", "pnyx.interfaces.service", "mcp_types"} <= set(loaded)
     assert [name for name in loaded if name.partition(".")[0] in (*WEB, "mcp")] == []

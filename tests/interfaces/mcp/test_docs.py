@@ -17,6 +17,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from pnyx.interfaces.mcp.catalogue import TOOLS
+from pnyx.interfaces.mcp.prompts import PROMPTS
+from pnyx.interfaces.mcp.resources import TEMPLATES
 from pnyx.interfaces.schemas import RunBody
 from tests.interfaces.shell import spawn
 from tests.support.scripted import ScriptedHost
@@ -35,13 +37,25 @@ async def test_the_stdio_configuration_starts_a_process(lab: ScriptedHost) -> No
         assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS.keys()
 
 
+def table(heading: str) -> list[tuple[str, str]]:
+    """The rows of the table under a heading: the name, and its arguments."""
+    section = PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return re.findall(r"^\| `([^`]+)` \|([^|]*)\|", section, re.MULTILINE)
+
+
 def test_the_table_lists_every_tool_with_its_arguments() -> None:
-    rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", PAGE, re.MULTILINE)
+    rows = table("Tools")
     assert [name for name, _ in rows] == list(TOOLS)
     for name, arguments in rows:
         documented = re.findall(r"`(\w+)`", arguments)
         shared = set(RunBody.model_fields) if name == "ask" else set()
         assert sorted(documented) == sorted(set(TOOLS[name].arguments.model_fields) - shared), name
+
+
+def test_the_tables_list_every_prompt_and_resource() -> None:
+    prompts = {name: re.findall(r"`(\w+)`", arguments) for name, arguments in table("Prompts")}
+    assert prompts == {name: list(prompt.arguments) for name, prompt in PROMPTS.items()}
+    assert [uri for uri, _ in table("Resources")] == list(TEMPLATES)
 
 
 def test_every_tool_and_argument_has_a_description() -> None:

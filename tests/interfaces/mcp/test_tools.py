@@ -169,7 +169,7 @@ async def test_a_run_out_of_budget_is_a_tool_error_and_can_be_resumed(
         assert paused.is_error
         run_id = paused.structured_content["run_id"]
         assert paused.structured_content["stop_reason"] == "budget"
-        assert f"Continue it with `resume` and run_id {run_id}" in text_of(paused)
+        assert f"Continue it with `resume`, run_id {run_id} and budget_usd " in text_of(paused)
         resumed = await client.call_tool("resume", {"run_id": run_id, "budget_usd": 1.0})
         assert not resumed.is_error
         assert (resumed.structured_content["run_id"], resumed.structured_content["status"]) == (

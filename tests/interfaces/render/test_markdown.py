@@ -79,4 +79,4 @@ def test_no_reply_becomes_html_a_link_an_image_or_a_heading(text: str) -> None:
     kinds = {token.type for outer in tokens for token in (outer, *(outer.children or ()))}
     assert not {"html_block", "html_inline", "link_open", "image"} & kinds
     ours = [token for token in tokens if token.type == "heading_open" and token.level == 0]
-    assert len(ours) == 9
+    assert len(ours) == 10

@@ -59,6 +59,46 @@ export interface Judgement {
   answers: Record<string, string | null>;
 }
 
+/** A count with its ballots; `of` is the name voted for. winner: null on a tie. */
+export interface Count {
+  scope: string;
+  round: number;
+  phase: string;
+  rule: string;
+  counts: Record<string, number>;
+  winner: string | null;
+  tied: boolean;
+  ballots: { seat: string; of: string | null; text: string; ranking: string[] }[];
+}
+
+export interface ChangeOfMind {
+  seat: string;
+  kind: string;
+  before: string;
+  now: string;
+  round: number;
+  phase: string;
+  after: { round: number; phase: string; seats: string[] }[];
+}
+
+export interface PhaseCost {
+  seat: string;
+  phase: string;
+  calls: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number | null;
+  elapsed_s: number;
+}
+
+/** The debate at a glance, as the server reads it from the events (src/pnyx/interfaces/views/overview.py). */
+export interface Overview {
+  votes: Count[];
+  changes: ChangeOfMind[];
+  panel: { agree: string[]; differ: string[]; only: string[] };
+  costs: PhaseCost[];
+}
+
 /** A failed request, with the message of the server. status: 0 if the server cannot be reached. */
 export class ApiError extends Error {
   readonly status: number;
@@ -112,6 +152,7 @@ export class Api {
     this.get(`/v1/runs?limit=${limit}${status ? `&status=${encodeURIComponent(status)}` : ""}`);
   recall = (text: string, limit: number): Promise<RecalledRun[]> =>
     this.get(`/v1/recall?limit=${limit}&text=${encodeURIComponent(text)}`);
+  overview = (id: string): Promise<Overview> => this.get(`${runPath(id)}/overview`);
   plan = (request: RunRequest): Promise<Plan> => this.post("/v1/plan", request);
   ask = (request: RunRequest): Promise<Result> => this.post("/v1/runs", { ...request, tokens: true });
   resume = (id: string, limits: { budget_usd?: number; deadline_s?: number }): Promise<Result> =>

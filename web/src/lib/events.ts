@@ -37,6 +37,8 @@ export interface CallStarted extends Base {
   type: "call_started";
   attempt: number;
   model: string;
+  /** The JSON schema of the object that the model is asked for. */
+  schema?: string | null;
   cut: number;
   reserved_usd: number | null;
 }
@@ -63,6 +65,8 @@ export interface CallFinished extends Base {
   cost_usd: number | null;
   usage_flag: string | null;
   absent: string | null;
+  /** How a structured reply is read; null without a schema, older events lack it. */
+  source?: "json" | "prose" | null;
   copied: boolean;
   searches: number | null;
   sources: string[];

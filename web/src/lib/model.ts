@@ -21,6 +21,8 @@ export interface Turn {
   attempts: number;
   /** What the model thought before its reply. */
   reasoning: string;
+  /** The model was asked for an object, which is shown in words. */
+  structured: boolean;
   failures: { attempt: number; message: string; retry_in_s: number | null }[];
   facts: string[];
   sources: string[];
@@ -55,6 +57,8 @@ export interface Note {
   kind: "tally" | "budget";
   text: string;
   tally?: { name: string; votes: number; won: boolean }[];
+  /** The scope of the step, to find the ballots of the count. */
+  scope?: string;
 }
 
 /** A round of one protocol. Nested protocols have their own rounds. */

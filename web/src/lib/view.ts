@@ -86,8 +86,8 @@ function apply(view: View, event: Exclude<E.Event, E.Token | E.RunFinished>): Vi
     case "seat_dropped":
       return updateSeat(view, event.seat, event.model, { state: "dropped", dropped: event.reason, open: {} });
     case "vote_tallied": {
-      const tally = Object.entries(event.tally).map(([name, votes]) => ({ name, votes, won: name === event.winner }));
-      return addNote(view, event, { id: `${event.seq}`, kind: "tally", text: event.rule, tally });
+      const scope = scopeOf(event.key);
+      return addNote(view, event, { id: `${event.seq}`, kind: "tally", text: event.rule, tally: tallyOf(event), scope });
     }
     case "seat_abstained":
       return addNote(view, event, {
@@ -103,6 +103,13 @@ function apply(view: View, event: Exclude<E.Event, E.Token | E.RunFinished>): Vi
       return addNote(out, event, { id: `${event.seq}`, kind: "budget", text: budgetText(event) });
     }
   }
+}
+
+/** The votes for each name. On a tie nobody has won, whatever breaks it. */
+function tallyOf(event: E.VoteTallied): NonNullable<Note["tally"]> {
+  const most = Math.max(...Object.values(event.tally), 0);
+  const tied = Object.values(event.tally).filter((votes) => votes === most).length !== 1;
+  return Object.entries(event.tally).map(([name, votes]) => ({ name, votes, won: !tied && name === event.winner }));
 }
 
 function startRun(view: View, event: E.RunStarted): View {
@@ -155,6 +162,7 @@ function startCall(view: View, event: E.CallStarted): View {
     facts,
     ...(turnOf(view, event.key) ? { failures: turnOf(view, event.key)?.failures ?? [] } : {}),
     attempts: event.attempt,
+    structured: Boolean(event.schema),
   };
   const seat = seatOf(view, event.seat);
   const usd = event.reserved_usd === null ? null : 0;
@@ -295,6 +303,7 @@ function newTurn(event: E.Event, kind: Turn["kind"], title: string): Turn {
     elapsed_s: null,
     attempts: 1,
     reasoning: "",
+    structured: false,
     failures: [],
     facts: [],
     sources: [],

@@ -13,6 +13,7 @@ from ..language import is_english, language_of
 from ..markup.quoting import Line, lines
 from ..markup.reasoning import split
 from ..regex import regex
+from .calls import short_calls
 from .conclusions import closing_value, stated_value, statement, tail
 from .envelopes import boxed_value, hashed, object_answer, tagged, whole_object_answer
 from .equivalence import normalise, read, same
@@ -30,13 +31,16 @@ def final_answer(text: str, question: str | None = None, choices: Sequence[str] 
     """The final answer of `text`, without markup and caveats, or None.
 
     In this order: the answer of a reply that is one JSON object; the last label of a final answer (`Final
-    answer:` in the languages of `words/answers.json`), tag (`<answer>7</answer>`) or line `#### 7`; the last
-    JSON object with an answer; an answer stated in the concluding lines; the last \\boxed{}; a concluding
-    line that is only a value; the last other label (`Answer:`, `Result:`). Quotations and thinking aloud are
-    ignored. question: what `text` answers; its language decides for a text that shows none. choices: the
-    texts of the options, in order; an answer that is an option's text or letter is returned as the letter (A
-    for the first). An answer such as `N/A` is None.
+    answer:` in the languages of `words/answers.json`), tag (`<answer>7</answer>`) or line `#### 7`; the
+    last JSON object with an answer; an answer stated in the concluding lines; the last \\boxed{}; a
+    concluding line that is only a value; the last other label (`Answer:`, `Result:`). Quotations and
+    thinking aloud are ignored. question: what `text` answers; its language decides for a text that shows
+    none. choices: the texts of the options, in order; an answer that is an option's text or letter is
+    returned as the letter (A for the first). An answer such as `N/A` is None. The answer of a reply that
+    ends on calls of tools is these, see `calls`.
     """
+    if (calls := short_calls(text)) is not None:
+        return calls
 
     def is_plausible(value: str) -> bool:
         return is_definite(value) or _letter(value, choices) is not None

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
+from .calls import short_calls
 from .equivalence import normalise, read, same
 from .hints import hints_of
 from .statements import only_value
@@ -66,4 +67,4 @@ def _stated(answer: str) -> tuple[tuple[str, str], ...]:
 
 
 def _countable(answer: str | None) -> TypeGuard[str]:
-    return bool(answer) and len(answer or "") <= MAX_CHARS
+    return bool(answer) and (len(answer or "") <= MAX_CHARS or short_calls(answer or "") is not None)

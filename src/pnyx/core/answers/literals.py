@@ -18,13 +18,14 @@ MAX_CHARS = 4000
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A literal. kind: string, value (a list, a dict, None, …) or token (compared character by character).
+    """A literal. kind: string, value (a list, a dict, None, …), token (compared character by character) or
+    calls of tools.
 
     key: equal for equal literals. text: the content of a string or the token. quoted: whether marks stand
     around it, which the same content without marks may lack.
     """
 
-    kind: Literal["string", "value", "token"]
+    kind: Literal["string", "value", "token", "calls"]
     key: str
     text: str
     quoted: bool = False

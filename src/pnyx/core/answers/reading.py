@@ -9,6 +9,7 @@ from typing import Literal
 
 from ..markup.notation import digits_in_ascii
 from ..regex import regex
+from .calls import short_calls
 from .dates import read_date, read_time
 from .folding import fold_words, strip_edges
 from .hints import NO_HINTS, Hints, hints_of
@@ -86,6 +87,8 @@ def read(value: str, hints: Hints = NO_HINTS) -> Answer:
 
 @functools.lru_cache(maxsize=4096)
 def _read(value: str, decimal: str, exact: bool, ordered: bool, letters: str) -> Answer:
+    if (calls := short_calls(value)) is not None:
+        return Answer("text", calls, code=Code("calls", calls, calls), written=calls, exact=value)
     written = " ".join(value.split())
     body = _unwrapped(written)
     # Spaces and scripts of digits count inside quotation marks.

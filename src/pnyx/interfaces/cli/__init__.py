@@ -54,10 +54,13 @@ COMMANDS = {
         "serve": ("serve", "start the web page and the HTTP API"),
         "worker": ("worker", "carry out the runs that a server queues"),
         "mcp": ("mcp", "offer the panel to an assistant over MCP"),
+        "integrate": ("integrate", "set up an assistant or editor to ask the panel"),
     },
     "Set up": {
+        "init": ("init", "write a first settings file: three questions"),
         "models": ("models", "list models; install embedded ones"),
         "panel": ("panel", "list saved panels; suggest one from recorded answers"),
+        "keys": ("keys", "store API keys in the keyring of the system"),
         "protocols": ("setup", "list the protocols and their options"),
         "config": ("setup", "show and check the settings"),
         "trust": ("setup", "trust the pnyx.toml of this folder"),

@@ -69,17 +69,36 @@ class _JsonFile(click.ParamType[dict[str, Any]]):
     name = "file"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
-        if isinstance(value, dict):
-            return value
-        try:
-            document = json.loads(Path(value).read_text("utf-8"))
-        except OSError as exc:
-            self.fail(f"{value}: {exc.strerror}", param, ctx)
-        except (ValueError, RecursionError) as exc:
-            self.fail(f"{value} is not JSON: {exc}", param, ctx)
-        if not isinstance(document, dict):
-            self.fail(f"{value} must hold a JSON object", param, ctx)
-        return document
+        return value if isinstance(value, dict) else dict(_read_json(self, value, dict, param, ctx))
+
+
+class _ToolsFile(click.ParamType[tuple[Any, ...]]):
+    """A file with a JSON list of tools."""
+
+    name = "file"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Any, ...]:
+        return value if isinstance(value, tuple) else tuple(_read_json(self, value, list, param, ctx))
+
+
+def _read_json(
+    of: click.ParamType[Any],
+    path: str,
+    kind: type[Any],
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> Any:
+    try:
+        document = json.loads(Path(path).read_text("utf-8"))
+    except OSError as exc:
+        of.fail(f"{path}: {exc.strerror}", param, ctx)
+    except (ValueError, RecursionError) as exc:
+        of.fail(f"{path} is not JSON: {exc}", param, ctx)
+    if not isinstance(document, kind):
+        of.fail(f"{path} must hold a JSON {'object' if kind is dict else 'list'}", param, ctx)
+    return document
 
 
 class _Protocol(click.ParamType[str]):
@@ -96,7 +115,7 @@ class _Protocol(click.ParamType[str]):
         return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
 
 
-AMOUNT, PAIR, PROTOCOL, JSON_FILE = _Amount(), _Pair(), _Protocol(), _JsonFile()
+AMOUNT, PAIR, PROTOCOL, JSON_FILE, TOOLS_FILE = _Amount(), _Pair(), _Protocol(), _JsonFile(), _ToolsFile()
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 concurrency = click.option(
@@ -112,6 +131,7 @@ RUN_OPTIONS = (
     *("protocol", "models", "panel", "judge", "rounds", "options", "preset", "cast", "roles"),
     *("deadline_s", "call_deadline_s"),
     *("seed", "effort", "thinking_tokens", "language", "instructions", "answer_schema"),
+    *("client_tools", "tool_choice", "parallel_tool_calls"),
     *("tools", "ground", "allow_unknown_price"),
 )
 """The options of `RunRequest` that both `ask` and `batch` have."""
@@ -152,6 +172,8 @@ def _request_option(command: Callable[..., Any], name: str, option: RequestOptio
             values["type"] = PAIR
         case Kind.SCHEMA:
             values["type"] = JSON_FILE
+        case Kind.TOOLS:
+            values |= {"type": TOOLS_FILE, "default": ()}
         case Kind.RESPONSES:
             values["type"] = click.Path(path_type=Path)
         case _ if option.choices:

@@ -69,9 +69,8 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.add_exception_handler(PnyxError, _error)
     app.add_exception_handler(Exception, _error)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
-    mcp = McpEndpoint(service)
-    app.router.routes.append(Route("/mcp", endpoint=mcp))
-    async with mcp.sessions.run():
+    async with McpEndpoint.open(service) as mcp:
+        app.router.routes.append(Route("/mcp", endpoint=mcp))
         access = Access(app, service.settings.serve, owner, {"/health", *page})
         yield Shapes(_shared(access, service.settings.serve.origins), app)
 

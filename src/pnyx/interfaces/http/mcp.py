@@ -2,30 +2,105 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from math import ceil
+from typing import Any, Self
 
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
 
 from ..mcp.server import create_server
 from ..service import RunService
 from .access import Message, Receive, Send, TooLongError
+from .errors import refusal
 from .state import owner_of
 
 __all__ = ["McpEndpoint"]
 
+RETRY_S = 60
+"""The most seconds after which a client with too many sessions is to try again."""
+
 
 class McpEndpoint:
-    """The ASGI endpoint; it needs `sessions.run()` to be active, and the owner in `scope["state"]`."""
+    """The ASGI endpoint; it needs the owner in `scope["state"]`.
 
-    def __init__(self, service: RunService) -> None:
+    Each owner has a session manager, and so a limit, of its own: one that opens too many sessions keeps
+    nobody else out.
+    """
+
+    def __init__(self, service: RunService, tasks: TaskGroup) -> None:
         # `Access` has checked host, origin, content type and size of a request before any route.
-        self.sessions = StreamableHTTPSessionManager(create_server(service, owner_of))
+        self._server = create_server(service, owner_of, _session_of)
+        self._settings = service.settings.mcp
+        self._tasks = tasks
+        self._managers: dict[str, StreamableHTTPSessionManager] = {}
+        self._opening = asyncio.Lock()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, service: RunService) -> AsyncIterator[Self]:
+        """Open the endpoint. On exit, its sessions end."""
+        async with anyio.create_task_group() as tasks:
+            yield cls(service, tasks)
+            tasks.cancel_scope.cancel()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        owner = scope["state"]["owner"]
+        manager = await self._manager(owner)
         # With a user set, the session manager admits only the owner of a session to it.
-        token = AccessToken(token="", client_id=scope["state"]["owner"], scopes=[])
-        scope["user"] = AuthenticatedUser(token)
+        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
+        limited = _Limited(send)
         with suppress(TooLongError):  # `Access` sends the response
-            await self.sessions.handle_request(scope, receive, send)
+            await manager.handle_request(scope, receive, limited.send)
+        if limited.full:
+            await self._refusal()(scope, receive, send)
+
+    async def _manager(self, owner: str) -> StreamableHTTPSessionManager:
+        async with self._opening:
+            if owner not in self._managers:
+                self._managers[owner] = await self._tasks.start(self._hold)
+        return self._managers[owner]
+
+    async def _hold(self, *, task_status: TaskStatus[StreamableHTTPSessionManager]) -> None:
+        manager = StreamableHTTPSessionManager(
+            self._server,
+            session_idle_timeout=self._settings.idle_s,
+            max_sessions=self._settings.sessions,
+        )
+        async with manager.run():
+            task_status.started(manager)
+            await anyio.sleep_forever()
+
+    def _refusal(self) -> Any:
+        count, idle_s = self._settings.sessions, self._settings.idle_s
+        return refusal(
+            429,
+            f"this key has {count} open MCP sessions, the limit of [mcp] sessions; end one with DELETE /mcp "
+            f"and its Mcp-Session-Id, or wait: a session without requests ends after {idle_s:g} s",
+            {"Retry-After": str(min(ceil(idle_s), RETRY_S))},
+        )
+
+
+def _session_of(request: Request) -> str | None:
+    """The id of the session that a message belongs to."""
+    return request.headers.get("mcp-session-id")
+
+
+class _Limited:
+    """Passes a response on, unless it says that there are too many sessions. full: whether it does."""
+
+    def __init__(self, send: Send) -> None:
+        self.full = False
+        self._send = send
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] == 503:
+            self.full = True
+        if not self.full:
+            await self._send(message)

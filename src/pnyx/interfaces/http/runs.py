@@ -8,14 +8,16 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from ...core.decision import FINAL, Status
+from ...providers.redaction import redact_json
 from ..follow import wait_unless_disconnected
 from ..render.html import as_html
 from ..render.markdown import as_markdown, document
 from ..schemas import ListedRun, ResultBody
 from ..service import RunService
 from ..views.feedback import feedback_document
+from ..views.overview import overview
 from .errors import Exact
-from .schemas import Exported, Feedback, Judgement, Resume, StartRun, Wait
+from .schemas import Exported, Feedback, Judgement, Overview, Resume, StartRun, Wait
 from .state import CLIENT_LEFT, owner_of, service_of, wait_for_disconnect
 from .streaming import run_events
 
@@ -63,6 +65,14 @@ async def read(request: Request, run_id: str) -> Response:
     """Return the state of a run. `run_id` can be any unique prefix of its id."""
     record = await service_of(request).read(run_id, owner_of(request))
     return Exact(record.document)
+
+
+@ROUTER.get("/{run_id}/overview", response_model=Overview)
+async def read_overview(request: Request, run_id: str) -> Response:
+    """Return the debate at a glance: votes with their ballots, changes of mind, positions, costs."""
+    service = service_of(request)
+    record = await service.read(run_id, owner_of(request))
+    return Exact(redact_json(overview(record.events), service.redact))
 
 
 @ROUTER.get("/{run_id}/events", responses={200: {"content": {"text/event-stream": {}}}})

@@ -15,6 +15,7 @@ __all__ = [
     "Feedback",
     "Health",
     "Judgement",
+    "Overview",
     "Planned",
     "Resume",
     "StartRun",
@@ -89,6 +90,69 @@ class Planned(BaseModel):
     expected_usd: float | None
     budget_usd: float | None
     deadline_s: float
+
+
+class CastBallot(BaseModel):
+    """A vote. of: the name voted for, null for none of them. ranking: best first, possibly empty."""
+
+    seat: str
+    of: str | None
+    text: str
+    ranking: list[str]
+
+
+class Count(BaseModel):
+    """A count of votes. winner: null on a tie, whatever breaks it. ballots: every vote that was cast."""
+
+    scope: str
+    round: int
+    phase: str
+    rule: str
+    counts: dict[str, float]
+    winner: str | None
+    tied: bool
+    ballots: list[CastBallot]
+
+
+class PhaseSeats(BaseModel):
+    """The seats that replied in a phase."""
+
+    round: int
+    phase: str
+    seats: list[str]
+
+
+class ChangeOfMind(BaseModel):
+    """A seat that took another position. kind: answer or endorsement. after: what others wrote in between."""
+
+    seat: str
+    kind: str
+    before: str
+    now: str
+    round: int
+    phase: str
+    after: list[PhaseSeats]
+
+
+class PhaseCost(BaseModel):
+    """The requests of a seat in a phase. cost_usd: null if a price is unknown."""
+
+    seat: str
+    phase: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    elapsed_s: float
+
+
+class Overview(BaseModel):
+    """The debate at a glance. panel: what the seats agree on, differ on, and what only one says, in words."""
+
+    votes: list[Count]
+    changes: list[ChangeOfMind]
+    panel: dict[Literal["agree", "differ", "only"], list[str]]
+    costs: list[PhaseCost]
 
 
 class Exported(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -51,10 +51,12 @@ def event_source(
     run_id: str,
     problem: Callable[[Exact], ServerSentEvent],
     ping: int = 15,
+    headers: Mapping[str, str] | None = None,
 ) -> EventSourceResponse:
     """Return `messages` as a response. problem: makes the last message from an error response.
 
-    ping: seconds between two comments that show that the connection is alive.
+    ping: seconds between two comments that show that the connection is alive. headers: default is those of
+    the run.
 
     The status is sent before the first message, so any later error must be a message: to a client, a stream
     that breaks off looks like a network failure.
@@ -69,7 +71,7 @@ def event_source(
 
     return EventSourceResponse(
         guarded(),
-        headers=run_headers(run_id),
+        headers=headers or run_headers(run_id),
         ping=ping,
         send_timeout=SEND_S,
         shutdown_grace_period=DRAIN_S + 1,

@@ -8,12 +8,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel
 
 from ...errors import NotFound, PnyxError
 from ..json_body import Body
 from . import tools
+from .peer import InputNeeded
 from .schemas import (
     Ask,
     NoArguments,
@@ -29,9 +30,10 @@ from .schemas import (
 )
 from .tools import Caller, ToolResult
 
-__all__ = ["INSTRUCTIONS", "TOOLS", "call_tool", "list_tools"]
+__all__ = ["INSTRUCTIONS", "TITLE", "TOOLS", "call_tool", "list_tools"]
 
 LOG = logging.getLogger("pnyx.mcp")
+TITLE = "pnyx: a panel of models"
 INSTRUCTIONS = (
     "pnyx asks a panel of language models one question, has them critique each other, and returns one answer "
     "with the remaining objections and the cost. Every run is recorded and has an id. If a call is "
@@ -49,8 +51,12 @@ ENDS = ToolAnnotations(
 
 @dataclass(frozen=True)
 class ToolDefinition:
-    """A tool. description: for models. arguments, result: their schemas. work: carries out a call."""
+    """A tool. title: for people. description: for models. arguments, result: their schemas.
 
+    hints: what a call changes. work: carries out a call.
+    """
+
+    title: str
     description: str
     arguments: type[Body]
     result: type[BaseModel]
@@ -61,15 +67,17 @@ class ToolDefinition:
         """Return the tool as MCP describes it."""
         return Tool(
             name=name,
+            title=self.title,
             description=self.description,
             input_schema=self.arguments.model_json_schema(),
             output_schema=self.result.model_json_schema(),
-            annotations=self.hints,
+            annotations=self.hints.model_copy(update={"title": self.title}),
         )
 
 
 TOOLS = {
     "ask": ToolDefinition(
+        "Ask the panel",
         "Ask a panel of language models that debate or vote. Returns one answer with the remaining "
         "objections, how many seats and models agree, and the cost. Use it for decisions, reviews and "
         "questions where one model's opinion is not enough. A run makes many model calls: it takes seconds "
@@ -82,6 +90,7 @@ TOOLS = {
         tools.ask,
     ),
     "resume": ToolDefinition(
+        "Resume a run",
         "Resume a run that its budget, its deadline or an interruption stopped. Recorded replies are reused "
         "at no cost. A run that is over is returned unchanged.",
         Resume,
@@ -90,14 +99,18 @@ TOOLS = {
         tools.resume,
     ),
     "show": ToolDefinition(
+        "Read a run",
         "Read a run, finished or under way: question, answer, dissent, cost.",
         Show,
         RunResult,
         READS,
         tools.show,
     ),
-    "runs": ToolDefinition("List runs, newest first, with their results.", RunQuery, Runs, READS, tools.runs),
+    "runs": ToolDefinition(
+        "List runs", "List runs, newest first, with their results.", RunQuery, Runs, READS, tools.runs
+    ),
     "recall": ToolDefinition(
+        "Find earlier runs",
         "Find earlier runs by words of their question, answer or dissent, best first. Check it before "
         "you ask a question again.",
         RecallQuery,
@@ -106,6 +119,7 @@ TOOLS = {
         tools.recall,
     ),
     "cancel": ToolDefinition(
+        "Cancel a run",
         "Cancel a run; it cannot be resumed. A run that is over is unchanged.",
         RunReference,
         RunResult,
@@ -113,6 +127,7 @@ TOOLS = {
         tools.cancel,
     ),
     "protocols": ToolDefinition(
+        "List the protocols",
         "List the protocols by which a panel can decide, with their purpose and options.",
         NoArguments,
         Protocols,
@@ -127,17 +142,25 @@ def list_tools() -> list[Tool]:
     return [tool.schema(name) for name, tool in TOOLS.items()]
 
 
-async def call_tool(caller: Caller, name: str, arguments: Mapping[str, Any] | None) -> CallToolResult:
-    """Call a tool and return its result; a failure is a result too. Raises `NotFound` for an unknown name."""
+async def call_tool(
+    caller: Caller, name: str, arguments: Mapping[str, Any] | None
+) -> CallToolResult | InputRequiredResult:
+    """Call a tool and return its result; a failure is a result too. Raises `NotFound` for an unknown name.
+
+    Some clients ask the person something that the call needs, and repeat it: `InputRequiredResult`.
+    """
     tool = TOOLS.get(name)
     if tool is None:
         raise NotFound(f"there is no tool {name[:80]!r}; the tools are {', '.join(TOOLS)}")
     redact = caller.service.redact
     try:
         result = await tool.work(caller, tool.arguments.parse(arguments or {}))
+    except InputNeeded as needed:
+        return needed.result
     except PnyxError as exc:
         return _failed(redact(str(exc)))
     except Exception as exc:
+        await caller.peer.log("error", f"{name}: this is a bug in pnyx: {type(exc).__name__}")
         LOG.error("%s\n%s", name, redact("".join(traceback.format_exception(exc))))
         return _failed(f"this is a bug in pnyx: {type(exc).__name__}")
     return CallToolResult(

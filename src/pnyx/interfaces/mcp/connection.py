@@ -11,6 +11,8 @@ The protocol has two eras, and a client's first request decides which one its co
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import logging
 import traceback
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
@@ -27,8 +29,10 @@ from mcp_types import (
     PROTOCOL_VERSION_META_KEY,
     SERVER_INFO_META_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
-    CallToolRequestParams,
+    ClientCapabilities,
     DiscoverResult,
+    ElicitRequestFormParams,
+    ElicitResult,
     EmptyResult,
     ErrorData,
     Implementation,
@@ -38,10 +42,10 @@ from mcp_types import (
     JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
-    ListToolsResult,
+    ProgressNotification,
+    ProgressNotificationParams,
     Result,
-    ServerCapabilities,
-    ToolsCapability,
+    ServerNotification,
     jsonrpc_message_adapter,
 )
 from mcp_types.methods import serialize_server_result, validate_client_request
@@ -49,23 +53,22 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERS
 from pydantic import ValidationError
 
 from ..._version import __version__
-from ...errors import NotFound
 from ..keys import LOCAL
 from ..service import RunService
-from .catalogue import INSTRUCTIONS, call_tool, list_tools
-from .tools import Caller
+from .catalogue import INSTRUCTIONS, TITLE
+from .methods import METHODS, RefusedError, capabilities, perform
+from .peer import Peer, Session
 
 __all__ = ["Connection"]
 
 LOG = logging.getLogger("pnyx.mcp")
 LAST_S = 1.0
 """Seconds for sending the error responses of calls that end with the connection."""
-SERVER = Implementation(name="pnyx", version=__version__)
-CAPABILITIES = ServerCapabilities(tools=ToolsCapability(list_changed=False))
+SERVER = Implementation(name="pnyx", version=__version__, title=TITLE)
 
 
-class RefusedError(Exception):
-    """A request is refused. error: the JSON-RPC error of its response."""
+class InvalidRequestError(Exception):
+    """A request is not one of this connection. error: the JSON-RPC error of its response."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -82,10 +85,16 @@ class Connection:
         self._era: Literal["handshake", "envelope"] | None = None
         self._version: str | None = None
         """The version that `initialize` negotiated."""
+        self._client = ClientCapabilities()
+        """What `initialize` declared."""
+        self._session: Session | None = None
+        self._requests: dict[str, asyncio.Future[JSONRPCResponse | JSONRPCError]] = {}
+        """Our requests that the client has not answered."""
+        self._numbers = itertools.count(1)
 
     async def serve(self, lines: AsyncIterable[str]) -> None:
         """Answer messages until `lines` ends; calls still under way are then cancelled."""
-        async with anyio.create_task_group() as calls:
+        async with Session.open() as self._session, anyio.create_task_group() as calls:
             async for line in lines:
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
@@ -103,8 +112,12 @@ class Connection:
                         cancelled = self._in_flight.get(str((message.params or {}).get("requestId")))
                         if cancelled is not None:
                             cancelled.cancel()
+                    case JSONRPCResponse() | JSONRPCError():
+                        answered = self._requests.get(str(message.id))
+                        if answered is not None and not answered.done():
+                            answered.set_result(message)
                     case _:
-                        pass  # the server sends no requests, and ignores other notifications
+                        pass  # other notifications change nothing here
             calls.cancel_scope.cancel()
 
     async def _answer(self, request: JSONRPCRequest, scope: anyio.CancelScope) -> None:
@@ -112,7 +125,7 @@ class Connection:
         answer: JSONRPCResponse | JSONRPCError | None = None
         try:
             with scope:
-                result = await self._result(request.method, request.params or {})
+                result = await self._result(request.method, request.params or {}, request.id)
                 answer = JSONRPCResponse(jsonrpc="2.0", id=request.id, result=result)
         except anyio.get_cancelled_exc_class():
             if not scope.cancel_called:
@@ -128,14 +141,14 @@ class Connection:
         if answer is not None and not scope.cancel_called:
             await self._write(answer)
 
-    async def _result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the result of a request in its version of the protocol. Raises `RefusedError`."""
+    async def _result(self, method: str, params: Mapping[str, Any], number: str | int) -> dict[str, Any]:
+        """Return the result of a request in its version of the protocol. Raises `InvalidRequestError`."""
         version = self._version_of(method, params)
         try:
             validate_client_request(method, version, params)
         except KeyError:
-            raise RefusedError(METHOD_NOT_FOUND, "Method not found", method) from None
-        result = await self._handle(method, params, version)
+            raise InvalidRequestError(METHOD_NOT_FOUND, "Method not found", method) from None
+        result = await self._handle(method, params, version, number)
         document = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         try:
             document = serialize_server_result(method, version, document)
@@ -148,50 +161,65 @@ class Connection:
             document["_meta"] = document.get("_meta", {}) | stamp
         return document
 
-    async def _handle(self, method: str, params: Mapping[str, Any], version: str) -> Result:
+    async def _handle(
+        self, method: str, params: Mapping[str, Any], version: str, number: str | int
+    ) -> Result:
         if method == "initialize":
             return self._initialize(params)
         if method == "ping":
             return EmptyResult()
-        if method not in ("server/discover", "tools/list", "tools/call"):
-            raise RefusedError(METHOD_NOT_FOUND, "Method not found", method)
+        if method != "server/discover" and method not in METHODS:
+            raise InvalidRequestError(METHOD_NOT_FOUND, "Method not found", method)
         if self._era == "handshake" and self._version is None:
-            raise RefusedError(INVALID_PARAMS, "Invalid request parameters", "")
+            raise InvalidRequestError(INVALID_PARAMS, "Invalid request parameters", "")
         if method == "server/discover":
             return DiscoverResult(
                 supported_versions=list(MODERN_PROTOCOL_VERSIONS),
-                capabilities=CAPABILITIES,
+                capabilities=capabilities(modern=True),
                 instructions=INSTRUCTIONS,
             )
-        if method == "tools/list":
-            return ListToolsResult(tools=list_tools())
-        call = CallToolRequestParams.model_validate(params, by_name=False)
-        # The user who started this process owns its runs.
-        caller = Caller(self._service, LOCAL, self._reporter(params))
-        try:
-            return await call_tool(caller, call.name, call.arguments)
-        except NotFound as exc:
-            raise RefusedError(INVALID_PARAMS, str(exc)) from None
+        typed = METHODS[method].params.model_validate(params, by_name=False)
+        return await perform(method, self._service, self._peer(params, typed, version, number), typed)
+
+    def _peer(self, params: Mapping[str, Any], typed: Any, version: str, number: str | int) -> Peer:
+        """The client of one request."""
+        meta = params.get("_meta") or {}
+        declared = self._client
+        if self._era == "envelope":
+            declared = ClientCapabilities.model_validate(meta[CLIENT_CAPABILITIES_META_KEY], by_name=False)
+        return Peer(
+            owner=LOCAL,  # the user who started this process owns its runs
+            version=version,
+            channel=_Channel(self, meta.get("progressToken")),
+            capabilities=declared,
+            meta=meta,
+            answers=dict(getattr(typed, "input_responses", None) or {}),
+            state=getattr(typed, "request_state", None),
+            request_id=number,
+            session=self._session if self._era == "handshake" else None,
+            push=self.notify,
+        )
 
     def _initialize(self, params: Mapping[str, Any]) -> InitializeResult:
-        requested = InitializeRequestParams.model_validate(params, by_name=False).protocol_version
+        hello = InitializeRequestParams.model_validate(params, by_name=False)
+        self._client, requested = hello.capabilities, hello.protocol_version
         self._version = requested if requested in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
         return InitializeResult(
             protocol_version=self._version,
-            capabilities=CAPABILITIES,
+            capabilities=capabilities(modern=False),
             server_info=SERVER,
             instructions=INSTRUCTIONS,
         )
 
     def _version_of(self, method: str, params: Mapping[str, Any]) -> str:
-        """Return the protocol version of a request. Raises `RefusedError`."""
+        """Return the protocol version of a request. Raises `InvalidRequestError`."""
         meta = params.get("_meta")
         enveloped = method != "initialize" and isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
         if self._era is None:
             self._era = "envelope" if enveloped else "handshake"
         if self._era == "handshake":
             if enveloped:
-                raise RefusedError(
+                raise InvalidRequestError(
                     INVALID_REQUEST,
                     "this connection serves the handshake protocol era; requests carrying the 2026-07-28 "
                     "envelope are not accepted on it",
@@ -199,31 +227,44 @@ class Connection:
             return self._version or LATEST_HANDSHAKE_VERSION
         supported = list(MODERN_PROTOCOL_VERSIONS)
         if method == "initialize":
-            raise RefusedError(
+            raise InvalidRequestError(
                 UNSUPPORTED_PROTOCOL_VERSION,
                 "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted",
                 {"supported": supported, "requested": params.get("protocolVersion")},
             )
         return _envelope_version(meta if isinstance(meta, Mapping) else {}, supported)
 
-    def _reporter(self, params: Mapping[str, Any]) -> Callable[[float, None, str], Awaitable[None]]:
-        """Sends progress of a call, where its client has asked for that."""
-        token = (params.get("_meta") or {}).get("progressToken")
-        wanted = isinstance(token, str | int) and not isinstance(token, bool)
+    async def notify(self, notification: ServerNotification) -> None:
+        """Send a notification."""
+        document = notification.model_dump(by_alias=True, mode="json", exclude_none=True)
+        await self._write(
+            JSONRPCNotification(jsonrpc="2.0", method=document["method"], params=document.get("params"))
+        )
 
-        async def report(progress: float, total: None, message: str) -> None:
-            if wanted:
-                step = {"progressToken": token, "progress": progress, "message": message}
+    async def request(self, method: str, params: dict[str, Any]) -> JSONRPCResponse | JSONRPCError:
+        """Send a request, and return the client's response. If this is cancelled, so is the request."""
+        number = f"pnyx-{next(self._numbers)}"
+        answer: asyncio.Future[JSONRPCResponse | JSONRPCError] = asyncio.get_running_loop().create_future()
+        self._requests[number] = answer
+        try:
+            await self._write(JSONRPCRequest(jsonrpc="2.0", id=number, method=method, params=params))
+            return await answer
+        except anyio.get_cancelled_exc_class():
+            with anyio.move_on_after(LAST_S, shield=True):
+                left = {"requestId": number, "reason": "the call is over"}
                 await self._write(
-                    JSONRPCNotification(jsonrpc="2.0", method="notifications/progress", params=step)
+                    JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params=left)
                 )
-
-        return report
+            raise
+        finally:
+            del self._requests[number]
 
     def _error(self, exc: Exception, method: str) -> ErrorData:
         match exc:
-            case RefusedError():
+            case InvalidRequestError():
                 return exc.error
+            case RefusedError():
+                return ErrorData(code=exc.code, message=str(exc))
             case ValidationError():
                 return ErrorData(code=INVALID_PARAMS, message="Invalid request parameters", data="")
             case _:
@@ -231,22 +272,49 @@ class Connection:
                 LOG.error("%s\n%s", method, trace)
                 return ErrorData(code=INTERNAL_ERROR, message=f"this is a bug in pnyx: {type(exc).__name__}")
 
-    async def _write(self, message: JSONRPCResponse | JSONRPCError | JSONRPCNotification) -> None:
+    async def _write(
+        self, message: JSONRPCResponse | JSONRPCError | JSONRPCNotification | JSONRPCRequest
+    ) -> None:
         await self._send(message.model_dump_json(by_alias=True, exclude_unset=True))
 
 
+class _Channel:
+    """What this server can send while it answers a request. token: of the progress that its client wants."""
+
+    def __init__(self, connection: Connection, token: Any) -> None:
+        self._connection, self.notify = connection, connection.notify
+        self._token = token if isinstance(token, str | int) and not isinstance(token, bool) else None
+
+    async def progress(self, progress: float, total: float | None, message: str) -> None:
+        if self._token is not None:
+            params = ProgressNotificationParams(
+                progress_token=self._token, progress=progress, total=total, message=message
+            )
+            await self._connection.notify(ProgressNotification(params=params))
+
+    async def elicit(self, params: ElicitRequestFormParams) -> ElicitResult | None:
+        document = params.model_dump(by_alias=True, mode="json", exclude_none=True)
+        answer = await self._connection.request("elicitation/create", document)
+        if isinstance(answer, JSONRPCError):
+            return None
+        try:
+            return ElicitResult.model_validate(answer.result, by_name=False)
+        except ValidationError:
+            return None
+
+
 def _envelope_version(meta: Mapping[str, Any], supported: list[str]) -> str:
-    """Return the version in a request's `_meta`. Raises `RefusedError`."""
+    """Return the version in a request's `_meta`. Raises `InvalidRequestError`."""
     keys = (PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY)
     if missing := [key for key in keys if key not in meta]:
-        raise RefusedError(
+        raise InvalidRequestError(
             INVALID_PARAMS, f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
         )
     version = meta[PROTOCOL_VERSION_META_KEY]
     if not isinstance(version, str):
-        raise RefusedError(INVALID_PARAMS, f"{PROTOCOL_VERSION_META_KEY} must be a string")
+        raise InvalidRequestError(INVALID_PARAMS, f"{PROTOCOL_VERSION_META_KEY} must be a string")
     if version not in supported:
-        raise RefusedError(
+        raise InvalidRequestError(
             UNSUPPORTED_PROTOCOL_VERSION,
             "Unsupported protocol version",
             {"supported": supported, "requested": version},

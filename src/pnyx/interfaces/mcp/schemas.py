@@ -91,14 +91,16 @@ class RunResult(ResultBody):
 
 
 class Runs(BaseModel):
-    """Runs, newest first."""
+    """Runs, newest first. notice: how to take the texts in them."""
 
+    notice: str
     runs: list[ResultBody]
 
 
 class RecalledRuns(BaseModel):
-    """Matching runs, best first."""
+    """Matching runs, best first. notice: how to take the texts in them."""
 
+    notice: str
     runs: list[RecalledRun]
 
 

@@ -22,6 +22,7 @@ from ...providers.redaction import redact_json
 from ..views.certainty import certainty
 from ..views.outcome import headline, stop_message, usage_line
 from ..views.records import Record
+from ..views.tallies import winner_of
 from ..views.transcript import Entry, SeatState, Transcript, location, seat_name
 from ..views.vote_only import vote_line
 from .markdown import Redact
@@ -180,7 +181,7 @@ class _Page:
         cast = sum(count.tally.values()) or 1
         rows = [
             [
-                self._name(name) + (" ✓" if name == count.winner else ""),
+                self._name(name) + (" ✓" if name == winner_of(count) else ""),
                 f"{number:g}",
                 f'<meter max="{cast:g}" value="{number:g}">{number:g}</meter>',
             ]

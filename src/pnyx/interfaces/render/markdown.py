@@ -17,9 +17,11 @@ from ...core.models import money
 from ...core.regex import regex
 from ...providers.redaction import redact_json
 from ..views.certainty import certainty
+from ..views.overview import overview
 from ..views.records import Record
 from ..views.transcript import Entry, Transcript, quantity, seat_name, seconds
 from ..views.vote_only import vote_line
+from .markdown_overview import overview_lines
 from .terminal import flat, safe
 
 __all__ = ["Markdown", "Redact", "as_json", "as_markdown", "as_summary", "document"]
@@ -51,6 +53,7 @@ def _document(record: Record, markdown: Markdown, reasoning: bool) -> Iterator[s
     entries = [entry for event in record.events if (entry := view.add(event)) is not None]
     yield from (f"# Run {result['run_id']}", "", "## Question", "", *markdown.quoted(result["question"]), "")
     yield from _decision(record, markdown)
+    yield from overview_lines(overview(record.events), markdown.plain)
     yield from (*markdown.costs(view), "## Transcript", "")
     for entry in entries:
         yield from markdown.entry(entry, "###")

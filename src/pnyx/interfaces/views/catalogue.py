@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Set
 from typing import Any
 
 from ...config.schema import Settings
+from ...config.stored_keys import ENVIRONMENT
 from ...core.models import Seat
 from ...core.protocol import Protocol
 from ...protocols.call_bounds import call_bounds
@@ -62,5 +62,5 @@ def models_with_keys(settings: Settings) -> Iterator[str]:
     """The models of the default panel whose provider has an API key."""
     for kind, models in STRONG.items():
         variables = key_variables(settings.provider(kind))
-        if any(os.environ.get(variable) for variable in variables):
+        if any(ENVIRONMENT.get(variable) for variable in variables):
             yield from (f"{kind}:{model}" for model in models)

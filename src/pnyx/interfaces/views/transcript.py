@@ -34,6 +34,8 @@ from ...core.models import money
 from ...run.exhaustion import reason
 from ...run.journal import CUT_OFF
 from ...run.result import Cost, Summary
+from .structured import reply_text
+from .tallies import winner_of
 
 __all__ = ["Entry", "SeatState", "Transcript", "location", "quantity", "seat_name", "seconds"]
 
@@ -244,7 +246,11 @@ class Transcript:
         tools = ", ".join(str(call.get("name")) for call in event.tool_calls)
         facts += [f"calls {tools}"] if tools else []
         return Entry(
-            kind="reply", title=title, text=event.text, facts=tuple(facts), reasoning=event.reasoning or ""
+            kind="reply",
+            title=title,
+            text=reply_text(event),
+            facts=tuple(facts),
+            reasoning=event.reasoning or "",
         )
 
     def _call_failed(self, event: CallFailed) -> Entry | None:
@@ -282,8 +288,9 @@ class Transcript:
                 return Entry(kind="tool", title=title, text=outcome, facts=(seconds(event.elapsed_s),))
             case VoteTallied():
                 tally = ", ".join(f"{of} {n:g}" for of, n in event.tally.items())
-                winner = f" → {event.winner}" if event.winner else ""
-                text = f"{event.rule}: {tally}{winner}"
+                winner = winner_of(event)
+                end = f" → {winner}" if winner else ", a tie" if len(event.tally) > 1 and event.winner else ""
+                text = f"{event.rule}: {tally}{end}"
                 return Entry(kind="tally", title=self._title(event, ""), text=text)
             case Budget(kind="exhausted"):
                 title, _, text = reason(event).partition(": ")

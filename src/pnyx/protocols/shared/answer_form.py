@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from ...core.models import strongest
 from ...core.parsing.form import Form
 from ...core.parsing.json_objects import read_object, read_structured
 from ...core.parsing.verdicts import Unreadable
-from ...core.protocol import ExpectedCalls, Protocol, Scope
+from ...core.protocol import Protocol
 from ...core.steps import Brief, Decision, Panel, Schema
 from ...core.text import Material
-from ...errors import NotInForm, SeatAbsent
 from ...prompts import load
-from .verdict import ask_verdict
+from .call_form import calls_of
+from .closing import ask_strongest, closed
 
 __all__ = ["NAME", "Violation", "with_form"]
 
@@ -26,27 +25,19 @@ Violation: TypeAlias = "Callable[[object], str | None]"
 """How a value violates a schema, or None."""
 TOKENS = 300
 """Tokens of such an object that are expected."""
-SEATS = 2
-"""Seats that try, each with one repair, before the run fails."""
 
 
 def with_form(protocol: Protocol, document: Mapping[str, Any], violation: Violation) -> Protocol:
     """Return `protocol` with its answer as an object of the schema, as JSON; `detail.prose` has what it was.
 
-    violation: how an object violates the schema. The script raises `NotInForm` if no seat writes a valid one.
+    A call of tools stays as it is. violation: how an object violates the schema. The script raises
+    `NotInForm` if no seat writes a valid one.
     """
-    script, calls, expected = protocol.script, protocol.calls, protocol.expected
     schema = Schema.of(NAME, document)
 
-    def bounds(scope: Scope) -> tuple[int, int]:
-        least, most = calls(scope) if calls else (0, 0)
-        return least, most + 2 * SEATS
-
-    def usual(scope: Scope) -> Sequence[ExpectedCalls]:
-        return [*(expected(scope) if expected else ()), ExpectedCalls(1, TOKENS, 1, "strongest")]
-
-    async def fill(brief: Brief, panel: Panel) -> Decision:
-        decision = await script(brief, panel)
+    async def fill(_: Brief, panel: Panel, decision: Decision) -> Decision:
+        if calls_of(decision):
+            return decision
         # An object within a text may be an example, and is not the answer.
         value, source = read_structured(decision.answer, schema)
         by: str | None = None
@@ -56,12 +47,7 @@ def with_form(protocol: Protocol, document: Mapping[str, Any], violation: Violat
         detail = {**decision.detail, "prose": decision.answer, "filled_by": by}
         return replace(decision, answer=answer, detail=detail)
 
-    return replace(
-        protocol,
-        script=fill,
-        calls=bounds if calls is not None else None,
-        expected=usual if expected is not None else None,
-    )
+    return closed(protocol, fill, TOKENS)
 
 
 async def _filled(
@@ -75,15 +61,6 @@ async def _filled(
             raise Unreadable(f"the object does not satisfy the schema: {problem}")
         return value
 
-    form = Form(schema, None, read)
     shown = json.dumps(schema.document, ensure_ascii=False, indent=1)
     draft = FILL(schema=shown, answer=Material("The panel's answer", decision.answer))
-    problem = "no seat is left"
-    for seat in strongest(panel.seats)[:SEATS]:
-        try:
-            verdict = await ask_verdict(panel, seat, draft, form)
-        except SeatAbsent as exc:
-            problem = str(exc)
-        else:
-            return verdict.seat.label, verdict.value
-    raise NotInForm(f"the answer could not be written in the form that was asked for: {problem}")
+    return await ask_strongest(panel, draft, Form(schema, None, read))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...core.answers.calls import short_calls
 from ...core.answers.extract import final_answer
 from ...core.answers.grouping import find_group, group_answers
 from ...core.models import Seat, strongest
@@ -13,7 +14,10 @@ from ...core.steps import Dissent, Reply, Tally
 from ...core.tally import VoteCount, break_tie, by_seat, majority_of
 from .evidence import VOTES, Statement, agreed, support
 
-__all__ = ["Poll"]
+__all__ = ["TEXT", "Poll"]
+
+TEXT = "(an answer in words)"
+"""The short answer of a text without one, if other votes are calls of tools: it is a vote against a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,11 @@ class Poll:
         question: str | None = None,
     ) -> Poll:
         short = [None if vote.truncated else final_answer(vote.text, question) for vote in votes]
+        if any(short_calls(answer) for answer in short if answer is not None):
+            short = [
+                TEXT if answer is None and not vote.truncated else answer
+                for vote, answer in zip(votes, short, strict=True)
+            ]
         groups = group_answers(short, question)
         answers = tuple(find_group(answer, groups, question) for answer in short)
         seats = [vote.seat for vote in votes]
@@ -75,7 +84,7 @@ class Poll:
 
     def read(self, text: str) -> str | None:
         """Return the short answer of `text` to the poll's question, None if it has none."""
-        return final_answer(text, self.question)
+        return final_answer(text, self.question) or (TEXT if TEXT in self.groups else None)
 
     def find(self, short: str | None) -> str | None:
         """Return the counted answer that equals a short answer, None if none does."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 
 from ...core.steps import Brief, Panel
 from ...core.text import Draft, Material, Preamble
+from ...core.tool_calls import ANY, AUTO, ToolOffer
 from ...prompts import Template, load
 
 __all__ = ["Transcript", "quoted"]
@@ -15,6 +17,9 @@ __all__ = ["Transcript", "quoted"]
 RULES, QUESTION, CONTEXT, NOTICE = load("rules"), load("question"), load("context"), load("notice")
 LANGUAGE, OTHER_LANGUAGE = load("language"), load("language-option")
 INSTRUCTIONS = load("instructions")
+TOOLS, TOOLS_AUTO = load("tools"), load("tools-auto")
+TOOLS_REQUIRED, TOOLS_ONE = load("tools-required"), load("tools-one")
+TOOLS_PARALLEL, TOOLS_SINGLE = load("tools-parallel"), load("tools-single")
 HISTORY = 60_000
 """Characters of contributions that no task needs any more, above which a round starts without them."""
 
@@ -35,12 +40,19 @@ class Transcript:
             instructions = INSTRUCTIONS(instructions=brief.instructions)
             message = Draft("", "", (message, "\n", instructions), message.variant(short=True))
             after.append(instructions.variant(short=True))
+        if brief.offer is not None:
+            tools = _tools(brief.offer)
+            # First of all: it is long, and so the beginning that the prompts of all protocols share.
+            message = Draft("", "", (tools, "\n", message), message.variant(short=True))
+            after.append(tools.variant(short=True))
         # Small models keep the system message of their template, and read the rest of it after the question.
         asked = Draft("", "", (), Draft("", "", tuple(piece for one in after for piece in ("\n", one))))
         head = Draft("", "", (QUESTION(question=brief.question, today=brief.today), asked))
         if brief.context:
             head = Draft("", "", (head, "\n", CONTEXT(context=brief.context)))
-        self._before = Preamble(message, head, NOTICE())
+        # A call must repeat what stands in a file to the letter, also where that is the name of a model.
+        subject = "\n".join(one.text for one in brief.context) if brief.offer is not None else ""
+        self._before = Preamble(message, head, NOTICE(), subject=subject)
         self._order = panel.shuffle([seat.label for seat in panel.seats])
         self._contributions: dict[str, Material] = {}
 
@@ -104,6 +116,23 @@ class Transcript:
         if sum(len(one.text) for one in others) > HISTORY:
             for one in others:
                 del self._contributions[one.label]
+
+
+def _tools(offer: ToolOffer) -> Draft:
+    listed = "\n".join(
+        json.dumps(
+            {"name": one.name, "description": one.description, "schema": dict(one.parameters)},
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
+        for one in offer.tools
+    )
+    choice = {AUTO: TOOLS_AUTO, ANY: TOOLS_REQUIRED}.get(offer.choice)
+    return TOOLS(
+        tools=listed,
+        choice=TOOLS_ONE(name=offer.choice) if choice is None else choice(),
+        number=TOOLS_PARALLEL() if offer.parallel else TOOLS_SINGLE(),
+    )
 
 
 def quoted(labels: Iterable[str]) -> str:

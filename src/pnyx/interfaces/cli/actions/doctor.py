@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 from .... import protocols
 from ....config.paths import models_dir
 from ....config.schema import OWN, ProviderSettings, Settings, ToolsSettings, nearest
+from ....config.stored_keys import ENVIRONMENT
 from ....errors import ConfigError, NotFound, PnyxError, ProviderError
 from ....providers.catalogue import default_panel, parse_seats
 from ....providers.embedded.weights import find
@@ -22,10 +22,10 @@ from ...open_settings import open_settings
 from ...render.terminal import safe, wrap
 from ...run_records import RunRecords
 from ...views.transcript import quantity
-from ..terminal.output import Output
+from ..terminal.output import Output, Stream
 from ..terminal.plain import WIDE
 
-__all__ = ["Finding", "examine"]
+__all__ = ["Finding", "check_host", "examine", "finding_lines"]
 
 REACH_S = 5.0
 """How long a host may take to list its models, in seconds."""
@@ -53,18 +53,22 @@ def examine(output: Output, as_json: bool) -> int:
         output.json({"ready": ready, "findings": [asdict(finding) for finding in findings]})
         return 0 if ready else 1
     for finding in findings:
-        warning = ("warn", "yellow") if finding.fix else ("-", "dim")
-        sign, look = {True: ("ok", "green"), False: ("FAIL", "red"), None: warning}[finding.ok]
-        out = output.out
-        line, *more = wrap(safe(f"{finding.what}: {finding.found}"), out.width or WIDE, INDENT)
-        out.lines([out.paint(f"{sign:5}", look) + line.removeprefix(INDENT), *more])
-        if finding.fix:
-            out.lines(
-                out.paint(line, "yellow") for line in wrap(f"-> {finding.fix}", out.width or WIDE, INDENT)
-            )
+        output.out.lines(finding_lines(finding, output.out))
     warnings = "; see the lines marked warn" if any(f.fix and f.ok is None for f in findings) else ""
     output.out.line(f"Ready{warnings}" if ready else "Not ready; fix the lines marked FAIL", "bold")
     return 0 if ready else 1
+
+
+def finding_lines(finding: Finding, out: Stream) -> Iterator[str]:
+    """A finding as lines, with its fix."""
+    warning = ("warn", "yellow") if finding.fix else ("-", "dim")
+    sign, look = {True: ("ok", "green"), False: ("FAIL", "red"), None: warning}[finding.ok]
+    line, *more = wrap(safe(f"{finding.what}: {finding.found}"), out.width or WIDE, INDENT)
+    yield out.paint(f"{sign:5}", look) + line.removeprefix(INDENT)
+    yield from more
+    if finding.fix:
+        for line in wrap(f"-> {finding.fix}", out.width or WIDE, INDENT):
+            yield out.paint(line, "yellow")
 
 
 async def _examine() -> tuple[list[Finding], bool]:
@@ -83,7 +87,7 @@ async def _examine() -> tuple[list[Finding], bool]:
     findings += _weights(refs, settings)
     hosts = dict.fromkeys([*(ref.partition(":")[0] for ref in refs), *settings.providers])
     findings += await asyncio.gather(
-        *(_host(name, settings, refs) for name in hosts if settings.provider(name).kind != "embedded")
+        *(check_host(name, settings, refs) for name in hosts if settings.provider(name).kind != "embedded")
     )
     findings += await asyncio.to_thread(_tools, settings.tools)
     failed = {finding.what for finding in findings if finding.ok is False}
@@ -125,7 +129,7 @@ def _tools(settings: ToolsSettings) -> list[Finding]:
     """The configured tools. One that is off is only a note: questions work without it."""
     findings = []
     for name in enabled_tools(settings):
-        _, off = open_tools(settings, os.environ, [name])
+        _, off = open_tools(settings, ENVIRONMENT, [name])
         findings.append(
             Finding(f"tool {name}", None if off else True, off[0].partition(": ")[2] if off else "available")
         )
@@ -143,7 +147,7 @@ def _weights(refs: tuple[str, ...], settings: Settings) -> Iterator[Finding]:
                 yield Finding(ref, False, str(exc), fix)
 
 
-async def _host(name: str, settings: Settings, refs: tuple[str, ...]) -> Finding:
+async def check_host(name: str, settings: Settings, refs: tuple[str, ...]) -> Finding:
     """Check a host and its API key by requesting its list of models."""
     provider = settings.provider(name)
     what = f"provider {name}"
@@ -153,10 +157,10 @@ async def _host(name: str, settings: Settings, refs: tuple[str, ...]) -> Finding
     if kind is None:
         return Finding(what, False, f"its kind {provider.kind} cannot be used", "fix the provider kind above")
     variables = key_variables(provider)
-    if variables and not any(os.environ.get(variable) for variable in variables):
+    if variables and not any(ENVIRONMENT.get(variable) for variable in variables):
         return Finding(what, False, "its API key is not set", f"export {variables[0]}=...")
     try:
-        config = configure(name, provider, os.environ)
+        config = configure(name, provider, ENVIRONMENT)
     except ConfigError as exc:
         fix = f"export {variables[0]}=..." if variables else f"correct [providers.{name}]"
         return Finding(what, False, str(exc), fix)
@@ -184,7 +188,7 @@ def _no_list(what: str, url: str, name: str, provider: ProviderSettings, exc: Pr
     error = str(exc).removeprefix("cannot connect: ")
     # Google has no separate status for a wrong API key.
     if exc.kind == "auth" or (exc.kind == "refused" and "api key" in error.lower()):
-        variable = next((v for v in key_variables(provider) if os.environ.get(v, "").strip()), None)
+        variable = next((v for v in key_variables(provider) if ENVIRONMENT.get(v, "").strip()), None)
         if variable is None:
             fix = f"set api_key_env in [providers.{name}] to the variable that contains its API key"
             return Finding(what, False, f"{url} requires an API key: {error}", fix)

@@ -12,6 +12,7 @@ from .... import protocols
 from ....config.describe import describe
 from ....config.paths import config_dir, data_dir, expand_path, models_dir
 from ....config.schema import OWN, Settings
+from ....config.stored_keys import ENVIRONMENT
 from ....config.trust import PROJECT_FILE
 from ....config.trust import trust as trust_here
 from ....core.protocol import Option, Protocol
@@ -85,7 +86,9 @@ def _state(info: ModelInfo, settings: Settings, local: Set[str]) -> str:
     variables = key_variables(settings.provider(info.provider))
     if not variables:
         return "requires no key"
-    found = next((variable for variable in variables if os.environ.get(variable)), None)
+    found = next((variable for variable in variables if ENVIRONMENT.get(variable)), None)
+    if found and not os.environ.get(found):
+        return f"key of ${found} in the keyring"
     return f"key in ${found}" if found else f"no key: set {' or '.join(f'${v}' for v in variables)}"
 
 

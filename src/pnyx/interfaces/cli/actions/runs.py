@@ -18,9 +18,11 @@ from ...render.folder import Folder
 from ...render.folder_files import live_events
 from ...render.markdown import Redact, as_json, as_markdown
 from ...render.markdown import document as whole
+from ...render.markdown_overview import change_words
 from ...render.terminal import clip, columns, flat, safe, wrap
 from ...service import RunService
 from ...views.outcome import headline, stop_message, usage_line
+from ...views.overview import overview
 from ...views.records import Record, SearchResults
 from ...views.transcript import Transcript
 from ..records import with_records
@@ -165,6 +167,7 @@ def _transcript(record: Record, stream: Stream, reasoning: bool) -> Iterator[str
     if result["status"] in UNDECIDED:
         yield stream.paint(stop_message(result), "yellow")
     yield from end_lines(stream, result, view.tools)
+    yield from _panel(record, stream)
     yield stream.paint(f"run {record.row.id} · pnyx export {record.row.id} --format md", "dim")
     yield ""
     rows = [["model", "calls", "tokens in", "cached", "out", "cost"]]
@@ -172,6 +175,20 @@ def _transcript(record: Record, stream: Stream, reasoning: bool) -> Iterator[str
         counts = (total.calls, total.input_tokens, total.cached_tokens, total.output_tokens)
         rows.append([total.model, *(f"{n:,}" for n in counts), money(total.cost_usd)])
     yield from columns(rows, right=(1, 2, 3, 4, 5))
+
+
+def _panel(record: Record, stream: Stream) -> Iterator[str]:
+    """Where the seats agree and differ, and who changed their mind, if that is known."""
+    found = overview(record.events)
+    sentences = [one for group in found["panel"].values() for one in group]
+    for title, lines in (
+        ("the panel", sentences),
+        ("changes of mind", [change_words(change) for change in found["changes"]]),
+    ):
+        if lines:
+            yield stream.paint(title, "bold")
+        for line in lines:
+            yield from wrap(flat(line), stream.width or WIDE, INDENT)
 
 
 def export(run_id: str, form: str, out: str | None) -> int:

@@ -18,7 +18,7 @@ from ...views.plan import plan
 from ..terminal.output import streams
 from ..terminal.plain import paragraph
 
-__all__ = ["list_panels", "show_panel"]
+__all__ = ["QUESTION", "list_panels", "seat_facts", "show_panel"]
 
 QUESTION = "?" * 200
 """As long as a usual question, for the price of one."""
@@ -101,14 +101,14 @@ def show_panel(name: str, as_json: bool) -> int:
 def _facts(panel: _Panel) -> Iterator[tuple[str, str]]:
     saved, spec = panel.saved, panel.spec
     for seat in () if spec is None else spec.seats:
-        yield "seat", _seat(seat)
+        yield "seat", seat_facts(seat)
     if spec is None:
         yield "seats", ", ".join(saved.seats)
     else:
         options = ", ".join(f"{name}={value}" for name, value in spec.options.items() if value != "")
         yield "protocol", f"{spec.protocol} ({options})" if options else spec.protocol
     if saved.judge is not None:
-        yield "judge", _seat(spec.judge) if spec and spec.judge else saved.judge
+        yield "judge", seat_facts(spec.judge) if spec and spec.judge else saved.judge
     if saved.effort is not None:
         yield "effort", saved.effort
     if spec is not None:
@@ -118,7 +118,8 @@ def _facts(panel: _Panel) -> Iterator[tuple[str, str]]:
         yield "budget", "none" if spec.budget_usd is None else f"{money(spec.budget_usd)} for a run"
 
 
-def _seat(seat: Seat) -> str:
+def seat_facts(seat: Seat) -> str:
+    """A seat in one line: model, prices, role."""
     price = seat.price
     cost = (
         "price unknown" if price is None else f"${price.input:g} in, ${price.output:g} out per million tokens"

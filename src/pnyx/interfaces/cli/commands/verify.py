@@ -11,7 +11,7 @@ from ..options import RUN_OPTIONS, output_options, request_options
 
 __all__ = ["verify"]
 
-OWN = ("instructions", "answer_schema")
+OWN = ("instructions", "answer_schema", "client_tools", "tool_choice", "parallel_tool_calls")
 """Options of a run that the command sets itself."""
 
 

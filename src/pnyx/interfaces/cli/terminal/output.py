@@ -87,9 +87,10 @@ class Output:
         return self.err.width is not None and not (self.plain or self.quiet or mixed or _dumb())
 
     def note(self, text: str = "", *styles: str) -> None:
-        """Print a line to stderr, unless quiet."""
+        """Print a line to stderr, wrapped to the width of a terminal, unless quiet."""
         if not self.quiet:
-            self.err.line(text, *styles)
+            lines = [text] if self.err.width is None else wrap(text, self.err.width)
+            self.err.lines(self.err.paint(line, *styles) for line in lines)
 
     def error(self, text: str) -> None:
         line = safe(f"pnyx: {text}")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ....core.models import money
 from ....core.regex import regex
+from ....protocols.shared.call_form import CALLS
 from ....run.result import Result
 from ...views.certainty import agreement_words, objections_words
 from .conversation import Conversation
+from .tools import Call, Tools
 
-__all__ = ["Answer", "pieces"]
+__all__ = ["Answer", "cut", "pieces"]
 
 CHARS_OF_TOKEN = 4
 _FENCED = regex(r"```\w*\n(.*)\n```", re.DOTALL)
@@ -24,9 +26,10 @@ PIECE = 80
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a run. text: without the footer. finish: stop, length or stop_sequence.
+    """The answer of a run. text: without the footer. finish: stop, length, stop_sequence or tool_calls.
 
-    stopped_at: the sequence that ended it, or None.
+    stopped_at: the sequence that ended it, or None. calls: of the client's tools, which the text then comes
+    before.
     """
 
     result: Result
@@ -34,10 +37,21 @@ class Answer:
     footer: str
     finish: str
     stopped_at: str | None
+    calls: tuple[Call, ...] = ()
 
     @classmethod
     def of(cls, result: Result, conversation: Conversation, link: str) -> Answer:
         """The answer of a decided run. link: to the run, for people."""
+        if calls := result.detail.get(CALLS):
+            tools = conversation.tools or Tools()
+            prose = str(result.detail.get("prose") or "")
+            # Half a call is none.
+            if (
+                conversation.max_tokens is None
+                or _cut(result.answer or "", conversation.max_tokens) == result.answer
+            ):
+                return cls(result, prose, "", "tool_calls", None, tools.calls(result.run_id, calls))
+            return cls(result, _cut(prose, conversation.max_tokens), "", "length", None)
         text, finish, stopped_at = result.answer or "", "stop", None
         if found := _first(text, conversation.stop):
             text, finish, stopped_at = text[: found[0]], "stop_sequence", found[1]
@@ -69,6 +83,11 @@ def pieces(text: str) -> list[str]:
         found.append(text[start:end])
         start = end
     return found
+
+
+def cut(text: str, size: int) -> Iterator[str]:
+    """Yield `text` in pieces of `size` characters."""
+    return (text[start : start + size] for start in range(0, len(text), size))
 
 
 def _first(text: str, stop: Sequence[str]) -> tuple[int, str] | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
@@ -12,10 +13,21 @@ from pydantic import Field
 from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
-from .answer import Answer, pieces
+from .answer import Answer, cut, pieces
+from .chat_tools import calls_in, legacy_tools, tools_of, written
 from .conversation import Conversation, Turn, refuse
 from .exchange import Exchange, Step
-from .parts import OPTIONAL, Lenient, MostTokens, Parts, Stop, answer_schema, sequences, turn
+from .parts import (
+    Lenient,
+    MostTokens,
+    Names,
+    Parts,
+    Stop,
+    answer_schema,
+    result_turn,
+    sequences,
+    turn,
+)
 
 __all__ = ["ROUTER", "Completion", "LegacyCompletion"]
 
@@ -23,17 +35,25 @@ ROUTER = APIRouter(prefix="/v1", tags=["completions"])
 INSTRUCTING = ("system", "developer")
 FINISHES = {"stop_sequence": "stop"}
 """How an answer ended -> OpenAI's word for it, if it has another one."""
+ARGUMENTS = 400
+"""About how many characters of a call's arguments are sent at once."""
 
 
 class Message(Lenient):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Parts = None
+    name: str | None = None
     tool_calls: list[dict[str, Any]] | None = None
+    function_call: dict[str, Any] | None = None
+    tool_call_id: str | None = None
 
-    def to_turn(self) -> Turn:
-        calls = [one.get("function") for one in self.tool_calls or ()]
-        role = "tool" if self.role == "function" else self.role
-        return turn(role, self.content, "messages", [call for call in calls if isinstance(call, Mapping)])
+    def to_turn(self, names: Names) -> Turn:
+        """Return the turn. names: of the calls so far, to which it adds its own."""
+        if self.role in ("tool", "function"):
+            return result_turn(names.get(self.tool_call_id or "") or self.name, self.content, "messages")
+        found = calls_in(self.tool_calls, self.function_call)
+        names.update({id: str(name) for id, name, _ in found if id})
+        return turn(self.role, self.content, "messages", [call[1:] for call in found])
 
 
 class StreamOptions(Lenient):
@@ -71,6 +91,14 @@ class Completion(_Common):
     modalities: list[str] | None = None
     tools: Annotated[list[dict[str, Any]], Field(max_length=1000)] | None = None
     tool_choice: str | Mapping[str, Any] | None = None
+    parallel_tool_calls: bool | None = None
+    functions: Annotated[list[dict[str, Any]], Field(max_length=1000)] | None = None
+    function_call: str | Mapping[str, Any] | None = None
+
+    @property
+    def is_legacy(self) -> bool:
+        """Whether it has functions as requests had before tools."""
+        return bool(self.functions) and not self.tools
 
     def to_conversation(self) -> Conversation:
         """Return the conversation. Raises `UsageError` for what a panel cannot do."""
@@ -78,9 +106,13 @@ class Completion(_Common):
             raise refuse("logprobs", "a panel has no probabilities of tokens")
         if self.modalities and set(self.modalities) != {"text"}:
             raise refuse("modalities", "a panel answers in text")
-        if self.tool_choice is not None and self.tool_choice not in OPTIONAL:
-            raise refuse("tool_choice", "must be auto or none: the panel answers in text and calls no tools")
-        turns = [message.to_turn() for message in self.messages]
+        tools = (
+            legacy_tools(self.functions, self.function_call)
+            if self.is_legacy
+            else tools_of(self.tools, self.tool_choice, self.parallel_tool_calls)
+        )
+        names: Names = {}
+        turns = [message.to_turn(names) for message in self.messages]
         return Conversation(
             model=self.model,
             instructions=tuple(one.text for one in turns if one.role in INSTRUCTING and one.text.strip()),
@@ -90,6 +122,7 @@ class Completion(_Common):
             seed=self.seed,
             effort=self.reasoning_effort,
             schema=answer_schema(self.response_format, "response_format"),
+            tools=tools,
             more=self.pnyx,
         )
 
@@ -131,7 +164,7 @@ async def complete(request: Request, completion: Completion) -> Response:
 
     If the client disconnects and does not come back, the run is cancelled.
     """
-    return await _answer(request, completion, _CHAT)
+    return await _answer(request, completion, _LEGACY_CHAT if completion.is_legacy else _CHAT)
 
 
 @ROUTER.post("/completions")
@@ -143,26 +176,67 @@ async def complete_text(request: Request, completion: LegacyCompletion) -> Respo
 class _Form:
     """The form of a completion: of a chat, or of a text."""
 
+    has_roles = True
+    finishes: Mapping[str, str] = FINISHES
+
     def __init__(self, prefix: str, kind: str, chunk: str) -> None:
         self.prefix, self.kind, self.chunk = prefix, kind, chunk
 
-    def whole(self, text: str, finish: str) -> dict[str, Any]:
-        message = {"role": "assistant", "content": text, "refusal": None}
-        return {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
+    def whole(self, answer: Answer) -> dict[str, Any]:
+        """The choice of a completion."""
+        message: dict[str, Any] = {"role": "assistant", "content": answer.shown, "refusal": None}
+        if answer.calls:
+            message |= {"content": answer.shown or None, **self.calls(answer)}
+        return {"index": 0, "message": message, "finish_reason": self.finish(answer), "logprobs": None}
+
+    def finish(self, answer: Answer) -> str:
+        return self.finishes.get(answer.finish, answer.finish)
+
+    def calls(self, answer: Answer) -> dict[str, Any]:
+        """The calls of a message."""
+        return {"tool_calls": [written(call) for call in answer.calls]}
+
+    def call_parts(self, answer: Answer) -> Iterator[dict[str, Any]]:
+        """The deltas of the calls: of each its name, and then its arguments in pieces."""
+        for place, call in enumerate(answer.calls):
+            begun = written(call, "")
+            yield {"tool_calls": [{"index": place, **begun}]}
+            kind, field = begun["type"], "input" if call.is_text else "arguments"
+            for piece in cut(call.input, ARGUMENTS):
+                yield {"tool_calls": [{"index": place, kind: {field: piece}}]}
 
     def part(self, finish: str | None = None, **delta: Any) -> dict[str, Any]:
         return {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
 
 
+class _LegacyForm(_Form):
+    """The form of a chat whose request has functions: the answer has one call."""
+
+    finishes: Mapping[str, str] = MappingProxyType({**FINISHES, "tool_calls": "function_call"})
+
+    def calls(self, answer: Answer) -> dict[str, Any]:
+        call = answer.calls[0]
+        return {"function_call": {"name": call.name, "arguments": call.input}}
+
+    def call_parts(self, answer: Answer) -> Iterator[dict[str, Any]]:
+        call = answer.calls[0]
+        yield {"function_call": {"name": call.name, "arguments": ""}}
+        for piece in cut(call.input, ARGUMENTS):
+            yield {"function_call": {"arguments": piece}}
+
+
 class _TextForm(_Form):
-    def whole(self, text: str, finish: str) -> dict[str, Any]:
-        return {"index": 0, "text": text, "finish_reason": finish, "logprobs": None}
+    has_roles = False
+
+    def whole(self, answer: Answer) -> dict[str, Any]:
+        return {"index": 0, "text": answer.shown, "finish_reason": self.finish(answer), "logprobs": None}
 
     def part(self, finish: str | None = None, **delta: Any) -> dict[str, Any]:
         return {"index": 0, "text": delta.get("content", ""), "finish_reason": finish, "logprobs": None}
 
 
 _CHAT = _Form("chatcmpl-", "chat.completion", "chat.completion.chunk")
+_LEGACY_CHAT = _LegacyForm(_CHAT.prefix, _CHAT.kind, _CHAT.chunk)
 _TEXT = _TextForm("cmpl-", "text_completion", "text_completion")
 
 
@@ -181,8 +255,7 @@ async def _answer(request: Request, completion: Completion | LegacyCompletion, f
 
 
 def _body(head: Mapping[str, Any], answer: Answer, form: _Form) -> dict[str, Any]:
-    choice = form.whole(answer.shown, FINISHES.get(answer.finish, answer.finish))
-    return {**head, "choices": [choice], "usage": _usage(answer), "pnyx": answer.result.to_json()}
+    return {**head, "choices": [form.whole(answer)], "usage": _usage(answer), "pnyx": answer.result.to_json()}
 
 
 async def _chunks(
@@ -193,17 +266,18 @@ async def _chunks(
     def chunk(choices: Sequence[Mapping[str, Any]], **more: Any) -> ServerSentEvent:
         return ServerSentEvent(json.dumps({**head, "choices": choices, **more}))
 
-    if form is _CHAT:
+    if form.has_roles:
         yield chunk([form.part(role="assistant", content="")])
     async for step in steps:
         if isinstance(step, Step):
-            if form is _CHAT:
+            if form.has_roles:
                 yield chunk([form.part(reasoning_content=f"{step.line}\n")])
             continue
         for piece in pieces(step.shown):
             yield chunk([form.part(content=piece)])
-        finish = FINISHES.get(step.finish, step.finish)
-        yield chunk([form.part(finish)], pnyx=step.result.to_json())
+        for delta in form.call_parts(step):
+            yield chunk([form.part(**delta)])
+        yield chunk([form.part(form.finish(step))], pnyx=step.result.to_json())
         if counts:
             yield chunk([], usage=_usage(step))
         yield ServerSentEvent("[DONE]")

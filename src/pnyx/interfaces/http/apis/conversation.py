@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import protocols
 from ....config.server_settings import ServedModel
@@ -14,6 +14,9 @@ from ....errors import UsageError
 from ....evaluate.execution.arm_names import PRESET, parse_arm
 from ....run.request import RunRequest
 from ...schemas import RunBody
+
+if TYPE_CHECKING:
+    from .tools import Tools
 
 __all__ = ["Conversation", "RefusedError", "Turn", "joined", "refuse"]
 
@@ -36,11 +39,15 @@ def refuse(param: str, message: str) -> RefusedError:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one side said. role: user, assistant or tool. media: whether parts of it are not text."""
+    """What one side said. role: user, assistant or tool. media: whether parts of it are not text.
+
+    aside: whether the client itself added it to the results of tools, so that it is no question.
+    """
 
     role: str
     text: str
     media: bool = False
+    aside: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +56,8 @@ class Conversation:
 
     instructions: of the owner of the key (system and developer messages), in order. turns: the last one of
     the user is the question; the others are material. max_tokens, stop: end the answer. schema: the JSON
-    schema of the answer. more: options of the run by name, as for /v1/runs, and `footer`. name_of_turns: the
-    request's name for `turns`, for errors.
+    schema of the answer. tools: of the client, None without any. more: options of the run by name, as for
+    /v1/runs, and `footer`. name_of_turns: the request's name for `turns`, for errors.
     """
 
     model: str
@@ -61,13 +68,14 @@ class Conversation:
     seed: int | None = None
     effort: str | None = None
     schema: Mapping[str, Any] | None = None
+    tools: Tools | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     name_of_turns: str = "messages"
 
     @property
     def footer(self) -> bool:
         """Whether the answer ends with a line about agreement and cost: `{"pnyx": {"footer": false}}`."""
-        value = self.more.get("footer", self.schema is None)
+        value = self.more.get("footer", self.schema is None and not (self.tools and self.tools.tools))
         if not isinstance(value, bool):
             raise refuse("pnyx.footer", f"must be true or false, not {json.dumps(value)[:40]}")
         return value
@@ -88,6 +96,7 @@ class Conversation:
         named = _model(self.model, served, panels)
         given = {"seed": self.seed, "effort": _effort(self.effort), "answer_schema": self.schema}
         more = {name: value for name, value in self.more.items() if name != "footer"}
+        given |= self.tools.options if self.tools else {}
         body = {**named, **{name: value for name, value in given.items() if value is not None}, **more}
         # `RunBody` reports options and instructions of another type.
         if isinstance(options := more.get("options"), Mapping):
@@ -99,7 +108,7 @@ class Conversation:
 
     def _split(self) -> tuple[str, tuple[Material, ...]]:
         """Return the question, and all other turns as material, in their order."""
-        asked = [n for n, turn in enumerate(self.turns) if turn.role == "user"]
+        asked = [n for n, turn in enumerate(self.turns) if turn.role == "user" and not turn.aside]
         if not asked or self.turns[-1].role == "assistant":
             raise refuse(self.name_of_turns, "the last message is the question, so its role must be user")
         question = self.turns[asked[-1]]

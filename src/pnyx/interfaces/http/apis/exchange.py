@@ -37,6 +37,8 @@ SILENT_S = 60.0
 """Seconds without a result after which a response begins with white space: clients give up on silence."""
 SPACE_S = 15.0
 PING_S = 5
+WARNING = "X-Pnyx-Warning"
+"""The header that says what of a request is left out."""
 LINE = 160
 """Characters of a reply in the line about a step."""
 
@@ -84,6 +86,12 @@ class Exchange:
             # Its client had left for longer than the grace period: there is no answer to join.
             self._retries.forget(run_id)
 
+    def headers(self, run_id: str) -> dict[str, str]:
+        """The headers of a response about a run."""
+        tools = self.conversation.tools
+        warned = {WARNING: tools.warning} if tools and tools.warning else {}
+        return {**run_headers(run_id), **warned}
+
     @property
     def _has_key(self) -> bool:
         """Whether the client names the run: then it is that one, whatever became of it."""
@@ -117,7 +125,7 @@ class Exchange:
         if await self.request.is_disconnected():
             return Response(status_code=CLIENT_LEFT)
         return StreamingResponse(
-            self._spaced(run_id, body), media_type="application/json", headers=run_headers(run_id)
+            self._spaced(run_id, body), media_type="application/json", headers=self.headers(run_id)
         )
 
     async def _spaced(self, run_id: str, body: Callable[[Answer], dict[str, Any]]) -> AsyncIterator[bytes]:
@@ -145,7 +153,7 @@ class Exchange:
         if refused := self.refusal(result):
             return refused
         content = body(Answer.of(result, self.conversation, page_of(self.request, run_id)))
-        response = Exact(content, headers=run_headers(run_id))
+        response = Exact(content, headers=self.headers(run_id))
         response.background = BackgroundTask(self._delivered, run_id, False)
         return response
 
@@ -157,7 +165,7 @@ class Exchange:
         status = FAILURES.get(result.stop_reason, 502)
         settled = status != 503
         message = f"run {result.run_id} {self.service.redact(why)}"
-        headers = run_headers(result.run_id) | ({"x-should-retry": "false"} if settled else {})
+        headers = self.headers(result.run_id) | ({"x-should-retry": "false"} if settled else {})
         response = refusal(status, message, headers, type=result.stop_reason)
         if settled:
             response.background = BackgroundTask(self._delivered, result.run_id, True)
@@ -179,7 +187,9 @@ class Exchange:
                 failed = True
             self._retries.delivered(run_id, failed)
 
-        return event_source(self.service, messages(), run_id, self._problem, ping=PING_S)
+        return event_source(
+            self.service, messages(), run_id, self._problem, ping=PING_S, headers=self.headers(run_id)
+        )
 
     def _problem(self, response: Exact) -> ServerSentEvent:
         state = self.request.scope["state"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -12,33 +13,51 @@ from pydantic import Field
 from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
+from ....core.regex import regex
 from ....core.text import estimate_tokens
+from ....core.tool_calls import ANY
 from ..errors import Exact
-from .answer import Answer, pieces
+from .answer import Answer, cut, pieces
 from .conversation import Conversation, Turn, refuse
 from .exchange import Exchange, Step
-from .parts import OPTIONAL, Lenient, MostTokens, Parts, answer_schema, text_of, turn
+from .parts import Lenient, MostTokens, Names, Parts, answer_schema, result_turn, text_of, turn
+from .tools import Choice, Tool, Tools, builtin, chosen_name, each, function
 
 __all__ = ["ROUTER", "CountTokens", "Messages"]
 
 ROUTER = APIRouter(prefix="/v1/messages", tags=["completions"])
-STOPS = {"stop": "end_turn", "length": "max_tokens"}
+STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
 """How an answer ended -> Anthropic's word for it, if it has another one."""
+MODES = {"auto": "auto", "none": "none", "any": ANY, "tool": ANY}
+"""Anthropic's choices of tools -> those of a request."""
+ARGUMENTS = 400
+"""About how many characters of a call's arguments are sent at once."""
+_ASIDE = regex(r"\s*(?:<(?P<tag>[\w-]+)(?: [^<>]*)?>.*?</(?P=tag)>\s*)+", re.DOTALL)
+"""Text in nothing but tags: what a client adds to results, and nobody asks."""
+_VERSION = regex(r"_\d{8}\Z")
 
 
 class _Message(Lenient):
     role: Literal["user", "assistant", "system"]
     content: Parts
 
-    def to_turns(self) -> Iterator[Turn]:
-        """Yield the results of tools, which stand in messages of the user, and then what the user says."""
+    def to_turns(self, names: Names) -> Iterator[Turn]:
+        """Yield the results of tools, which stand in messages of the user, and then what the user says.
+
+        names: of the calls so far, to which it adds its own.
+        """
         parts = self.content if isinstance(self.content, list) else []
+        names.update(
+            {str(one.get("id")): str(one.get("name")) for one in parts if one.get("type") == "tool_use"}
+        )
         results = [part for part in parts if part.get("type") == "tool_result"]
-        if results:
-            yield turn("tool", results, "messages")
+        for one in results:
+            name, failed = names.get(str(one.get("tool_use_id"))), one.get("is_error") is True
+            yield result_turn(name, one.get("content"), "messages", failed=failed)
         rest = [part for part in parts if part not in results] if results else self.content
         if rest or not results:
-            yield turn(self.role, rest, "messages")
+            said = turn(self.role, rest, "messages")
+            yield replace(said, aside=bool(results and _ASIDE.fullmatch(said.text)))
 
 
 class CountTokens(Lenient):
@@ -53,14 +72,14 @@ class CountTokens(Lenient):
 
     def to_conversation(self) -> Conversation:
         """Return the conversation. Raises `UsageError` for what a panel cannot do."""
-        if (self.tool_choice or {}).get("type", OPTIONAL[0]) not in OPTIONAL:
-            raise refuse("tool_choice", "must be auto or none: the panel answers in text and calls no tools")
+        names: Names = {}
         system = [text_of(self.system, "system")[0]]
         system += [text_of(one.content, "messages")[0] for one in self.messages if one.role == "system"]
         return Conversation(
             model=self.model,
             instructions=tuple(filter(str.strip, system)),
-            turns=tuple(one for m in self.messages if m.role != "system" for one in m.to_turns()),
+            turns=tuple(one for m in self.messages if m.role != "system" for one in m.to_turns(names)),
+            tools=_tools(self.tools, self.tool_choice or {}),
             more=self.pnyx,
         )
 
@@ -96,6 +115,28 @@ class Messages(CountTokens):
         )
 
 
+def _tools(tools: Iterable[Mapping[str, Any]] | None, choice: Mapping[str, Any]) -> Tools | None:
+    """The tools of a request, None without any. Raises `RefusedError`."""
+    kind = choice.get("type", "auto")
+    if kind not in MODES:
+        raise refuse("tool_choice.type", f"must be auto, any, none or tool, not {str(kind)[:40]!r}")
+    if not tools and kind in ("auto", "none"):
+        return None
+    names = (chosen_name(choice, "tool_choice.name"),) if kind == "tool" else ()
+    parallel = False if choice.get("disable_parallel_tool_use") is True else None
+    return Tools.of(each(tools, _read), Choice(MODES[kind], names), parallel)
+
+
+def _read(document: Mapping[str, Any], param: str) -> Iterable[Tool | str]:
+    kind = document.get("type") or "custom"
+    if kind == "custom":
+        return [function(document, param, "input_schema")]
+    name = document.get("name")
+    found = builtin(_VERSION.sub("", str(kind)), param, name if isinstance(name, str) else None)
+    # A tool that is left out is called by its name in a choice.
+    return [found if isinstance(found, Tool) else str(name or kind)]
+
+
 @ROUTER.post("")
 async def create(request: Request, message: Messages) -> Response:
     """Return the panel's answer in Anthropic's format, with the whole result in `pnyx`."""
@@ -121,14 +162,18 @@ async def count_tokens(body: CountTokens) -> Response:
 
 def _body(head: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     end = {"stop_reason": STOPS.get(answer.finish, answer.finish), "stop_sequence": answer.stopped_at}
-    content = [{"type": "text", "text": answer.shown, "citations": None}]
+    content: list[dict[str, Any]] = []
+    if answer.shown or not answer.calls:
+        content.append({"type": "text", "text": answer.shown, "citations": None})
+    for call in answer.calls:
+        content.append({"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.arguments)})
     return {**head, "content": content, **end, "usage": _usage(answer), "pnyx": answer.result.to_json()}
 
 
 async def _events(
     steps: AsyncIterator[Step | Answer], head: Mapping[str, Any]
 ) -> AsyncIterator[ServerSentEvent]:
-    """Steps as a block of thinking, then the answer as a block of text."""
+    """Steps as a block of thinking, then the answer as a block of text, and each call as a block."""
     nothing = {"input_tokens": 0, "output_tokens": 0}
     start = {**head, "content": [], "stop_reason": None, "stop_sequence": None, "usage": nothing}
     yield _event("message_start", message=start)
@@ -147,14 +192,28 @@ async def _events(
             signature = {"type": "signature_delta", "signature": step.result.run_id}
             yield _event("content_block_delta", index=0, delta=signature)
             yield _event("content_block_stop", index=0)
-        place = int(thinking)
-        yield _event("content_block_start", index=place, content_block={"type": "text", "text": ""})
-        for piece in pieces(step.shown):
-            yield _event("content_block_delta", index=place, delta={"type": "text_delta", "text": piece})
-        yield _event("content_block_stop", index=place)
+        for place, block in enumerate(_body(head, step)["content"], int(thinking)):
+            for event in _block(place, block):
+                yield event
         end = {"stop_reason": STOPS.get(step.finish, step.finish), "stop_sequence": step.stopped_at}
         yield _event("message_delta", delta=end, usage=_usage(step), pnyx=step.result.to_json())
         yield _event("message_stop")
+
+
+def _block(place: int, block: Mapping[str, Any]) -> Iterator[ServerSentEvent]:
+    """The events of a block of text or of a call."""
+    if block["type"] == "text":
+        begun: dict[str, Any] = {"type": "text", "text": ""}
+        deltas = [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
+    else:
+        begun, written = {**block, "input": {}}, json.dumps(block["input"], ensure_ascii=False)
+        deltas = [
+            {"type": "input_json_delta", "partial_json": piece} for piece in ("", *cut(written, ARGUMENTS))
+        ]
+    yield _event("content_block_start", index=place, content_block=begun)
+    for delta in deltas:
+        yield _event("content_block_delta", index=place, delta=delta)
+    yield _event("content_block_stop", index=place)
 
 
 def _event(type: str, **fields: Any) -> ServerSentEvent:

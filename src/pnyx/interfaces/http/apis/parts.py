@@ -11,12 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from .conversation import Turn, joined, refuse
 
 __all__ = [
-    "OPTIONAL",
     "Lenient",
     "MostTokens",
+    "Names",
     "Parts",
     "Stop",
     "answer_schema",
+    "call_text",
+    "result_turn",
     "sequences",
     "text_of",
     "turn",
@@ -24,8 +26,6 @@ __all__ = [
 
 LONGEST = 4 << 20
 TEXTS = ("text", "input_text", "output_text")
-OPTIONAL = ("auto", "none")
-"""Choices of tools that leave the panel free to answer in text."""
 SILENT = ("thinking", "redacted_thinking", "reasoning", "reasoning_text", "summary_text", "item_reference")
 """Parts that say nothing to others: what an assistant thought."""
 
@@ -82,11 +82,27 @@ def text_of(content: object, param: str) -> tuple[str, bool]:
     return joined(texts), media
 
 
-def turn(role: str, content: object, param: str, calls: Iterable[Mapping[str, Any]] = ()) -> Turn:
+Names = dict[str, str]
+"""Id of a call in the conversation -> name of its tool; results come later and have only the id."""
+
+
+def turn(role: str, content: object, param: str, calls: Iterable[tuple[object, object]] = ()) -> Turn:
     """A turn. calls: those of tools, each with name and arguments."""
     text, media = text_of(content, param)
-    written = [_call(one.get("name"), one.get("arguments")) for one in calls]
-    return Turn(role, joined((text, *written)), media)
+    return Turn(role, joined((text, *(call_text(*one) for one in calls))), media)
+
+
+def result_turn(name: str | None, content: object, param: str, *, failed: bool = False) -> Turn:
+    """The result of a call. name: of the tool, None if it is not known. failed: whether it is an error."""
+    text, media = text_of(content, param)
+    what = "Error" if failed else "Result"
+    return Turn("tool", f"{what} of the tool {name}:\n{text}" if name else text, media)
+
+
+def call_text(name: object, arguments: object) -> str:
+    """A call as seats read it."""
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return f"Call of the tool {name}: {written}"
 
 
 def _part(part: object, param: str) -> tuple[str, bool]:
@@ -102,13 +118,5 @@ def _part(part: object, param: str) -> tuple[str, bool]:
     if kind == "refusal":
         return str(part.get("refusal") or ""), False
     if kind == "tool_use":
-        return _call(part.get("name"), part.get("input")), False
-    if kind == "tool_result":
-        text, media = text_of(part.get("content"), param)
-        return f"Result of a tool:\n{text}", media
+        return call_text(part.get("name"), part.get("input")), False
     return "", kind not in SILENT
-
-
-def _call(name: object, arguments: object) -> str:
-    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return f"Call of the tool {name}: {written}"

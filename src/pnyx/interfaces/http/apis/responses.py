@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from itertools import count
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
@@ -17,21 +16,24 @@ from starlette.responses import Response
 
 from ....core.decision import FINAL
 from ....errors import NotFound
+from ....protocols.shared.call_form import CALLS
 from ....run.batch import failure
 from ....run.result import Result
 from ...service import RunService
 from ..errors import Exact
 from ..state import owner_of, page_of, service_of
 from ..streaming import run_headers
-from .answer import Answer, pieces
-from .conversation import Conversation, Turn, refuse
-from .exchange import Exchange, Step
-from .parts import OPTIONAL, Lenient, MostTokens, answer_schema, text_of, turn
+from .answer import Answer
+from .conversation import Conversation, Turn, joined, refuse
+from .exchange import Exchange
+from .parts import Lenient, MostTokens, Names, answer_schema, call_text, result_turn, turn
+from .response_items import PREFIX, body_of, events
+from .response_tools import tools_of
+from .tools import Tools
 
 __all__ = ["ROUTER", "CreateResponse"]
 
 ROUTER = APIRouter(prefix="/v1/responses", tags=["completions"])
-PREFIX = "resp_"
 INSTRUCTING = ("system", "developer")
 
 
@@ -56,6 +58,7 @@ class CreateResponse(Lenient):
     text: Mapping[str, Any] | None = None
     tools: Annotated[list[dict[str, Any]], Field(max_length=1000)] | None = None
     tool_choice: str | Mapping[str, Any] | None = None
+    parallel_tool_calls: bool | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     metadata: Mapping[str, Any] | None = None
@@ -63,10 +66,9 @@ class CreateResponse(Lenient):
 
     def to_conversation(self) -> Conversation:
         """Return the conversation of the request alone. Raises `UsageError` for what a panel cannot do."""
-        if self.tool_choice is not None and self.tool_choice not in OPTIONAL:
-            raise refuse("tool_choice", "must be auto or none: the panel answers in text and calls no tools")
         items = [{"role": "user", "content": self.input}] if isinstance(self.input, str) else self.input
-        turns = [found for item in items if (found := _turn(item)) is not None]
+        names: Names = {}
+        turns = [found for item in items if (found := _turn(item, names)) is not None]
         system = [self.instructions or "", *(one.text for one in turns if one.role in INSTRUCTING)]
         effort = (self.reasoning or {}).get("effort")
         return Conversation(
@@ -76,26 +78,47 @@ class CreateResponse(Lenient):
             max_tokens=self.max_output_tokens,
             effort=effort if isinstance(effort, str) else None,
             schema=answer_schema((self.text or {}).get("format"), "text.format"),
+            tools=tools_of(self.tools, self.tool_choice, self.parallel_tool_calls),
             more=self.pnyx,
             name_of_turns="input",
         )
 
 
-def _turn(item: Mapping[str, Any]) -> Turn | None:
-    """The turn of an item, or None if it says nothing to others."""
+def _turn(item: Mapping[str, Any], names: Names) -> Turn | None:
+    """The turn of an item, or None if it says nothing. names: of the calls so far; it adds to them."""
     kind = item.get("type", "message")
     if kind == "message":
         role = item.get("role")
         if role not in ("user", "assistant", *INSTRUCTING):
             raise refuse("input", "a message has the role user, assistant, system or developer")
         return turn(str(role), item.get("content"), "input")
-    if kind in ("function_call", "custom_tool_call"):
-        called = {"name": item.get("name"), "arguments": item.get("arguments", item.get("input"))}
-        return turn("assistant", "", "input", [called])
-    if kind in ("function_call_output", "custom_tool_call_output"):
-        text, media = text_of(item.get("output"), "input")
-        return Turn("tool", text, media)
+    if not isinstance(kind, str):
+        raise refuse("input", "the type of an item is text")
+    if kind.endswith("_output"):
+        return result_turn(names.get(_call_id(item)), _output(item.get("output")), "input")
+    if kind.endswith("_call") and (found := _called(kind, item)) is not None:
+        names[_call_id(item)] = found[0]
+        return turn("assistant", "", "input", [found])
     return None
+
+
+def _called(kind: str, item: Mapping[str, Any]) -> tuple[str, object] | None:
+    """The name and the arguments of a call of a tool that the client runs; None for any other item."""
+    for field in ("arguments", "input", "action", "operation"):
+        if field in item:
+            return str(item.get("name") or kind.removesuffix("_call")), item[field]
+    return None
+
+
+def _call_id(item: Mapping[str, Any]) -> str:
+    return str(item.get("call_id") or item.get("id") or "")
+
+
+def _output(output: object) -> object:
+    """The output of a call as the content of a message; that of a shell is a list of objects without type."""
+    if isinstance(output, list) and any("type" not in one for one in output if isinstance(one, Mapping)):
+        return json.dumps(output, ensure_ascii=False)
+    return json.dumps(output, ensure_ascii=False) if isinstance(output, Mapping) else output
 
 
 @ROUTER.post("")
@@ -108,8 +131,8 @@ async def create(request: Request, body: CreateResponse) -> Response:
     if body.background and not body.stream:
         return Exact({**head, "status": "in_progress"}, headers=run_headers(run_id))
     if not body.stream:
-        return await exchange.reply(run_id, lambda answer: _body(head, answer))
-    return exchange.stream(run_id, lambda steps: _events(steps, head))
+        return await exchange.reply(run_id, lambda answer: body_of(head, answer))
+    return exchange.stream(run_id, lambda steps: events(steps, head))
 
 
 @ROUTER.get("/{response_id}")
@@ -139,8 +162,9 @@ async def _read(request: Request, service: RunService, run_id: str) -> Response:
         status = "cancelled" if result.status == "cancelled" else "failed"
         error = {"code": "server_error", "message": service.redact(why)}
         return Exact({**head, "status": status, "error": error}, headers=headers)
-    plain = Conversation(model=head["model"], turns=(), more={"footer": False})
-    return Exact(_body(head, Answer.of(result, plain, page_of(request, run_id))), headers=headers)
+    tools = Tools.stored(record.row.check().spec.get("client_tools", ()))
+    plain = Conversation(model=head["model"], turns=(), tools=tools, more={"footer": False})
+    return Exact(body_of(head, Answer.of(result, plain, page_of(request, run_id))), headers=headers)
 
 
 async def _continued(request: Request, body: CreateResponse) -> Conversation:
@@ -150,14 +174,16 @@ async def _continued(request: Request, body: CreateResponse) -> Conversation:
         return conversation
     service, run_id = service_of(request), _run_of(body.previous_response_id)
     record = await service.read(run_id, owner_of(request))
-    before: list[Turn] = []
+    said: dict[str, list[Turn]] = {"Earlier": [], "Since then": []}
     for one in record.row.check().spec.get("context", ()):
-        said, _, role = one["label"].partition(", ")
-        if said == "Earlier" and role in ("user", "assistant", "tool"):
-            before.append(Turn(role, one["text"]))
-    before.append(Turn("user", record.document["question"]))
+        when, _, role = one["label"].partition(", ")
+        if when in said and role in ("user", "assistant", "tool"):
+            said[when].append(Turn(role, one["text"]))
+    before = [*said["Earlier"], Turn("user", record.document["question"]), *said["Since then"]]
     if answer := record.document["answer"]:
-        before.append(Turn("assistant", answer))
+        calls = record.document["detail"].get(CALLS, ())
+        written = [call_text(one["name"], one["arguments"]) for one in calls]
+        before.append(Turn("assistant", joined(written) if written else answer))
     return replace(conversation, turns=(*before, *conversation.turns))
 
 
@@ -181,106 +207,18 @@ def _head(run_id: str, created: int, model: str, body: CreateResponse | None = N
         "max_output_tokens": given.get("max_output_tokens"),
         "model": model,
         "output": [],
-        "parallel_tool_calls": False,
+        "parallel_tool_calls": given.get("parallel_tool_calls") is not False,
         "previous_response_id": given.get("previous_response_id"),
         "reasoning": {"effort": (given.get("reasoning") or {}).get("effort"), "summary": None},
         "store": True,
         "temperature": given.get("temperature"),
         "text": {"format": (given.get("text") or {}).get("format") or {"type": "text"}},
-        "tool_choice": "auto",
-        "tools": [],
+        "tool_choice": given.get("tool_choice") or "auto",
+        "tools": given.get("tools") or [],
         "top_p": given.get("top_p"),
         "truncation": "disabled",
         "metadata": dict(given.get("metadata") or {}),
         "usage": None,
-    }
-
-
-def _message(run_id: str, text: str, status: str) -> dict[str, Any]:
-    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    content = [part] if status != "in_progress" else []
-    return {
-        "id": f"msg_{run_id}",
-        "type": "message",
-        "status": status,
-        "role": "assistant",
-        "content": content,
-    }
-
-
-def _body(head: Mapping[str, Any], answer: Answer, *before: Mapping[str, Any]) -> dict[str, Any]:
-    cut = answer.finish == "length"
-    status = "incomplete" if cut else "completed"
-    return {
-        **head,
-        "status": status,
-        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
-        "output": [*before, _message(answer.result.run_id, answer.shown, status)],
-        "usage": _usage(answer),
-        "pnyx": answer.result.to_json(),
-    }
-
-
-async def _events(
-    steps: AsyncIterator[Step | Answer], head: Mapping[str, Any]
-) -> AsyncIterator[ServerSentEvent]:
-    """Steps as a reasoning item with a summary, then the answer as a message."""
-    numbers = count()
-
-    def event(type: str, **fields: Any) -> ServerSentEvent:
-        return ServerSentEvent(
-            json.dumps({"type": type, "sequence_number": next(numbers), **fields}), event=type
-        )
-
-    started = {**head, "status": "in_progress"}
-    yield event("response.created", response=started)
-    yield event("response.in_progress", response=started)
-    run_id = str(head["id"]).removeprefix(PREFIX)
-    lines: list[str] = []
-    thought = {"item_id": f"rs_{run_id}", "output_index": 0, "summary_index": 0}
-    async for step in steps:
-        if isinstance(step, Step):
-            if not lines:
-                item = {"id": f"rs_{run_id}", "type": "reasoning", "summary": [], "status": "in_progress"}
-                yield event("response.output_item.added", output_index=0, item=item)
-                part = {"type": "summary_text", "text": ""}
-                yield event("response.reasoning_summary_part.added", **thought, part=part)
-            lines.append(f"{step.line}\n")
-            yield event("response.reasoning_summary_text.delta", **thought, delta=lines[-1])
-            continue
-        before: list[dict[str, Any]] = []
-        if lines:
-            part = {"type": "summary_text", "text": "".join(lines)}
-            before = [{"id": f"rs_{run_id}", "type": "reasoning", "summary": [part], "status": "completed"}]
-            yield event("response.reasoning_summary_text.done", **thought, text=part["text"])
-            yield event("response.reasoning_summary_part.done", **thought, part=part)
-            yield event("response.output_item.done", output_index=0, item=before[0])
-        body = _body(head, step, *before)
-        message, place = body["output"][-1], len(before)
-        written = {"item_id": message["id"], "output_index": place, "content_index": 0}
-        item = _message(run_id, "", "in_progress")
-        yield event("response.output_item.added", output_index=place, item=item)
-        empty = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
-        yield event("response.content_part.added", **written, part=empty)
-        for piece in pieces(step.shown):
-            yield event("response.output_text.delta", **written, delta=piece, logprobs=[])
-        yield event("response.output_text.done", **written, text=step.shown, logprobs=[])
-        yield event("response.content_part.done", **written, part=message["content"][0])
-        yield event("response.output_item.done", output_index=place, item=message)
-        end = "response.incomplete" if body["status"] == "incomplete" else "response.completed"
-        yield event(end, response=body)
-
-
-def _usage(answer: Answer) -> dict[str, Any]:
-    """Token counts and cost of all calls together."""
-    used = answer.usage
-    return {
-        "input_tokens": used["input_tokens"],
-        "input_tokens_details": {"cached_tokens": used["cached_tokens"]},
-        "output_tokens": used["output_tokens"],
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": used["input_tokens"] + used["output_tokens"],
-        "cost": used["cost_usd"],
     }
 
 

@@ -1,0 +1,249 @@
+"""The action of `pnyx init`: three questions, a test of the keys, a proposed panel, a settings file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from ....config.paths import config_dir
+from ....config.schema import Settings, nearest
+from ....config.stored_keys import ENVIRONMENT, store
+from ....config.trust import PROJECT_FILE
+from ....core.models import money
+from ....errors import ConfigError, PnyxError, UsageError
+from ....plugins import PROVIDERS
+from ....plugins import names as installed
+from ....providers.catalogue import Catalogue, default_panel, parse_seats
+from ....providers.installed import KINDS, configure, is_usable, key_variables, list_models
+from ....run.request import RunRequest
+from ....run.resolve import resolve
+from ...open_settings import open_settings
+from ...views.plan import plan
+from ..styles import STYLES
+from ..terminal.output import Output
+from ..terminal.plain import paragraph
+from .doctor import check_host, finding_lines
+from .first_settings import FirstSettings, seats_for
+from .saved_panels import QUESTION, seat_facts
+
+__all__ = ["init"]
+
+BUDGET = 1.0
+LIST_S = 10.0
+"""How long a host may take to list its models, in seconds."""
+
+
+def init(
+    output: Output,
+    providers: Sequence[str],
+    base_url: str | None,
+    models: Sequence[str],
+    style: str | None,
+    budget: float | None,
+    file: Path | None,
+    test: bool,
+    no_input: bool,
+) -> int:
+    path = file or config_dir() / "config.toml"
+    if os.path.lexists(path):
+        raise ConfigError(f"{path} exists, and is never overwritten; write another file with --file PATH")
+    person = not no_input and sys.stdin is not None and sys.stdin.isatty()
+    base = open_settings()
+    tables = {} if base_url is None else _table(base_url)
+    names = [*providers, *tables, *(ref.partition(":")[0] for ref in models)] or _hosts(
+        output, base, tables, person
+    )
+    hosts = dict.fromkeys(names)
+    style = style or (_ask_style(output) if person else "balanced")
+    if budget is None:
+        budget = _ask_budget() if person else BUDGET
+    settings = _settings({"providers": tables})
+    for name in hosts:
+        _need_key(name, settings, output, person)
+    first = _propose(settings, list(hosts), models, style, tables, budget)
+    settings = _settings(first.document)
+    _print_panel(output, settings, first)
+    if test and not _test(output, settings, list(hosts)):
+        raise PnyxError("nothing was written: correct what fails above, or skip the test with --no-test")
+    if person and not click.confirm(f"Write {path}?", default=True, err=True):
+        raise click.Abort
+    _write(path, first.text())
+    output.note(f"wrote {path}")
+    if path.absolute() == Path.cwd() / PROJECT_FILE:
+        output.note("it takes effect once you trust it: pnyx trust")
+    saved = ", ".join(STYLES)
+    output.note(f'ask your panel with: pnyx ask "QUESTION"; or a saved one with -P NAME: {saved}', "bold")
+    return 0
+
+
+def _settings(document: Mapping[str, object]) -> Settings:
+    return open_settings(document, panel=True)
+
+
+def _hosts(output: Output, settings: Settings, tables: dict[str, dict[str, str]], person: bool) -> list[str]:
+    """Return the providers whose keys are set; a person is asked."""
+    if person:
+        return _ask_hosts(output, settings, tables)
+    found = [name for name in _offered(settings) if key_variables(settings.provider(name))]
+    found = [name for name in found if is_usable(settings.provider(name), ENVIRONMENT)]
+    if not found:
+        raise UsageError("no key is set: name a provider with --provider, such as --provider embedded")
+    return found
+
+
+def _offered(settings: Settings) -> list[str]:
+    return list(dict.fromkeys((*settings.providers, *installed(PROVIDERS))))
+
+
+def _ask_hosts(output: Output, settings: Settings, tables: dict[str, dict[str, str]]) -> list[str]:
+    """Ask where models run. A URL becomes a provider in `tables`."""
+    offered = _offered(settings)
+    ready = [name for name in offered if key_variables(settings.provider(name))]
+    ready = [name for name in ready if is_usable(settings.provider(name), ENVIRONMENT)]
+    output.note(f"1. Where do your models run? {', '.join(offered)}, or the URL of another host.")
+    answer = click.prompt("   Names, with commas", default=", ".join(ready) or "embedded", err=True)
+    names = []
+    for part in filter(None, re.split(r"[\s,]+", answer)):
+        if "://" in part:
+            new = _table(part)
+            tables |= new
+            names += list(new)
+        else:
+            names.append(part)
+    return names
+
+
+def _ask_style(output: Output) -> str:
+    output.note("2. What matters?")
+    for name, words in STYLES.items():
+        output.note(f"   {name}: {words}")
+    choice: str = click.prompt("  ", type=click.Choice(list(STYLES)), default="balanced", err=True)
+    return choice
+
+
+def _ask_budget() -> float:
+    amount: float = click.prompt("3. What may a question cost at most, in USD?", default=BUDGET, err=True)
+    return amount
+
+
+def _table(base_url: str) -> dict[str, dict[str, str]]:
+    """Return the table of a host that speaks OpenAI's API, under a name from its address."""
+    host = urlsplit(base_url).hostname or ""
+    label = "local" if re.fullmatch(r"localhost|[\d.:]+", host) else re.sub(r"^(api|www)\.", "", host)
+    name = re.sub("[^a-z0-9_-]", "-", label.split(".")[0].lower()) or "host"
+    table = {"kind": "openai", "base_url": base_url}
+    variable = f"{re.sub('[^A-Z0-9]', '_', name.upper())}_API_KEY"
+    if ENVIRONMENT.get(variable):
+        table["api_key_env"] = variable
+    return {name: table}
+
+
+def _need_key(name: str, settings: Settings, output: Output, person: bool) -> None:
+    """Make sure that a provider has its key: a person may type one. Raises `ConfigError`."""
+    try:
+        provider = settings.provider(name)
+    except ConfigError as exc:
+        hint = nearest(name, _offered(settings))
+        raise UsageError(
+            f"no provider {name[:40]!r}{hint}; there are: {', '.join(_offered(settings))}"
+        ) from exc
+    variables = key_variables(provider)
+    if not variables or is_usable(provider, ENVIRONMENT):
+        return
+    if not person:
+        configure(name, provider, ENVIRONMENT)  # raises, and says what to do
+        return
+    key = click.prompt(f"Key of {name} (not shown)", hide_input=True, err=True).strip()
+    try:
+        store(variables[0], key)
+        output.note(f"stored ${variables[0]} in the keyring")
+    except ConfigError as exc:
+        output.note(str(exc), "yellow")
+        os.environ[variables[0]] = key  # for the test below, and for no later command
+
+
+def _propose(
+    settings: Settings,
+    hosts: list[str],
+    models: Sequence[str],
+    style: str,
+    tables: Mapping[str, Mapping[str, str]],
+    budget: float,
+) -> FirstSettings:
+    seats = dict.fromkeys(STYLES, tuple(models)) if models else _seats(settings, hosts)
+    catalogue = Catalogue(settings)
+    refs = dict.fromkeys(ref for one in seats.values() for ref in parse_seats(one))
+    unpriced = [ref for ref in refs if catalogue.describe(ref).price is None]
+    return FirstSettings(seats, style, tables, budget, tuple(unpriced))
+
+
+def _seats(settings: Settings, hosts: list[str]) -> dict[str, tuple[str, ...]]:
+    """Propose the seats of every style."""
+    if hosts == ["embedded"]:
+        return dict.fromkeys(STYLES, default_panel(Settings(), {}).refs)
+    kinds = {name: settings.provider(name).kind for name in hosts if name != "embedded"}
+    listed = asyncio.run(_listed(settings, kinds))
+    return {style: seats_for(kinds, listed, style) for style in STYLES}
+
+
+async def _listed(settings: Settings, kinds: Mapping[str, str]) -> dict[str, frozenset[str] | None]:
+    """Return the models that hosts without usual models list."""
+    found: dict[str, frozenset[str] | None] = {}
+    for name, kind in kinds.items():
+        if kind != name or kind == "ollama":
+            config = configure(name, settings.provider(name), ENVIRONMENT)
+            try:
+                async with asyncio.timeout(LIST_S):
+                    found[name] = await list_models(KINDS.get(kind), config)
+            except (PnyxError, TimeoutError) as exc:
+                why = str(exc) or f"no answer within {LIST_S:g} s"
+                raise UsageError(
+                    f"cannot list the models of {config.base_url}: {why}; name them with --model {name}:MODEL"
+                ) from exc
+    return found
+
+
+def _print_panel(output: Output, settings: Settings, first: FirstSettings) -> None:
+    spec = resolve(RunRequest(question=QUESTION), settings)
+    err, bounds = output.err, plan(spec)
+    output.note("Proposed panel", "bold")
+    for seat in spec.seats:
+        err.lines(paragraph(err, f"  {seat_facts(seat)}"))
+    output.note(f"  protocol {spec.protocol}: {spec.protocol_def.summary}")
+    if bounds.cost_usd == 0:
+        output.note("  a question is free")
+    elif bounds.expected_usd is not None:
+        most = "" if bounds.cost_usd is None else f", at most {money(bounds.cost_usd)}"
+        output.note(f"  a question costs about {money(bounds.expected_usd)}{most}")
+    if first.unpriced:
+        named = ", ".join(first.unpriced)
+        output.note(f"  the price of {named} is unknown: no budget is set until the file has it", "yellow")
+    elif first.budget_usd is not None:
+        output.note(f"  a run pauses before it costs {money(first.budget_usd)}")
+
+
+def _test(output: Output, settings: Settings, hosts: Sequence[str]) -> bool:
+    """Ask every host for its models, print what was found, and return whether all work."""
+    refs, fine = parse_seats(settings.panel.seats), True
+    for name in hosts:
+        if settings.provider(name).kind != "embedded":
+            finding = asyncio.run(check_host(name, settings, refs))
+            output.err.lines(finding_lines(finding, output.err))
+            fine &= finding.ok is not False
+    return fine
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as exc:
+        raise ConfigError(f"cannot write {path}: {exc.strerror or exc}") from exc

@@ -1,0 +1,50 @@
+"""Tools and choices in the form of the Responses API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ....core.tool_calls import ANY
+from .chat_tools import allowed_tools
+from .tools import Choice, Tool, Tools, builtin, chosen_name, custom, each, function, mode_of
+
+__all__ = ["tools_of"]
+
+
+def tools_of(
+    tools: Sequence[Mapping[str, Any]] | None, choice: str | Mapping[str, Any] | None, parallel: bool | None
+) -> Tools | None:
+    """The tools of a request, None without any. Raises `RefusedError`."""
+    if not tools and choice in (None, "auto", "none"):
+        return None
+    return Tools.of(each(tools, _read), _choice(choice), parallel)
+
+
+def _read(document: Mapping[str, Any], param: str) -> Iterable[Tool | str]:
+    match document.get("type"):
+        case "function":
+            yield function(document, param)
+        case "custom":
+            yield custom(document, param)
+        case "namespace":
+            name = chosen_name(document, f"{param}.name")
+            for one in each(document.get("tools"), _read):
+                if isinstance(one, Tool):
+                    one = replace(one, name=f"{name}.{one.name}", own=one.name, namespace=name, param=param)
+                yield one
+        case "shell" if (document.get("environment") or {}).get("type", "local") != "local":
+            yield "shell"
+        case other:
+            yield builtin(str(other), param)
+
+
+def _choice(choice: object) -> Choice:
+    if not isinstance(choice, Mapping):
+        return Choice(mode_of(choice or "auto", "tool_choice"))
+    kind = choice.get("type")
+    if kind == "allowed_tools":
+        return allowed_tools(choice, "tool_choice")
+    named = kind in ("function", "custom")
+    return Choice(ANY, (chosen_name(choice, "tool_choice.name") if named else str(kind),))
