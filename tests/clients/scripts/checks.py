@@ -115,6 +115,12 @@ class _Lab:
         """Forget what was scripted, and all calls."""
         self._fetch("/__reset", {})
 
+    def calls_tool(self, name: str, arguments: dict[str, Any]) -> None:
+        """Each model calls a tool of the client in its next reply, and answers in text after that."""
+        self.reset()
+        self.on(text=ANSWER)
+        self.on(text=json.dumps({"tool_calls": [{"name": name, "arguments": arguments}]}), call=1)
+
     def calls(self) -> list[dict[str, Any]]:
         """The calls of models since then."""
         found: list[dict[str, Any]] = self._fetch("/__log")

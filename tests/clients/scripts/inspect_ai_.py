@@ -21,7 +21,8 @@ from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig, ResponseSchema, get_model
 from inspect_ai.scorer import match, model_graded_qa
-from inspect_ai.solver import generate, self_critique, system_message
+from inspect_ai.solver import generate, self_critique, system_message, use_tools
+from inspect_ai.tool import tool
 from inspect_ai.util import json_schema
 from pydantic import BaseModel
 
@@ -87,6 +88,29 @@ def failure() -> None:
         (log,) = eval(task(), model=model, fail_on_error=True)
         expect(log.status == "error", log.status)
     expect(len(lab.calls()) <= 2 * 3 * len(MODELS), len(lab.calls()))
+
+
+@tool
+def look() -> Any:
+    async def execute(name: str) -> str:
+        """Looks a city up.
+
+        Args:
+            name: Of the city.
+        """
+        return f"{name} has 643000"
+
+    return execute
+
+
+@check("tools")
+def tools() -> None:
+    for name in MODELS:
+        lab.calls_tool("look", {"name": "Athens"})
+        one = [Sample(input=f"How many people has Athens, {name}?", target="42")]
+        log = evaluate(task(dataset=one, solver=[use_tools(look()), generate()]), name)
+        expect(log.samples[0].output.completion == ANSWER, log.samples[0].messages)
+        expect("Athens has 643000" in texts_sent("user"), name)
 
 
 run("inspect-ai")

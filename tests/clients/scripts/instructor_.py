@@ -78,4 +78,16 @@ def errors() -> None:
     raises(Exception, lambda: client.create(model="pnyx/voting", messages=ASKED, response_model=City), "key")
 
 
+@check("a forced tool")
+def tool() -> None:
+    for mode in (instructor.Mode.TOOLS, instructor.Mode.TOOLS_STRICT, instructor.Mode.RESPONSES_TOOLS):
+        lab.calls_tool("City", {"name": "Athens", "people": 643000})
+        expect(ask(mode, f"A city by {mode}?").name == "Athens", mode)
+    lab.calls_tool("City", {"name": "Athens", "people": 643000})
+    plain = anthropic.Anthropic(base_url=URL, api_key=KEY)
+    client = instructor.from_anthropic(plain, mode=instructor.Mode.ANTHROPIC_TOOLS)
+    found = client.create(model="pnyx/voting", max_tokens=1000, messages=ASKED, response_model=City)
+    expect(found.name == "Athens", found)
+
+
 run("instructor")

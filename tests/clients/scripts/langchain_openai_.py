@@ -7,6 +7,7 @@ from typing import Any
 import openai
 from checks import ANSWER, CITY, KEY, PICTURE, URL, check, expect, lab, raises, run, texts_sent
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI, OpenAI
 from pydantic import BaseModel
 
@@ -118,6 +119,32 @@ def retries() -> None:
 def completion() -> None:
     found = OpenAI(model="title-helper", base_url=f"{URL}/v1", api_key=KEY).invoke("What is 6 times 7?")
     expect(found == ANSWER, found)
+
+
+@check("tools")
+def tools() -> None:
+    @tool
+    def look(name: str) -> str:
+        """Looks a city up."""
+        return f"{name} has 643000"
+
+    for form in BOTH:
+        turns: list[Any] = [HumanMessage(f"How many people has Athens? {form}")]
+        lab.calls_tool("look", {"name": "Athens"})
+        model = chat(**form).bind_tools([look])
+        message = model.invoke(turns)
+        (call,) = message.tool_calls
+        expect((call["name"], call["args"]) == ("look", {"name": "Athens"}), message)
+        answer = model.invoke([*turns, message, look.invoke(call)])
+        expect(answer.text == ANSWER and "Athens has 643000" in texts_sent("user"), answer)
+
+
+@check("structured output by a forced tool")
+def forced() -> None:
+    for form in BOTH:
+        lab.calls_tool("City", {"name": "Athens", "people": 643000})
+        model = chat(**form).with_structured_output(City, method="function_calling")
+        expect(isinstance(model.invoke(f"Which city? {form}"), City), "city")
 
 
 run("langchain-openai")

@@ -132,4 +132,21 @@ def retries() -> None:
     expect(len(lab.calls()) == 1, len(lab.calls()))
 
 
+@check("tools")
+def tools() -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    function = {"name": "look", "description": "Looks a city up.", "parameters": schema}
+    for provider in PROVIDERS:
+        turns: list[Any] = [{"role": "user", "content": f"How many people has Athens, {provider}?"}]
+        asked = {"messages": turns, "tools": [{"type": "function", "function": function}]}
+        lab.calls_tool("look", {"name": "Athens"})
+        chunks = list(ask(provider, "", **asked, stream=True))
+        message = litellm.stream_chunk_builder(chunks).choices[0].message
+        (call,) = message.tool_calls
+        expect(json.loads(call.function.arguments) == {"name": "Athens"}, (provider, message))
+        turns += [message.model_dump(), {"role": "tool", "tool_call_id": call.id, "content": "643000"}]
+        found = ask(provider, "", **asked).choices[0].message.content
+        expect(found == ANSWER and "643000" in texts_sent("user"), (provider, found))
+
+
 run("litellm")

@@ -103,4 +103,13 @@ def retries() -> None:
     expect(len(lab.calls()) == 3, len(lab.calls()))
 
 
+@check("tools")
+def tools() -> None:
+    function = "def look(name: str) -> str:\n    'Looks a city up.'\n    return f'{name} has 643000'\n"
+    for way in ((), ("--no-stream",)):
+        lab.calls_tool("look", {"name": "Athens"})
+        found = llm("-m", "panel", *way, "--functions", function, "How many people has Athens?")
+        expect(found.strip() == ANSWER and "Athens has 643000" in texts_sent("user"), found)
+
+
 run("llm")

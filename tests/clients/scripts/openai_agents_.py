@@ -89,4 +89,31 @@ async def retries() -> None:
     expect(len(lab.calls()) == 2, len(lab.calls()))
 
 
+@check("tools")
+async def tools() -> None:
+    @agents.function_tool
+    def look(name: str) -> str:
+        """Looks a city up."""
+        return f"{name} has 643000"
+
+    for form in MODELS:
+        lab.calls_tool("look", {"name": "Athens"})
+        result = await agents.Runner.run(agent(form, tools=[look]), f"How many people has Athens, {form}?")
+        expect(result.final_output == ANSWER and "Athens has 643000" in texts_sent("user"), result)
+        lab.calls_tool("look", {"name": "Athens"})
+        streamed = agents.Runner.run_streamed(agent(form, tools=[look]), f"And streamed, {form}?")
+        async for _ in streamed.stream_events():
+            pass
+        expect(streamed.final_output == ANSWER, streamed)
+
+
+@check("a handoff")
+async def handoff() -> None:
+    for form in MODELS:
+        other = agents.Agent(name="Other", model=agent(form).model)
+        lab.calls_tool("transfer_to_other", {})
+        result = await agents.Runner.run(agent(form, handoffs=[other]), f"Hand it over, {form}.")
+        expect(result.last_agent.name == "Other" and result.final_output.startswith(ANSWER), result)
+
+
 run("openai-agents")

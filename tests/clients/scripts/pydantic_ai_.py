@@ -103,4 +103,27 @@ def retries() -> None:
     expect(len(lab.calls()) == 3, len(lab.calls()))
 
 
+@check("tools")
+def tools() -> None:
+    for form in MODELS:
+        panel = agent(form)
+
+        @panel.tool_plain
+        def look(name: str) -> str:
+            """Looks a city up."""
+            return f"{name} has 643000"
+
+        lab.calls_tool("look", {"name": "Athens"})
+        result = panel.run_sync(f"How many people has Athens, {form}?")
+        expect(result.output == ANSWER and "Athens has 643000" in texts_sent("user"), (form, result))
+
+
+@check("output by a tool")
+def tool_output() -> None:
+    for form in MODELS:
+        lab.calls_tool("final_result", {"name": "Athens", "people": 643000})
+        result = agent(form, output_type=City).run_sync(f"Which city, {form}?")
+        expect(result.output.name == "Athens", result)
+
+
 run("pydantic-ai-slim")
