@@ -12,11 +12,13 @@ import pytest
 from tests.clients.catalogue import CLIENTS, Client, clients, node
 from tests.clients.conftest import ReportClient, Served
 
-LIMIT_S = 280
+LIMIT_S = 900
 
 
 def marked(client: Client) -> object:
-    return pytest.param(client, id=client.name, marks=() if client.ci else pytest.mark.clients)
+    """With the marks of a client: some start a process for every check, and none is quick on a busy machine."""
+    slow = (pytest.mark.clients, pytest.mark.timeout(LIMIT_S))
+    return pytest.param(client, id=client.name, marks=() if client.ci else slow)
 
 
 @pytest.mark.parametrize("client", [marked(client) for client in clients()])
