@@ -87,7 +87,7 @@ fmt: setup ## rewrite the sources in the format that lint wants
 	@$(BIN)/ruff format .
 
 lock: setup ## write requirements.lock anew from pyproject.toml, keeping pins that still fit
-	@$(BIN)/uv pip compile --quiet pyproject.toml --extra eval --extra keyring --extra worker --group dev --universal --python-version 3.11 \
+	@$(BIN)/uv pip compile --quiet pyproject.toml --extra eval --extra files --extra keyring --extra worker --group dev --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-emit-index-url --output-file requirements.lock
 
 clean: ## remove what make made

@@ -32,6 +32,7 @@ BELOW: dict[str, set[str]] = {
     "reliability": BASE | {"core"},
     "providers": BASE | {"core", "config"},
     "tools": BASE | {"core", "config"},
+    "files": BASE | {"core", "config", "tools"},
     # Outcomes are stored as objects of `reliability`.
     "store": BASE | {"core", "config", "reliability"},
 }

@@ -83,9 +83,14 @@ def test_a_command_has_the_flags_and_their_help(name: str) -> None:
         assert shown.keys() == set(RUN_OPTIONS)
 
 
-# The command itself reads the file of `--responses`: tests/interfaces/test_responses.py.
+# The command itself reads these files: tests/interfaces/test_responses.py, tests/interfaces/test_files.py.
 @pytest.mark.parametrize(
-    "name", [name for name, option in OPTIONS.items() if option.flags and option.kind is not Kind.RESPONSES]
+    "name",
+    [
+        name
+        for name, option in OPTIONS.items()
+        if option.flags and option.kind not in (Kind.RESPONSES, Kind.FILES)
+    ],
 )
 def test_a_flag_sets_its_option(name: str) -> None:
     option = OPTIONS[name]

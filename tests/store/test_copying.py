@@ -14,6 +14,7 @@ from pnyx.errors import StoreError, UsageError
 from pnyx.reliability.feedback import JudgedRun
 from pnyx.store import Database, holds, keys, outcomes
 from pnyx.store import runs as store
+from pnyx.store.contents import add_contents
 from pnyx.store.copying import TABLES, backup, restore
 from pnyx.store.schema import events, runs
 from tests.support.panels import Host
@@ -42,12 +43,13 @@ def hold_and_estimate(connection: Connection, run_id: str) -> None:
 
 
 async def filled(url: str) -> Node:
-    """Return a node with two finished runs, one outcome, one key, one hold and one estimate."""
+    """Return a node with two finished runs, one outcome, key, hold, estimate and content of a file."""
     node = Node(await Database.open(url), Host(fixed_reply))
     for question in ("Should we? Ça va, 日本?", "And then?"):
         result = await (await node.start(question=question, options={"rounds": 1}, budget_usd=1.0)).result()
     await node.database.write(lambda c: keys.add(c, "phone", "0" * 64, "2026-01-01T00:00:00.000Z"))
     await node.database.write(lambda c: hold_and_estimate(c, result.run_id))
+    await node.database.write(lambda c: add_contents(c, {"0" * 64: "1| a file"}))
     judged = JudgedRun("consensus", "success", 0.5, (("h:large", "yes"),), "yes")
     await node.database.write(
         lambda c: outcomes.record(c, result.run_id, "local", "2026-01-01T00:00:00.000Z", judged)

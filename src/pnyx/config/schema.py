@@ -260,6 +260,20 @@ class FileSettings(Table):
     roots: Annotated[tuple[Annotated[str, AfterValidator(_path)], ...], Field(strict=False)] = (".",)
 
 
+Megabytes = Annotated[float, Field(gt=0, le=10_000)]
+
+
+class ContextSettings(Table):
+    """Limits of the files that a request brings. file_mb: of one file, image_mb: of one image, total_mb: of
+    all, in MB (1,000,000 bytes). files: their number, also of a folder.
+    """
+
+    file_mb: Megabytes = 20.0
+    image_mb: Megabytes = 5.0
+    total_mb: Megabytes = 50.0
+    files: Annotated[int, Field(ge=1, le=100_000)] = 500
+
+
 class ToolsSettings(Table):
     """max_rounds: limit of the model's turns in one call; in the last one it must answer without tools."""
 
@@ -284,6 +298,7 @@ class Settings(Table):
     budget: BudgetSettings = BudgetSettings()
     storage: StorageSettings = StorageSettings()
     tools: ToolsSettings = ToolsSettings()
+    context: ContextSettings = ContextSettings()
     serve: ServeSettings = ServeSettings()
     mcp: McpSettings = McpSettings()
     worker: WorkerSettings = WorkerSettings()
@@ -336,6 +351,7 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("tools", "web_search"): SearchSettings,
     ("tools", "code_execution"): CodeSettings,
     ("tools", "file_read"): FileSettings,
+    ("context",): ContextSettings,
     ("serve",): ServeSettings,
     ("mcp",): McpSettings,
     ("worker",): WorkerSettings,

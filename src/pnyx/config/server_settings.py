@@ -53,6 +53,7 @@ class ServeSettings(Table):
     put runs into the queue of `pnyx worker` instead of running them in the server. grace_s: seconds that a
     run goes on after its client has left, in case the client tries again. models: names of models for clients
     -> what they stand for. keys: the name of a key -> what it may use; a key without an entry may use all.
+    body_mb: limit of a request body, in MB.
     """
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
@@ -63,6 +64,7 @@ class ServeSettings(Table):
     queue: bool = False
     grace_s: Annotated[float, Field(ge=0, le=86_400)] = 10.0
     models: Mapping[str, ServedModel] = Field(default_factory=dict)
+    body_mb: Annotated[float, Field(gt=0, le=1000)] = 16.0
     keys: Mapping[str, KeyLimits] = Field(default_factory=dict)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
+from .files import File
 from .text import Material
 from .tool_calls import ToolOffer
 
@@ -55,7 +56,7 @@ class Brief:
 
     context: material for the seats (earlier decisions, sources), fenced in prompts. responses: existing
     answers, one per seat in order. instructions: of the asker, for the content and form of the answer.
-    offer: the asker's tools, None without any.
+    offer: the asker's tools, None without any. files: what the question is about.
     """
 
     question: str
@@ -65,6 +66,7 @@ class Brief:
     responses: tuple[Given, ...] = ()
     instructions: str = ""
     offer: ToolOffer | None = None
+    files: tuple[File, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

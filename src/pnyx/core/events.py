@@ -58,7 +58,10 @@ class _Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(_Base):
-    """The first event. seats: each with seat, model and role. forked_from: the id of the earlier run."""
+    """The first event. seats: each with seat, model and role. forked_from: the id of the earlier run.
+
+    files: each with name, media_type, size in bytes, sha256, tokens (an upper bound) and note.
+    """
 
     type: ClassVar[Literal["run_started"]] = "run_started"
     question: str
@@ -70,6 +73,7 @@ class RunStarted(_Base):
     deadline_s: float | None = None
     version: str = ""
     forked_from: str | None = None
+    files: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

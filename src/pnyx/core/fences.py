@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from .anonymity.mask import mask
 from .regex import regex
 
-__all__ = ["MAX_CHARS", "Material", "fence", "fenced", "nonce_of", "shorten"]
+__all__ = ["MAX_CHARS", "Document", "Material", "fence", "fenced", "nonce_of", "shorten"]
 
 MAX_CHARS = 100_000
 """Characters of one piece of material. A longer one is a fault of its host, and slow to mask."""
@@ -32,6 +32,18 @@ class Material:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Document(Material):
+    """Material that seats get exactly as it is: it is neither shortened, nor are names masked in it.
+
+    image: what identifies the image that it stands for; "" for a text. unseen: the text in place of `text`
+    for seats whose model reads no images.
+    """
+
+    image: str = ""
+    unseen: str = ""
+
+
 def nonce_of(salt: str) -> str:
     """The nonce of the run with this salt: a keyed hash, which nobody can compute without the salt."""
     return f"m{hmac.new(salt.encode(), b'fence', hashlib.sha256).hexdigest()[:10]}"
@@ -42,7 +54,8 @@ def fenced(material: Material, nonce: str, trusted: str, names: tuple[str, ...])
 
     names: model references, which are masked in the text; trusted: text whose names are not masked.
     """
-    text = mask(shorten(material.text, MAX_CHARS), names, trusted=trusted)
+    exact = isinstance(material, Document)
+    text = material.text if exact else mask(shorten(material.text, MAX_CHARS), names, trusted=trusted)
     label = _remove(material.label.replace("\n", " "), nonce)
     return f"<{nonce} {label}>\n", _remove(text, nonce).strip(), f"\n</{nonce}>"
 

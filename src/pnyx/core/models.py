@@ -121,7 +121,7 @@ class Seat:
     context, max_output: in tokens; None if unknown.
     weight: the weight of its vote, learned from outcomes; None if nothing was learned. judged: the number of
     its judged answers behind that weight; None if unknown.
-    effort, thinking_tokens: configured for the model, see `Thinking`.
+    effort, thinking_tokens: configured for the model, see `Thinking`. images: whether the model reads images.
     """
 
     label: str
@@ -138,6 +138,7 @@ class Seat:
     judged: int | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
+    images: bool = False
 
     @property
     def provider(self) -> str:

@@ -101,6 +101,7 @@ class Ask(Step["Reply"]):
             self.prompt.id,
             *((self.prompt.system,) if self.prompt.system else ()),
             self.prompt.text,
+            *self.prompt.images,
             self.schema and self.schema.json,
             self.tools,
             [(t.text, [(c.name, dict(c.arguments)) for c in t.calls], t.results) for t in self.turns],
@@ -278,7 +279,9 @@ class Panel:
         """
         role = self.frame(seat.role) if seat.role and self.frame is not None else None
         names = (*(s.model for s in (*self.seats, *filter(None, [self.judge]))), *self.authors)
-        prompt = draft.render(salt=self.salt, short=seat.short_prompts, names=names, role=role)
+        prompt = draft.render(
+            salt=self.salt, short=seat.short_prompts, names=names, role=role, images=seat.images
+        )
         return Ask(seat, prompt, schema, effort=effort, max_tokens=max_tokens)
 
     async def work(self, seat: Seat, draft: Draft, *, max_tokens: int | None = None) -> Reply:

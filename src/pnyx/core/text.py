@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ..errors import PromptError
-from .fences import MAX_CHARS, Material, fence, fenced, nonce_of, shorten
+from .fences import MAX_CHARS, Document, Material, fence, fenced, nonce_of, shorten
 
 __all__ = [
     "MAX_CHARS",
     "NONCE",
+    "Document",
     "Draft",
     "Material",
     "Preamble",
@@ -42,7 +43,8 @@ class Prompt:
     """A prompt as it is sent. id, sha256: of its template files, that of the task first.
 
     text: the user message. system: the system message, "" for none. material: (start, end) in `text` of each
-    piece of material inside fences. breaks: offsets in `text` at which a beginning ends that later prompts of
+    piece of material inside fences that may be shortened. images: what identifies the images that are sent
+    with it, see `Document`. breaks: offsets in `text` at which a beginning ends that later prompts of
     the run share: after the question with its context, and after each contribution. spare: (start, end) in
     `text` of the contributions that the task does not need, oldest first.
     """
@@ -54,6 +56,7 @@ class Prompt:
     system: str = ""
     breaks: tuple[int, ...] = ()
     spare: Spans = ()
+    images: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -112,12 +115,14 @@ class Draft:
         short: bool = False,
         names: tuple[str, ...] = (),
         role: Draft | None = None,
+        images: bool = False,
     ) -> Prompt:
         """The prompt for a seat. names: the panel's model references, which are masked inside material.
 
         role: the part of the seat, at the end of the system message or, without a preamble, of the prompt.
+        images: whether its model reads images.
         """
-        return _Rendering(salt, short, names, role).render(self)
+        return _Rendering(salt, short, names, role, images).render(self)
 
     def variant(self, short: bool) -> Draft:
         return self.short if short and self.short is not None else self
@@ -137,8 +142,11 @@ class Draft:
 class _Rendering:
     """One prompt in the making. `out` is its text so far, `length` that text's length."""
 
-    def __init__(self, salt: str, short: bool, names: tuple[str, ...], role: Draft | None) -> None:
+    def __init__(
+        self, salt: str, short: bool, names: tuple[str, ...], role: Draft | None, reads_images: bool
+    ) -> None:
         self.nonce, self.short, self.names, self.role = nonce_of(salt), short, names, role
+        self.reads_images, self.images = reads_images, dict[str, None]()
         self.sources: list[Draft] = []
         self.out: list[str] = []
         self.length = 0
@@ -186,6 +194,7 @@ class _Rendering:
             _joined(_strings(part, self.nonce) for part in (system, role)),
             (*breaks, *(end for _, end in blocks)),
             spare,
+            tuple(self.images),
         )
 
     def _without_preamble(self, task: list[Piece]) -> Prompt:
@@ -195,7 +204,8 @@ class _Rendering:
         if role:
             self._part(role)
         digest = combine_digests([draft.sha256 for draft in self.sources])
-        return Prompt(self._id(), digest, "".join(self.out).rstrip() + "\n", tuple(self.material))
+        text = "".join(self.out).rstrip() + "\n"
+        return Prompt(self._id(), digest, text, tuple(self.material), images=tuple(self.images))
 
     def _id(self) -> str:
         return "+".join(draft.id for draft in self.sources)
@@ -226,12 +236,21 @@ class _Rendering:
             if n:
                 self._add(JOINT)
             start = self.length
+            if isinstance(material, Document) and material.image:
+                material = self._image(material)
             opens, body, closes = self._fenced(material)
             self._add(opens)
             self._add(body)
-            self.material.append((self.length - len(body), self.length))
+            if not isinstance(material, Document):
+                self.material.append((self.length - len(body), self.length))
             self._add(closes)
             self.blocks.append((start, self.length))
+
+    def _image(self, material: Document) -> Document:
+        if not self.reads_images:
+            return replace(material, text=material.unseen)
+        self.images[material.image] = None
+        return material
 
     def _fenced(self, material: Material) -> tuple[str, str, str]:
         key = (material, self.nonce, self.trusted, self.names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -14,17 +15,20 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import fields, replace
 from functools import partial
 from types import UnionType
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import SkipValidation
 
 from .. import protocols
 from ..config.schema import Settings, nearest
 from ..core.events import Event
+from ..core.files import File, Source
 from ..core.text import Material
 from ..errors import UsageError
+from ..files.read import read_files
 from ..providers.adapter import AnyProvider
 from ..providers.registry import Providers
 from ..run.handle import RunHandle
@@ -39,6 +43,10 @@ from .service import RunService
 
 __all__ = ["aggregate", "ask", "ask_sync", "deliberate", "feedback", "open_runner", "resume", "stream"]
 
+FileArgument: TypeAlias = "str | os.PathLike[str] | bytes | Mapping[str, Any] | File"
+"""A path, the bytes of a file, or a mapping of the fields of `Source`."""
+
+SOURCE_KEYS = {field.name for field in fields(Source)}
 KEYWORDS = {option.keyword: name for name, option in OPTIONS.items() if option.keyword is not None}
 """Keyword argument -> option of `RunRequest`; any other keyword is an option of the protocol."""
 
@@ -55,6 +63,7 @@ async def ask(
     settings: Settings | None = None,
     runner: Runner | None = None,
     context: Sequence[Material | str] = (),
+    files: Sequence[FileArgument] = (),
     preset: str | None = None,
     roles: Mapping[str, str] | None = None,
     cast: str | None = None,
@@ -81,8 +90,9 @@ async def ask(
     docs/requests.md describes the options; settings supply those left out. panel: model references, or a
     single one, or the name of a saved panel, as `saved_panel`. judge: the model that closes. options: of the
     protocol; each can also be a keyword argument (`threshold=0.8`). context: texts, or `Material` with a
-    label. responses: existing answers, see `Response`. providers: name -> object, in addition to the
-    configured ones; an object needs only `async def complete(self, call) -> str`, see `pnyx.Provider`.
+    label. files: paths, bytes, or mappings {"name", "content" or "data" or "url" or "path"}, see
+    docs/context.md. responses: existing answers, see `Response`. providers: name -> object, in addition to
+    the configured ones; an object needs only `async def complete(self, call) -> str`, see `pnyx.Provider`.
     settings: default is those of the command line. runner: from `pnyx.open_runner`, to share between calls;
     it has its own settings and providers. Without it, each call opens and closes one.
 
@@ -230,7 +240,8 @@ async def _start_run(
     async with _open_service(providers=providers, settings=settings, runner=runner) as service:
         options = request.pop("options", None)
         run_request = _request(service.settings, options, question=question, **request)
-        handle = await service.start(resolve(run_request, service.settings))
+        read = await read_files(run_request.files, service.settings.context, paths=True)
+        handle = await service.start(resolve(replace(run_request, files=read.files), service.settings))
         with _interrupt_on_exit(handle):
             yield handle
 
@@ -250,6 +261,8 @@ def _request(
 ) -> RunRequest:
     """Build the request from keyword arguments. Raises `UsageError` for an unknown name."""
     values = {KEYWORDS[name]: value for name, value in request.items() if name in KEYWORDS}
+    if "files" in values:
+        values["files"] = tuple(_source(one) for one in _listed(values["files"]))
     extra = {name: value for name, value in request.items() if name not in KEYWORDS}
     models = values.get("models")
     if isinstance(models, str) and models in settings.panels:
@@ -265,6 +278,29 @@ def _request(
                 hint = nearest(name, (*known.options, *KEYWORDS) if name in extra else known.options)
                 raise UsageError(f"{known.name} has no option {name!r}{hint}; it has: {names}")
     return RunRequest(options={**(options or {}), **extra}, **values)
+
+
+def _listed(files: object) -> Iterable[object]:
+    """The files as a list; a single one is not a list of its characters or keys."""
+    if files is None:
+        return ()
+    single = isinstance(files, str | os.PathLike | bytes | Mapping | File)
+    return [files] if single or not isinstance(files, Iterable) else files
+
+
+def _source(file: object) -> Source | File:
+    match file:
+        case File():
+            return file
+        case str() | os.PathLike():
+            return Source(path=os.fspath(file))
+        case bytes():
+            return Source(data=file)
+        case Mapping() if file.keys() <= SOURCE_KEYS:
+            return Source(**file)
+    raise UsageError(
+        f"a file must be a path, bytes, or a mapping with {', '.join(sorted(SOURCE_KEYS))}, not {file!r:.80}"
+    )
 
 
 @check_arguments

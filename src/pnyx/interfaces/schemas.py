@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
+from ..core.files import Source
+from ..errors import UsageError
 from ..run.client_tools import MOST as MOST_TOOLS
 from ..run.request import OPTIONS, Kind, RequestOption, RunRequest
 from .json_body import Amount, Body, whole
@@ -25,6 +28,8 @@ __all__ = [
 B = TypeVar("B", bound="RunBody")
 MOST = 100
 """Most entries of a list or an object: a panel has no more seats, and answers are compared in pairs."""
+MOST_FILES = 10_000
+"""More files than settings usually allow, which say so better."""
 LONGEST = 1 << 20
 """Most characters of the context."""
 DEFAULTS = {f.name: f.default for f in fields(RunRequest)}
@@ -34,8 +39,34 @@ _EMPTY: Mapping[Kind, Callable[[], Any]] = {
     Kind.TEXT_BY_NAME: dict,
     Kind.VALUE_BY_NAME: dict,
     Kind.RESPONSES: tuple,
+    Kind.FILES: tuple,
     Kind.TOOLS: tuple,
 }
+
+
+class FileBody(Body):
+    """A file that the question is about: exactly one of content, data_base64, url and path."""
+
+    name: Annotated[str, Field(min_length=1, max_length=300)] | None = None
+    """What seats cite it by, such as notes.md."""
+    content: str | None = None
+    """Its text."""
+    data_base64: str | None = None
+    """Its bytes in Base64: text in any encoding, PDF, Word, Excel, PNG, JPEG, GIF or WebP."""
+    url: Annotated[str, Field(min_length=1, max_length=8000)] | None = None
+    """The address of a page, document or image of the public web, which pnyx reads."""
+    path: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
+    """Its path; only where the request comes from this machine: a batch line, or MCP over stdio."""
+    media_type: Annotated[str, Field(max_length=200)] | None = None
+    """Its media type; default: told from the content."""
+
+    def to_source(self) -> Source:
+        """Raises `UsageError` if `data_base64` is no Base64."""
+        try:
+            data = None if self.data_base64 is None else b64decode(self.data_base64, validate=True)
+        except ValueError as exc:
+            raise UsageError(f"files: data_base64 of {self.name or 'a file'} is no Base64: {exc}") from None
+        return Source(self.name or "", self.content, data, self.url, self.path, self.media_type or "")
 
 
 def with_options(has: Callable[[RequestOption], bool]) -> Callable[[type[B]], type[B]]:
@@ -81,6 +112,8 @@ def _field(name: str, option: RequestOption) -> tuple[Any, Any]:
         case Kind.RESPONSES:
             one = str | Mapping[str, Scalar]
             kind = Annotated[tuple[one, ...], Field(strict=False, max_length=MOST, fail_fast=True)]
+        case Kind.FILES:
+            kind = Annotated[tuple[FileBody, ...], Field(strict=False, max_length=MOST_FILES, fail_fast=True)]
         case Kind.MATERIAL:
             return Annotated[str, Field(max_length=LONGEST)] | None, Field(None, description=option.help)
     if option.kind in _EMPTY:
@@ -103,6 +136,8 @@ class RunBody(Body):
         }
         if not values.get("models", True):
             del values["models"]
+        if "files" in values:
+            values["files"] = tuple(one.to_source() for one in values["files"])
         if base is None:
             return RunRequest(**values)
         options = RunRequest(**values).protocol_options

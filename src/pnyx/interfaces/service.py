@@ -10,12 +10,14 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from typing import Any, Self
 
 from ..config.load import database_url
 from ..config.schema import Settings
 from ..core.decision import FINAL
 from ..errors import Full, NotFound, Running, StoreError, UsageError
+from ..files.read import read_files
 from ..providers.registry import Providers
 from ..run.batch import Batch
 from ..run.handle import RunHandle
@@ -99,11 +101,13 @@ class RunService(RunRecords):
         """Return what the key of an owner may use."""
         return Permissions(self.settings, owner)
 
-    def resolve(self, request: RunRequest, owner: str, alias: str | None = None) -> Spec:
+    async def resolve(
+        self, request: RunRequest, owner: str, alias: str | None = None, *, paths: bool = False
+    ) -> Spec:
         """Return the spec of an external request, within the limits that the settings have for such requests.
 
-        alias: the name of `[serve.models]` that the request gives as its model. Raises `UsageError`,
-        `Forbidden`, `NotFound`, `ConfigError`.
+        alias: the name of `[serve.models]` that the request gives as its model. paths: whether it may name
+        files of this machine, which are read. Raises `UsageError`, `Forbidden`, `NotFound`, `ConfigError`.
         """
         saved = None if request.panel is None else self.settings.saved_panel(request.panel)
         if saved is None or saved.budget is None or (request.budget_usd or 0) > saved.budget:
@@ -115,7 +119,12 @@ class RunService(RunRecords):
                 raise UsageError(f"{ref[:80]!r}: this server accepts model names, not paths")
         if request.tools and not self.settings.tools.enabled:
             raise UsageError("tools are off on this server; set [tools] enabled to turn them on")
-        spec = resolve(request, self.settings, owner=owner)
+        if request.files:
+            # What is not allowed is refused before addresses are fetched.
+            without = resolve(replace(request, files=()), self.settings, owner=owner)
+            self.permissions(owner).check(without, alias)
+        read = await read_files(request.files, self.settings.context, paths=paths)
+        spec = resolve(replace(request, files=read.files), self.settings, owner=owner)
         self.permissions(owner).check(spec, alias)
         return spec
 

@@ -21,7 +21,7 @@ from ..core.parsing.verdicts import QUESTION_CLASS_FORM, ROUTING_CLASS_FORM
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
-from ..core.text import Draft
+from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import Template, load
 from . import expected
@@ -111,9 +111,10 @@ async def auto(brief: Brief, panel: Panel) -> Decision:
 
 
 async def _classify(brief: Brief, panel: Panel, routing: Routing) -> str | None:
-    question: str | Draft = brief.question
-    if brief.context:
-        question = Draft("", "", (brief.question, "\n\n", CONTEXT(context=brief.context)))
+    # Of files only the names: the class seldom depends on more, and they can be long.
+    names = "\n".join(f"{one.name} ({one.media_type})" for one in brief.files)
+    material = (Material("names of the files with it", names), *brief.context) if names else brief.context
+    question = Draft("", "", (brief.question, *(("\n\n", CONTEXT(context=material)) if material else ())))
     try:
         verdict = await ask_verdict(panel, panel.cheapest, routing.prompt(question=question), routing.form)
     except SeatAbsent:

@@ -159,6 +159,7 @@ def request_key(spec: Spec) -> str:
             language=spec.language,
             instructions=spec.instructions,
             answer_schema=spec.answer_schema,
+            files=[[one.name, one.content] for one in spec.files] or None,
             client_tools=spec.client_tools or None,
             tool_choice=spec.tool_choice,
             parallel_tool_calls=spec.parallel_tool_calls,

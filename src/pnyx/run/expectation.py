@@ -115,7 +115,9 @@ def _cost(spec: Spec, calls: ExpectedCalls) -> float:
 
 def _cost_at(spec: Spec, seat: Seat, calls: ExpectedCalls) -> int:
     question = len(spec.question.encode()) + sum(len(one.text.encode()) for one in spec.context)
-    prompt = PROMPT_TOKENS + question / BYTES_PER_TOKEN + calls.reads
+    question += sum(len(one.text.encode()) for one in spec.files)
+    images = sum(one.tokens for one in spec.files if one.is_image) if seat.images else 0
+    prompt = PROMPT_TOKENS + question / BYTES_PER_TOKEN + images + calls.reads
     reply = min(calls.writes, spec.limits.max_output_tokens, seat.max_output or calls.writes)
     if calls.writes >= ANSWER.usual:
         reply += (spec.thinking(seat, "", None).tokens or 0) // 2

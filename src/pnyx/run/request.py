@@ -13,6 +13,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..core.files import File, Source
     from ..core.text import Material
     from .responses import Response
 
@@ -38,6 +39,7 @@ class Kind(Enum):
     TOOLS = auto()
     """Tools that the asker runs, each an object with name, description and parameters."""
     MATERIAL = auto()
+    FILES = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def _option(
 class RunRequest:
     """One question and the options of its run. Unset options come from the settings, see `resolve`.
 
-    There are no options for hosts, keys and files: they belong to the settings.
+    There are no options for hosts and keys: they belong to the settings.
     """
 
     question: str = field(
@@ -287,6 +289,15 @@ class RunRequest:
         (),
         http=False,
         keyword="context",
+    )
+    files: Sequence[Source | File] = _option(
+        Kind.FILES,
+        "Files that the question is about: texts, code, PDF, Word, Excel and images; see docs/context.md.",
+        (),
+        flags=("--file",),
+        metavar="PATH",
+        flag_help="A file that the question is about: text, code, PDF, Word, Excel or an image.",
+        keyword="files",
     )
 
     @property

@@ -22,6 +22,7 @@ from .. import protocols
 from ..config.load import NEEDS
 from ..config.schema import RunSettings, Settings, ToolsSettings
 from ..core.decision import Given
+from ..core.files import File, unique_names
 from ..core.language import language_tag
 from ..core.protocol import Protocol
 from ..core.roles import assign
@@ -129,6 +130,7 @@ def resolve(
         options=protocol.resolve_options(options),
         tables=settings.protocols,
         context=tuple(values.context),
+        files=unique_names(values.files),
         responses=parse_responses(values.responses),
         ground=values.ground,
         limits=_limits(settings.run, values.call_deadline_s, seed),
@@ -164,6 +166,7 @@ _TYPES: Mapping[Kind, Any] = {
     Kind.SCHEMA: Mapping[str, Any] | None,
     Kind.TOOLS: Sequence[Mapping[str, Any]],
     Kind.MATERIAL: Context,
+    Kind.FILES: Sequence[Annotated[File, SkipValidation]],
 }
 """The Python type of a value; numbers are checked by `Spec.check`."""
 

@@ -93,6 +93,7 @@ class RunResources:
             observe=summary.add,
             publish=broadcast.publish,
             on_stop=stop_requests.request,
+            contents=spec.contents,
         )
         calls = int(summary.usage["calls"])
         return RunContext(

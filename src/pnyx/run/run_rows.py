@@ -17,6 +17,7 @@ from .._version import __version__
 from ..core.events import CallFinished, CallStarted, Event, RunStarted
 from ..store import Database, ledger
 from ..store import runs as store
+from ..store.contents import add_contents, read_contents
 from .budget import RunBudget, usd
 from .journal import Inherited
 from .limits import now
@@ -24,12 +25,14 @@ from .spec import Spec
 
 __all__ = [
     "Resumable",
+    "create_run",
     "find_resumable",
     "id_for_name",
     "inherited_calls",
     "new_id",
     "new_row",
     "prior_elapsed_s",
+    "read_spec",
     "run_started",
     "take_over",
 ]
@@ -66,6 +69,12 @@ def new_row(run_id: str, spec: Spec, forked_from: str | None, worker: str | None
     )
 
 
+def create_run(connection: Connection, row: store.RunRow, spec: Spec) -> None:
+    """Store a new run with the contents of its files. Raises `Taken`."""
+    store.create(connection, row)
+    add_contents(connection, spec.contents)
+
+
 def run_started(spec: Spec, row: store.RunRow) -> RunStarted:
     """Return the first event of a run."""
     return RunStarted(
@@ -79,6 +88,7 @@ def run_started(spec: Spec, row: store.RunRow) -> RunStarted:
         deadline_s=spec.deadline_s,
         version=__version__,
         forked_from=row.forked_from,
+        files=spec.file_rows,
     )
 
 
@@ -96,7 +106,7 @@ def find_resumable(
 ) -> Resumable:
     """Return the run whose id starts with `prefix`. changes: to its spec. Raises `NotFound`, `UsageError`."""
     row = store.find(connection, prefix, owner)
-    stored = Spec.from_json(row.check().spec, row.id)
+    stored = read_spec(connection, row)
     spec = replace(stored, **changes)
     caps = spec.caps
     if stored.batch_own and not spec.batch_own:
@@ -106,6 +116,13 @@ def find_resumable(
         spec = replace(spec, batch_usd=usd(account.cap_nusd), batch_own=True)
     spec.check_amounts()  # also for a finished run, which is not started again
     return Resumable(row, store.log(connection, row.id), spec, RunBudget(row.id, caps))
+
+
+def read_spec(connection: Connection, row: store.RunRow) -> Spec:
+    """Return the spec of a run with the contents of its files. Raises `Unreadable`."""
+    document = row.check().spec
+    wanted = [one["content"] for one in document.get("files", ()) if "content" in one]
+    return Spec.from_json(document, row.id, read_contents(connection, wanted))
 
 
 def take_over(connection: Connection, run: Resumable, worker: str | None, result: Mapping[str, Any]) -> int:

@@ -36,6 +36,7 @@ from .resolve import shared_caps
 from .resources import RunResources
 from .run_rows import (
     Resumable,
+    create_run,
     find_resumable,
     id_for_name,
     inherited_calls,
@@ -345,7 +346,7 @@ class Runner:
 
         def create(connection: Connection) -> None:
             epochs.clear()  # from an attempt that was rolled back
-            store.create(connection, row)
+            create_run(connection, row, spec)
             handle.context.budget.open(connection, row.created_at)
             epochs.append(row.epoch)
 

@@ -11,19 +11,21 @@ from typing import Any
 from .. import protocols
 from ..core.decision import Given
 from ..core.documents import build
+from ..core.files import File, contents, file_rows
 from ..core.models import MOST, REVISION, Price, Seat
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
 from ..core.thinking import EFFORTS, Effort, Thinking
 from ..core.tool_calls import ToolOffer
-from ..errors import ConfigError, UsageError
+from ..errors import ConfigError, Unreadable, UsageError
 from ..prompts import load
 from ..protocols.shared.answer_form import with_form
 from ..protocols.shared.call_form import with_calls
 from ..protocols.shared.grounding import grounded
 from .answer_schema import violation
 from .client_tools import call_problem, offer_of
+from .context_window import check_files_fit
 from .limits import Limits
 
 __all__ = ["Spec"]
@@ -44,7 +46,8 @@ class Spec:
     the tag of the language to answer in; None: that of the question. instructions, answer_schema: of the
     asker, for the answer. client_tools, tool_choice, parallel_tool_calls: see `client_tools`. effort,
     thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the request names one;
-    it may be one of `seats`.
+    it may be one of `seats`. files: what the question is about; as JSON without their contents, which are
+    stored apart, see `contents`.
     """
 
     question: str
@@ -85,6 +88,7 @@ class Spec:
     parallel_tool_calls: bool | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
+    files: tuple[File, ...] = ()
     judge: Seat | None = None
 
     @property
@@ -142,12 +146,23 @@ class Spec:
             self.responses,
             self.instructions or "",
             self.offer,
+            self.files,
         )
 
     @property
     def seat_rows(self) -> tuple[Mapping[str, Any], ...]:
         """The seats as events and results list them."""
         return tuple({"seat": s.label, "model": s.model, "role": s.role or None} for s in self.seats)
+
+    @property
+    def file_rows(self) -> tuple[Mapping[str, Any], ...]:
+        """The files as events and results list them."""
+        return file_rows(self.files)
+
+    @property
+    def contents(self) -> Mapping[str, str]:
+        """`File.content` -> the content of the file, which is stored once for all runs."""
+        return contents(self.files)
 
     @property
     def caps(self) -> dict[str, float | None]:
@@ -199,6 +214,7 @@ class Spec:
             self.parallel_tool_calls,
             self.effort,
             self.thinking_tokens,
+            self.files,
             self.judge and self.judge.model,
             seats,
         )
@@ -232,6 +248,7 @@ class Spec:
         if self.judge is not None and not self.protocol_def.judged:
             judged = [one.name for one in protocols.loaded() if one.judged]
             raise UsageError(f"{self.protocol} has no judge; these do: {', '.join(judged)}")
+        check_files_fit(self.callable_seats, self.question, self.files)
         unknown = sorted({seat.model for seat in self.callable_seats if seat.price is None})
         capped = any(cap is not None for cap in self.caps.values())
         if unknown and capped and not self.allow_unknown_price:
@@ -268,17 +285,29 @@ class Spec:
         return protocol, replace(brief, options=protocol.resolve_options(options))
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        document = asdict(replace(self, files=()))
+        document["files"] = [_without_content(one) for one in self.files]
+        return document
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any], run_id: str = "") -> Spec:
-        """Return the spec in a stored document; unknown fields are ignored. Raises `Unreadable`."""
+    def from_json(
+        cls,
+        document: Mapping[str, Any],
+        run_id: str = "",
+        contents: Mapping[str, str] | None = None,
+    ) -> Spec:
+        """Return the spec in a stored document; unknown fields are ignored.
+
+        contents: as in `Spec.contents`, for a run that goes on; None: its files stay without their content.
+        Raises `Unreadable`.
+        """
         what = f"run {run_id}".strip()
         values = {"revision": 1, **document}
         for name, of in (("seats", Seat), ("context", Material), ("responses", Given)):
             items = [{**one, **_price(one, what)} if of is Seat else one for one in values.get(name, ())]
             if name in values:
                 values[name] = tuple(build(of, one, what) for one in items)
+        values["files"] = tuple(_file(one, what, contents) for one in values.get("files", ()))
         if (judge := values.get("judge")) is not None:
             values["judge"] = build(Seat, {**judge, **_price(judge, what)}, what)
         if "limits" in values:
@@ -287,6 +316,22 @@ class Spec:
             if name in values:
                 values[name] = tuple(values[name])
         return build(cls, values, what)
+
+
+def _without_content(file: File) -> dict[str, Any]:
+    return {name: value for name, value in asdict(file).items() if name not in ("text", "image")}
+
+
+def _file(document: Mapping[str, Any], what: str, contents: Mapping[str, str] | None) -> File:
+    file = build(File, document, what)
+    if contents is None:
+        return file
+    if file.content not in contents:
+        raise Unreadable(
+            f"{what} cannot be read: the content of its file {file.name} is gone; restore it from a backup"
+        )
+    content = contents[file.content]
+    return replace(file, image=content) if file.is_image else replace(file, text=content)
 
 
 def _price(seat: Mapping[str, Any], what: str) -> dict[str, Any]:

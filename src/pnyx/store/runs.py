@@ -27,6 +27,7 @@ from ..core.regex import regex
 from ..core.text import is_text
 from ..errors import Fenced, NotFound, Running, Taken, Unreadable
 from . import search
+from .contents import with_contents, without_contents
 from .prepared import Prepared
 from .schema import events, runs
 
@@ -250,11 +251,13 @@ def log(connection: Connection, run_id: str, after: int = 0) -> list[Event]:
         .where(events.c.run_id == run_id, events.c.seq > after)
         .order_by(events.c.seq)
     )
-    return [_event(run_id, seq, body) for seq, body in connection.execute(query)]
+    found = connection.execute(query)
+    documents = [read(body, f"event {seq} of run {run_id}") for seq, body in found]
+    with_contents(connection, run_id, documents)
+    return [_event(run_id, document) for document in documents]
 
 
-def _event(run_id: str, seq: int, body: str) -> Event:
-    document = read(body, f"event {seq} of run {run_id}")
+def _event(run_id: str, document: Mapping[str, Any]) -> Event:
     try:
         return from_json(document)
     except Unreadable as exc:
@@ -328,10 +331,12 @@ def append(
     epoch: int,
     batch: Sequence[Event],
     columns: Mapping[str, Any] | None = None,
+    contents: Mapping[str, str] | None = None,
 ) -> tuple[int, str | None]:
     """Append events as one unit. Return the seq of the last one, and the run's `stop` column.
 
-    columns: columns of the run's row to set with them. Raises `Fenced` if the run has another epoch.
+    columns: columns of the run's row to set with them. contents: of the run's files, which are stored once,
+    see `store.contents`. Raises `Fenced` if the run has another epoch.
     """
     advanced = _ADVANCE(connection, {"n": len(batch), "run": run_id, "at": epoch})
     if not advanced:
@@ -339,7 +344,7 @@ def append(
     last, stop = advanced[0]
     rows = []
     for seq, item in enumerate(batch, last - len(batch) + 1):
-        document = to_json(item) | {"run_id": run_id, "seq": seq}
+        document = without_contents(to_json(item) | {"run_id": run_id, "seq": seq}, contents or {})
         rows.append({"run_id": run_id, "seq": seq, "type": item.type, "body": json.dumps(stamp(document))})
     if rows:
         _APPEND(connection, *rows)

@@ -6,6 +6,7 @@ from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, Me
 
 __all__ = [
     "REVISION",
+    "contents",
     "estimates",
     "events",
     "holds",
@@ -17,7 +18,7 @@ __all__ = [
     "writers",
 ]
 
-REVISION = "0009"
+REVISION = "0010"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -111,6 +112,14 @@ keys = Table(
     Column("created_at", Text, nullable=False),
 )
 """The server's keys. name: the owner of the runs started with it. hash: SHA-256 of the key, in hex."""
+
+contents = Table(
+    "contents",
+    metadata,
+    Column("sha256", Text, primary_key=True),
+    Column("content", Text, nullable=False),
+)
+"""Contents of files, each stored once. content: what seats read of it, or an image in Base64."""
 
 writers = Table(
     "writers",

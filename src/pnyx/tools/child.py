@@ -7,15 +7,19 @@ runs where pnyx is not visible. Standard library only, and nothing newer than Py
 from __future__ import annotations
 
 import ast
+import io
 import json
 import linecache
+import logging
 import os
 import re
 import resource
 import signal
 import sys
 import traceback
+from collections.abc import Iterable
 from html import unescape
+from itertools import zip_longest
 from typing import Any
 
 CODE = "<code>"
@@ -147,7 +151,81 @@ def show(value: Any) -> None:
             print(f"[the last value cannot be shown: {exc}]")
 
 
-JOBS = {"cpython": cpython, "monty": monty, "page": page}
+def document(data: bytes, job: dict[str, Any]) -> int:
+    """Print the text of a PDF, Word or Excel document. 3: it has none, and why; 4: a module is missing."""
+    try:
+        text = DOCUMENTS[job["kind"]](io.BytesIO(data))
+    except ImportError as exc:
+        print(exc.name)
+        return 4
+    except ValueError as exc:
+        print(exc)
+        return 3
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    return 0
+
+
+def pdf(file: io.BytesIO) -> str:
+    # Only this job needs it, and the other imports below: they are extras.
+    from pypdf import PdfReader
+    from pypdf.errors import PyPdfError
+
+    logging.disable()
+    try:
+        reader = PdfReader(file)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise ValueError("it is encrypted: give a copy without its password")
+        pages = [page.extract_text() for page in reader.pages]
+    except PyPdfError as exc:
+        raise ValueError(f"it is damaged ({exc})") from exc
+    shown = (f"[page {n}]\n{text.strip()}" for n, text in enumerate(pages, 1))
+    return "\n\n".join(shown) if any(text.strip() for text in pages) else ""
+
+
+def docx(file: io.BytesIO) -> str:
+    # As above.
+    from docx import Document
+    from docx.table import Table
+
+    out = []
+    for block in Document(file).iter_inner_content():
+        if isinstance(block, Table):
+            out += [cells(cell.text for cell in row.cells) for row in block.rows]
+            continue
+        style = (block.style.name if block.style else "") or ""
+        level = style[8:] if style.startswith("Heading ") and style[8:].isdigit() else ""
+        mark = "# " if style == "Title" else "#" * int(level) + " " if level else ""
+        bullet = "- " if style.startswith("List") else ""
+        out.append(mark + bullet + block.text)
+    return "\n".join(out)
+
+
+def xlsx(file: io.BytesIO) -> str:
+    """Every row as "Sheet!3: a | b"; a formula without a stored value is shown itself."""
+    # As above.
+    from openpyxl import load_workbook
+
+    values = load_workbook(file, read_only=True, data_only=True)
+    formulas = load_workbook(file, read_only=True)
+    out = []
+    for sheet in values.worksheets:
+        same = formulas[sheet.title]
+        rows = zip_longest(sheet.iter_rows(values_only=True), same.iter_rows(values_only=True), fillvalue=())
+        for n, (row, written) in enumerate(rows, 1):
+            shown = [formula if value is None else value for value, formula in zip_longest(row, written)]
+            while shown and shown[-1] is None:
+                shown.pop()
+            if shown:
+                out.append(f"{sheet.title}!{n}: " + cells("" if one is None else str(one) for one in shown))
+    return "\n".join(out)
+
+
+def cells(texts: Iterable[str]) -> str:
+    return " | ".join(" ".join(text.split()) for text in texts)
+
+
+DOCUMENTS = {"pdf": pdf, "docx": docx, "xlsx": xlsx}
+JOBS = {"cpython": cpython, "monty": monty, "page": page, "document": document}
 
 if __name__ == "__main__":
     sys.exit(main(json.loads(sys.argv[1])))

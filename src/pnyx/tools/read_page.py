@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import zlib
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ from .addresses import Lookup, lookup, plain_url, resolve_public
 from .arguments import text
 from .confinement import child_command, run_confined
 
-__all__ = ["ReadPage"]
+__all__ = ["Page", "ReadPage", "is_text_kind", "page_text"]
 
 FETCH_S = 20.0
 """Limit for the download, redirects included."""
@@ -47,14 +47,21 @@ HEADERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    """A response. charset: from the host's header, or empty. whole: False if the body was cut."""
+class Page:
+    """A response. kind: its media type. charset: from the host's header, or empty. whole: False if the body
+    was cut.
+    """
 
     url: URL
     kind: str
     charset: str
     body: bytes
     whole: bool
+
+
+def is_text_kind(kind: str) -> bool:
+    """Whether a media type is that of a text."""
+    return kind in HTML or kind.startswith(TEXT) or kind.endswith(("+json", "+xml"))
 
 
 class ReadPage:
@@ -76,20 +83,23 @@ class ReadPage:
         allow: Collection[tuple[str, int]] = (),
         look_up: Lookup = lookup,
         fetch_s: float = FETCH_S,
+        limit: int = BYTES,
+        accepts: Callable[[str], bool] = is_text_kind,
     ) -> None:
+        """limit: bytes of a page that are read. accepts: whether a media type is read."""
+        self._limit, self._accepts = limit, accepts
         self._allow = frozenset(allow)
         self._look_up = look_up
         self._fetch_s = fetch_s
 
     async def run(self, arguments: Mapping[str, Any]) -> str:
-        page = await self._fetch(text(arguments, "url").strip())
-        content = await _text(page)
-        if not content.strip():
-            raise ToolError(f"{page.url} has no readable text; it may need JavaScript")
-        cut = "" if page.whole else f"\n[the page is longer; its first {BYTES >> 20} MB were read]"
+        page = await self.fetch(text(arguments, "url").strip())
+        content = await page_text(page)
+        cut = "" if page.whole else f"\n[the page is longer; its first {self._limit >> 20} MB were read]"
         return f"{page.url}\n\n{content}{cut}"
 
-    async def _fetch(self, address: str) -> _Page:
+    async def fetch(self, address: str) -> Page:
+        """Return the response of a page. Raises `ToolError`."""
         try:
             async with asyncio.timeout(self._fetch_s):
                 return await self._follow(plain_url(address))
@@ -99,14 +109,14 @@ class ReadPage:
             why = " ".join(str(exc).split())[:200] or type(exc).__name__
             raise ToolError(f"the page cannot be fetched: {why}") from exc
 
-    async def _follow(self, url: URL) -> _Page:
+    async def _follow(self, url: URL) -> Page:
         """Request `url` and follow its redirects, checking the addresses of each."""
         for _ in range(REDIRECTS + 1):
             addresses = await resolve_public(url, self._allow, self._look_up)
             async with _get(url, addresses) as response:
                 location = response.headers.get("Location", "")
                 if response.status not in (301, 302, 303, 307, 308) or not location:
-                    return await _receive(url, response)
+                    return await _receive(url, response, self._limit, self._accepts)
             url = plain_url(str(url.join(URL(location))))
         raise ToolError(f"the page redirects more than {REDIRECTS} times")
 
@@ -153,11 +163,13 @@ async def _get(url: URL, addresses: Collection[str]) -> AsyncIterator[aiohttp.Cl
         yield response
 
 
-async def _receive(url: URL, response: aiohttp.ClientResponse) -> _Page:
+async def _receive(
+    url: URL, response: aiohttp.ClientResponse, limit: int, accepts: Callable[[str], bool]
+) -> Page:
     if response.status != 200:
         raise ToolError(f"{url.host} returned HTTP {response.status}")
     kind = response.content_type
-    if kind not in HTML and not kind.startswith(TEXT) and not kind.endswith(("+json", "+xml")):
+    if not accepts(kind):
         raise ToolError(f"{url.host} sent {kind[:100]}; only text can be read")
     coding = response.headers.get("Content-Encoding", "identity").lower()
     if coding not in ("identity", "gzip"):
@@ -166,15 +178,18 @@ async def _receive(url: URL, response: aiohttp.ClientResponse) -> _Page:
     body = bytearray()
     async for chunk in response.content.iter_any():
         # Never more than is kept, so that a decompression bomb stays small.
-        body += unpack.decompress(chunk, BYTES + 1 - len(body)) if unpack else chunk
-        if len(body) > BYTES:
+        body += unpack.decompress(chunk, limit + 1 - len(body)) if unpack else chunk
+        if len(body) > limit:
             break
-    return _Page(url, kind, response.charset or "", bytes(body[:BYTES]), len(body) <= BYTES)
+    return Page(url, kind, response.charset or "", bytes(body[:limit]), len(body) <= limit)
 
 
-async def _text(page: _Page) -> str:
+async def page_text(page: Page) -> str:
+    """Return the readable text of a page. Raises `ToolError` if it has none."""
     command = child_command("page", LIMITS, html=page.kind in HTML, charset=page.charset, seconds=EXTRACT_S)
     finished = await run_confined(command, page.body, seconds=STOP_S, limit=TEXT_BYTES)
     if finished.status != 0 and not finished.cut:
         raise ToolError(f"{page.url} cannot be parsed")
+    if not finished.output.strip():
+        raise ToolError(f"{page.url} has no readable text; it may need JavaScript")
     return finished.output

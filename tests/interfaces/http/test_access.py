@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
+from pnyx.config.server_settings import ServeSettings
 from pnyx.errors import StoreError
-from pnyx.interfaces.http.access import MOST_BYTES
 from pnyx.interfaces.keys import FRESH_S
 from pnyx.store import keys as store
 from tests.interfaces.conftest import KEY
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import SERVER_KEY, ServerHandle, open_server
+
+MOST = int(ServeSettings().body_mb * 1_000_000)
 
 ASK = json.dumps({"question": "Why?", "protocol": "voting"})
 
@@ -220,11 +222,11 @@ async def test_a_body_without_a_length_is_refused_past_the_limit(server: ServerH
     async def unbounded() -> AsyncIterator[bytes]:
         yield b'{"question": "'
         for _ in range(200):
-            yield b"x" * (MOST_BYTES // 100)
+            yield b"x" * (MOST // 100)
 
     async with server.client() as client:
         response = await client.post(
-            "/v1/runs", content=b" " * (MOST_BYTES + 1), headers={"Content-Type": "application/json"}
+            "/v1/runs", content=b" " * (MOST + 1), headers={"Content-Type": "application/json"}
         )
         assert (response.status_code, response.json()["error"]["type"]) == (413, "too_large")
         sent = await client.post(

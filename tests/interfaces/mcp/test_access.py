@@ -10,10 +10,12 @@ import httpx2
 import pytest
 from mcp import MCPError
 
-from pnyx.interfaces.http.access import MOST_BYTES
+from pnyx.config.server_settings import ServeSettings
 from tests.support.assistants import HELLO, over_http, text_of
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import SERVER_KEY, ServerHandle, open_server
+
+MOST = int(ServeSettings().body_mb * 1_000_000)
 
 VOTE = {"question": "Why?", "protocol": "voting"}
 MODERN = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
@@ -65,7 +67,7 @@ async def test_a_wrong_host_origin_or_key_is_refused_before_any_message_is_read(
 
 async def test_a_body_that_is_too_long_is_refused_even_without_a_length(lab: ScriptedHost) -> None:
     async def pieces() -> Any:
-        for _ in range((MOST_BYTES >> 20) + 1):
+        for _ in range((MOST >> 20) + 1):
             yield b" " * (1 << 20)
 
     headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}

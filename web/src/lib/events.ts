@@ -16,6 +16,15 @@ export interface SeatRow {
   role: string | null;
 }
 
+export interface FileRow {
+  name: string;
+  media_type: string;
+  size: number;
+  sha256: string;
+  tokens: number;
+  note: string | null;
+}
+
 export interface RunStarted extends Base {
   type: "run_started";
   question: string;
@@ -25,6 +34,8 @@ export interface RunStarted extends Base {
   budget_usd: number | null;
   deadline_s: number | null;
   forked_from: string | null;
+  /** Older events lack it. */
+  files?: FileRow[];
 }
 
 export interface PhaseEntered extends Base {

@@ -157,7 +157,7 @@ def _request_option(command: Callable[..., Any], name: str, option: RequestOptio
             values = {"is_flag": True, "expose_value": False, "callback": callback}
             command = click.option(flag, help=option.choices[choice], **values)(command)
         return command
-    repeated = option.kind in (Kind.TEXTS, Kind.TEXT_BY_NAME, Kind.VALUE_BY_NAME)
+    repeated = option.kind in (Kind.TEXTS, Kind.TEXT_BY_NAME, Kind.VALUE_BY_NAME, Kind.FILES)
     values = {"metavar": option.metavar, "multiple": repeated}
     match option.kind:
         case Kind.FLAG:
@@ -174,7 +174,7 @@ def _request_option(command: Callable[..., Any], name: str, option: RequestOptio
             values["type"] = JSON_FILE
         case Kind.TOOLS:
             values |= {"type": TOOLS_FILE, "default": ()}
-        case Kind.RESPONSES:
+        case Kind.RESPONSES | Kind.FILES:
             values["type"] = click.Path(path_type=Path)
         case _ if option.choices:
             values["type"] = click.Choice(list(option.choices))

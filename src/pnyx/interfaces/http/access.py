@@ -16,7 +16,7 @@ from ...core.regex import regex
 from ...errors import PnyxError
 from .errors import error_response, refusal
 
-__all__ = ["MOST_BYTES", "Access", "Message", "Owner", "Receive", "Send", "TooLongError", "origin_pattern"]
+__all__ = ["Access", "Message", "Owner", "Receive", "Send", "TooLongError", "origin_pattern"]
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -26,8 +26,6 @@ Owner: TypeAlias = Callable[[str], Awaitable[str | None]]
 """Key -> its owner, or None for an unknown key."""
 
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
-MOST_BYTES = 4 << 20
-"""Most bytes of a request body."""
 _HOST = regex(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _ORDINARY = regex(r"[\w.:/\[\]-]{1,200}")
 _BEARER = regex(r"bearer +(?P<key>[!-~]{1,400})", re.IGNORECASE)
@@ -46,6 +44,7 @@ class Access:
     def __init__(self, app: App, settings: ServeSettings, owner: Owner, public: Set[str]) -> None:
         self.inner, self._settings, self._owner, self._public = app, settings, owner, public
         self._origins = origin_pattern(settings.origins)
+        self._most = int(settings.body_mb * 1_000_000)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -59,10 +58,10 @@ class Access:
         if refused is not None:
             await refused(scope, receive, send)
             return
-        body = _Body(receive, send, partial(self._key_valid, scope))
+        body = _Body(receive, send, partial(self._key_valid, scope), self._most)
         await self.inner(scope, body.receive, body.send)
         if body.excessive:
-            await _too_large()(scope, receive, send)
+            await _too_large(self._most)(scope, receive, send)
 
     async def _refusal(self, scope: Message) -> Any:
         """Return the response that refuses a request, or None."""
@@ -86,7 +85,7 @@ class Access:
                     {"WWW-Authenticate": 'Bearer realm="pnyx"'},
                 )
             scope.setdefault("state", {})["owner"] = owner
-        return _body_refusal(headers)
+        return _body_refusal(headers, self._most)
 
     async def _key_valid(self, scope: Message) -> bool:
         """Whether the key of the request still has the same owner."""
@@ -149,14 +148,14 @@ class _Headers:
         return found[0] if len(found) == 1 else None
 
 
-def _body_refusal(headers: _Headers) -> Any:
-    """Return the response that refuses a body by its headers, or None."""
+def _body_refusal(headers: _Headers, most: int) -> Any:
+    """Return the response that refuses a body of more than `most` bytes by its headers, or None."""
     lengths = headers.many("content-length")
     if any(not length.isdecimal() for length in lengths) or len(set(lengths)) > 1:
         return refusal(400, "Content-Length is not a number")
     length = int(lengths[0][:20]) if lengths else 0
-    if length > MOST_BYTES:
-        return _too_large()
+    if length > most:
+        return _too_large(most)
     if length or headers.many("transfer-encoding"):
         kind = (headers.one("content-type") or "").partition(";")[0].strip().lower()
         if kind != "application/json":
@@ -164,18 +163,20 @@ def _body_refusal(headers: _Headers) -> Any:
     return None
 
 
-def _too_large() -> Any:
-    return refusal(413, f"the body is longer than {MOST_BYTES >> 20} MiB")
+def _too_large(most: int) -> Any:
+    return refusal(413, f"the body is longer than {most / 1_000_000:g} MB, see [serve] body_mb")
 
 
 class _Body:
-    """Passes a request body on up to `MOST_BYTES`; beyond that, the app's response is dropped.
+    """Passes a request body on up to `most` bytes; beyond that, the app's response is dropped.
 
     key_valid: checked before each part of a streamed response; if it is false, the response ends.
     """
 
-    def __init__(self, receive: Receive, send: Send, key_valid: Callable[[], Awaitable[bool]]) -> None:
-        self.excessive = False
+    def __init__(
+        self, receive: Receive, send: Send, key_valid: Callable[[], Awaitable[bool]], most: int
+    ) -> None:
+        self.excessive, self._most = False, most
         self._receive, self._send, self._key_valid = receive, send, key_valid
         self._bytes = 0
         self._ended = False
@@ -183,7 +184,7 @@ class _Body:
     async def receive(self) -> Message:
         message = await self._receive()
         self._bytes += len(message.get("body", b""))
-        if self._bytes > MOST_BYTES:
+        if self._bytes > self._most:
             self.excessive = True
             raise TooLongError("the body is too long")
         return message

@@ -41,7 +41,7 @@ async def recall(
 @ROUTER.post("/plan", response_model=Planned, tags=["runs"])
 async def plan_run(request: Request, body: RunBody) -> Response:
     """Estimate the calls, tokens and cost of a run, as `pnyx ask --dry-run --json`. Nothing is sent."""
-    spec = service_of(request).resolve(body.to_request(), owner_of(request))
+    spec = await service_of(request).resolve(body.to_request(), owner_of(request))
     return Exact(as_json(spec, plan(spec)))
 
 

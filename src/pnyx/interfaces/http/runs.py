@@ -44,7 +44,7 @@ async def start(
     A request with the same `Idempotency-Key` returns the same run.
     """
     service = service_of(request)
-    spec = service.resolve(body.to_request(), owner_of(request))
+    spec = await service.resolve(body.to_request(), owner_of(request))
     run_id = await service.submit(spec, None if idempotency_key is None else f"http/{idempotency_key}")
     return await _reply(request, service, run_id, body)
 

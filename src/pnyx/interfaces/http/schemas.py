@@ -76,7 +76,8 @@ class Planned(BaseModel):
     """An estimate of a run in which no seat fails and no call is retried. Unknown is null.
 
     calls: least and most. at_most: input_tokens, output_tokens, cost_usd. expected_usd: the cost of a usual
-    run. seats: with the prices of their models, USD per million tokens.
+    run. seats: with the prices of their models, USD per million tokens. files: name, media_type, size in
+    bytes, sha256, tokens (at most) and note of each.
     """
 
     dry_run: Literal[True]
@@ -84,6 +85,7 @@ class Planned(BaseModel):
     protocol: str
     options: dict[str, Any]
     seats: list[dict[str, Any]]
+    files: list[dict[str, Any]]
     judge: str | None
     calls: dict[str, int] | None
     at_most: dict[str, float | None]

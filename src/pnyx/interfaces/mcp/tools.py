@@ -138,11 +138,12 @@ async def ask(caller: Caller, request: Ask) -> ToolResult:
     if not (wanted.panel or wanted.preset or wanted.options or wanted.rounds):
         protocol = known.get(wanted.protocol or service.settings.run.protocol)
         wanted = replace(wanted, preset=QUICK if QUICK in protocol.presets else None)
-    spec = service.resolve(wanted, caller.owner)
+    spec = await service.resolve(wanted, caller.owner)
     with caller.waiting() as waiting:
         budget = await ask_for_budget(caller.peer, spec, service.settings)
         if budget is not None:
-            spec = service.resolve(replace(wanted, budget_usd=budget), caller.owner)
+            more = replace(wanted, budget_usd=budget, files=spec.files)
+            spec = await service.resolve(more, caller.owner)
     if waiting.cancelled_caught:
         raise UsageError("the run has not started, since nobody has answered the question for its budget")
     return await caller.result(service.submit(spec), request.wait)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...core.files import file_tokens
 from ...core.models import NUSD, Seat
 from ...core.text import estimate_tokens
 from ...protocols.call_bounds import call_bounds
@@ -70,6 +71,7 @@ def _largest(spec: Spec, seat: Seat) -> tuple[int, int]:
     """The longest prompt and reply of a seat, in tokens. A prompt has at most one reply of every seat."""
     reply = spec.output_limit(seat)
     material = sum(estimate_tokens(m.text) for m in spec.context) + (len(spec.seats) + 1) * reply
+    material += file_tokens(spec.files)
     prompt = TEMPLATE_TOKENS + estimate_tokens(spec.question) + material
     if spec.tools and seat.context is not None:
         return seat.context, reply
@@ -94,6 +96,7 @@ def as_json(spec: Spec, bounds: Plan) -> dict[str, Any]:
             }
             for seat in spec.seats
         ],
+        "files": list(spec.file_rows),
         "judge": spec.judge and spec.judge.model,
         "calls": calls,
         "at_most": {

@@ -15,6 +15,7 @@ from ...prompts import Template, load
 __all__ = ["Transcript", "quoted"]
 
 RULES, QUESTION, CONTEXT, NOTICE = load("rules"), load("question"), load("context"), load("notice")
+FILES = load("files")
 LANGUAGE, OTHER_LANGUAGE = load("language"), load("language-option")
 INSTRUCTIONS = load("instructions")
 TOOLS, TOOLS_AUTO = load("tools"), load("tools-auto")
@@ -48,6 +49,9 @@ class Transcript:
         # Small models keep the system message of their template, and read the rest of it after the question.
         asked = Draft("", "", (), Draft("", "", tuple(piece for one in after for piece in ("\n", one))))
         head = Draft("", "", (QUESTION(question=brief.question, today=brief.today), asked))
+        if brief.files:
+            files = tuple(one.document for one in brief.files)
+            head = Draft("", "", (head, "\n", FILES(files=files)))
         if brief.context:
             head = Draft("", "", (head, "\n", CONTEXT(context=brief.context)))
         # A call must repeat what stands in a file to the letter, also where that is the name of a model.

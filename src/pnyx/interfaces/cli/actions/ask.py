@@ -12,6 +12,7 @@ from ....run.resolve import resolve
 from ....run.responses import read_responses
 from ...open_settings import open_settings
 from ...service import RunService
+from ..files import read_paths
 from ..options import to_request
 from ..terminal.follow import follow
 from ..terminal.output import Output
@@ -28,13 +29,16 @@ def ask(
     question: str | None,
     artifacts: Path | None,
     responses: Path | None,
+    files: tuple[Path, ...],
     require_consensus: bool,
     dry_run: bool,
     **options: Any,
 ) -> int:
     settings = open_settings()
     existing = () if responses is None else read_responses(responses)
-    request = to_request(read_question(question, output), responses=existing, **options)
+    asked = read_question(question, output)
+    read = read_paths(settings, output, files)
+    request = to_request(asked, responses=existing, files=read, **options)
     spec = resolve(request, settings)
     if dry_run:
         # Imported for dry runs only.

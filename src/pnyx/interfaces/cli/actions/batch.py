@@ -15,8 +15,10 @@ from typing import IO, Any
 
 from ....config.paths import data_dir
 from ....config.schema import Settings
+from ....core.files import File, Source
 from ....core.models import NUSD, money
 from ....errors import Halted, Interrupted, PnyxError, UsageError
+from ....files.read import read_files
 from ....run.batch import Batch, failure
 from ....run.request import RunRequest
 from ....run.resolve import resolve
@@ -52,7 +54,8 @@ def batch(
     settings = open_settings({"budget": {"batch_usd": budget}})
     with ExitStack() as open_files:
         questions, name = open_files.enter_context(_read(file))
-        requests = _Requests(settings, name, to_request("", **options))
+        folder = Path() if str(file) == "-" else file.parent
+        requests = _Requests(settings, name, to_request("", **options), folder)
         lines = read_lines(questions)
         if dry_run:
             return _dry_run(output, requests, lines)
@@ -64,13 +67,18 @@ def batch(
 
 @dataclass(frozen=True)
 class _Requests:
-    """Makes the run of each line. base: the options of the command line, for those that a line leaves out."""
+    """Makes the run of each line. base: the options of the command line, for those that a line leaves out.
+
+    folder: that of the batch file, from which relative paths in it start.
+    """
 
     settings: Settings
     name: str
     base: RunRequest
+    folder: Path
 
-    def spec(self, line: Line) -> Spec:
+    async def spec(self, line: Line) -> Spec:
+        """Return the spec of a line, with its files read. Raises `UsageError`."""
         if line.body is None:
             raise UsageError(line.problem)
         request = line.body.to_request(replace(self.base, seed=None))
@@ -80,11 +88,19 @@ class _Requests:
             # Different for each line, but the same in each attempt: a new seed would be a new run.
             digest = sha256(f"{seed or 0}/{line.mark}".encode()).digest()[:4]
             request = replace(request, seed=int.from_bytes(digest))
-        spec = resolve(request, self.settings, batch=self.name)
+        files = [self._located(one) for one in request.files]
+        read = await read_files(files, self.settings.context, paths=True)
+        spec = resolve(replace(request, files=read.files), self.settings, batch=self.name)
         if seed is not None or line_has_seed:
             return spec
         # Models get only a seed that the user has set.
         return replace(spec, limits=replace(spec.limits, seed=None))
+
+    def _located(self, file: Source | File) -> Source | File:
+        """The file with its path from the folder of the batch file, where it is a relative one."""
+        if isinstance(file, File) or file.path is None:
+            return file
+        return replace(file, name=file.name or file.path, path=str(self.folder / file.path))
 
 
 @dataclass
@@ -146,7 +162,7 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
 
 async def _run_line(batch: Batch, work: _Work, line: Line, progress: Progress) -> None:
     try:
-        spec = work.requests.spec(line)
+        spec = await work.requests.spec(line)
         _, result = await batch.run(spec)
     except Halted:
         return
@@ -208,7 +224,7 @@ def _dry_run(output: Output, requests: _Requests, lines: Iterator[Line]) -> int:
     bad = 0
     for line in lines:
         try:
-            plans.append(plan(requests.spec(line)))
+            plans.append(plan(asyncio.run(requests.spec(line))))
         except UsageError as exc:
             bad += 1
             output.error(f"line {line.number}: {exc}")

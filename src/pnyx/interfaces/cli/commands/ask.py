@@ -29,7 +29,7 @@ artifacts = click.option(
 
 @click.command(help=HELP)
 @click.argument("question", required=False, metavar="[QUESTION|-]")
-@request_options(*RUN_OPTIONS, "budget_usd", "responses")
+@request_options(*RUN_OPTIONS, "budget_usd", "responses", "files")
 @artifacts
 @click.option("--require-consensus", is_flag=True, help="Exit with 3 unless the panel agrees.")
 @click.option("--dry-run", is_flag=True, help="Estimate calls, tokens and cost; send nothing.")

@@ -75,7 +75,7 @@ class Exchange:
         alias = model if model in settings.serve.models else None
         request = self.conversation.to_request(settings.serve.models, settings.panels)
         try:
-            spec = self.service.resolve(request, owner, alias)
+            spec = await self.service.resolve(request, owner, alias)
         except Forbidden as exc:
             raise RefusedError(str(exc), "model", exc.http_status) from None
         body = await self.request.body()

@@ -1,0 +1,118 @@
+"""The text in bytes of any encoding that can be told."""
+
+from __future__ import annotations
+
+import codecs
+import unicodedata
+
+from ..errors import UsageError
+
+__all__ = ["decode", "is_binary"]
+
+SAMPLE = 64 << 10
+"""Bytes from which an encoding is guessed, and in which binary data is looked for."""
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+"""Longer marks first: that of UTF-32 begins with that of UTF-16."""
+WESTERN, UTF_8 = "windows-1252", "utf-8"
+_UNLIKELY = (
+    # Any text of an even length is also one of UTF-16: only a mark or zeros speak for that.
+    *("utf_16", "utf_16_le", "utf_16_be"),
+    # Hardly ever used, and they have a character for almost any two bytes.
+    *("shift_jis_2004", "shift_jisx0213", "euc_jis_2004", "euc_jisx0213", "hz", "johab"),
+)
+_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f\b\x1b")
+_IN_WORDS = "'\N{RIGHT SINGLE QUOTATION MARK}-\N{SOFT HYPHEN}"
+_BEFORE_WORDS = "£¹³¼¾"
+"""Letters of other encodings of one byte, which Windows-1252 has as symbols."""
+
+
+def decode(data: bytes, name: str) -> tuple[str, str]:
+    """Return the text of a file, with LF between its lines, and its encoding; "" for UTF-8.
+
+    name: for messages. Raises `UsageError` if it is not text, or if its encoding cannot be told.
+    """
+    encoding = _encoding(data, name)
+    text = data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+    return text, "" if encoding in (UTF_8, "utf-8-sig") else encoding
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether the data is not text in any encoding."""
+    sample = data[:SAMPLE]
+    if any(sample.startswith(mark) for mark, _ in BOMS) or _wide(sample):
+        return False
+    # A control character in a few thousand is a slip, more are data.
+    return b"\0" in sample or sum(byte in _CONTROLS for byte in sample) > len(sample) // 500 + 2
+
+
+def _encoding(data: bytes, name: str) -> str:
+    for mark, encoding in BOMS:
+        if data.startswith(mark):
+            return _checked(data, encoding, name)
+    if wide := _wide(data[:SAMPLE]):
+        return _checked(data, wide, name)
+    if is_binary(data):
+        raise UsageError(f"{name} is not text, and of no kind that can be read")
+    if _fits(data, UTF_8):
+        return UTF_8
+    if _is_western(data):
+        return WESTERN
+    try:
+        # An optional extra.
+        from charset_normalizer import from_bytes
+    except ImportError:
+        raise UsageError(
+            f"{name} is not UTF-8, and telling other encodings needs an extra: pip install 'pnyx[files]'"
+        ) from None
+    best = from_bytes(data[:SAMPLE], cp_exclusion=list(_UNLIKELY)).best()
+    if best is None or not _fits(data, best.encoding):
+        raise UsageError(f"the encoding of {name} cannot be told: convert it to UTF-8, as with iconv")
+    return codecs.lookup(best.encoding).name
+
+
+def _checked(data: bytes, encoding: str, name: str) -> str:
+    if not _fits(data, encoding):
+        raise UsageError(f"{name} begins like a text in {encoding.removesuffix('-sig')}, and is none")
+    return encoding
+
+
+def _fits(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except (UnicodeError, LookupError):
+        return False
+    return True
+
+
+def _wide(sample: bytes) -> str:
+    """The kind of UTF-16 without a mark; "" for others. Latin text has a zero in every pair."""
+    even, odd = sample[::2], sample[1::2]
+    least = len(odd) * 3 // 4
+    if len(sample) < 4 or not least:
+        return ""
+    if odd.count(0) >= least and not even.count(0):
+        return "utf-16-le"
+    return "utf-16-be" if even.count(0) >= least and not odd.count(0) else ""
+
+
+def _is_western(data: bytes) -> bool:
+    """Whether the data reads like Windows-1252: few accents, and no symbol within a word."""
+    if not _fits(data, WESTERN):
+        return False
+    text = data[:SAMPLE].decode(WESTERN)
+    letters = [char for char in text if char.isalpha()]
+    if sum(not char.isascii() for char in letters) > 0.3 * len(letters):
+        return False
+    padded = f" {text} "
+    for before, char, after in zip(padded, padded[1:], padded[2:], strict=False):
+        if char.isascii() or unicodedata.category(char)[0] == "L" or not after.isalpha():
+            continue
+        if (before.isalpha() and char not in _IN_WORDS) or char in _BEFORE_WORDS:
+            return False
+    return True

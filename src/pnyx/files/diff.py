@@ -1,0 +1,102 @@
+"""What `git diff` shows, as a file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..core.files import Source
+from ..errors import UsageError
+from .read import DIFF
+from .secret_files import looks_secret
+
+__all__ = ["Diff", "is_revision", "read_diff"]
+
+SECONDS = 120
+NAMED = 5
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""The tree without files, which every repository has: for one without a commit."""
+_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.quotepath=off", "-c", "color.ui=never")
+
+
+class Diff:
+    """The changes of a working tree. source: None if there are none. notes: what the person should know."""
+
+    def __init__(self, source: Source | None, notes: tuple[str, ...]) -> None:
+        self.source, self.notes = source, notes
+
+
+def is_revision(text: str, folder: Path) -> bool:
+    """Whether git in `folder` knows the revision or range."""
+    if text.startswith("-") or not text.strip():
+        return False
+    ends = [one or "HEAD" for one in text.replace("...", "..").split("..")]
+    checks = (_git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", one) for one in ends)
+    return all(done.returncode == 0 for done in checks)
+
+
+def read_diff(revision: str | None, folder: Path) -> Diff:
+    """Return the diff of the working tree in `folder` against `revision`; None: the last commit.
+
+    A range (main..topic) is the diff of its ends. Programs that the repository's settings name for diffs are
+    not run. Raises `UsageError` if there is no repository or no such revision.
+    """
+    if _git(folder, "rev-parse", "--is-inside-work-tree").returncode != 0:
+        raise UsageError(f"--diff needs a git repository, and {folder.resolve()} is in none")
+    if revision is None:
+        revision = "HEAD" if is_revision("HEAD", folder) else EMPTY_TREE
+    elif not is_revision(revision, folder):
+        raise UsageError(f"git knows no revision {revision!r} here; `git log --oneline` lists some")
+    names = _lines(_diff(folder, revision, ["--name-only", "-z"]), "\0")
+    secrets = [name for name in names if looks_secret(name)]
+    shown = ["--", ":/", *(f":(top,exclude,literal){name}" for name in secrets)]
+    text = _diff(folder, revision, ["--stat=200", "--patch"], shown)
+    notes = [f"left out of the diff, as they look like secrets: {_named(secrets)}"] if secrets else []
+    new = _lines(_output(folder, "ls-files", "--others", "--exclude-standard", "-z", ":/"), "\0")
+    if new:
+        notes.append(f"not in the diff, as git does not track them: {_named(new)}; `git add -N` adds them")
+    if not text.strip():
+        return Diff(None, tuple(notes))
+    label = "uncommitted changes" if revision in ("HEAD", EMPTY_TREE) else f"changes, {revision}"
+    return Diff(Source(name=label, content=text, media_type=DIFF), tuple(notes))
+
+
+def _diff(folder: Path, revision: str, form: Sequence[str], paths: Sequence[str] = ()) -> str:
+    plain = ("--no-ext-diff", "--no-textconv", "--no-color")
+    return _output(folder, "diff", *plain, *form, "--end-of-options", revision, *paths)
+
+
+def _output(folder: Path, *arguments: str) -> str:
+    done = _git(folder, *arguments)
+    if done.returncode != 0:
+        why = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        raise UsageError(f"git {arguments[0]} failed: {why[:300]}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            ["git", "--no-pager", *_SAFE, *arguments],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+            check=False,
+        )
+    except FileNotFoundError:
+        raise UsageError("--diff needs git, which is not installed") from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"git {arguments[0]} took longer than {SECONDS} s") from None
+
+
+def _lines(text: str, end: str) -> list[str]:
+    return [one for one in text.split(end) if one]
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,56 @@
+"""The text of PDF, Word and Excel documents, read in a confined process: they may be hostile."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+from ..errors import UsageError
+from ..tools.confinement import child_command, run_confined
+
+__all__ = ["KINDS", "document_kind", "document_text"]
+
+KINDS = {
+    "pdf": "application/pdf",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+"""Kind -> media type."""
+_PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
+SECONDS = 60.0
+TEXT_BYTES = 32 << 20
+LIMITS = {"AS": 2 << 30, "CPU": 60, "FSIZE": 0, "CORE": 0}
+REFUSED, MISSING = 3, 4
+"""Exit statuses of the job: its output is why the document has no text; its output names a missing module."""
+
+
+def document_kind(data: bytes) -> str | None:
+    """Return the kind of document that the data is; None for any other."""
+    if b"%PDF-" in data[:1024]:
+        return "pdf"
+    if not data.startswith(b"PK\3\4"):
+        return None
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as parts:
+            names = set(parts.namelist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        return None
+    return next((kind for part, kind in _PARTS.items() if part in names), None)
+
+
+async def document_text(data: bytes, kind: str, name: str) -> str:
+    """Return the text of a document. name: for messages. Raises `UsageError`."""
+    command = child_command("document", LIMITS, kind=kind)
+    done = await run_confined(command, data, seconds=SECONDS, limit=TEXT_BYTES)
+    if done.status == 0 and done.output.strip():
+        return done.output
+    if done.status == MISSING:
+        raise UsageError(f"{name}: reading {kind} needs an extra: pip install 'pnyx[files]'")
+    if done.status == REFUSED:
+        raise UsageError(f"{name}: {done.output.strip()}")
+    if done.cut:
+        raise UsageError(f"{name} holds more than {TEXT_BYTES >> 20} MB of text")
+    if done.status == 0:
+        hint = "; if it is scanned, give its pages as images" if kind == "pdf" else ""
+        raise UsageError(f"{name} holds no text{hint}")
+    raise UsageError(f"{name} cannot be read as {kind}: it is damaged, or too large")

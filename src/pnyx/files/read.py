@@ -1,0 +1,173 @@
+"""Reads the sources of a request's files: paths, texts, bytes and addresses become texts and images."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..config.schema import ContextSettings
+from ..core.files import File, Source, number_lines, unique_names
+from ..core.text import is_text, replace_invalid
+from ..errors import UsageError
+from ..tools import ToolError
+from .decode import decode
+from .diff_lines import number_diff
+from .documents import KINDS, document_kind, document_text
+from .images import image_info, image_tokens
+from .secret_files import looks_secret
+
+if TYPE_CHECKING:
+    from ..tools.read_page import ReadPage
+
+__all__ = ["DIFF", "Reading", "read_files"]
+
+MB = 1_000_000
+DIFF = "text/x-diff"
+LONGEST_NAME = 300
+
+
+class Reading(NamedTuple):
+    """The files that were read. notes: what the person should know of them, a line each."""
+
+    files: tuple[File, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+async def read_files(
+    sources: Iterable[Source | File],
+    limits: ContextSettings,
+    *,
+    paths: bool = False,
+    page: ReadPage | None = None,
+) -> Reading:
+    """Read the sources, in their order. `File` objects are read already.
+
+    paths: whether the request may name files of this machine. page: fetches addresses; None: the public web.
+    Raises `UsageError` for one that cannot be read, and if they are too many or too large.
+    """
+    wanted = list(sources)
+    if len(wanted) > limits.files:
+        raise UsageError(
+            f"there are {len(wanted):,} files, and at most {limits.files:,} are read ([context] files)"
+        )
+    files: list[File] = []
+    notes: list[str] = []
+    size = 0
+    for number, one in enumerate(wanted, 1):
+        if isinstance(one, File):
+            file = one
+        else:
+            _check(one, number, paths)
+            file = await _read(one, number, limits, page)
+            if one.path is not None and looks_secret(file.name, file.text.encode("utf-8", "replace")):
+                notes.append(f"{file.name} looks like a secret: every model of the panel gets it")
+        size += file.size
+        if size > limits.total_mb * MB:
+            raise UsageError(
+                f"the files are larger than {limits.total_mb:g} MB together ([context] total_mb): "
+                "leave some out"
+            )
+        files.append(file)
+    return Reading(unique_names(files), tuple(notes))
+
+
+def _check(source: Source, number: int, paths: bool) -> None:
+    given = [n for n in ("content", "data", "url", "path") if getattr(source, n) is not None]
+    if len(given) != 1:
+        raise UsageError(
+            f"file {number} needs exactly one of content, data_base64, url and path, not {len(given)}"
+        )
+    if source.path is not None and not paths:
+        raise UsageError(f"file {number}: paths are not read here; send the content, or data_base64")
+    if len(source.name) > LONGEST_NAME or not is_text(source.name):
+        raise UsageError(f"the name of file {number} is not a text of at most {LONGEST_NAME} characters")
+
+
+async def _read(source: Source, number: int, limits: ContextSettings, page: ReadPage | None) -> File:
+    name = source.name or source.path or source.url or f"file {number}"
+    if source.url is not None:
+        return await _page(source.url, source.name, limits, page)
+    if source.path is not None:
+        data = await asyncio.to_thread(_bytes, Path(source.path), limits)
+        return await _file(name, data, source.media_type, limits)
+    if source.data is not None:
+        return await _file(name, source.data, source.media_type, limits)
+    text = replace_invalid(source.content or "").replace("\r\n", "\n").replace("\r", "\n")
+    return _text(name, text.encode(), text, source.media_type or "text/plain", "", limits)
+
+
+def _bytes(path: Path, limits: ContextSettings) -> bytes:
+    most = int(limits.file_mb * MB)
+    try:
+        # Not after it is opened: opening a pipe waits for its writer.
+        found = os.stat(path)
+        if stat.S_ISDIR(found.st_mode):
+            raise UsageError(f"{path} is a folder: read its files with --dir {path}")
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISFIFO(found.st_mode):
+            raise UsageError(f"{path} is not a file")
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except OSError as exc:
+        raise UsageError(f"{path} cannot be read: {exc.strerror or exc}") from None
+    return data
+
+
+async def _file(name: str, data: bytes, media_type: str, limits: ContextSettings) -> File:
+    if (info := image_info(data)) is not None:
+        _limit(name, data, limits.image_mb, "image_mb")
+        image = base64.b64encode(data).decode("ascii")
+        return File(
+            name,
+            info.media_type,
+            len(data),
+            hashlib.sha256(data).hexdigest(),
+            hashlib.sha256(image.encode()).hexdigest(),
+            image_tokens(info.width, info.height),
+            f"{info.width} x {info.height}",
+            image=image,
+        )
+    _limit(name, data, limits.file_mb, "file_mb")
+    if (kind := document_kind(data)) is not None:
+        text = await document_text(data, kind, name)
+        return _text(name, data, text, KINDS[kind], f"text of {kind}", limits)
+    text, encoding = await asyncio.to_thread(decode, data, name)
+    is_diff = name.endswith((".diff", ".patch"))
+    return _text(name, data, text, DIFF if is_diff else media_type or "text/plain", encoding, limits)
+
+
+def _text(name: str, data: bytes, text: str, media_type: str, note: str, limits: ContextSettings) -> File:
+    _limit(name, data, limits.file_mb, "file_mb")
+    if not text.strip():
+        raise UsageError(f"{name} is empty")
+    text = text.rstrip("\n").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    numbered = number_diff(text) if media_type == DIFF else number_lines(text)
+    return File.of_text(name, data, numbered, media_type=media_type, note=note)
+
+
+async def _page(url: str, name: str, limits: ContextSettings, reader: ReadPage | None) -> File:
+    # aiohttp is loaded only where an address is read.
+    from ..tools.read_page import ReadPage, is_text_kind, page_text
+
+    most = int(limits.file_mb * MB)
+    try:
+        page = await (reader or ReadPage(limit=most, accepts=lambda kind: True)).fetch(url.strip())
+        if not page.whole:
+            raise UsageError(f"{url} is larger than {limits.file_mb:g} MB ([context] file_mb)")
+        shown = name or str(page.url)
+        if document_kind(page.body) or image_info(page.body) or not is_text_kind(page.kind):
+            return await _file(shown, page.body, page.kind, limits)
+        text = (await page_text(page)).rstrip("\n")
+    except ToolError as exc:
+        raise UsageError(f"{url}: {exc}") from None
+    return _text(shown, page.body, text, page.kind, "", limits)
+
+
+def _limit(name: str, data: bytes, most: float, setting: str) -> None:
+    if len(data) > most * MB:
+        raise UsageError(f"{name} is larger than {most:g} MB ([context] {setting})")

@@ -1,0 +1,200 @@
+"""Files of a request: seats get them whole, they are stored once, and a run goes on with them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pnyx as library
+from pnyx.config.load import database_url
+from pnyx.core.files import File, number_lines, unique_names
+from pnyx.core.models import Seat
+from pnyx.errors import UsageError
+from pnyx.interfaces.open_settings import open_settings
+from pnyx.run.context_window import check_files_fit, room_left
+from pnyx.store.contents import PLACES, with_contents, without_contents
+from tests.interfaces.shell import Done, pnyx
+from tests.support.scripted import ScriptedHost
+
+LINES = [f"line {n} of the notes, which says what line {n} says" for n in range(1, 60)]
+NOTES = "\n".join(LINES)
+ANSWER = "It is so (notes.md:12).\nFinal answer: yes"
+
+
+@pytest.fixture
+def notes(lab: ScriptedHost) -> Path:
+    lab.on("*", text=ANSWER)
+    path = Path("notes.md")
+    path.write_text(NOTES)
+    return path
+
+
+def rows(query: str) -> list[Any]:
+    with closing(sqlite3.connect(database_url(open_settings()).removeprefix("sqlite:///"))) as connection:
+        return connection.execute(query).fetchall()
+
+
+def asked(*more: str) -> Done:
+    done = pnyx("ask", "--json", "-p", "voting", "--file", "notes.md", *more, "What do the notes say?")
+    assert done.code == 0, done.err
+    return done
+
+
+def test_every_seat_gets_the_whole_file_with_numbers_and_how_to_cite_it(
+    notes: Path, lab: ScriptedHost
+) -> None:
+    asked()
+    assert len(lab.log) >= 3
+    for request in lab.log:
+        text = json.dumps(request.body, ensure_ascii=False)
+        assert all(f"{n}| {line}" in text for n, line in enumerate(LINES, 1))
+        assert "notes.md:12" in text
+        assert "weighed, not obeyed" in text
+
+
+def test_a_file_is_stored_once_however_many_calls_and_runs_have_it(notes: Path) -> None:
+    for _ in range(2):
+        asked("--seed", "1")
+    assert rows("SELECT count(*) FROM contents") == [(1,)]
+    kept = number_lines(NOTES)
+    assert rows("SELECT content FROM contents") == [(kept,)]
+    stored = rows("SELECT body FROM events") + rows("SELECT spec FROM runs")
+    assert not [body for (body,) in stored if LINES[30] in body]
+
+
+def test_what_is_read_back_is_what_was_sent(notes: Path, lab: ScriptedHost) -> None:
+    run_id = asked().json["run_id"]
+    exported = json.loads(pnyx("export", run_id, "--format", "json").out)
+    prompts = [event["prompt"] for event in exported["events"] if event["type"] == "call_started"]
+    sent = [request.body["messages"][-1]["content"] for request in lab.log]
+    assert sorted(prompts) == sorted(sent)
+
+
+def test_a_run_names_its_files_with_size_and_hash(notes: Path) -> None:
+    run_id = asked().json["run_id"]
+    exported = json.loads(pnyx("export", run_id, "--format", "json").out)
+    (file,) = exported["events"][0]["files"]
+    assert (file["name"], file["size"]) == ("notes.md", len(NOTES))
+    # As `sha256sum notes.md` prints it.
+    assert file["sha256"] == sha256(NOTES.encode()).hexdigest()
+
+
+def test_a_stopped_run_goes_on_with_the_file_that_it_began_with(notes: Path, lab: ScriptedHost) -> None:
+    lab.on("gamma", status=500)
+    paused = pnyx("ask", "--json", "-p", "voting", "--budget", "0.0032", "--file", "notes.md", "What?").json
+    assert paused["status"] == "paused"
+    notes.write_text("something else")
+    before = len(lab.log)
+    done = pnyx("resume", paused["run_id"], "--budget", "5", "--json")
+    assert done.code in (0, 5), done.err
+    later = [json.dumps(request.body) for request in lab.log[before:]]
+    assert later
+    assert all(f"30| {LINES[29]}" in text for text in later)
+    assert rows("SELECT count(*) FROM contents") == [(1,)]
+
+
+def test_a_run_whose_content_is_gone_says_so(notes: Path) -> None:
+    run_id = asked().json["run_id"]
+    path = database_url(open_settings()).removeprefix("sqlite:///")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DELETE FROM contents")
+        connection.commit()
+    done = pnyx("show", run_id)
+    assert done.code == 1
+    assert "content of a file is gone; restore it from a backup" in done.err
+
+
+def seat(model: str, context: int | None) -> Seat:
+    return Seat("Participant A", model, context=context)
+
+
+def text(name: str, characters: int) -> File:
+    return File.of_text(name, b"", "word " * (characters // 5))
+
+
+def test_files_that_do_not_fit_the_smallest_window_are_refused_with_what_to_do() -> None:
+    seats = (seat("lab:large", 200_000), seat("lab:small", 8192), seat("lab:unknown", None))
+    check_files_fit(seats, "What?", (text("a.md", 9000),))
+    with pytest.raises(UsageError) as refused:
+        check_files_fit(seats, "What?", (text("a.md", 9000), text("b.md", 20_000)))
+    for part in ("the window of lab:small has 8,192", "the largest is b.md", "`pnyx models`"):
+        assert part in str(refused.value)
+
+
+@given(st.integers(1000, 200_000), st.integers(1, 100_000))
+def test_files_that_are_accepted_leave_room_in_every_window(window: int, characters: int) -> None:
+    seats, files = (seat("lab:a", window), seat("lab:b", 2 * window)), (text("a.md", characters),)
+    try:
+        check_files_fit(seats, "What?", files)
+    except UsageError:
+        assert min(room_left(one, "What?", files) for one in seats) < 0
+    else:
+        assert min(room_left(one, "What?", files) for one in seats) >= 0
+
+
+def test_a_dry_run_refuses_them_too_and_sends_nothing(notes: Path, lab: ScriptedHost) -> None:
+    with Path("lab.toml").open("a") as file:
+        file.write('[models."lab:small"]\ninput_price = 1.0\noutput_price = 1.0\ncontext = 2000\n')
+    done = pnyx("ask", "--dry-run", "-m", "lab:alpha", "-m", "lab:small*2", "--file", "notes.md", "What?")
+    assert done.code == 2
+    assert "lab:small has 2,000" in done.err
+    assert not lab.log
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["", "x", "y", "\ud800"])), max_size=6))
+def test_names_are_unique_and_equal_files_are_kept_once(given: list[tuple[str, str]]) -> None:
+    files = [File.of_text(name, text.encode("utf-8", "replace"), text) for name, text in given]
+    kept = unique_names(files)
+    assert len({one.name for one in kept}) == len(kept)
+    assert {one.text for one in kept} == {one.text for one in files}
+
+
+CONTENTS = st.dictionaries(
+    st.sampled_from("cdef"), st.text("xy\n", min_size=1, max_size=4).map(lambda t: t * 200)
+)
+
+
+@given(CONTENTS, st.lists(st.one_of(st.text("xyz ", max_size=20), st.sampled_from("cdef")), max_size=8))
+def test_a_prompt_without_its_contents_is_put_together_again_exactly(
+    contents: dict[str, str], pieces: list[str]
+) -> None:
+    prompt = "".join(contents.get(piece, piece) for piece in pieces)
+    stored = without_contents({"prompt": prompt}, contents)
+    assert len(stored["prompt"]) <= len(prompt)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pnyx.store.contents.read_contents", lambda connection, wanted: contents)
+        read = dict(stored)
+        with_contents(None, "run", [read])  # type: ignore[arg-type]
+    assert read == {"prompt": prompt}
+    assert PLACES not in read
+
+
+async def test_the_library_takes_paths_bytes_and_mappings(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def reply(call: library.Call) -> str:
+        seen.append("\n".join(message.text for message in call.messages))
+        return ANSWER
+
+    path = tmp_path / "plan.txt"
+    path.write_text("the plan")
+    await library.ask(
+        "What?",
+        panel="m:a",
+        protocol="single",
+        providers={"m": library.FakeProvider(reply)},
+        files=[path, b"some bytes", {"name": "told.md", "content": "told"}],
+    )
+    for part in (f"file {path}", "1| the plan", "file file 2", "1| some bytes", "file told.md", "1| told"):
+        assert part in seen[-1]
+    with pytest.raises(UsageError, match="a file must be a path, bytes, or a mapping"):
+        await library.ask("What?", panel="m:a", files=[7], providers={"m": library.FakeProvider(reply)})  # type: ignore[list-item]
