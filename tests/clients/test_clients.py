@@ -16,7 +16,7 @@ LIMIT_S = 900
 
 
 def marked(client: Client) -> object:
-    """With the marks of a client: some start a process for every check, and none is quick on a busy machine."""
+    """With the marks of a client: some start a process for each check, which takes a busy machine long."""
     slow = (pytest.mark.clients, pytest.mark.timeout(LIMIT_S))
     return pytest.param(client, id=client.name, marks=() if client.ci else slow)
 

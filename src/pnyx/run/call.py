@@ -76,6 +76,8 @@ class ModelCall:
             "seat": ask.seat.label,
         }
         self.fingerprint = ask.fingerprint
+        # With a second request for the same call, either may be the reply.
+        self.closing = ask.closing and where.closing and not context.spec.limits.hedge
         self.deadline = Deadline(None)
         self.failures = FailedCalls(context, ask.seat, self.common, self.fingerprint)
         self.thinking = context.spec.thinking(ask.seat, where.phase, ask.effort)
@@ -306,7 +308,8 @@ class ModelCall:
         )
 
         def publish(text: str) -> None:
-            context.broadcast.publish(Token(**self.common, time=now(), run_id=context.run_id, text=text))
+            token = Token(**self.common, time=now(), run_id=context.run_id, text=text, answer=self.closing)
+            context.broadcast.publish(token)
 
         stream, splitter = StreamRedactor(context.redact_text, publish), ReasoningSplitter()
 
@@ -319,7 +322,7 @@ class ModelCall:
             async with asyncio.timeout(timeout):
                 result = separate(
                     await complete_call(
-                        provider, call, show if context.broadcast.wants_text and not quiet else None
+                        provider, call, show if context.broadcast.wants(self.closing) and not quiet else None
                     )
                 )
         except TimeoutError:

@@ -41,7 +41,7 @@ MODELS: dict[str, dict[str, Any]] = {
 
 def task(**more: Any) -> Task:
     samples = [Sample(input="What is 6 times 7?", target="42"), Sample(input="And 6 times 6?", target="36")]
-    return Task(dataset=samples, **{"solver": [generate()], "scorer": match("any"), **more})
+    return Task(**{"dataset": samples, "solver": [generate()], "scorer": match("any"), **more})
 
 
 def evaluate(evaluation: Task, name: str, **more: Any) -> Any:

@@ -57,6 +57,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
     app.state.service = service
     app.state.retries = Retries()
+    app.state.rewriters = set()
     for router in (RUNS, *APIS, LISTING):
         app.include_router(router)
     app.add_api_route("/health", health, response_model=Health, tags=["server"])

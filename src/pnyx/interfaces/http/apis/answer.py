@@ -16,7 +16,7 @@ from ...views.certainty import agreement_words, objections_words
 from .conversation import Conversation
 from .tools import Call, Tools
 
-__all__ = ["Answer", "cut", "pieces"]
+__all__ = ["Answer", "cut", "limited", "pieces"]
 
 CHARS_OF_TOKEN = 4
 _FENCED = regex(r"```\w*\n(.*)\n```", re.DOTALL)
@@ -52,11 +52,7 @@ class Answer:
             ):
                 return cls(result, prose, "", "tool_calls", None, tools.calls(result.run_id, calls))
             return cls(result, _cut(prose, conversation.max_tokens), "", "length", None)
-        text, finish, stopped_at = result.answer or "", "stop", None
-        if found := _first(text, conversation.stop):
-            text, finish, stopped_at = text[: found[0]], "stop_sequence", found[1]
-        if conversation.max_tokens is not None and (cut := _cut(text, conversation.max_tokens)) != text:
-            text, finish, stopped_at = cut, "length", None
+        text, finish, stopped_at = limited(result.answer or "", conversation)
         shown = conversation.footer and finish == "stop" and not _is_json(text)
         footer = _footer(result, link) if shown else ""
         return cls(result, text, footer, finish, stopped_at)
@@ -70,6 +66,16 @@ class Answer:
     def usage(self) -> dict[str, Any]:
         """Tokens and cost of all calls of the run."""
         return dict(self.result.usage)
+
+
+def limited(text: str, conversation: Conversation) -> tuple[str, str, str | None]:
+    """Return a text within the limits of the request, how it ends, and the sequence that it ends before."""
+    finish, stopped_at = "stop", None
+    if found := _first(text, conversation.stop):
+        text, finish, stopped_at = text[: found[0]], "stop_sequence", found[1]
+    if conversation.max_tokens is not None and (cut := _cut(text, conversation.max_tokens)) != text:
+        text, finish, stopped_at = cut, "length", None
+    return text, finish, stopped_at
 
 
 def pieces(text: str) -> list[str]:

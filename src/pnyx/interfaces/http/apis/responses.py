@@ -126,7 +126,7 @@ async def create(request: Request, body: CreateResponse) -> Response:
     """Return the panel's answer in the format of the Responses API, with the whole result in `pnyx`."""
     conversation = await _continued(request, body)
     exchange = Exchange(request, conversation, _problem)
-    run_id = await exchange.start()
+    run_id = await exchange.start(body.stream)
     head = _head(run_id, int(time.time()), body.model, body)
     if body.background and not body.stream:
         return Exact({**head, "status": "in_progress"}, headers=run_headers(run_id))
