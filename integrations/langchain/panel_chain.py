@@ -1,6 +1,6 @@
 """The panel in LangChain, as a tool and as a model.
 
-    pip install pnyx langchain-openai
+    pip install PNYX langchain-openai      # PNYX: the folder, a wheel or a Git address of pnyx
     python panel_chain.py "Which index would you add?"
 
 With PNYX_URL and PNYX_KEY set, the panel of that `pnyx serve` is the model; else it runs in this program.

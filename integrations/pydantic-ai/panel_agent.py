@@ -1,6 +1,6 @@
 """The panel in pydantic-ai, as a tool and as a model.
 
-    pip install pnyx pydantic-ai
+    pip install PNYX pydantic-ai      # PNYX: the folder, a wheel or a Git address of pnyx
     python panel_agent.py "Which index would you add?"
 
 With PNYX_URL and PNYX_KEY set, the panel of that `pnyx serve` is the model; else it runs in this program.

@@ -4,6 +4,7 @@ PnyxError                         1  500
 ├── UsageError                    2  400   the request is wrong
 │   ├── Forbidden                 2  403   the key may not use this; the message names the setting
 │   ├── ConfigError               2  400   a settings file or variable is wrong
+│   │   └── MissingExtra          2  400   an optional part of pnyx is not installed
 │   ├── NotFound                  2  404   no such run, model, protocol, seat
 │   ├── Taken                     2  409   the id or name already exists
 │   │   └── Running               2  409   another process runs this run, or is starting it
@@ -41,6 +42,7 @@ __all__ = [
     "Halted",
     "IllegalPhase",
     "Interrupted",
+    "MissingExtra",
     "NoQuorum",
     "NoSources",
     "NotFound",
@@ -76,6 +78,14 @@ class ConfigError(UsageError):
 
 class Forbidden(UsageError):
     http_status = 403
+
+
+class MissingExtra(ConfigError):
+    """extra: the optional part of pnyx that is not installed, as in `pnyx[EXTRA]`."""
+
+    def __init__(self, extra: str, message: str) -> None:
+        super().__init__(message)
+        self.extra = extra
 
 
 class NotFound(UsageError):

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -178,6 +179,41 @@ async def test_a_server_that_stops_saves_its_runs_within_10_s_and_informs_follow
         trial.check, f"stopped after {elapsed:.1f} s; {len(paused)} paused, resumed"
     )
     assert verdict.uncertain == 0
+
+
+async def test_a_server_that_stops_waits_for_the_calls_in_flight_of_a_run_that_nobody_follows(
+    trial: Trial,
+) -> None:
+    answered = threading.Event()
+    trial.host.on("*", until=answered.is_set)
+    with serving(trial) as server:
+        async with server.client() as client:
+            run = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
+        await until(lambda: len(trial.host.log) == 3)
+        server.process.send_signal(signal.SIGTERM)
+        await asyncio.sleep(0.5)
+        assert server.process.poll() is None, "the server did not wait for its calls"
+        answered.set()
+        await asyncio.to_thread(server.process.wait, 10)
+    assert server.process.returncode == 0
+    assert await asyncio.to_thread(resumed, trial, run) == 0
+    verdict = await asyncio.to_thread(trial.check, "stopped without clients, resumed")
+    assert (verdict.uncertain, len(trial.host.log)) == (0, len(verdict.run.attempts))
+
+
+async def test_a_second_ctrl_c_ends_a_server_at_once(trial: Trial) -> None:
+    stopped = threading.Event()
+    trial.host.on("*", until=stopped.is_set)
+    with serving(trial) as server:
+        async with server.client() as client:
+            await client.post("/v1/runs", json=VOTE)
+        await until(lambda: len(trial.host.log) == 3)
+        server.process.send_signal(signal.SIGINT)
+        await asyncio.sleep(0.3)
+        assert await asyncio.to_thread(server.end, signal.SIGINT) < 3
+    stopped.set()
+    verdict = await asyncio.to_thread(trial.check, "killed with three calls in flight")
+    assert verdict.run.status == "paused"
 
 
 def resumed(trial: Trial, run: str) -> int:

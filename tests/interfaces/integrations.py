@@ -96,8 +96,6 @@ def _extension(one: Assistant) -> Iterator[tuple[Path, str]]:
         "settings": settings,
     }
     yield folder / "gemini-extension.json", _json(extension)
-    assert one.command is not None
-    yield folder / "commands" / "pnyx.toml", one.command.text()
     yield folder / "skills" / "ask-the-panel" / "SKILL.md", skill(_plain(), "ask-the-panel")
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import sqlite3
+import subprocess
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +26,7 @@ from pnyx.run.context_window import check_files_fit, room_left
 from pnyx.store.contents import PLACES, with_contents, without_contents
 from tests.interfaces.shell import Done, pnyx
 from tests.support.scripted import ScriptedHost
+from tests.support.serving import open_server
 
 LINES = [f"line {n} of the notes, which says what line {n} says" for n in range(1, 60)]
 NOTES = "\n".join(LINES)
@@ -198,3 +202,157 @@ async def test_the_library_takes_paths_bytes_and_mappings(tmp_path: Path) -> Non
         assert part in seen[-1]
     with pytest.raises(UsageError, match="a file must be a path, bytes, or a mapping"):
         await library.ask("What?", panel="m:a", files=[7], providers={"m": library.FakeProvider(reply)})  # type: ignore[list-item]
+
+
+def test_what_is_piped_is_joined_to_a_question_that_is_an_argument(lab: ScriptedHost) -> None:
+    lab.on("*", text=ANSWER)
+    done = pnyx("ask", "-p", "single", "Summarise", stdin=NOTES.encode())
+    assert done.code == 0, done.err
+    text = lab.log[-1].text
+    assert f"30| {LINES[29]}" in text
+    assert "<question>\nSummarise\n</question>" in text
+    assert "files: stdin (3.0 kB)" in done.err
+    for arguments in (("-",), ()):
+        assert pnyx("ask", "-p", "single", *arguments, stdin=b"What is it?").code == 0
+        assert "<question>\nWhat is it?\n</question>" in lab.log[-1].text
+        assert "file stdin" not in lab.log[-1].text
+    assert pnyx("ask", "-p", "single", "--no-input", "Summarise", stdin=NOTES.encode()).code == 0
+    assert LINES[29] not in lab.log[-1].text
+
+
+def test_files_tokens_and_cost_are_shown_before_the_run_and_in_a_dry_run(notes: Path) -> None:
+    done = pnyx("ask", "-p", "voting", "--file", "notes.md", "What?")
+    shown = done.err.index("files: notes.md (3.0 kB)")
+    assert shown < done.err.index("run ")
+    assert re.search(
+        r"1 file, 3\.0 kB, at most 1,\d\d\d tokens in a prompt; about \$0\.\d+ is expected", done.err
+    )
+    dry = pnyx("ask", "--dry-run", "--file", "notes.md", "What?")
+    assert f"file notes.md, 3.0 kB, sha256 {sha256(NOTES.encode()).hexdigest()}, at most 1," in dry.out
+    (row,) = pnyx("ask", "--dry-run", "--json", "--file", "notes.md", "What?").json["files"]
+    assert (row["name"], row["size"]) == ("notes.md", len(NOTES))
+
+
+def test_show_exports_and_resume_list_the_files(notes: Path) -> None:
+    run_id = asked().json["run_id"]
+    words = f"notes.md, 3.0 kB, sha256 {sha256(NOTES.encode()).hexdigest()}"
+    assert f"file {words}" in pnyx("show", run_id).out
+    assert words in pnyx("export", run_id, "--format", "md").out.replace("\\", "")
+    assert words in re.sub("<[^>]+>", "", pnyx("export", run_id, "--format", "html").out)
+    assert pnyx("export", run_id, "--format", "folder", "--out", "folder").code == 0
+    assert words in Path("folder/prompt.md").read_text().replace("\\", "")
+    assert "files: notes.md (3.0 kB)" in pnyx("resume", run_id).err
+
+
+def test_a_secret_is_given_only_by_name_and_with_a_warning(lab: ScriptedHost) -> None:
+    lab.on("*", text=ANSWER)
+    Path("app").mkdir()
+    Path("app/.env").write_text("KEY=planted")
+    Path("app/prod.env").write_text("KEY=planted")
+    Path("app/main.py").write_text("x = 1")
+    done = pnyx("ask", "-p", "single", "--dir", "app", "What?")
+    assert done.code == 0, done.err
+    assert "look like secrets (name one with --file to give it): prod.env" in done.err
+    assert "planted" not in lab.log[-1].text
+    done = pnyx("ask", "-p", "single", "--file", "app/.env", "What?")
+    assert "app/.env looks like a secret: every model of the panel gets it" in done.err
+    assert "1| KEY=planted" in lab.log[-1].text
+
+
+def test_a_diff_is_given_and_a_question_behind_the_flag_is_no_revision(lab: ScriptedHost) -> None:
+    lab.on("*", text=ANSWER)
+    assert "needs a git repository" in pnyx("ask", "What?", "--diff").err
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    Path("main.py").write_text("x = 1\n")
+    for command in (("init", "-q"), ("add", "main.py"), ("commit", "-qm", "first")):
+        subprocess.run(["git", *identity, *command], check=True, capture_output=True)
+    assert "no changes to show with --diff" in pnyx("ask", "What?", "--diff").err
+    Path("main.py").write_text("x = 2\n")
+    for arguments in (("What?", "--diff"), ("--diff", "What?"), ("--diff", "HEAD", "What?")):
+        done = pnyx("ask", "-p", "single", *arguments)
+        assert done.code == 0, done.err
+        text = lab.log[-1].text
+        assert "1| +x = 2" in text
+        assert "<question>\nWhat?\n</question>" in text
+
+
+def test_one_file_that_cannot_be_read_stops_the_question(lab: ScriptedHost) -> None:
+    Path("empty.txt").write_text(" \n")
+    Path("tool").write_bytes(b"\x7fELF" + b"\0" * 99)
+    for arguments, message in (
+        (("--file", "none.md"), "none.md: No such file or directory"),
+        (("--file", "."), ". is a folder: read its files with --dir ."),
+        (("--file", "empty.txt"), "empty.txt is empty"),
+        (("--file", "tool"), "tool is not text"),
+        (("--glob", "*.py"), "name it with --dir"),
+        (("--url", "http://127.0.0.1:9/x"), "only public addresses"),
+        (("--url", "file:///etc/passwd"), "only http:// and https:// URLs"),
+    ):
+        done = pnyx("ask", *arguments, "What?")
+        assert (done.code, done.out) == (2, "")
+        assert message in done.err
+    assert not lab.log
+
+
+def test_a_batch_line_brings_its_files(lab: ScriptedHost) -> None:
+    lab.on("*", text=ANSWER)
+    Path("questions").mkdir()
+    Path("questions/notes.md").write_text(NOTES)
+    lines = [
+        {"question": "A?", "files": [{"path": "notes.md"}]},
+        {"question": "B?", "files": [{"name": "told.md", "content": "told"}]},
+        {"question": "C?", "files": [{"path": "none.md"}]},
+        {"question": "D?", "files": [{"data_base64": "%%"}]},
+    ]
+    file = Path("questions/lines.jsonl")
+    file.write_text("\n".join(map(json.dumps, lines)))
+    done = pnyx("batch", str(file), "-p", "single", "-m", "lab:alpha")
+    texts = {text[text.index("<question>") + 11 :][:2]: text for text in (one.text for one in lab.log)}
+    assert set(texts) == {"A?", "B?"}
+    assert "file notes.md" in texts["A?"]
+    assert "1| told" in texts["B?"]
+    assert "none.md: No such file" in done.err
+    assert "data_base64 of a file is no Base64" in done.err
+
+
+async def test_http_takes_texts_and_bytes_and_no_paths(lab: ScriptedHost) -> None:
+    lab.on("*", text=ANSWER)
+    Path("notes.md").write_text(NOTES)  # noqa: ASYNC240 (a small file of the test)
+    files = [
+        {"name": "plan.md", "content": "the plan"},
+        {"name": "old.txt", "data_base64": base64.b64encode("Füße im Gras".encode("cp1252")).decode()},
+    ]
+    body = {"question": "What?", "protocol": "single", "models": ["lab:alpha"]}
+    async with open_server() as server, server.client() as client:
+        done = await client.post("/v1/runs", json={**body, "files": files, "wait": True})
+        assert done.status_code == 200, done.text
+        assert "1| the plan" in lab.log[-1].text
+        assert "1| Füße im Gras" in lab.log[-1].text
+        exported = (await client.get(f"/v1/runs/{done.json()['run_id']}/export")).json()
+        assert [one["name"] for one in exported["events"][0]["files"]] == ["plan.md", "old.txt"]
+        planned = (await client.post("/v1/plan", json={**body, "files": files})).json()
+        assert [one["note"] for one in planned["files"]] == [None, "windows-1252"]
+        for file, message in (
+            ({"path": "notes.md"}, "paths are not read here"),
+            ({"name": "a"}, "exactly one of content"),
+            ({"url": "http://127.0.0.1:9/"}, "only public addresses"),
+            ({"data_base64": "AAAA"}, "is not text"),
+        ):
+            refused = await client.post("/v1/runs", json={**body, "files": [file]})
+            assert refused.status_code == 400, refused.text
+            assert message in refused.json()["error"]["message"]
+
+
+async def test_two_runs_of_one_name_have_the_same_files(lab: ScriptedHost) -> None:
+    lab.on("*", text=ANSWER)
+    body = {"question": "What?", "protocol": "single", "models": ["lab:alpha"]}
+    headers = {"Idempotency-Key": "one"}
+    async with open_server() as server, server.client() as client:
+        answers = [
+            await client.post(
+                "/v1/runs", json={**body, "files": [{"name": "a", "content": text}]}, headers=headers
+            )
+            for text in ("first", "first", "second")
+        ]
+    assert answers[0].json()["run_id"] == answers[1].json()["run_id"]
+    assert answers[2].status_code == 409

@@ -31,7 +31,7 @@ HTTP = {name for name, option in OPTIONS.items() if option.http}
 MCP = {name for name, option in OPTIONS.items() if option.mcp}
 WAYS = {
     "batch": {"file", "out", "concurrency", "budget", "require_consensus", "dry_run", "quiet"},
-    "ask": {"question", "artifacts", "require_consensus", "dry_run"}
+    "ask": {"question", "artifacts", "require_consensus", "dry_run", "folders", "globs", "diff", "urls"}
     | {"as_json", "as_jsonl", "plain", "quiet", "verbose", "no_input"},
     "chat": {"resume", "plain", "quiet", "verbose"},
 }

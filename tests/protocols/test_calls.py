@@ -12,6 +12,7 @@ import pytest
 from pnyx import protocols
 from pnyx.core.answers.calls import read_proposal, written_calls
 from pnyx.core.steps import Ask, Decision
+from pnyx.core.text import Material
 from pnyx.core.tool_calls import ANY, ToolCall, ToolOffer, ToolSpec
 from pnyx.errors import NotInForm
 from pnyx.protocols import get
@@ -238,3 +239,27 @@ def test_small_models_read_the_tools_below_the_question() -> None:
     driver.decide()
     assert '"name":"read_file"' in driver.asks[0].prompt.text
     assert '"name":"read_file"' not in driver.asks[0].prompt.system
+
+
+def opening(**changes: Any) -> Ask:
+    seats = tuple(replace(seat, model=f"anthropic:claude-{n}") for n, seat in enumerate(SEATS))
+    driver = ProtocolDriver(
+        "single",
+        lambda ask: words(ask, fenced(call())),
+        seats,
+        context=[Material("Since then, tool", "model = 'claude-1'"), Material("Since then, tool", "two")],
+    )
+    driver.brief = replace(driver.brief, **changes)
+    driver.decide()
+    return driver.asks[0]
+
+
+def test_names_of_models_in_files_are_not_masked_where_a_call_must_repeat_them() -> None:
+    assert "claude-1" not in opening().prompt.text
+    assert "model = 'claude-1'" in opening(offer=OFFER).prompt.text
+
+
+def test_each_piece_of_the_history_ends_what_the_next_step_begins_with() -> None:
+    prompt = opening(offer=OFFER).prompt
+    assert [prompt.text[:at].splitlines()[-2] for at in prompt.breaks] == ["model = 'claude-1'", "two", "two"]
+    assert len(opening().prompt.breaks) == 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +68,43 @@ async def test_a_restored_backup_equals_the_database(
     counts = await backup(node.database, tmp_path / "all.pnyx")
     assert counts == {name: len(rows) for name, rows in before.items()}
     restored = await Database.open(tmp_path / "restored.db")
-    assert await restore(restored, tmp_path / "all.pnyx") == counts
+    assert await restore(restored, tmp_path / "all.pnyx", with_keys=True) == counts
     assert await restored.read(everything) == before
     beside, mode = await asyncio.to_thread(list_files, tmp_path / "all.pnyx")
     assert (beside, mode & 0o077) == (["all.pnyx"], 0)
     await restored.close()
+    await node.runner.close()
+
+
+async def test_a_restore_leaves_the_keys_of_the_server_out(tmp_path: Path) -> None:
+    node = await filled(str(tmp_path / "here.db"))
+    await backup(node.database, tmp_path / "all.pnyx")
+    restored = await Database.open(tmp_path / "restored.db")
+    assert (await restore(restored, tmp_path / "all.pnyx"))["keys"] == 0
+    assert {name for name, rows in (await restored.read(everything)).items() if not rows} == {"keys"}
+    await restored.close()
+    await node.runner.close()
+
+
+HOSTILE = {
+    "view": "CREATE VIEW n AS WITH RECURSIVE m(x) AS (SELECT 1 UNION SELECT x + 1 FROM m) SELECT x FROM m",
+    "trigger": "CREATE TRIGGER later AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
+    "table": "CREATE TABLE t (a, b GENERATED ALWAYS AS (hex(zeroblob(a))))",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+async def test_a_backup_with_more_than_tables_is_refused(kind: str, tmp_path: Path) -> None:
+    node = await filled(str(tmp_path / "here.db"))
+    await backup(node.database, tmp_path / "all.pnyx")
+    with closing(sqlite3.connect(tmp_path / "all.pnyx")) as connection:
+        connection.execute(HOSTILE[kind])
+        connection.commit()
+    target = await Database.open(tmp_path / "restored.db")
+    with pytest.raises(StoreError, match=f"is not a backup of pnyx: it has the {kind}"):
+        await restore(target, tmp_path / "all.pnyx")
+    assert not any((await target.read(everything)).values())
+    await target.close()
     await node.runner.close()
 
 
@@ -79,7 +113,7 @@ async def test_a_backup_of_sqlite_is_restored_into_postgresql(postgres_url: str,
     before = await node.database.read(everything)
     await backup(node.database, tmp_path / "all.pnyx")
     target = await Database.open(postgres_url)
-    await restore(target, tmp_path / "all.pnyx")
+    await restore(target, tmp_path / "all.pnyx", with_keys=True)
     assert await target.read(everything) == before
     moved = Node(target, Host(fixed_reply))
     assert (await (await moved.start(options={"rounds": 1})).result()).status == "decided"

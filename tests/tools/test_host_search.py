@@ -276,7 +276,7 @@ async def test_without_any_search_the_run_says_so_and_continues(
     assert offered(host.log[-1].body) == {"*", "read_page", "read_file"}
     done = await ask(settings(host), **SAMPLE | {"models": [LAB]})
     off, note = (line for line in done.handle.notes if "search" in line)
-    assert off.startswith("web_search is off: ddgs is not installed")
+    assert off.startswith("web_search is off: a search with DuckDuckGo needs the extra 'tools'")
     assert note.endswith(f"have no search: Participant A ({LAB})")
     assert offered(host.log[-1].body) == {"read_page", "read_file"}
     assert done.started[0].searches == 0

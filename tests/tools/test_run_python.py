@@ -6,6 +6,7 @@ import asyncio
 import functools
 import os
 import socket
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from pnyx.config.schema import CodeSettings
+from pnyx.errors import MissingExtra
 from pnyx.tools import ToolError
 from pnyx.tools.run_python import OUTPUT_BYTES, RunPython, open_sandbox
 from tests.tools.processes import command_running, ends
@@ -251,8 +253,8 @@ def test_forbidden_namespaces_are_an_error_with_the_reason(monkeypatch: pytest.M
 
 
 def test_without_monty_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ToolError, match="pip install pydantic-monty"):
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+    with pytest.raises(MissingExtra, match="needs the extra 'tools'"):
         open_sandbox(CodeSettings())
 
 

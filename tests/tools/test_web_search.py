@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import sys
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -220,8 +221,8 @@ def test_a_key_is_read_without_its_trailing_line_break() -> None:
 
 
 def test_without_ddgs_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ToolError, match="pip install ddgs"):
+    monkeypatch.setitem(sys.modules, "ddgs", None)
+    with pytest.raises(ToolError, match="needs the extra 'tools'"):
         open_engine(SearchSettings(), {})
 
 

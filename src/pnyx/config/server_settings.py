@@ -35,12 +35,13 @@ Patterns = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(stri
 class KeyLimits(Table):
     """What a named key may use; None is everything of its kind, and an empty list is nothing.
 
-    aliases: names of `[serve.models]`. protocols: also those that an option of another names. models: of the
-    seats, such as "openai:*". A listed alias may be used with its own protocol and panel, whatever the other
-    lists say.
+    aliases: names of `[serve.models]`. panels: names of saved panels. protocols: also those that an option of
+    another names. models: of the seats and the judge, such as "openai:*". A listed alias or panel may be used
+    as it is saved, whatever the other lists say.
     """
 
     aliases: Patterns | None = None
+    panels: Patterns | None = None
     protocols: Patterns | None = None
     models: Patterns | None = None
 

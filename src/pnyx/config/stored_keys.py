@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from ..errors import ConfigError
+from ..errors import ConfigError, MissingExtra
+from ..extras import need
 from .paths import data_dir
 
 __all__ = ["ENVIRONMENT", "Environment", "remove", "store", "stored", "why_unreadable"]
@@ -104,13 +105,13 @@ def _keyring(variable: str) -> Iterator[ModuleType]:
     """Open the keyring. Raises `ConfigError`, which says what to do instead, if it cannot be used."""
     instead = f"set the key in the environment instead: export {variable}=YOUR_KEY"
     try:
-        # Optional, and it looks for keyrings of the desktop when it is imported.
-        import keyring
-        from keyring.errors import KeyringError
-    except ImportError as exc:
-        raise ConfigError(
-            f"keys in the keyring need the library keyring: pip install 'pnyx[keyring]'. Or {instead}"
-        ) from exc
+        need("keyring", "a key in the keyring")
+    except MissingExtra as exc:
+        raise MissingExtra(exc.extra, f"{exc}. Or {instead}") from None
+    # Optional, and it looks for keyrings of the desktop when it is imported.
+    import keyring
+    from keyring.errors import KeyringError
+
     try:
         yield keyring
     except (KeyringError, OSError) as exc:

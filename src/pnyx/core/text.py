@@ -76,11 +76,12 @@ Piece: TypeAlias = "str | tuple[Material, ...] | Draft | object"
 class Preamble:
     """What a prompt has before its task, the same for all steps and seats of a run but for what is new.
 
-    system: the system message. head: the question, and the run's context. notice: explains the nonce, before
-    the first contribution. contributions: what seats have written, oldest first. needed: the places of those
-    that the task needs. needed_short: the places of those that a short prompt shows; a long one shows all.
-    fences: contributions that are already fenced, by what determines the result. Names in the system message,
-    in the question and in `subject` are subject matter.
+    system: the system message. head: the question, and the run's context. notice: explains the nonce,
+    before the first contribution. contributions: what seats have written, oldest first. needed: the places
+    of those that the task needs. needed_short: the places of those that a short prompt shows; a long one
+    shows all. fences: contributions that are already fenced, by what determines the result. Names in the
+    system message, in the question and in `subject` are subject matter; with a subject, each piece of the
+    head's material ends a beginning that later prompts share.
     """
 
     system: Draft
@@ -174,7 +175,8 @@ class _Rendering:
         shown = tuple(before.contributions[n] for n in places)
 
         self._write(head)
-        breaks = [self.length]
+        # Where tools are offered, the next request of the task has the same material, and more behind it.
+        breaks = [*(end for _, end in self.blocks if before.subject), self.length]
         blocks: list[tuple[int, int]] = []
         if shown:
             if not self.explained:

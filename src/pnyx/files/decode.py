@@ -6,6 +6,7 @@ import codecs
 import unicodedata
 
 from ..errors import UsageError
+from ..extras import need
 
 __all__ = ["decode", "is_binary"]
 
@@ -63,13 +64,10 @@ def _encoding(data: bytes, name: str) -> str:
         return UTF_8
     if _is_western(data):
         return WESTERN
-    try:
-        # An optional extra.
-        from charset_normalizer import from_bytes
-    except ImportError:
-        raise UsageError(
-            f"{name} is not UTF-8, and telling other encodings needs an extra: pip install 'pnyx[files]'"
-        ) from None
+    need("files", f"{name} is not UTF-8, and telling other encodings", "charset_normalizer")
+    # An optional extra.
+    from charset_normalizer import from_bytes
+
     best = from_bytes(data[:SAMPLE], cp_exclusion=list(_UNLIKELY)).best()
     if best is None or not _fits(data, best.encoding):
         raise UsageError(f"the encoding of {name} cannot be told: convert it to UTF-8, as with iconv")

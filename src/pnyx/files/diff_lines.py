@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from ..core.regex import regex
 
-__all__ = ["number_diff"]
+__all__ = ["is_diff", "number_diff"]
 
 _HUNK = regex(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_DIFF = regex(r"^(diff --git |--- .+\n\+\+\+ .+\n@@ -\d)", re.MULTILINE)
+
+
+def is_diff(text: str) -> bool:
+    """Whether a text is a unified diff, such as `git diff` and `diff -u` print it."""
+    return _DIFF.search(text) is not None
 
 
 def number_diff(text: str) -> str:

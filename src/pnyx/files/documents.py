@@ -6,6 +6,7 @@ import io
 import zipfile
 
 from ..errors import UsageError
+from ..extras import need
 from ..tools.confinement import child_command, run_confined
 
 __all__ = ["KINDS", "document_kind", "document_text"]
@@ -40,12 +41,13 @@ def document_kind(data: bytes) -> str | None:
 
 async def document_text(data: bytes, kind: str, name: str) -> str:
     """Return the text of a document. name: for messages. Raises `UsageError`."""
+    need("files", f"reading {name} as {kind}")
     command = child_command("document", LIMITS, kind=kind)
     done = await run_confined(command, data, seconds=SECONDS, limit=TEXT_BYTES)
     if done.status == 0 and done.output.strip():
         return done.output
     if done.status == MISSING:
-        raise UsageError(f"{name}: reading {kind} needs an extra: pip install 'pnyx[files]'")
+        raise UsageError(f"{name}: reading {kind} needs {done.output.strip()}, which does not load")
     if done.status == REFUSED:
         raise UsageError(f"{name}: {done.output.strip()}")
     if done.cut:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..config.schema import ContextSettings
 from ..core.files import Source
 from ..errors import UsageError
+from ..extras import need
 from .decode import SAMPLE, is_binary
 from .documents import document_kind
 from .images import image_info
@@ -45,11 +46,10 @@ def list_folder(folder: Path, globs: Sequence[str], limits: ContextSettings) -> 
 
     Symbolic links below it are not followed. Raises `UsageError` if there is no file, or too many.
     """
-    try:
-        # An optional extra.
-        from pathspec import GitIgnoreSpec
-    except ImportError:
-        raise UsageError("--dir needs an extra: pip install 'pnyx[files]'") from None
+    need("files", "--dir", "pathspec")
+    # An optional extra.
+    from pathspec import GitIgnoreSpec
+
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")
     wanted = GitIgnoreSpec.from_lines(globs) if globs else None

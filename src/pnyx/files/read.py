@@ -17,7 +17,7 @@ from ..core.text import is_text, replace_invalid
 from ..errors import UsageError
 from ..tools import ToolError
 from .decode import decode
-from .diff_lines import number_diff
+from .diff_lines import is_diff, number_diff
 from .documents import KINDS, document_kind, document_text
 from .images import image_info, image_tokens
 from .secret_files import looks_secret
@@ -25,7 +25,7 @@ from .secret_files import looks_secret
 if TYPE_CHECKING:
     from ..tools.read_page import ReadPage
 
-__all__ = ["DIFF", "Reading", "read_files"]
+__all__ = ["DIFF", "Reading", "read_files", "read_text"]
 
 MB = 1_000_000
 DIFF = "text/x-diff"
@@ -37,6 +37,24 @@ class Reading(NamedTuple):
 
     files: tuple[File, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+class _Text(NamedTuple):
+    """note: how it was read, such as its encoding."""
+
+    text: str
+    media_type: str
+    note: str = ""
+
+
+async def read_text(source: Source, limits: ContextSettings) -> str:
+    """Return the text of a source that has a path or data, without line numbers. Raises `UsageError`."""
+    name = source.name or source.path or "the text"
+    data = source.data
+    if source.path is not None:
+        data = await asyncio.to_thread(_bytes, Path(source.path), limits)
+    _limit(name, data or b"", limits.file_mb, "file_mb")
+    return (await _decoded(name, data or b"", source.media_type)).text
 
 
 async def read_files(
@@ -99,7 +117,7 @@ async def _read(source: Source, number: int, limits: ContextSettings, page: Read
     if source.data is not None:
         return await _file(name, source.data, source.media_type, limits)
     text = replace_invalid(source.content or "").replace("\r\n", "\n").replace("\r", "\n")
-    return _text(name, text.encode(), text, source.media_type or "text/plain", "", limits)
+    return _text(name, text.encode(), _Text(text, source.media_type or "text/plain"), limits)
 
 
 def _bytes(path: Path, limits: ContextSettings) -> bytes:
@@ -114,7 +132,7 @@ def _bytes(path: Path, limits: ContextSettings) -> bytes:
         with path.open("rb") as file:
             data = file.read(most + 1)
     except OSError as exc:
-        raise UsageError(f"{path} cannot be read: {exc.strerror or exc}") from None
+        raise UsageError(f"{path}: {exc.strerror or exc}") from None
     return data
 
 
@@ -133,21 +151,24 @@ async def _file(name: str, data: bytes, media_type: str, limits: ContextSettings
             image=image,
         )
     _limit(name, data, limits.file_mb, "file_mb")
+    return _text(name, data, await _decoded(name, data, media_type), limits)
+
+
+async def _decoded(name: str, data: bytes, media_type: str) -> _Text:
     if (kind := document_kind(data)) is not None:
-        text = await document_text(data, kind, name)
-        return _text(name, data, text, KINDS[kind], f"text of {kind}", limits)
+        return _Text(await document_text(data, kind, name), KINDS[kind], f"text of {kind}")
     text, encoding = await asyncio.to_thread(decode, data, name)
-    is_diff = name.endswith((".diff", ".patch"))
-    return _text(name, data, text, DIFF if is_diff else media_type or "text/plain", encoding, limits)
+    return _Text(text, media_type or "text/plain", encoding)
 
 
-def _text(name: str, data: bytes, text: str, media_type: str, note: str, limits: ContextSettings) -> File:
+def _text(name: str, data: bytes, read: _Text, limits: ContextSettings) -> File:
     _limit(name, data, limits.file_mb, "file_mb")
-    if not text.strip():
+    if not read.text.strip():
         raise UsageError(f"{name} is empty")
-    text = text.rstrip("\n").replace("\0", "\N{REPLACEMENT CHARACTER}")
-    numbered = number_diff(text) if media_type == DIFF else number_lines(text)
-    return File.of_text(name, data, numbered, media_type=media_type, note=note)
+    text = read.text.rstrip("\n").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if is_diff(text):
+        return File.of_text(name, data, number_diff(text), media_type=DIFF, note=read.note)
+    return File.of_text(name, data, number_lines(text), media_type=read.media_type, note=read.note)
 
 
 async def _page(url: str, name: str, limits: ContextSettings, reader: ReadPage | None) -> File:
@@ -165,7 +186,7 @@ async def _page(url: str, name: str, limits: ContextSettings, reader: ReadPage |
         text = (await page_text(page)).rstrip("\n")
     except ToolError as exc:
         raise UsageError(f"{url}: {exc}") from None
-    return _text(shown, page.body, text, page.kind, "", limits)
+    return _text(shown, page.body, _Text(text, page.kind), limits)
 
 
 def _limit(name: str, data: bytes, most: float, setting: str) -> None:

@@ -1,4 +1,4 @@
-"""What the key of a request may use: its protocols, models and aliases, as `[serve.keys.NAME]` lists them."""
+"""What the key of a request may use: its protocols, models, panels and aliases, of `[serve.keys.NAME]`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from .. import protocols
 from ..config.schema import Settings
-from ..config.server_settings import KeyLimits, ServedModel
-from ..core.protocol import Protocol
-from ..errors import ConfigError, Forbidden, UsageError
+from ..config.server_settings import KeyLimits
+from ..errors import ConfigError, Forbidden, PnyxError, UsageError
 from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
 from ..providers.catalogue import default_panel, parse_seats
@@ -27,6 +26,18 @@ __all__ = ["Permissions", "limit_problems", "limits_without_key"]
 EVERYTHING = KeyLimits()
 
 
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """What an alias or a saved panel stands for."""
+
+    protocols: tuple[str, ...] = ()
+    seats: tuple[str, ...] = ()
+    judge: str | None = None
+
+
+NOTHING = _Recipe()
+
+
 @dataclass(frozen=True)
 class Permissions:
     """What the key of an owner may use."""
@@ -38,23 +49,24 @@ class Permissions:
     def _limits(self) -> KeyLimits:
         return self.settings.serve.keys.get(self.owner, EVERYTHING)
 
-    def check(self, spec: Spec, alias: str | None = None) -> None:
+    def check(self, spec: Spec, alias: str | None = None, panel: str | None = None) -> None:
         """Raise `Forbidden` for a run that the key may not start.
 
-        alias: the name of `[serve.models]` that the request gives as its model, if it gives one.
+        alias: the name of `[serve.models]` that the request gives as its model, if it gives one. panel: the
+        saved panel that it names.
         """
-        if alias is not None:
-            self._need("aliases", alias, "the model")
-        served = self._listed(alias)
-        if served is None or served.protocol != spec.protocol:
-            for name in (spec.protocol, *_inner(protocols.get(spec.protocol), spec.options)):
-                self._need("protocols", name, "the protocol")
-        seats = [seat.model for seat in spec.seats]
-        if served is None or seats != list(self._panel(served.panel)):
-            for model in seats:
-                self._need("models", model, "the model")
-        if spec.judge is not None:
-            self._need("models", spec.judge.model, "the model")
+        recipe = NOTHING
+        for kind, name, noun in (("aliases", alias, "the model"), ("panels", panel, "the panel")):
+            if name is not None:
+                self._need(kind, name, noun)
+                recipe = self._listed(kind, name) or recipe
+        for protocol in _with_inner(spec.protocol, spec.options):
+            if protocol not in recipe.protocols:
+                self._need("protocols", protocol, "the protocol")
+        seats = tuple(seat.model for seat in spec.seats)
+        judge = () if spec.judge is None or spec.judge.model == recipe.judge else (spec.judge.model,)
+        for model in (*(() if seats == recipe.seats else seats), *judge):
+            self._need("models", model, "the model")
 
     def protocol(self, name: str) -> bool:
         """Whether the key may use a protocol."""
@@ -66,21 +78,19 @@ class Permissions:
 
     def aliases(self) -> Iterator[str]:
         """Yield the names of `[serve.models]` that the key may use."""
-        for name, served in self.settings.serve.models.items():
-            if self._listed(name) or (
-                _allows(self._limits.aliases, name)
-                and self.panel(served.panel)
-                and self.protocol(served.protocol)
-            ):
-                yield name
+        return filter(partial(self._usable, "aliases"), self.settings.serve.models)
 
     def saved_panels(self) -> Iterator[str]:
         """Yield the names of the saved panels that the key may use."""
-        for name, saved in self.settings.panels.items():
-            protocol = saved.protocol or self.settings.run.protocol
-            judge = saved.judge is None or self.model(saved.judge)
-            if judge and self.protocol(protocol) and self.panel(saved.seats):
-                yield name
+        return filter(partial(self._usable, "panels"), self.settings.panels)
+
+    def _usable(self, kind: str, name: str) -> bool:
+        if self._listed(kind, name):
+            return True
+        recipe = self._recipe(kind, name)
+        models = (*recipe.seats, *filter(None, [recipe.judge]))
+        allowed = _allows(getattr(self._limits, kind), name)
+        return allowed and all(map(self.protocol, recipe.protocols)) and all(map(self.model, models))
 
     def panel(self, seats: tuple[str, ...] = ()) -> bool:
         """Whether the key may use all models of a panel; empty: of the configured or default one."""
@@ -92,11 +102,18 @@ class Permissions:
         except ConfigError:
             return ()  # there is no default panel; a run says why
 
-    def _listed(self, alias: str | None) -> ServedModel | None:
-        """What an alias stands for, if the key's list has it."""
-        if alias is None or self._limits.aliases is None or not _allows(self._limits.aliases, alias):
-            return None
-        return self.settings.serve.models.get(alias)
+    def _listed(self, kind: str, name: str) -> _Recipe | None:
+        """What an alias or a saved panel stands for, if the key's list has it."""
+        allowed = getattr(self._limits, kind)
+        return None if allowed is None or not _allows(allowed, name) else self._recipe(kind, name)
+
+    def _recipe(self, kind: str, name: str) -> _Recipe:
+        if kind == "aliases":
+            served = self.settings.serve.models[name]
+            return _Recipe(_with_inner(served.protocol, served.options), self._panel(served.panel))
+        saved = self.settings.saved_panel(name)
+        protocol = saved.protocol or self.settings.run.protocol
+        return _Recipe(_with_inner(protocol, saved.options), self._panel(saved.seats), saved.judge)
 
     def _need(self, kind: str, name: str, noun: str) -> None:
         allowed = getattr(self._limits, kind)
@@ -122,7 +139,11 @@ def limit_problems(settings: Settings) -> Iterator[str]:
             check_name(owner)
         except UsageError as exc:
             yield f"{where}: {exc}"
-        for kind, known in (("aliases", settings.serve.models), ("protocols", installed(PROTOCOLS))):
+        for kind, known in (
+            ("aliases", settings.serve.models),
+            ("panels", settings.panels),
+            ("protocols", installed(PROTOCOLS)),
+        ):
             for pattern in getattr(limits, kind) or ():
                 if not any(_matches(pattern, name) for name in known):
                     has = ", ".join(known) or "none"
@@ -136,13 +157,18 @@ def limit_problems(settings: Settings) -> Iterator[str]:
                 yield f"{where}: models has {pattern[:80]!r}; {has}"
 
 
-def _inner(protocol: Protocol, options: Mapping[str, object]) -> Iterator[str]:
-    """Yield the protocols that a protocol's options name."""
-    known = installed(PROTOCOLS)
-    for name, option in protocol.options.items():
+def _with_inner(name: str, options: Mapping[str, object]) -> tuple[str, ...]:
+    """Return a protocol, and those that its options name."""
+    known, found = installed(PROTOCOLS), [name]
+    try:
+        declared = protocols.get(name).options
+    except PnyxError:
+        return (name,)  # a run says why it does not load
+    for option, one in declared.items():
         # Options whose choices are a function are those that name installed protocols.
-        if callable(option.choices) and (value := options.get(name)) in known:
-            yield str(value)
+        if callable(one.choices) and (value := options.get(option, one.default)) in known:
+            found.append(str(value))
+    return tuple(found)
 
 
 def _allows(patterns: Iterable[str] | None, name: str) -> bool:

@@ -161,9 +161,11 @@ class RunRecords:
         """Copy the database to the new file `file`. Return the rows by table. Raises `UsageError`."""
         return await copying.backup(self._database, file)
 
-    async def restore(self, file: Path) -> Mapping[str, int]:
+    async def restore(self, file: Path, *, with_keys: bool = False) -> Mapping[str, int]:
         """Load a backup into this database, which must be empty. Return the rows by table.
+
+        with_keys: put the server's API keys of the backup in force too.
 
         Raises `UsageError`.
         """
-        return await copying.restore(self._database, file)
+        return await copying.restore(self._database, file, with_keys=with_keys)

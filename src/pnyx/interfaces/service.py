@@ -97,6 +97,10 @@ class RunService(RunRecords):
         """Pause every run, and any that starts later; calls in flight have `grace_s` seconds to finish."""
         self.runner.drain(grace_s)
 
+    async def drained(self) -> None:
+        """Wait until every run of this process has ended, after `drain`."""
+        await self.runner.drained()
+
     def permissions(self, owner: str) -> Permissions:
         """Return what the key of an owner may use."""
         return Permissions(self.settings, owner)
@@ -125,7 +129,7 @@ class RunService(RunRecords):
             self.permissions(owner).check(without, alias)
         read = await read_files(request.files, self.settings.context, paths=paths)
         spec = resolve(replace(request, files=read.files), self.settings, owner=owner)
-        self.permissions(owner).check(spec, alias)
+        self.permissions(owner).check(spec, alias, request.panel)
         return spec
 
     def check_budget(self, budget_usd: float | None) -> None:

@@ -57,9 +57,9 @@ class Call:
     """One request. model: its name at the host, without the provider. timeout_s: seconds until its deadline.
 
     searches: how many web searches the host may make by itself, if the host accepts a limit; 0: none.
-    cache_key: the same for all calls of a run to this model, which begin alike; "" for none.
-    effort: how much the model should think first. thinking_tokens: the most tokens of that, part of
-    `max_tokens`. None: the host's default. A host without such a parameter ignores both.
+    cache_key: the same for all calls of a run, or of a conversation, to this model, which begin alike; ""
+    for none. effort: how much the model should think first. thinking_tokens: the most tokens of that, part
+    of `max_tokens`. None: the host's default. A host without such a parameter ignores both.
     """
 
     model: str

@@ -14,6 +14,7 @@ from ..config.stored_keys import ENVIRONMENT
 from ..core.models import WRITE, Price, Seat
 from ..core.thinking import Effort
 from ..errors import ConfigError, UsageError
+from ..extras import need
 from .embedded.weights import find, installed
 from .embedded.weights_table import KNOWN
 from .installed import KINDS, is_usable, key_variables
@@ -289,6 +290,7 @@ def default_panel(settings: Settings, env: Mapping[str, str] = ENVIRONMENT) -> D
         return DefaultPanel(_at_least_three(refs[:MAX_SEATS]))
     if hosts:
         raise ConfigError(_no_model_message(hosts, usable))
+    need("embedded", "without a provider's key, a model on this machine answers, which")
     available = tuple(installed(models_dir(env)))
     chosen = tuple(name for name in available if name in KNOWN and KNOWN[name].default) or available[:1]
     if not chosen:

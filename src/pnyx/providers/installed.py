@@ -12,6 +12,7 @@ from ..config.credentials import key_in
 from ..config.schema import OWN, ProviderSettings, Settings
 from ..config.stored_keys import why_unreadable
 from ..errors import ConfigError, ProviderError
+from ..extras import need
 from ..plugins import PROVIDERS, Plugins
 from .base import guard
 from .kind import ProviderConfig, ProviderKind, Setting
@@ -53,9 +54,12 @@ def is_usable(provider: ProviderSettings, env: Mapping[str, str]) -> bool:
 def configure(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> ProviderConfig:
     """What the kind of the provider called `name` opens it with.
 
-    Raises `ConfigError` if the kind cannot be used, or the key or address that it requires is not set.
+    Raises `ConfigError` if the kind cannot be used, its extra is not installed, or the key or address that it
+    requires is not set.
     """
     kind = KINDS.get(provider.kind)
+    if kind.extra is not None:
+        need(kind.extra, f"provider {name}")
     for problem in _problems(kind, provider):
         raise ConfigError(f"provider {name} {problem}")
     return ProviderConfig(

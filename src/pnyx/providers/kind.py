@@ -54,6 +54,7 @@ class ProviderKind:
     are unknown until `[models]` sets them.
     list_models: returns the names of the host's models for `pnyx doctor`, free of charge, or raises
     `ProviderError`. With None, `pnyx doctor` does not contact the host.
+    extra: the extra of pnyx that it needs. A package of your own declares what it needs as dependencies.
 
     Raises `ValueError` for fields that no configuration could use.
     """
@@ -66,6 +67,7 @@ class ProviderKind:
     free: bool = False
     prices: str | None = None
     list_models: Callable[[ProviderConfig], Awaitable[Collection[str]]] | None = None
+    extra: str | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch("[a-z0-9_-]+", self.name):

@@ -302,7 +302,7 @@ class ModelCall:
             schema=self.ask.schema,
             timeout_s=timeout,
             searches=self.searches,
-            cache_key=cache_key(context.run_id, seat.model),
+            cache_key=cache_key(context.spec.salt, seat.model),
             effort=self.thinking.effort,
             thinking_tokens=thinking_limit(self.thinking, started.max_tokens),
         )

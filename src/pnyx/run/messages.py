@@ -10,9 +10,9 @@ from ..providers.base import Message
 __all__ = ["cache_key", "messages"]
 
 
-def cache_key(run_id: str, model: str) -> str:
-    """A name for the requests of a run to one model, which says nothing about either."""
-    return sha256(f"{run_id} {model}".encode()).hexdigest()[:32]
+def cache_key(salt: str, model: str) -> str:
+    """A name for the requests of the runs with this salt to one model, which says nothing about either."""
+    return sha256(f"{salt} {model}".encode()).hexdigest()[:32]
 
 
 def messages(ask: Ask) -> tuple[Message, ...]:

@@ -55,6 +55,8 @@ CANCEL_TRIES = 20
 """How often `cancel` tries to end a run that workers keep taking."""
 STARTS = 8
 """Runs that start at the same time. Each writes its first prompts at once, and other work waits for them."""
+PAUSE_S = 8.0
+"""Seconds for which the calls in flight of a run continue when it is paused."""
 
 
 class Runner:
@@ -102,12 +104,16 @@ class Runner:
             handle.interrupt()
             asyncio.get_running_loop().call_later(grace_s, handle.kill)
 
+    async def drained(self) -> None:
+        """Wait until every run has ended, after `drain`."""
+        for handle in list(self._handles.values()):
+            await handle.wait()
+
     async def close(self) -> None:
         """Stop all runs at once, and close the providers and the database."""
         for handle in self._handles.values():
             handle.kill()
-        for handle in list(self._handles.values()):
-            await handle.wait()
+        await self.drained()
         await self._keeper.close()
         if self._background:
             await asyncio.wait(self._background)
@@ -301,9 +307,14 @@ class Runner:
         return True
 
     async def pause(self, run_id: str) -> None:
-        """Stop a run at once, here or in another process; its owner can resume it."""
+        """Pause a run, here or in another process; its owner can resume it.
+
+        Calls in flight have `PAUSE_S` seconds: they are paid for, and would be asked again.
+        """
         if (local := self._handles.get(run_id)) is not None:
-            return local.kill()
+            local.interrupt()
+            asyncio.get_running_loop().call_later(PAUSE_S, local.kill)
+            return
         row = await self.database.read(lambda c: store.find(c, run_id))
         if is_held(row):
             await self.database.write(lambda c: store.patch(c, run_id, {"stop": "pause"}))

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import tempfile
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, event, func, insert, select, update
+from sqlalchemy import Connection, Engine, NullPool, Table, create_engine, event, func, insert, select, update
 from sqlalchemy.engine import URL
 
 from ..errors import PnyxError, StoreError, UsageError
 from . import search
 from .engine import Database
-from .schema import metadata, runs, writers
+from .schema import keys, metadata, runs, writers
 
-__all__ = ["backup", "restore"]
+__all__ = ["backup", "keys_in", "restore"]
 
 TABLES = tuple(table for table in metadata.sorted_tables if table is not writers)
 """The tables of a backup: all except the marks of processes, which mean nothing in another database."""
@@ -65,8 +66,10 @@ def _file_error(exc: OSError, message: str) -> PnyxError:
     return error(f"{message}: {exc.strerror or exc}")
 
 
-async def restore(database: Database, file: Path) -> Mapping[str, int]:
+async def restore(database: Database, file: Path, *, with_keys: bool = False) -> Mapping[str, int]:
     """Load the backup `file` into the empty `database`, in one transaction. Return the rows of each table.
+
+    with_keys: put the server's API keys of the backup in force too.
 
     Runs that were running are paused there, since no process runs them. Raises `UsageError` if `database`
     is not empty or `file` cannot be read, and `StoreError` if `file` is not a backup, or one of a newer
@@ -80,11 +83,38 @@ async def restore(database: Database, file: Path) -> Mapping[str, int]:
         except OSError as exc:
             raise _file_error(exc, f"{file} cannot be read") from exc
         try:
+            _check_tables(copied)
             await (await Database.open(copied)).close()
         except StoreError as exc:
             raise StoreError(str(exc).replace(str(copied), str(file))) from exc
         with closing(_File(copied)) as copy:
-            return await database.write(lambda connection: _read_in(copy.engine, connection, database.name))
+            return await database.write(
+                lambda connection: _read_in(copy.engine, connection, database.name, with_keys)
+            )
+
+
+def _check_tables(file: Path) -> None:
+    """Raise `StoreError` if the file has what runs code when it is read: a backup has plain tables only."""
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA trusted_schema=OFF")
+        try:
+            found = connection.execute(
+                "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE"
+                " '%GENERATED ALWAYS%' OR (sql LIKE 'CREATE VIRTUAL%' AND name <> 'recall') LIMIT 1"
+            ).fetchone()
+        except sqlite3.DatabaseError as exc:
+            raise StoreError(f"{file} is not a backup of pnyx: {exc}") from exc
+    if found is not None:
+        kind, name = found
+        raise StoreError(f"{file} is not a backup of pnyx: it has the {kind} {str(name)[:80]!r}")
+
+
+def keys_in(file: Path) -> tuple[str, ...]:
+    """The names of the server's API keys in a backup, for a message; empty if they cannot be read."""
+    address = f"{file.resolve().as_uri()}?mode=ro"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as connection:
+        return tuple(str(name) for (name,) in connection.execute("SELECT name FROM keys ORDER BY name"))
+    return ()
 
 
 class _File:
@@ -110,23 +140,23 @@ def _write_out(connection: Connection, copy: Engine) -> Mapping[str, int]:
         # One snapshot of all tables, as a read of SQLite is.
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     with copy.begin() as target:
-        return _copy(connection, target)
+        return _copy(connection, target, TABLES)
 
 
-def _read_in(copy: Engine, connection: Connection, name: str) -> Mapping[str, int]:
+def _read_in(copy: Engine, connection: Connection, name: str, with_keys: bool) -> Mapping[str, int]:
     for table in TABLES:
         if connection.execute(select(func.count()).select_from(table)).scalar():
             raise UsageError(f"database {name} is not empty: restore into a new one, set with PNYX_DATABASE")
     with copy.connect() as source:
-        rows = _copy(source, connection)
+        rows = _copy(source, connection, TABLES if with_keys else tuple(t for t in TABLES if t is not keys))
     running = runs.c.status == "running"
     connection.execute(update(runs).where(running).values(status="paused", worker=None))
     return rows
 
 
-def _copy(source: Connection, target: Connection) -> Mapping[str, int]:
+def _copy(source: Connection, target: Connection, tables: Sequence[Table]) -> Mapping[str, int]:
     counts = dict.fromkeys((table.name for table in TABLES), 0)
-    for table in TABLES:
+    for table in tables:
         ordered = select(table).order_by(*table.primary_key.columns)
         rows = source.execution_options(stream_results=True).execute(ordered)
         for batch in rows.partitions(BATCH_ROWS):

@@ -20,6 +20,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..config.database_url import Server
+from ..extras import need
 
 __all__ = ["PostgreSQL", "Work", "is_refusal"]
 
@@ -45,6 +46,7 @@ class PostgreSQL:
     """The PostgreSQL back end. Survives outages shorter than `AWAY_S`, and commits no write twice."""
 
     def __init__(self, server: Server) -> None:
+        need("postgres", "a PostgreSQL database")
         # asyncpg is loaded only if PostgreSQL is used.
         from sqlalchemy.ext.asyncio import create_async_engine
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..config.database_url import Server, parse_database_url
 from ..errors import ConfigError, StoreError
+from ..extras import need
 
 if TYPE_CHECKING:
     from procrastinate import App
@@ -58,13 +59,12 @@ class Queue:
     async def open(cls, url: str) -> Queue:
         """Open a queue like `open_queue`; the caller closes it."""
         server = _server(url)
-        try:
-            # An optional extra.
-            import procrastinate
-            import psycopg
-            from procrastinate.schema import SchemaManager
-        except ImportError as exc:
-            raise ConfigError(f"the queue needs {exc.name}: pip install 'pnyx[worker]'") from exc
+        need("worker", "the queue of runs")
+        # An optional extra.
+        import procrastinate
+        import psycopg
+        from procrastinate.schema import SchemaManager
+
         tables = SchemaManager.get_schema()
         schema = f"{SCHEMA}_{hashlib.sha256(tables.encode()).hexdigest()[:8]}"
         parameters = _parameters(server)

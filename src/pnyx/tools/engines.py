@@ -6,7 +6,6 @@ Tavily, Exa and SearXNG are called over HTTP and have similar responses; DuckDuc
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,8 @@ import aiohttp
 
 from ..config.credentials import key_in
 from ..config.schema import SearchSettings
-from ..errors import ConfigError
+from ..errors import ConfigError, MissingExtra
+from ..extras import need
 from . import ToolError
 
 __all__ = ["DuckDuckGo", "Engine", "Service", "Source", "open_engine"]
@@ -150,8 +150,10 @@ def open_engine(settings: SearchSettings, env: Mapping[str, str]) -> Engine:
             return searxng(settings.base_url or "")
         case "duckduckgo" | "provider":
             # With `provider`, seats whose host cannot search need a service without a key.
-            if importlib.util.find_spec("ddgs") is None:
-                raise ToolError(f"ddgs is not installed (pip install ddgs); {HOW}")
+            try:
+                need("tools", "a search with DuckDuckGo", "ddgs")
+            except MissingExtra as exc:
+                raise ToolError(f"{exc}. Or {HOW}") from None
             return DuckDuckGo()
         case "none":
             raise ToolError(f"no search back end is configured; {HOW}")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import MissingExtra
+from ..extras import need
 from . import Tool, Toolbox, ToolError
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ def open_tools(
     for name in names:
         try:
             tools[name] = openers[name]()
-        except ToolError as exc:
+        except (ToolError, MissingExtra) as exc:
             notes.append(f"{name} is off: {exc}")
     return Toolbox(tools), tuple(notes)
 
@@ -81,6 +83,7 @@ def _read_page() -> Tool:
     # As above.
     from .read_page import ReadPage
 
+    need("tools", "the main text of a page", "trafilatura")
     return ReadPage()
 
 

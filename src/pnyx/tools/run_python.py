@@ -6,7 +6,6 @@ with a read-only system, an empty folder and no network. Without a sandbox the t
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -18,6 +17,7 @@ from typing import Any
 
 from ..config.schema import CodeSettings
 from ..core.tool_calls import ToolSpec
+from ..extras import need
 from . import ToolError
 from .arguments import text
 from .confinement import NOBODY, child_command, run_confined, without_root
@@ -93,8 +93,7 @@ def open_sandbox(settings: CodeSettings) -> Sandbox:
 
 
 def _monty(settings: CodeSettings) -> Sandbox:
-    if importlib.util.find_spec("pydantic_monty") is None:
-        raise ToolError("pydantic-monty is not installed (pip install pydantic-monty)")
+    need("tools", "the interpreter monty", "pydantic_monty")
     memory = settings.memory_mb << 20
     limits = {"AS": memory + HOST_BYTES, "CPU": _cpu(settings), "FSIZE": 0, "CORE": 0}
     # Later than the limit of this process, which keeps the output: monty's is for when it is gone.

@@ -1,4 +1,4 @@
-"""`llm -m pnyx/…`, as people install and use it."""
+"""The plug-in of llm and the example of LangChain, as people install and use them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.catalogue import BUILD
-from tests.clients.conftest import ReportClient
+from tests.clients.conftest import ReportClient, Served
 from tests.interfaces.conftest import CONFIG, KEY
 from tests.support.scripted import ScriptedHost
 from tests.support.sources import ROOT
@@ -19,6 +19,7 @@ from tests.support.sources import ROOT
 pytestmark = pytest.mark.clients
 
 SITE = BUILD / "integrations" / "site"
+CHAIN = BUILD / "integrations" / "langchain"
 ANSWER = "It is six times seven.\nFinal answer: 42"
 
 
@@ -129,3 +130,28 @@ def test_code_can_use_the_plugin_with_and_without_an_event_loop(llm: Llm) -> Non
         [sys.executable, "-c", program], env=llm.env, capture_output=True, text=True, timeout=120
     )
     assert done.stdout == "42\n42\n", done.stderr
+
+
+def test_the_panel_is_a_model_and_a_tool_of_langchain(
+    served: Served, tmp_path: Path, report_client: ReportClient
+) -> None:
+    if not (CHAIN / "langchain_openai").exists():
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(CHAIN)]
+        subprocess.run([*install, "langchain-openai"], check=True)
+    (version,) = [
+        one.name.split("-")[1].removesuffix(".dist") for one in CHAIN.glob("langchain_openai-*.dist-info")
+    ]
+    report_client("langchain-openai with the example", version, ["as a model", "as a tool"])
+    (tmp_path / "lab.toml").write_text(CONFIG.format(url=served.host.openai))
+    own = {"PYTHONPATH": str(CHAIN), "PNYX_CONFIG": str(tmp_path / "lab.toml"), "LAB_KEY": KEY}
+    example = [sys.executable, str(ROOT / "integrations" / "langchain" / "panel_chain.py"), "What is 6 * 7?"]
+    for more, shown in (
+        (served.environment, "[run "),
+        ({"XDG_DATA_HOME": str(tmp_path)}, "Objections that stand:"),
+    ):
+        done = subprocess.run(
+            example, env={**os.environ, **own, **more}, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(ANSWER)
+        assert shown in done.stdout

@@ -23,6 +23,22 @@ def test_a_backup_is_restored_elsewhere(lab: ScriptedHost, monkeypatch: pytest.M
     assert pnyx("cost", "--json").json["total"]["cost_usd"] == pytest.approx(run["usage"]["cost_usd"])
 
 
+def test_restore_leaves_the_keys_of_the_server_out_and_names_them(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ada", "bob"):
+        pnyx("serve", "--new-key", name)
+    pnyx("backup", "all.pnyx")
+    monkeypatch.setenv("PNYX_DATABASE", "elsewhere.db")
+    done = pnyx("restore", "all.pnyx")
+    assert "2 API keys of the server left out: ada, bob." in done.err
+    assert pnyx("serve", "--keys").out == ""
+    monkeypatch.setenv("PNYX_DATABASE", "third.db")
+    done = pnyx("restore", "--with-keys", "all.pnyx")
+    assert "2 API keys of the server put in force: ada, bob" in done.err
+    assert pnyx("serve", "--keys").out.split() == ["ada", "bob"]
+
+
 def test_backup_and_restore_overwrite_nothing(lab: ScriptedHost) -> None:
     run = pnyx("ask", "--json", "Should we?").json
     assert pnyx("backup", "all.pnyx").code == 0

@@ -193,7 +193,7 @@ def test_options_apply_to_the_first_question(lab: ScriptedHost, talk: Talk) -> N
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("/nope 1", "unknown command /nope; the commands are /protocol, /rounds, /quick, /deep, /budget,"),
+        ("/nope 1", "unknown command /nope; the commands are /protocol, /panel, /rounds, /quick, /deep,"),
         ("/etc/hosts is what?", "To start a question with /, type //"),
         ("/protocol nope", "no protocol 'nope'; installed: aggregate, auto, consensus"),
         ("/rounds x", "consensus.rounds must be a whole number, not 'x'"),
@@ -254,7 +254,10 @@ def test_help_lists_every_command_and_exit_ends_the_session(lab: ScriptedHost, t
     done = talk("/help", "/exit", "Why?")
     assert (done.code, done.out, lab.log) == (0, "", [])
     listed = re.findall(r"^/(\w+)", done.err, re.MULTILINE)
-    assert listed == ["protocol", "rounds", "quick", "deep", "budget", "show", "save", "help", "exit"]
+    assert listed == [
+        *("protocol", "panel", "rounds", "quick", "deep", "budget", "file", "dir", "diff", "url", "files"),
+        *("show", "save", "help", "exit"),
+    ]
     page = (ROOT / "docs" / "chat.md").read_text()
     assert {f"/{name}" for name in listed} <= set(re.findall(r"`(/\w+)", page))
 
@@ -332,3 +335,20 @@ def test_a_closed_pipe_ends_the_session(lab: ScriptedHost) -> None:
     assert process.returncode == 0
     assert len(lab.log) == 1
     assert not re.search(rb"pnyx: |Traceback|Errno", err), err.decode()
+
+
+def test_a_conversation_keeps_its_files_until_they_are_cleared(lab: ScriptedHost, talk: Talk) -> None:
+    lab.on("*", text="It is so.\nFinal answer: yes")
+    Path("notes.md").write_text("the notes")
+    Path("more").mkdir()
+    Path("more/a.py").write_text("x = 1")
+    lines = ["/file notes.md", "/dir more *.py", "/files", "What?", "And?", "/files clear", "Now?", "/file"]
+    done = talk(*lines, args=("-m", "lab:alpha", "-p", "single"))
+    assert done.code == 0, done.err
+    assert "files: notes.md (9 bytes), more/a.py (5 bytes)" in done.err
+    assert "say which one: /file PATH" in done.err
+    first, second, third = map(asked, lab.log)
+    for text in (first, second):
+        assert "1| the notes" in text
+        assert "1| x = 1" in text
+    assert "the notes" not in third

@@ -84,7 +84,7 @@ def test_stdin_is_checked_and_nothing_to_check_is_an_error(lab: ScriptedHost, fi
     assert "+x = 1" in lab.log[0].text
     sent = len(lab.log)
     for arguments, text, message in (
-        (rest, "\n", "nothing to check"),
+        (rest, "\n", "nothing on stdin"),
         (("--file", "no.diff", *rest), "", "no.diff: No such file"),
         ((*rest[2:], "--rubric", "none.md"), "x", "none.md: No such file"),
         ((*rest, "--out", "x"), "x", "--out needs --format"),

@@ -270,3 +270,14 @@ async def follow(client: Any, run: str, after: int = 0) -> list[dict[str, Any]]:
 
 def text_of(events: list[dict[str, Any]], key: str) -> str:
     return "".join(event["text"] for event in events if event["type"] == "token" and event["key"] == key)
+
+
+@pytest.mark.parametrize(
+    "path", ["/health", "/v1/runs", "/v1/models", "/v1/messages", "/nowhere", "/openapi.json"]
+)
+async def test_every_response_has_the_headers_that_guard_a_browser(server: ServerHandle, path: str) -> None:
+    async with server.client() as client:
+        response = await client.get(path)
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["cache-control"] == "no-store"
+    assert "default-src 'none'" in response.headers["content-security-policy"]

@@ -28,15 +28,28 @@ MODELS = {
     "title-helper": {"protocol": "single", "panel": ["lab:beta"]},
     "gpt-4o": {"protocol": "council", "panel": list(LAB), "preset": "quick"},
 }
+PANELS = """
+[panels.fast]
+seats = ["lab:beta", "lab:gamma"]
+protocol = "voting"
+judge = "lab:alpha"
+[panels.deep]
+protocol = "decompose"
+options = { inner = "sample" }
+"""
 LIMITS: dict[str, Any] = {
     "helper": {"aliases": ["title-*"], "protocols": [], "models": []},
     "voter": {"protocols": ["voting", "decompose"]},
     "small": {"models": ["lab:b*", "lab:gamma"]},
+    "saved": {"panels": ["fast", "deep"], "protocols": [], "models": []},
+    "other": {"panels": ["deep"]},
 }
 
 
 @pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
+async def server(lab: ScriptedHost, tmp_path: Path) -> AsyncIterator[ServerHandle]:
+    with (tmp_path / "lab.toml").open("a") as file:
+        file.write(PANELS)
     lab.on("*", text="Final answer: 42")
     async with open_server(models=MODELS, keys=LIMITS) as server:
         yield server
@@ -49,13 +62,15 @@ async def listed(server: ServerHandle, key: str) -> set[str]:
 
 
 async def test_a_key_sees_the_names_that_it_may_use(server: ServerHandle) -> None:
-    ada, helper, voter, small = [await server.key(name) for name in ("ada", *LIMITS)]
+    ada, helper, voter, small, saved, other = [await server.key(name) for name in ("ada", *LIMITS)]
     every = await listed(server, ada)
     assert {"title-helper", "gpt-4o", "pnyx/council:deep"} < every
     assert await listed(server, helper) == {"title-helper"}
-    assert await listed(server, voter) == {
+    assert await listed(server, voter) == {"pnyx/fast"} | {
         name for name in every if name.startswith(("pnyx/voting", "pnyx/decompose"))
     }
+    assert await listed(server, saved) == {"pnyx/fast", "pnyx/deep"}
+    assert every - await listed(server, other) == {"pnyx/fast"}
     # The configured panel has a model that this key may not use.
     assert await listed(server, small) == {"title-helper"}
 
@@ -72,6 +87,18 @@ async def test_a_key_sees_the_names_that_it_may_use(server: ServerHandle) -> Non
         ("voter", {"model": "pnyx/council"}, "protocols"),
         ("voter", {"model": "title-helper"}, "protocols"),
         ("voter", {"model": "pnyx/decompose:inner=sample"}, "protocols"),
+        ("saved", {"model": "pnyx/fast"}, None),
+        ("saved", {"model": "pnyx/fast", "pnyx": {"judge": "lab:gamma"}}, "models"),
+        ("saved", {"model": "pnyx/fast", "pnyx": {"models": ["lab:beta*3"]}}, "models"),
+        ("saved", {"model": "pnyx/deep", "pnyx": {"options": {"inner": "council"}}}, "protocols"),
+        ("saved", {"model": "pnyx/voting"}, "protocols"),
+        ("other", {"model": "pnyx/fast"}, "panels"),
+        ("other", {"model": "pnyx/voting"}, None),
+        (
+            "small",
+            {"model": "pnyx/voting", "pnyx": {"models": ["lab:beta*2"], "judge": "lab:alpha"}},
+            "models",
+        ),
         ("small", {"model": "title-helper"}, None),
         ("small", {"model": "pnyx/voting"}, "models"),
         ("small", {"model": "pnyx/voting", "pnyx": {"models": ["lab:beta*3"]}}, None),
@@ -171,6 +198,7 @@ def test_a_panel_is_allowed_if_each_of_its_models_is(models: list[str] | None, p
         ({"local": {}}, "must not be local"),
         ({"ada": {"protocols": ["vote"]}}, "protocols has 'vote', and there is no such name"),
         ({"ada": {"aliases": ["gpt-*"]}}, "aliases has 'gpt-*'"),
+        ({"ada": {"panels": ["fast"]}}, "panels has 'fast'"),
         ({"ada": {"models": ["alpha"]}}, "models has 'alpha'; a model is named"),
         ({"ada": {"models": ["labb:alpha"]}}, "models has 'labb:alpha'"),
         ({"ada": {"model": ["lab:alpha"]}}, "unknown key serve.keys.ada.model"),

@@ -132,6 +132,20 @@ def test_the_server_reads_the_same_settings_as_this_command(
     assert Path(entry["command"]).is_absolute()
 
 
+def test_a_stored_key_needs_the_address_of_the_keyring_and_no_variable(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1/bus")
+    monkeypatch.delenv("LAB_KEY")
+    assert "DBUS" not in pnyx("integrate", "codex").out
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (tmp_path / "data" / "pnyx").mkdir(parents=True)
+    (tmp_path / "data" / "pnyx" / "keys.json").write_text('["LAB_KEY"]')
+    shown = pnyx("integrate", "codex")
+    assert tomllib.loads(shown.out)["mcp_servers"]["pnyx"]["env_vars"] == ["DBUS_SESSION_BUS_ADDRESS"]
+    assert "DBUS" not in shown.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

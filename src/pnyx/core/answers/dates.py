@@ -28,22 +28,43 @@ _LEAP_YEAR = 2000
 MAX_CHARS = 60
 
 
-def read_date(text: str) -> str | None:
-    """The date in ISO 8601, complete or not (`2024-03`, `--03-05`); None for other text.
+def read_date(text: str, *, day_first: bool = False) -> str | None:
+    """The date in ISO 8601, complete or not (`2024-03`, `--03-05`), or a year with `BC`; None for other text.
 
-    A date in digits is read only if one order of day and month is possible: `03/05/2024` stays text.
+    A date in digits is read only if one order of day and month is possible: `03/05/2024` stays text unless
+    `day_first`.
     """
     if len(text) > MAX_CHARS or not any(map(str.isdigit, text)):
         return None
     for form in _NUMERIC:
         if match := form.fullmatch(text):
-            return _numeric(match.groupdict())
+            return _numeric(match.groupdict(), day_first)
+    if year := _before_christ(text):
+        return year
     return _in_words(text)
 
 
-def _numeric(parts: dict[str, str | None]) -> str | None:
+@cache
+def _eras() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    words = "|".join(map(re.escape, sorted(table("dates")["before_christ"], key=len, reverse=True)))
+    return (
+        re.compile(rf"(\d{{1,4}})(?:\s?年)?\s*(?:{words})\.?", re.IGNORECASE),
+        re.compile(rf"(?:{words})\s*(\d{{1,4}})(?:\s?[年년])?", re.IGNORECASE),
+    )
+
+
+def _before_christ(text: str) -> str | None:
+    match = next((found for form in _eras() if (found := form.fullmatch(text))), None)
+    return f"{int(match[1])} BC" if match else None
+
+
+def _numeric(parts: dict[str, str | None], day_first: bool) -> str | None:
     year, one, two = parts.get("y"), parts.get("one"), parts.get("two")
     if one and two:
+        if day_first:
+            ordered = _calendar(year, int(two), one)
+            if ordered:
+                return ordered
         # 03/05 is in March or in May, depending on the writer.
         found = {d for month, day in {(one, two), (two, one)} if (d := _calendar(year, int(month), day))}
         return found.pop() if len(found) == 1 else None

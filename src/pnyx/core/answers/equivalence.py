@@ -10,12 +10,15 @@ from ..regex import regex
 from .dates import read_weekday
 from .folding import fold_words, items_of, same_name, strip_edges
 from .hints import NO_HINTS, Hints, hints_of
+from .labels import find_label
 from .maths import estimate, same_value
 from .maths.nodes import Apply, Based, Bindings, Number
+from .ordinals import read_ordinal
 from .ranges import read_range, read_ratio
-from .reading import Answer, mathematical, normalise, read
+from .reading import MAX_CHARS, Answer, mathematical, normalise, read
 from .truths import read_truth
 from .units import NONE
+from .words import months
 
 __all__ = ["Answer", "normalise", "read", "same", "same_answer"]
 
@@ -40,11 +43,36 @@ def same(a: str, b: str, question: str | None = None) -> bool:
     if a == b:
         return True
     hints = hints_of(question)
-    return _same(read(a, hints), read(b, hints), hints)
+    return _same(read(_without_label(a), hints), read(_without_label(b), hints), hints)
+
+
+def _without_label(value: str) -> str:
+    """The value behind a label such as `Answer:` or `The answer is`."""
+    label = find_label(value) if len(value) <= MAX_CHARS and value[:1].isalpha() else None
+    return (label and label.rest.strip()) or value
 
 
 def _same(one: Answer, two: Answer, hints: Hints) -> bool:
-    return _same_kind(one, two, hints) or (hints.ratio and _same_ratio(one, two))
+    return (
+        _same_kind(one, two, hints)
+        or (hints.ratio and _same_ratio(one, two))
+        or (hints.ordered and _same_sequence(one, two))
+    )
+
+
+def _same_sequence(one: Answer, two: Answer) -> bool:
+    """Whether two lists have the same items in the same order: `1, 2, 3`, `1 < 2 < 3`, `1 2 3`."""
+    if not any(_IN_ORDER.search(answer.written) for answer in (one, two)):
+        return False  # their kinds have compared them
+    items, others = (items_of(_NUMBERS.sub(", ", answer.written), ordered=True) for answer in (one, two))
+    return len(items) == len(others) > 1 and all(
+        _same(read(a), read(b), NO_HINTS) for a, b in zip(items, others, strict=True)
+    )
+
+
+_NUMBERS = regex(r"(?<=\d) (?=[+-]?\d{1,2}(?!\d))")
+"""The space between two numbers, where it does not stand between the thousands of one."""
+_IN_ORDER = regex(r"[<>→]|->|\bthen\b|\d[.)] |\d \d")
 
 
 def _same_ratio(one: Answer, two: Answer) -> bool:
@@ -60,6 +88,8 @@ def _same_range(one: Answer, two: Answer) -> bool:
 def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
     if one.name and two.name and one.name != two.name:
         return _same_equation(one, two)
+    if one.bound and two.bound:
+        return one.bound[0] == two.bound[0] and one.bound[1].matches(two.bound[1])
     if one.code or two.code:
         return _same_code(one, two, hints)
     if one.quantity and two.quantity:
@@ -72,6 +102,9 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
         return _same_maths(one, two, hints)
     if _bare(one) == _bare(two) or _label_matches(one, two) or _label_matches(two, one):
         return True
+    if (place := read_ordinal(one.written)) and (other := read_ordinal(two.written)):
+        # `19th` is `the 19th century`, and not `the 19th floor`.
+        return place[0] == other[0] and (place[1] == other[1] or not (place[1] and other[1]))
     if _names_options(one, two, hints) or _names_options(two, one, hints):
         return True
     return one.kind == two.kind == "text" and (
@@ -86,17 +119,11 @@ def _bare(answer: Answer) -> str:
     # Weekdays are not part of the canonical text, where "sun" would become a day.
     text = answer.text.removeprefix(f"{answer.name}=") if answer.name else answer.text
     if answer.kind == "text" and len(text) < 30:
-        text = text.removesuffix(" place")
-        text = _PLACES.get(text, text)
         if (day := read_weekday(text)) is not None:
             return f"weekday {day}"
+        if month := months().get(text):
+            return f"month {month}"
     return text
-
-
-_PLACES = {
-    "first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th",
-    "seventh": "7th", "eighth": "8th", "ninth": "9th", "tenth": "10th", "eleventh": "11th", "twelfth": "12th",
-}  # fmt: skip
 
 
 def _same_code(one: Answer, two: Answer, hints: Hints) -> bool:

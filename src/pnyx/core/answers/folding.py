@@ -10,7 +10,7 @@ from ..markup.notation import plain
 from ..regex import regex
 from .words import table
 
-__all__ = ["fold_words", "items_of", "same_name", "strip_edges", "without_accents"]
+__all__ = ["fold_words", "is_formula", "items_of", "same_name", "strip_edges", "without_accents"]
 
 _EDGES = regex(
     r"""^[\s"'.,;:!?\u00a1\u00bf\u060c\u061b\u061f\u06d4\u0964\u3001]+(?<![.,](?=\d))"""
@@ -84,11 +84,12 @@ def _name(text: str) -> str:
     """A name in small letters, its first name first, without a title that leaves two words or more."""
     if match := _REVERSED.fullmatch(text.strip()):
         text = f"{match[2]} {match[1]}"
-    bare = _TITLE.sub("", text)
+    bare = _INITIAL_SPACE.sub("", _TITLE.sub("", text))
     return fold_words(strip_edges(bare if len(bare.split()) > 1 else text))
 
 
 _REVERSED = regex(r"([^\W\d_a-z][\w'-]+), ([^\W\d_a-z][\w.'-]*(?: [^\W\d_a-z][\w.'-]*)?)")
+_INITIAL_SPACE = regex(r"(?<=\b[A-Z])\.?\s(?=[A-Z]\b)")
 _TITLE = regex(
     r"^(?:(?:Dr|Prof|Professor|Sir|Dame|Mr|Mrs|Ms|Miss|Madame|Mme|Monsieur|President|Herr|Frau|Señora?|Rev|King"
     r"|Queen|Pope|Emperor)\.? )+"
@@ -96,7 +97,7 @@ _TITLE = regex(
 _SEPARATOR = regex(
     r"\s*(?:[,;、，،]|\s(?:and|und|et|y|e|и|och|en|dan|ve|और|و)(?=\s)|\s&\s)+\s*|\s*(?:和|と|및)\s*"
 )
-_STEP = regex(r"\s*(?:,?\s*(?:and )?then\b|→|->|>|[,;])\s*|\s*(?:^|(?<=\s))\d+[.)]\s+")
+_STEP = regex(r"\s*(?:,?\s*(?:and )?then\b|→|->|>|<|[,;、，])\s*|\s*(?:^|(?<=\s))\d+[.)]\s+")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -134,6 +135,7 @@ _REWRITES = tuple(
         (r"(?<![\d)\]}])[,;]|(?<=[)\]}])[,;](?!\s[\d(\[{+.√π-])", " "),
         (r"[.:!?]+(?=\s|$)", ""),
         (r"\s&\s", " and "),
+        (r"^none of (?:the (?:above|following|options|others?)|them|these|those)$", "none"),
         (r"^(?:(?:the|an?)\s+)+(?=\S)(?!(?:or|and)\b)|(?<=\s)(?:the|an)\s+(?=\S)", ""),
     )
 )
@@ -147,6 +149,11 @@ _ARTICLE = regex(
     r"(?=[^\W\d_]{2,}$)"
 )
 """An article of another language before one word. `La` and `El` with a capital may begin a name."""
+
+
+def is_formula(text: str) -> bool:
+    """Whether `text` is a chemical formula, whose digits may be lowered."""
+    return bool(_FORMULA.fullmatch(text))
 
 
 def fold_words(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..language import language_of
 from ..regex import regex
 from .units import NONE, Unit, read_unit
-from .words import decimal_marks
+from .words import decimal_marks, table
 
 __all__ = ["NO_HINTS", "Hints", "hints_of", "question_unit"]
 
@@ -27,7 +27,7 @@ class Hints:
     gives, so that `true` equals `yes`. bases: number bases that it names. exact: it asks for a code, an
     identifier or a version, where leading and trailing zeros count. options: its options in order, their
     letters first: `("A", "Paris")`. unit: the unit of measure that it asks for. ratio: it asks for a ratio,
-    so that `3:2` equals `6:4`.
+    so that `3:2` equals `6:4`. day_first: its language writes the day before the month: `03/05/2024`.
     """
 
     language: str = ""
@@ -40,6 +40,7 @@ class Hints:
     options: tuple[tuple[str, str], ...] = ()
     unit: Unit = NONE
     ratio: bool = False
+    day_first: bool = False
 
 
 NO_HINTS = Hints()
@@ -63,6 +64,7 @@ def hints_of(question: str | None) -> Hints:
         options=_options(text),
         unit=question_unit(text) or NONE,
         ratio=bool(_RATIO.search(text)),
+        day_first=language in table("dates")["day_first"],
     )
 
 

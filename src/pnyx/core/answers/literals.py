@@ -135,6 +135,7 @@ _TOKENS = tuple(
         r"[A-Za-z_]\w{2,}(?:\.[A-Za-z_]\w*)+\(.*\)",
         rf"(?:[\w.@-]+/)*[\w.@-]*\w\.(?:{_EXTENSIONS})",  # main.py
         r"\.[a-z][\w.-]+",  # .gitignore
+        r"\S*\\[dDwWsSbB](?![A-Za-z])\S*",  # \d+
         r"(?:~|\.{1,2})?/(?:[\w.@*?+~-]+/?)*",  # /etc/hosts
         r"[A-Za-z]:\\\S*",
         r"(?:[\w.@+-]*[A-Za-z][\w.@+-]+/){2,}[\w.@*?+-]*",  # usr/local/bin

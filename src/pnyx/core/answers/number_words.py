@@ -37,7 +37,7 @@ def read_numeral(text: str) -> tuple[int, int] | None:
         return None
     folded = text.casefold()
     words = folded.split(" ")
-    for count in (2, 1):
+    for count in (3, 2, 1):
         head = " ".join(words[:count])
         if len(words) >= count and len(words) <= count + 2 and (value := _words().get(head)) is not None:
             return value, len(head)

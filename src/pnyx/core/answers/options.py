@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..regex import regex
+from .folding import items_of
 
 __all__ = ["letters_of"]
 
@@ -21,7 +22,10 @@ _LETTERS = regex(
     re.IGNORECASE,
 )
 _OPTIONS = regex(r"^(?:options|choices|answers|both)\s+(?=[(A-Z])|\s+only$", re.IGNORECASE)
+_AND = regex(r"\s(?:and|und|et|y|e|и)\s", re.IGNORECASE)
 _LETTER_ALONE = regex(r"(?<![^\W\d_])[A-Z](?![^\W\d_])", re.IGNORECASE)
+_ANY_LETTER = regex(r"[(\[]?([^\W\d_])[)\].:]*")
+_RUN_OF_ONE = regex(r"[A-Za-z]")
 _RUN = regex(r"[A-Z]{2,6}")
 
 
@@ -32,11 +36,15 @@ def letters_of(text: str, letters: str = "", *, ordered: bool = False) -> str | 
     known: then `AC` names two of them.
     """
     text = _OPTIONS.sub("", text)
+    if letters and (match := _ANY_LETTER.fullmatch(text)) and match[1].upper() in letters:
+        return match[1].upper()
+    if ordered and len(items := items_of(text, ordered=True)) > 1 and all(map(_RUN_OF_ONE.fullmatch, items)):
+        return ", ".join(item.upper() for item in items)
     if match := _LETTER.fullmatch(text):
         return str(next(filter(None, match.groups()))).upper()
     several = _LETTERS.fullmatch(text)
     if several and (several["opens"] not in ("(", "[") or text.upper() == text or text.count("(") > 1):
-        found = [letter.upper() for letter in _LETTER_ALONE.findall(text)]
+        found = [letter.upper() for letter in _LETTER_ALONE.findall(_AND.sub(", ", text))]
     elif letters and _RUN.fullmatch(text) and set(text) <= set(letters):
         found = list(text)
     else:

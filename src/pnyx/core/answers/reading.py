@@ -9,14 +9,17 @@ from typing import Literal
 
 from ..markup.notation import digits_in_ascii
 from ..regex import regex
+from .bounds import split_bound
 from .calls import short_calls
 from .dates import read_date, read_time
-from .folding import fold_words, strip_edges
+from .folding import fold_words, is_formula, strip_edges
 from .hints import NO_HINTS, Hints, hints_of
 from .literals import Code, read_literal, unfenced
 from .maths import Value, read_maths, same_value
 from .maths.nodes import Bindings, Number
+from .maths.notation import fractions_of_repeating
 from .maths.text import text_of
+from .number_words import ENGLISH
 from .options import letters_of
 from .quantities import Quantity, read_quantity
 from .relations import split_name
@@ -36,7 +39,8 @@ class Answer:
     kind: text is everything that is no date, time, number, truth or option: a literal has its `code`, and
     mathematics its `maths`, with its `unit`. label: the letter of an option that is followed by its text, as
     in `B. Paris`. name: what an equation gives the value to, as in `x = 5`. percent: a number with a percent
-    sign. written: the text on one line, without the marks around it. exact: as it was given.
+    sign. bound: the sign of a number that is only bounded, as in `at least 3`, with the number. written: the
+    text on one line, without the marks around it. exact: as it was given.
     """
 
     kind: Literal["date", "time", "number", "truth", "option", "text"]
@@ -48,6 +52,7 @@ class Answer:
     maths: Value | None = field(default=None, compare=False)
     unit: Unit = NONE
     percent: bool = False
+    bound: tuple[str, Quantity] | None = None
     written: str = field(default="", compare=False)
     exact: str = field(default="", compare=False)
 
@@ -81,18 +86,36 @@ def read(value: str, hints: Hints = NO_HINTS) -> Answer:
     """Parse `value` as the first kind that fits all of it."""
     # Most hints do not matter for reading, so that answers to many questions share one cache.
     return _read(
-        value, hints.decimal, hints.exact, hints.ordered, "".join(letter for letter, _ in hints.options)
+        value,
+        _Notation(
+            hints.decimal,
+            hints.exact,
+            hints.ordered,
+            "".join(letter for letter, _ in hints.options),
+            hints.day_first,
+        ),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Notation:
+    """The hints that matter for reading."""
+
+    decimal: str
+    exact: bool
+    ordered: bool
+    letters: str
+    day_first: bool
+
+
 @functools.lru_cache(maxsize=4096)
-def _read(value: str, decimal: str, exact: bool, ordered: bool, letters: str) -> Answer:
+def _read(value: str, notation: _Notation) -> Answer:
     if (calls := short_calls(value)) is not None:
         return Answer("text", calls, code=Code("calls", calls, calls), written=calls, exact=value)
     written = " ".join(value.split())
     body = _unwrapped(written)
     # Spaces and scripts of digits count inside quotation marks.
-    code = _literal(body if body != written else value.strip(), exact)
+    code = _literal(body if body != written else value.strip(), notation)
     if len(written) > MAX_CHARS:
         return Answer("text", code.text if code else written.casefold(), code=code, written=body, exact=value)
     if code and code.kind == "string":
@@ -106,21 +129,39 @@ def _read(value: str, decimal: str, exact: bool, ordered: bool, letters: str) ->
     if inner := unfenced(body):
         value = body = _unwrapped(inner)
     body = digits_in_ascii(body)
-    if (found := split_name(body)) and (named := _named(body, *found, decimal, exact, ordered, letters)):
+    if (fraction := fractions_of_repeating(body)) != body:
+        value = body = fraction
+    if (found := split_name(body)) and (named := _named(body, *found, notation)):
         return named
-    return _plain_answer(value, body, decimal, ordered, letters)
+    if (bound := split_bound(body)) and (bounded := _bounded(body, *bound, notation)):
+        return bounded
+    return _plain_answer(value, body, notation)
+
+
+def _bounded(body: str, sign: str, rest: str, notation: _Notation) -> Answer | None:
+    number = _read(rest, notation)
+    if number.quantity is None or number.name:
+        return None
+    maths = read_maths(f"x{sign}{number.quantity.value}") if number.quantity.unit is NONE else None
+    text = fold_words(strip_edges(body))
+    return Answer("text", text, bound=(sign, number.quantity), maths=maths, written=body, exact=body)
 
 
 _QUOTED = regex("[\"':]")
 _BRACKET = regex(r"[\[({]")
 
 
-def _literal(body: str, exact: bool) -> Code | None:
+def _literal(body: str, notation: _Notation) -> Code | None:
     code = read_literal(body)
     body = unfenced(body) or body
-    if code and code.kind == "token" and not code.quoted and read_date(body):
+    if (
+        code
+        and code.kind == "token"
+        and not code.quoted
+        and (read_date(body, day_first=notation.day_first) or is_formula(body))
+    ):
         return None
-    if code is None and exact and (match := _DIGITS.fullmatch(body)):
+    if code is None and notation.exact and (match := _DIGITS.fullmatch(body)):
         token = re.sub(r"(?<=\d) (?=\d)", "", match[1])
         return Code("token", token, token)
     return code
@@ -129,12 +170,10 @@ def _literal(body: str, exact: bool) -> Code | None:
 _DIGITS = regex(r"(?:version |release |v)?(\+?[0-9][0-9A-Za-z. -]*)", re.IGNORECASE)
 
 
-def _named(
-    body: str, name: str, sides: tuple[str, ...], decimal: str, exact: bool, ordered: bool, letters: str
-) -> Answer | None:
+def _named(body: str, name: str, sides: tuple[str, ...], notation: _Notation) -> Answer | None:
     """The answer that a name has; None if its sides are not equal, as in `2 + 3 = 6`."""
     whole = read_maths(body) if len(name) == 1 else None
-    *others, last = (_read(side, decimal, exact, ordered, letters) for side in sides)
+    *others, last = (_read(side, notation) for side in sides)
     if last.name or any(not _equal(other, last) for other in others):
         return None
     if (
@@ -150,12 +189,12 @@ def _named(
     return replace(last, text=text, name=name, written=body, exact=body) if len(text) <= MAX_CHARS else None
 
 
-def _plain_answer(value: str, body: str, decimal: str, ordered: bool, letters: str) -> Answer:
+def _plain_answer(value: str, body: str, notation: _Notation) -> Answer:
     text = strip_edges(value)
     label = match[1].upper() if (match := _LABELLED.match(text)) else ""
     maths, unit = _maths(body)
     while True:
-        if found := _definite(text, decimal, ordered, letters):
+        if found := _definite(text, notation):
             # 3,5 is a number, or a list of two.
             return replace(
                 found,
@@ -181,30 +220,36 @@ def _shown(maths: Value, unit: Unit) -> str:
     if len(shown) > MAX_CHARS or _maths(shown) != (maths, unit):
         return ""
     # 5n with brackets is a product, and 5n without is a quantity.
-    other = unit is NONE and _definite(strip_edges(shown), "", False, "")
+    other = unit is NONE and _definite(strip_edges(shown), _PLAIN)
     return "" if other else shown
 
 
-_LABELLED = regex(r"([A-Za-z])(?:[.:]| -(?!\s+[A-Za-z]$))\s+\S")
+_LABELLED = regex(r"([A-Za-zА-Яа-я])(?:[.:]| -(?!\s+[A-Za-z]$))\s+\S")
 
 
-def _definite(text: str, decimal: str, ordered: bool, letters: str) -> Answer | None:
-    if date := read_date(text):
+_PLAIN = _Notation("", exact=False, ordered=False, letters="", day_first=False)
+
+
+def _definite(text: str, notation: _Notation) -> Answer | None:
+    if date := read_date(text, day_first=notation.day_first):
         return Answer("date", date)
     if time := read_time(text):
         return Answer("time", time)
-    if number := _number(text, decimal):
+    if number := _number(text, notation.decimal):
         return number
     if truth := read_truth(text):
         return Answer("truth", truth)
-    if letter := letters_of(text, letters, ordered=ordered):
+    if letter := letters_of(text, notation.letters, ordered=notation.ordered):
         return Answer("option", letter)
     return None
 
 
-_MINUS = regex(r"^(?:minus|negative)\s+(?=[$€£¥₹]?\.?\d)", 2)
+_MINUS = regex(rf"^(?:minus|negative)\s+(?=[$€£¥₹]?\.?\d|(?:{'|'.join(ENGLISH)})\b)", 2)
 _ORDINAL = regex(r"^(?:option|choice|number|no\.|#)\s*(?=\d)", 2)
-_PERCENT = regex(r"%|\bper\s?cent\b|\bpct\b", 2)
+_PERCENT = regex(
+    r"%|\bper\s?cent\b|\bpct\b|prozent|pour\s?cent|por\s?cien?to|per\s?cento|procent|процент|パーセント|퍼센트|प्रतिशत",
+    2,
+)
 
 
 def _number(text: str, decimal: str) -> Answer | None:
@@ -226,6 +271,7 @@ _WRAPPINGS = tuple(
         r"\\\[(.*)\\\]",
         r"\\(?:boxed|fbox)\s*\{(.*)\}",
         r"\\text(?:bf|it|rm)?\s*\{([^{}]*)\}",
+        r"\(?([ivx]{1,5}|\d{1,2})\)",
         r"<(https?://[^<>]+)>",
     )
 )

@@ -10,10 +10,17 @@ from .words import table
 
 __all__ = ["read_truth"]
 
-_EXPLAINED = regex(
-    r"(yes|no|true|false)(?:\s*[,;:(]|\s+-|[.!]\s(?!\s*\d))(?!\s*(?:yes|no|true|false|and|or)\b)",
-    re.IGNORECASE,
-)
+_AND_OR = regex(r"(?:and|or)\b", re.IGNORECASE)
+
+
+@cache
+def _explained() -> re.Pattern[str]:
+    """A word of the table, what separates it from an explanation, and a word of the table behind that."""
+    words = "|".join(map(re.escape, sorted(_words(), key=len, reverse=True)))
+    return re.compile(
+        rf"({words})(?:\s*[,;:(，、；：（،؛]|\s+[-–—]|[.!。！।۔]\s?(?!\s*\d)(?=\s|[^\x00-\x7f]))\s*(?P<then>(?:{words})(?!\w))?",
+        re.IGNORECASE,
+    )
 
 
 @cache
@@ -26,5 +33,16 @@ def read_truth(text: str) -> str | None:
     folded = text.casefold().strip()
     if truth := _words().get(folded):
         return truth
-    match = _EXPLAINED.match(text)
-    return match[1].lower() if match else None
+    if not any(mark in text for mark in _MARKS):
+        return None
+    match = _explained().match(text)
+    if match is None or _AND_OR.match(text, match.end()):
+        return None
+    truth = _words()[match[1].casefold()]
+    # `yes, that is right` is one answer; `yes, no` and `true, true` are lists.
+    then = match["then"] and _words()[match["then"].casefold()]
+    return truth if not then or (truth, then) in _CONFIRMED else None
+
+
+_CONFIRMED = {("yes", "true"), ("no", "false")}
+_MARKS = ",;:(，、；：（،؛-–—.!。！।۔"

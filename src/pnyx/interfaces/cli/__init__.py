@@ -16,6 +16,7 @@ import click
 
 from ..._version import __version__
 from ...errors import PnyxError, UsageError
+from ...extras import explain
 from ..render.terminal import ClosedPipe
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ COMMANDS = {
     },
     "Set up": {
         "init": ("init", "write a first settings file: three questions"),
+        "demo": ("demo", "show what a vote gains, with no key"),
         "models": ("models", "list models; install embedded ones"),
         "panel": ("panel", "list saved panels; suggest one from recorded answers"),
         "keys": ("keys", "store API keys in the keyring of the system"),
@@ -145,6 +147,8 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     except ClosedPipe:
         code = 0
     except Exception as exc:
+        if isinstance(exc, ImportError) and (extra := explain(exc)):
+            sys.exit(_report(str(extra), extra.exit_code))
         if {"-v", "--verbose"} & set(arguments):
             sys.excepthook(type(exc), exc, exc.__traceback__)
         code = _report(f"this is a bug in pnyx: {type(exc).__name__}: {exc} (-v shows the traceback)", 1)

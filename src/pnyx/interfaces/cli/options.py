@@ -22,6 +22,7 @@ __all__ = [
     "PROTOCOL",
     "RUN_OPTIONS",
     "concurrency",
+    "file_options",
     "json_option",
     "output_options",
     "request_options",
@@ -136,6 +137,14 @@ RUN_OPTIONS = (
 )
 """The options of `RunRequest` that both `ask` and `batch` have."""
 
+DIR_HELP = (
+    "A folder whose files the question is about, without hidden, ignored (.gitignore) and binary ones. "
+    "Repeatable."
+)
+GLOB_HELP = "Of the files of --dir, only those that match, such as '*.py' or 'src/**'. Repeatable."
+DIFF_HELP = "The diff of the git repository here: uncommitted changes, or those since REV."
+URL_HELP = "A page, document or image of the public web that the question is about. Repeatable."
+
 
 def request_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator that adds the flags of these fields of `RunRequest`; see `to_request`."""
@@ -205,6 +214,40 @@ def to_request(question: str, **options: Any) -> RunRequest:
     values: dict[str, Any]
     values = {name: dict(value) if OPTIONS[name].kind in pairs else value for name, value in options.items()}
     return RunRequest(question=question, **values)
+
+
+def file_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add --dir, --glob, --diff and --url, which the command gets with --file as one `given`."""
+
+    @functools.wraps(command)
+    def with_files(
+        files: tuple[Path, ...],
+        folders: tuple[Path, ...],
+        globs: tuple[str, ...],
+        diff: str | None,
+        urls: tuple[str, ...],
+        **options: Any,
+    ) -> int:
+        # Imported here so that help and completion start without what reads files.
+        from .files import FileFlags
+
+        return command(given=FileFlags(files, folders, globs, diff, urls), **options)
+
+    for option in (
+        click.option("--url", "urls", metavar="URL", multiple=True, help=URL_HELP),
+        click.option("--diff", is_flag=False, flag_value="", metavar="[REV]", help=DIFF_HELP),
+        click.option("--glob", "globs", metavar="PATTERN", multiple=True, help=GLOB_HELP),
+        click.option(
+            "--dir",
+            "folders",
+            type=click.Path(path_type=Path),
+            metavar="PATH",
+            multiple=True,
+            help=DIR_HELP,
+        ),
+    ):
+        with_files = option(with_files)
+    return with_files
 
 
 def output_options(command: Callable[..., int]) -> Callable[..., int]:

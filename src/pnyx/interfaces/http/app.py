@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -58,6 +59,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.state.service = service
     app.state.retries = Retries()
     app.state.rewriters = set()
+    app.state.salt_key = secrets.token_bytes(32)
     for router in (RUNS, *APIS, LISTING):
         app.include_router(router)
     app.add_api_route("/health", health, response_model=Health, tags=["server"])

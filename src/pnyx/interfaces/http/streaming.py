@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -39,8 +39,8 @@ def run_events(
                 number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
                 yield ServerSentEvent(json.dumps(to_json(event)), event=event_type(event), id=number)
 
-    def problem(response: Exact) -> ServerSentEvent:
-        return ServerSentEvent(bytes(response.body).decode(), event="error")
+    def problem(response: Exact) -> Sequence[ServerSentEvent]:
+        return [ServerSentEvent(bytes(response.body).decode(), event="error")]
 
     return event_source(service, messages(), run_id, problem)
 
@@ -49,11 +49,11 @@ def event_source(
     service: RunService,
     messages: AsyncIterator[ServerSentEvent],
     run_id: str,
-    problem: Callable[[Exact], ServerSentEvent],
+    problem: Callable[[Exact], Sequence[ServerSentEvent]],
     ping: int = 15,
     headers: Mapping[str, str] | None = None,
 ) -> EventSourceResponse:
-    """Return `messages` as a response. problem: makes the last message from an error response.
+    """Return `messages` as a response. problem: makes the last messages from an error response.
 
     ping: seconds between two comments that show that the connection is alive. headers: default is those of
     the run.
@@ -67,7 +67,8 @@ def event_source(
             async for message in messages:
                 yield message
         except Exception as exc:
-            yield problem(error_response(exc, service.redact, f"events of run {run_id}"))
+            for message in problem(error_response(exc, service.redact, f"events of run {run_id}")):
+                yield message
 
     return EventSourceResponse(
         guarded(),

@@ -65,7 +65,7 @@ class Surroundings:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandFile:
-    """The file of the command that asks the panel. form: plain, markdown, prompt, skill or toml.
+    """The file of the command that asks the panel. form: plain, markdown, prompt or skill.
 
     arguments: what the client replaces with the words behind the command.
     """
@@ -82,8 +82,6 @@ class CommandFile:
         match self.form:
             case "plain":
                 return body
-            case "toml":
-                return f'description = "{about}"\nprompt = """\n{body}"""\n'
             case "skill":
                 return skill(body)
             case "prompt":

@@ -16,7 +16,7 @@ import anyio
 
 from ...config.schema import Settings
 from ...errors import UsageError
-from ..service import RunService
+from ..service import DRAIN_S, RunService
 from .connection import Connection
 
 __all__ = ["serve_stdio"]
@@ -28,15 +28,25 @@ MOST_BYTES = 16 << 20
 async def serve_stdio(settings: Settings) -> None:
     """Serve until stdin ends, stdout has no reader, or a signal arrives; runs are then saved as paused.
 
+    Calls in flight have `DRAIN_S` seconds to finish, unless another signal arrives.
+
     Raises `UsageError` if stdin or stdout is closed.
     """
     input_fd, output_fd = _claim_stdio()
     async with RunService.open(settings) as service:
         loop = asyncio.get_running_loop()
         with anyio.CancelScope() as scope:
+
+            def stop() -> None:
+                service.drain(0.0 if service.draining else DRAIN_S)
+                scope.cancel()
+
             for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, scope.cancel)
+                loop.add_signal_handler(number, stop)
             await Connection(service, _Writer(output_fd, scope).write).serve(_Reader(input_fd))
+        if not service.draining:
+            service.drain()
+        await service.drained()
 
 
 def _claim_stdio() -> tuple[int, int]:

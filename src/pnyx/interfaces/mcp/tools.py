@@ -74,7 +74,7 @@ class Caller:
         the person raises it; the client may have to repeat its request with the answer (`InputNeeded`).
 
         start: starts the run and returns its id. seen: the `seq` of its last event before that. If the client
-        cancels, times out or disconnects, the run pauses at once: it costs nothing more, and can be resumed.
+        cancels, times out or disconnects, the run pauses: no further call is made, and it can be resumed.
         """
         with anyio.CancelScope(shield=True):
             # A cancelled start could leave a run that no process is running.

@@ -14,6 +14,7 @@ from typing import Any
 from ... import protocols
 from ...core.events import CallFailed, CallFinished, Event, RunFinished, RunStarted, ToolCalled, VoteTallied
 from ...providers.redaction import redact_json
+from ..views.files import file_words
 from ..views.records import Record
 from ..views.transcript import Entry, Transcript, seat_name, seconds
 from .folder_final import final_lines
@@ -133,6 +134,8 @@ class Artifacts:
         for seat in event.seats:
             role = f", as {seat['role']}" if seat.get("role") else ""
             yield f"- {markdown.plain(seat_name(seat['seat'], seat['model']) + role)}"
+        if event.files:
+            yield from ("", "# Files", "", *(f"- {markdown.plain(file_words(row))}" for row in event.files))
         yield from ("", "# Settings", "", f"- protocol: {markdown.plain(event.protocol)}")
         for name, value in event.options.items():
             yield f"- {markdown.plain(name)}: {markdown.plain(str(value))}"

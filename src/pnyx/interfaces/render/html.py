@@ -20,6 +20,7 @@ from ...core.models import money
 from ...evaluate.report.html_document import self_contained, table
 from ...providers.redaction import redact_json
 from ..views.certainty import certainty
+from ..views.files import file_words
 from ..views.outcome import headline, stop_message, usage_line
 from ..views.records import Record
 from ..views.tallies import winner_of
@@ -71,6 +72,7 @@ class _Page:
             ("answer", "Answer", self._answer()),
             ("dissent", "Dissent", self._dissent()),
             ("decided", "How it was decided", self._decided()),
+            ("files", "Files", self._files()),
             ("sources", "Sources", self._sources()),
             ("seats", "Seats", self._seats()),
             ("said", "Transcript", self._transcript()),
@@ -188,6 +190,10 @@ class _Page:
             for name, number in votes
         ]
         return table(f"Votes by {self._line(count.rule)}", ["for", "votes", ""], rows)
+
+    def _files(self) -> str:
+        items = "".join(f"<li>{self._name(file_words(row))}</li>" for row in self.view.files)
+        return f"<ul>{items}</ul>" if items else ""
 
     def _sources(self) -> str:
         sources = self.result["detail"].get("sources")

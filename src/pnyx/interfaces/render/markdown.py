@@ -17,6 +17,7 @@ from ...core.models import money
 from ...core.regex import regex
 from ...providers.redaction import redact_json
 from ..views.certainty import certainty
+from ..views.files import file_words, files_of
 from ..views.overview import overview
 from ..views.records import Record
 from ..views.transcript import Entry, Transcript, quantity, seat_name, seconds
@@ -52,6 +53,8 @@ def _document(record: Record, markdown: Markdown, reasoning: bool) -> Iterator[s
     result, view = record.document, Transcript()
     entries = [entry for event in record.events if (entry := view.add(event)) is not None]
     yield from (f"# Run {result['run_id']}", "", "## Question", "", *markdown.quoted(result["question"]), "")
+    if files := files_of(record.events):
+        yield from ("## Files", "", *(f"- {markdown.plain(file_words(row))}" for row in files), "")
     yield from _decision(record, markdown)
     yield from overview_lines(overview(record.events), markdown.plain)
     yield from (*markdown.costs(view), "## Transcript", "")

@@ -195,7 +195,7 @@ class Transcript:
 
     def _start(self, event: RunStarted) -> None:
         self.run_id, self.question, self.protocol = event.run_id, event.question, event.protocol
-        self.version, self.options = event.version, event.options
+        self.version, self.options, self.files = event.version, event.options, event.files
         for seat in event.seats:
             self.seats[seat["seat"]] = SeatState(seat["seat"], seat["model"], seat.get("role") or "")
 

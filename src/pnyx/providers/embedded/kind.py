@@ -18,4 +18,6 @@ def _open(config: ProviderConfig) -> AnyProvider:
     )
 
 
-EMBEDDED = ProviderKind(name="embedded", open=_open, settings=("slots", "context", "threads"), free=True)
+EMBEDDED = ProviderKind(
+    name="embedded", open=_open, settings=("slots", "context", "threads"), free=True, extra="embedded"
+)

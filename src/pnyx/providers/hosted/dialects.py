@@ -37,7 +37,7 @@ class Dialect:
     searches: how the host reports the web searches that it makes by itself: shown in the answer, or only
     counted in the usage; none if it makes none. thinking: see `thinking_settings`.
     caching: how a host learns which beginnings requests share: from the beginnings themselves; from a key for
-    requests that share one; or from marks in the messages.
+    requests that share one; or from marks in the messages. extra: the extra of pnyx with its SDK.
     """
 
     reader: type[Reader]
@@ -46,6 +46,7 @@ class Dialect:
     searches: Literal["none", "shown", "counted"] = "none"
     thinking: ThinkingStyle = "effort"
     caching: Literal["prefix", "key", "points"] = "prefix"
+    extra: str = "openai"
 
     @property
     def has_plain_requests(self) -> bool:
@@ -141,10 +142,16 @@ def _mistral(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
 DIALECTS = {
     "openai": Dialect(OpenAIReader, OPENAI, _openai, caching="key"),
     "anthropic": Dialect(
-        AnthropicReader, ANTHROPIC, _anthropic, searches="shown", thinking="anthropic", caching="points"
+        AnthropicReader,
+        ANTHROPIC,
+        _anthropic,
+        searches="shown",
+        thinking="anthropic",
+        caching="points",
+        extra="anthropic",
     ),
-    "google": Dialect(GoogleReader, GOOGLE, _google, searches="shown", thinking="google"),
-    "mistral": Dialect(OpenAIReader, OPENAI, _mistral),
+    "google": Dialect(GoogleReader, GOOGLE, _google, searches="shown", thinking="google", extra="google"),
+    "mistral": Dialect(OpenAIReader, OPENAI, _mistral, extra="mistral"),
     "ollama": Dialect(OpenAIReader, OPENAI, _openai),
     "deepseek": Dialect(OpenAIReader, OPENAI, _openai),
     "openrouter": Dialect(

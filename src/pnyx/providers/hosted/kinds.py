@@ -28,7 +28,12 @@ async def _list_models(kind: str, config: ProviderConfig) -> frozenset[str]:
 
 
 def _hosted(
-    name: str, base_url: str, *key_variables: str, free: bool = False, prices: str | None = None
+    name: str,
+    base_url: str,
+    *key_variables: str,
+    free: bool = False,
+    prices: str | None = None,
+    extra: str | None = None,
 ) -> ProviderKind:
     return ProviderKind(
         name=name,
@@ -37,20 +42,37 @@ def _hosted(
         key_variables=key_variables,
         free=free,
         prices=prices,
+        extra=extra,
         list_models=partial(_list_models, name),
     )
 
 
+# The base installation writes requests of text alone to hosts with OpenAI's API: they need no extra.
 OPENAI = _hosted("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", prices="openai")
-ANTHROPIC = _hosted("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", prices="anthropic")
+ANTHROPIC = _hosted(
+    "anthropic",
+    "https://api.anthropic.com",
+    "ANTHROPIC_API_KEY",
+    prices="anthropic",
+    extra="anthropic",
+)
 GOOGLE = _hosted(
     "google",
     "https://generativelanguage.googleapis.com",
     "GEMINI_API_KEY",
     "GOOGLE_API_KEY",
     prices="google",
+    extra="google",
 )
-MISTRAL = _hosted("mistral", "https://api.mistral.ai", "MISTRAL_API_KEY", prices="mistral")
-DEEPSEEK = _hosted("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY", prices="deepseek")
-OPENROUTER = _hosted("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", prices="openrouter")
+MISTRAL = _hosted("mistral", "https://api.mistral.ai", "MISTRAL_API_KEY", prices="mistral", extra="mistral")
+DEEPSEEK = _hosted(
+    "deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY", prices="deepseek", extra="openai"
+)
+OPENROUTER = _hosted(
+    "openrouter",
+    "https://openrouter.ai/api/v1",
+    "OPENROUTER_API_KEY",
+    prices="openrouter",
+    extra="openai",
+)
 OLLAMA = _hosted("ollama", "http://127.0.0.1:11434/v1", free=True)

@@ -18,7 +18,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ...errors import ProviderError
+from ...errors import MissingExtra, ProviderError
+from ...extras import need
 from ...gc_pause import paused_collection
 from ..base import Call, Completion
 from ..redaction import MIN_SECRET
@@ -179,6 +180,10 @@ _IMPORTING = threading.Lock()
 
 
 def _load(dialect: Dialect, base_url: str, api_key: str | None) -> RequestBuilder:
+    try:
+        need(dialect.extra, "a request that is more than text")
+    except MissingExtra as exc:
+        raise ProviderError("unavailable", str(exc)) from None
     with _IMPORTING, paused_collection():
         # pydantic-ai and an SDK take a second of CPU, which requests of text alone do without.
         from .requests import RequestBuilder

@@ -153,3 +153,16 @@ async def test_a_client_that_does_not_say_that_it_retries_gets_the_same_failure_
     assert len({one.headers["x-pnyx-run"] for one in attempts}) == 1
     assert again.headers["x-pnyx-run"] == response.headers["x-pnyx-run"]
     assert later.headers["x-pnyx-run"] != attempts[0].headers["x-pnyx-run"]
+
+
+async def test_a_client_that_writes_its_body_in_another_order_joins_too(
+    server: ServerHandle, lab: ScriptedHost
+) -> None:
+    """codex retries with the same fields in another order, and notes of its own."""
+    lab.on("*", status=400)
+    body = {"model": "single", "input": "Why?", "store": False, "client_metadata": {"turn": 1}}
+    again = {**dict(reversed(body.items())), "client_metadata": {"turn": 2}}
+    async with server.client() as client:
+        runs = [(await client.post("/v1/responses", json=one)).headers["x-pnyx-run"] for one in (body, again)]
+        other = await client.post("/v1/responses", json={**body, "input": "Why not?"})
+    assert runs[0] == runs[1] != other.headers["x-pnyx-run"]

@@ -136,10 +136,22 @@ async def test_what_grows_comes_after_what_was_there(
     await ask(api, client, claude, before)
     await ask(api, client, claude, turns)
     one, two = ([message["content"] for message in request.body["messages"]] for request in lab.log)
-    marks = [re.search(r"marked (m[0-9a-f]{10})", text)[1] for text in (one[-1], two[-1])]  # type: ignore[index]
     assert one[0] == two[0]
-    shared = one[-1].replace(marks[0], "M").partition("Since then, tool")[0]
-    assert two[-1].replace(marks[1], "M").startswith(shared)
+    shared, new = one[-1].split("Your task:")[0].rstrip(), two[-1]
+    if api == "messages":
+        # The last result itself is another one.
+        shared = shared[: shared.rindex("Result of the tool")]
+    assert new.startswith(shared)
+    keys = [request.body["prompt_cache_key"] for request in lab.log]
+    assert keys[0] == keys[1]
+
+
+@pytest.mark.parametrize("other", [{"model": "voting"}, {"tools": [TOOL]}, {"messages": CHAT[2:]}])
+async def test_another_conversation_has_other_marks(client: Any, lab: ScriptedHost, other: Any) -> None:
+    await client.chat.completions.create(model="single", messages=CHAT)
+    await client.chat.completions.create(**{"model": "single", "messages": CHAT, **other})
+    marks = [re.findall(r"<(m[0-9a-f]{10}) Since then", request.text)[0] for request in lab.log]
+    assert len(set(marks)) == 2
 
 
 async def test_a_result_may_be_an_error_a_picture_or_of_a_call_that_is_not_there(

@@ -392,3 +392,41 @@ async def test_half_a_call_is_none(client: Any, lab: ScriptedHost) -> None:
     )
     assert completion.choices[0].finish_reason == "length"
     assert completion.choices[0].message.tool_calls is None
+
+
+async def test_tools_that_items_of_the_conversation_bring(client: Any, lab: ScriptedHost) -> None:
+    lab.on("*", text=proposal(("crm.read_file", {"path": "a"}), before=""))
+    space = {"type": "namespace", "name": "crm", "tools": [{"type": "function", **READ}]}
+    search = {"type": "tool_search", "execution": "client", "parameters": {"type": "object"}}
+    items = [
+        {"type": "additional_tools", "role": "developer", "tools": [{"type": "function", "name": "look"}]},
+        {"role": "user", "content": "Go."},
+        {"type": "tool_search_call", "call_id": "c1", "arguments": {"query": "crm"}, "execution": "client"},
+        {"type": "tool_search_output", "call_id": "c1", "tools": [space], "execution": "client"},
+        {"type": "tool_search_output", "call_id": "c2", "tools": [space], "execution": "client"},
+    ]
+    response = await client.responses.create(model="single", input=items, tools=[search])
+    (call,) = response.output
+    assert (call.namespace, call.name) == ("crm", "read_file")
+    text = lab.log[0].text
+    for name in ("look", "crm.read_file", "tool_search"):
+        assert text.count(f'{{"name":"{name}"') == 1
+    assert 'Call of the tool tool_search: {"query": "crm"}' in text
+    lab.on("*", text=proposal(("tool_search", {"query": "mail"}), before=""))
+    response = await client.responses.create(model="single", input="Go on.", tools=[search])
+    (call,) = response.output
+    assert (call.type, call.execution, call.arguments) == ("tool_search_call", "client", {"query": "mail"})
+
+
+async def test_a_stream_that_fails_says_so_in_both_forms_of_the_api(client: Any, lab: ScriptedHost) -> None:
+    lab.on("*", text="I would read it.")
+    kinds = {}
+    stream = await client.responses.create(
+        model="single", input="Go.", tools=[{"type": "function", **READ}], tool_choice="required", stream=True
+    )
+    async for event in stream:
+        kinds[event.type] = event
+    assert "holds no call" in kinds["error"].message
+    failed = kinds["response.failed"].response
+    assert (failed.status, failed.error.code) == ("failed", "server_error")
+    assert failed.error.message == kinds["error"].message

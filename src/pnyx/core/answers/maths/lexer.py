@@ -42,10 +42,9 @@ class Token:
     plain: bool = False
 
 
-_NUMBER = regex(r"\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+|\.(?=\s*\\overline))?|\.\d+")
-_BARE_NUMBER = regex(r"\d+(?:\.\d+|\.(?=\s*\\overline))?|\.\d+")
+_NUMBER = regex(r"\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
+_BARE_NUMBER = regex(r"\d+(?:\.\d+)?|\.\d+")
 _EXPONENT = regex(r"[eE]([+-]?\d{1,4})(?![\w.])")
-_REPEATING = regex(r"\\overline\s*(?:\{(\d{1,20})\}|(\d))")
 _COMMAND = regex(r"\\([A-Za-z]+\*?|.)", re.DOTALL)
 _TEXT = regex(
     r"\\(?:text(?:bf|it|rm|tt|sf|normal)?|math(?:rm|bf|it|sf|bb|tt|cal)|mbox|hbox|operatorname\*?|emph|underline)\s*\{([^{}]*)\}"
@@ -194,14 +193,7 @@ class _Lexer:
         self.at = match.end()
         digits = match[0].replace(",", "")
         value = Fraction(digits.rstrip("."))
-        if repeating := _REPEATING.match(self.text, self.at):
-            self.at = repeating.end()
-            block = repeating[1] or repeating[2]
-            places = len(digits.partition(".")[2])
-            if "." not in digits:
-                raise UnreadableError
-            value += Fraction(int(block), (10 ** len(block) - 1) * 10**places)
-        elif exponent := _EXPONENT.match(self.text, self.at):
+        if exponent := _EXPONENT.match(self.text, self.at):
             if abs(int(exponent[1])) > 300:
                 raise UnreadableError
             self.at = exponent.end()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from fractions import Fraction
 
 from ...markup.notation import ascii_punctuation
 from ...regex import regex
@@ -109,14 +110,34 @@ def cleaned(text: str) -> str:
         text = "".join(map(_plain, text))
     else:
         text = _GROUPED.sub("", text)
-    text = _REPEATED.sub(r"\1\\overline{\2}", _BRACKETED.sub(r"\1\\overline{\2}", text))
+    text = fractions_of_repeating(text)
     for words, symbols in _SETS:
         text = words.sub(symbols, text)
     return _SPACE.sub(" ", _DROPPED.sub(" ", text))
 
 
-_BRACKETED = regex(r"(?<![\d.])(\d*\.\d*)\((\d{1,20})\)(?![\d(^])")
-_REPEATED = regex(r"(?<![\d.])(\d*\.\d*?)(\d{1,6}?)\2+(?:\2)*(?:\.\.\.|…|\\(?:l|c)?dots)")
+def fractions_of_repeating(text: str) -> str:
+    """`text` with fractions in brackets for decimals that repeat for ever: `(1/3)` for `0.(3)`."""
+    return _REPEATING.sub(_fraction, text) if "." in text else text
+
+
+_REPEATING = regex(
+    r"(?<![\d.,])(?P<whole>\d*)\.\s*(?:(?P<head>\d*)\s*(?:\((?P<block>\d{1,20})\)(?![\d(^])"
+    r"|\\(?:dot|bar|overline)\s*(?:\{(?P<marked>\d{1,20})\}|(?P<digit>\d)))"
+    r"|(?P<lead>\d*?)(?P<run>\d{1,6}?)(?P=run)+\s?(?:\.\.\.|…|\\(?:l|c)?dots| (?:repeating|recurring))"
+    r"|(?P<few>\d*?)(?P<last>\d) (?:repeating|recurring))"
+)
+
+
+def _fraction(match: re.Match[str]) -> str:
+    parts = match.groupdict()
+    head = next(filter(None, (parts[name] for name in ("head", "lead", "few"))), "")
+    block = next(filter(None, (parts[name] for name in ("block", "marked", "digit", "run", "last"))))
+    nines = 10 ** len(block) - 1
+    above = int(f"{parts['whole']}{head}" or 0) * nines + int(block)
+    return f"({Fraction(above, nines * 10 ** len(head))})"
+
+
 _SETS = (
     (regex(r"^(?:there (?:is|are) )?no (?:real )?solutions?$", re.IGNORECASE), "∅"),
     (regex(r"\\mathbb\s*\{?R\}?|ℝ|^(?:all )?real numbers$|^all reals$", re.IGNORECASE), "(-∞,∞)"),

@@ -3,8 +3,11 @@
 Those of values:
 
 - `calendar.json`: names of months and weekdays and the marks of numbers, made from CLDR by
-  `python -m tests.core.answers.calendar_table`. `dates.json`: words around days, months, years and hours.
-- `truths.json`: yes, no, true and false. `numbers.json`: small numbers. `scales.json`: what multiplies a
+  `python -m tests.core.answers.calendar_table`. `dates.json`: words around days, months, years and hours, and
+  the languages all of whose countries write the day before the month.
+- `truths.json`: yes, no, true and false. `numbers.json`: 0 to 100, without words that mean
+  something else in English. `ordinals.json`: first to tenth or more, and nouns that an ordinal counts.
+  `bounds.json`: words before and after a number that make it a bound. `scales.json`: what multiplies a
   number, as its power of ten: `apart` from it, or `joined` to it. `unit_names.json`: names of units of
   measure other than English ones. `accents.json`: words that only accents tell from other words.
 

@@ -12,7 +12,8 @@ from ....run.resolve import resolve
 from ....run.responses import read_responses
 from ...open_settings import open_settings
 from ...service import RunService
-from ..files import read_paths
+from ...views.files import summary_words
+from ..files import FileFlags, note_files, piped, read_flags
 from ..options import to_request
 from ..terminal.follow import follow
 from ..terminal.output import Output
@@ -29,16 +30,18 @@ def ask(
     question: str | None,
     artifacts: Path | None,
     responses: Path | None,
-    files: tuple[Path, ...],
+    given: FileFlags,
     require_consensus: bool,
     dry_run: bool,
     **options: Any,
 ) -> int:
     settings = open_settings()
     existing = () if responses is None else read_responses(responses)
+    given, question = given.with_question(question)
     asked = read_question(question, output)
-    read = read_paths(settings, output, files)
-    request = to_request(asked, responses=existing, files=read, **options)
+    beside = piped(output, given) if question not in (None, "-") else ()
+    files = read_flags(settings, output, given, beside)
+    request = to_request(asked, responses=existing, files=files, **options)
     spec = resolve(request, settings)
     if dry_run:
         # Imported for dry runs only.
@@ -46,6 +49,8 @@ def ask(
 
         print_plan(output, spec)
         return 0
+
+    note_files(output, spec)
 
     async def start(service: RunService) -> RunHandle:
         return await service.start(spec)
@@ -66,7 +71,10 @@ def resume(
     settings = open_settings()
 
     async def start(service: RunService) -> RunHandle:
-        return await service.resume(run_id, budget_usd=budget, deadline_s=deadline, fork=fork)
+        handle = await service.resume(run_id, budget_usd=budget, deadline_s=deadline, fork=fork)
+        if handle.spec.files:
+            output.note(summary_words(handle.spec.file_rows), "dim")
+        return handle
 
     with artifact_writer(settings, output, artifacts, None if fork else run_id) as watch:
         return follow(settings, start, output, require_consensus=require_consensus, watch=watch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from ....store.copying import keys_in
 from ...open_settings import open_settings
 from ...views.transcript import quantity
 from ..records import with_records
@@ -21,10 +22,19 @@ def backup(file: Path) -> int:
     return 0
 
 
-def restore(file: Path) -> int:
+def restore(file: Path, with_keys: bool) -> int:
     output = streams()
-    rows = with_records(open_settings(), lambda stored: stored.restore(file))
+    rows = with_records(open_settings(), lambda stored: stored.restore(file, with_keys=with_keys))
     output.note(f"{_describe(rows)} restored")
+    if names := keys_in(file):
+        listed = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+        what = quantity(len(names), "API key")
+        output.note(
+            f"{what} of the server put in force: {listed}"
+            if with_keys
+            else f"{what} of the server left out: {listed}. Create new ones with pnyx serve --new-key NAME, "
+            "or restore with --with-keys"
+        )
     return 0
 
 

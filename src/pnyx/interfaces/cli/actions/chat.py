@@ -16,6 +16,7 @@ import click
 from .... import protocols
 from ....config.paths import data_dir
 from ....config.schema import Settings
+from ....core.files import File, file_rows, unique_names
 from ....core.models import money
 from ....errors import Interrupted, NotFound, PnyxError, UsageError
 from ....run.handle import RunHandle
@@ -28,12 +29,15 @@ from ...open_settings import open_settings
 from ...render.conversation import as_markdown, cost, earlier_turns
 from ...render.terminal import clip, columns
 from ...service import RunService
+from ...views.files import summary_words
 from ...views.records import Record
 from ...views.transcript import quantity
+from ..files import FileFlags, note_files, read_all
 from ..options import AMOUNT, to_request
 from ..terminal.follow import SIGNALS, follow_run, note_embedded
 from ..terminal.line_input import Lines
 from ..terminal.output import Output
+from ..terminal.plain import paragraph
 from .runs import clip_end, show
 
 __all__ = ["chat"]
@@ -63,7 +67,10 @@ async def _chat(settings: Settings, output: Output, choices: RunRequest, resume:
 
 @dataclass
 class Session:
-    """One conversation at one terminal. choices: the options of the next question. name: its id."""
+    """One conversation at one terminal. choices: the options of the next question. name: its id.
+
+    files: that later questions are about.
+    """
 
     settings: Settings
     output: Output
@@ -73,6 +80,7 @@ class Session:
     spec: Spec
     name: str
     turns: list[Record]
+    files: tuple[File, ...] = ()
     code: int = 0
     leaving: bool = field(default=False, init=False)
 
@@ -113,8 +121,10 @@ class Session:
 
     async def _ask(self, question: str) -> None:
         await self._refresh()
-        request = replace(self.choices, question=question, context=earlier_turns(self.turns, self.spec.seats))
+        earlier = earlier_turns(self.turns, self.spec.seats)
+        request = replace(self.choices, question=question, context=earlier, files=self.files)
         spec = resolve(request, self.settings, conversation=self.name)
+        note_files(self.output, spec)
 
         async def start(service: RunService) -> RunHandle:
             return await service.start(spec)
@@ -223,6 +233,35 @@ class Session:
         limit = "no budget per question" if cap is None else f"at most {money(cap)} per question"
         self.output.err.line(f"{self._sum()}; {limit}")
 
+    async def file(self, path: str) -> None:
+        await self._add(FileFlags((_own(path),)) if path else None, "/file PATH")
+
+    async def dir(self, argument: str) -> None:
+        path, *globs = argument.split() or [""]
+        await self._add(FileFlags((), (_own(path),), globs) if path else None, "/dir PATH")
+
+    async def diff(self, revision: str) -> None:
+        await self._add(FileFlags(diff=revision), "/diff")
+
+    async def url(self, address: str) -> None:
+        await self._add(FileFlags(urls=(address,)) if address else None, "/url URL")
+
+    async def _add(self, flags: FileFlags | None, form: str) -> None:
+        if flags is None:
+            raise UsageError(f"say which one: {form}")
+        read = await read_all(self.settings, flags)
+        for note in read.notes:
+            self.output.note(f"note: {note}", "yellow")
+        self.files = unique_names((*self.files, *read.files))
+        await self.list_files("")
+
+    async def list_files(self, argument: str) -> None:
+        if argument not in ("", "clear"):
+            raise UsageError("/files lists the files of the next questions; /files clear takes them away")
+        self.files = () if argument else self.files
+        words = summary_words(file_rows(self.files)) if self.files else "no files"
+        self.output.err.lines(paragraph(self.output.err, words))
+
     async def show(self, number: str) -> None:
         if not self.turns:
             raise UsageError("there is no turn yet")
@@ -277,11 +316,20 @@ COMMANDS = {
     "budget": Command(
         "[USD]", "pause a question before it costs more; or show the cost so far", Session.budget
     ),
+    "file": Command("PATH", "give a file to the next questions", Session.file),
+    "dir": Command("PATH [PATTERN…]", "give the files of a folder to the next questions", Session.dir),
+    "diff": Command("[REV]", "give the uncommitted changes, or those since REV", Session.diff),
+    "url": Command("URL", "give a page of the web to the next questions", Session.url),
+    "files": Command("[clear]", "list the files of the next questions; or drop them", Session.list_files),
     "show": Command("[N]", "print the full transcript of turn N, or of the last turn", Session.show),
     "save": Command("FILE[!]", "save the conversation as Markdown; ! overwrites a file", Session.save),
     "help": Command("", "list these commands", Session.help),
     "exit": Command("", "end the conversation, like Ctrl-D", Session.exit),
 }
+
+
+def _own(path: str) -> Path:
+    return Path(path).expanduser()
 
 
 def _write(name: str, text: str, *, overwrite: bool) -> None:

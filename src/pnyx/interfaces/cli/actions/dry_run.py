@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ....core.models import Seat, money
 from ....run.spec import Spec
 from ...render.terminal import columns, flat
+from ...views.files import file_words
 from ...views.plan import Plan, as_json, plan
 from ..terminal.output import Output
 from ..terminal.plain import paragraph
@@ -31,6 +32,8 @@ def print_plan(output: Output, spec: Spec) -> None:
         rows.append(_row(spec.judge, "closes"))
     for line in columns(rows, right=(3, 4)):
         out.line(line)
+    for row in spec.file_rows:
+        out.lines(paragraph(out, f"file {file_words(row)}, at most {row['tokens']:,} tokens"))
     out.lines(columns(_bounds(spec, bounds), width=out.width))
     out.line("nothing was sent or stored")
 

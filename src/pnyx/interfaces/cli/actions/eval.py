@@ -32,6 +32,7 @@ from ....evaluate.execution.arm_names import (
 )
 from ....evaluate.items import Item
 from ....evaluate.questions import find_items
+from ....extras import need
 from ....providers.catalogue import default_panel, parse_seats
 from ....run.request import RunRequest
 from ....run.resolve import resolve
@@ -218,12 +219,10 @@ async def _run(
     learn: bool,
     **_: Any,
 ) -> int:
-    try:
-        # Inspect is an optional extra that takes seconds to import.
-        from ....evaluate.execution.bench import Bench
-        from ....evaluate.execution.run import evaluate
-    except ImportError as exc:
-        raise UsageError(f"evaluations require an extra: pip install 'pnyx[eval]' ({exc})") from exc
+    need("eval", "an evaluation")
+    # Inspect is an optional extra that takes seconds to import.
+    from ....evaluate.execution.bench import Bench
+    from ....evaluate.execution.run import evaluate
 
     name, graders = folder.name, [single_arm(judge)] if judge else []
     async with RunService.open(settings) as service:

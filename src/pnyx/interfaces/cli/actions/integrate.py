@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ....config.schema import Settings
+from ....config.stored_keys import stored
 from ....errors import UsageError
 from ....providers.catalogue import STRONG
 from ....providers.installed import key_variables
@@ -25,6 +26,7 @@ __all__ = ["integrate_assistant", "list_assistants"]
 
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
 """Variables with folders of pnyx, which clients do not pass on."""
+BUS = "DBUS_SESSION_BUS_ADDRESS"
 NARROWEST = 24
 """Least characters for the path of a file in the list; below, the list goes without."""
 WIDE = 200
@@ -78,8 +80,7 @@ def integrate_assistant(output: Output, name: str, write: bool, project: bool, a
         else:
             output.out.write(shown(one, entry))
             output.note(f"this belongs into {_short(path, around)}; to write it: {_command(one, project)}")
-            if variables:
-                output.note(one.about_keys(variables))
+            _explain(output, one, variables)
         return 0
     done = [_written(file) for file in _files(one, around, project, entry)]
     if as_json:
@@ -90,8 +91,7 @@ def integrate_assistant(output: Output, name: str, write: bool, project: bool, a
         kept = f"; the file as it was: {_short(Path(file['backup']), around)}" if file["backup"] else ""
         output.out.line(f"{'wrote' if file['changed'] else 'unchanged:'} {where}{kept}")
     output.note(f"restart {one.title}, then: {one.call}")
-    if variables:
-        output.note(one.about_keys(variables))
+    _explain(output, one, variables)
     return 0
 
 
@@ -146,7 +146,9 @@ def _needed(settings: Settings, around: Surroundings) -> tuple[list[str], dict[s
     constants = {name: env[name] for name in FOLDERS if os.path.isabs(env.get(name, ""))}
     if named := env.get("PNYX_CONFIG"):
         constants["PNYX_CONFIG"] = str(around.here / Path(named).expanduser())
-    secret = dict.fromkeys((*_key_variables(settings), "PNYX_DATABASE"))
+    # The keyring of a desktop is reached over its bus, whose address clients do not pass on either.
+    bus = (BUS,) if stored() else ()
+    secret = dict.fromkeys((*_key_variables(settings), "PNYX_DATABASE", *bus))
     return [name for name in secret if env.get(name)], constants
 
 
@@ -156,6 +158,12 @@ def _key_variables(settings: Settings) -> Iterator[str]:
     yield from settings.tools.web_search.key_variables
     for kind in STRONG:
         yield from key_variables(settings.provider(kind))
+
+
+def _explain(output: Output, one: Assistant, variables: list[str]) -> None:
+    """Say where the server gets its keys from."""
+    if keys := [name for name in variables if name != BUS]:
+        output.note(one.about_keys(keys))
 
 
 def _command(one: Assistant, project: bool) -> str:

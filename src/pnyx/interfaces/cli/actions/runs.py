@@ -21,6 +21,7 @@ from ...render.markdown import document as whole
 from ...render.markdown_overview import change_words
 from ...render.terminal import clip, columns, flat, safe, wrap
 from ...service import RunService
+from ...views.files import file_words, files_of
 from ...views.outcome import headline, stop_message, usage_line
 from ...views.overview import overview
 from ...views.records import Record, SearchResults
@@ -154,6 +155,8 @@ def _transcript(record: Record, stream: Stream, reasoning: bool) -> Iterator[str
     result, view = record.document, Transcript()
     yield stream.paint("Question", "bold", "cyan")
     yield from wrap(safe(record.row.question), width, INDENT)
+    for row in files_of(record.events):
+        yield from wrap(flat(f"file {file_words(row)}"), width, INDENT)
     for event in record.events:
         entry = view.add(event)
         if entry is not None:

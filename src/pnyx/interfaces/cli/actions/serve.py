@@ -115,7 +115,7 @@ async def _serve(output: Output, settings: Settings) -> int:
 
 
 class _Server(uvicorn.Server):
-    """Pauses the runs when the server is asked to stop, so that clients that follow them see it."""
+    """Pauses the runs when the server is asked to stop, and waits for their calls in flight."""
 
     def __init__(self, config: uvicorn.Config, service: RunService) -> None:
         super().__init__(config)
@@ -124,13 +124,20 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # uvicorn's own handler would raise the signal again at the end, which kills the process.
-        self._loop.call_soon_threadsafe(self._drain)
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
+        self._loop.call_soon_threadsafe(self._drain)
 
     def _drain(self) -> None:
-        if not self._service.draining:
+        if self.force_exit:
+            self._service.drain(0.0)
+        elif not self._service.draining:
             self._service.drain()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        # Also those that no client follows: a call that is killed is paid for, and asked again.
+        await self._service.drained()
 
 
 def listen(settings: Settings) -> contextlib.closing[socket.socket]:

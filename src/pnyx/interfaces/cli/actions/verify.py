@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ....config.schema import Settings
 from ....core.events import Event, RunFinished
-from ....core.text import Material
+from ....core.files import Source
 from ....errors import UsageError
+from ....files.read import read_text
 from ....prompts import load
 from ....run.handle import RunHandle
 from ....run.resolve import resolve
@@ -18,11 +21,10 @@ from ....run.result import Result
 from ...open_settings import open_settings
 from ...service import RunService
 from ...views.verdict import PASS, REPORTS, SCHEMA, as_text
+from ..files import FileFlags, note_files, read_flags
 from ..options import to_request
 from ..terminal.follow import follow
 from ..terminal.output import Output
-from .ask import MOST_BYTES
-from .ask import as_text as decoded
 
 __all__ = ["verify"]
 
@@ -32,7 +34,7 @@ NOT_PASSED = 3
 
 def verify(
     output: Output,
-    files: tuple[Path, ...],
+    given: FileFlags,
     rubric: Path,
     require: str | None,
     format: str | None,
@@ -42,9 +44,13 @@ def verify(
     if out is not None and format is None:
         raise UsageError("--out needs --format sarif or --format junit")
     settings = open_settings()
-    question = QUESTION(rubric=_read(rubric)).render().text
-    request = replace(to_request(question, **options), context=_material(files), answer_schema=SCHEMA)
+    question = QUESTION(rubric=_rubric(settings, rubric)).render().text
+    if given == FileFlags():
+        given = FileFlags((Path("-"),))
+    files = read_flags(settings, output, given)
+    request = replace(to_request(question, **options), files=files, answer_schema=SCHEMA)
     spec = resolve(request, settings)
+    note_files(output, spec)
     ends: list[Result] = []
 
     async def start(service: RunService) -> RunHandle:
@@ -69,30 +75,13 @@ def verify(
     return NOT_PASSED if require is not None and verdict["verdict"] != PASS else code
 
 
-def _material(files: tuple[Path, ...]) -> tuple[Material, ...]:
-    """Return what is checked, each text under the name of its file. Raises `UsageError` if there is none."""
-    if not files:
-        files = (Path("-"),)
-    found = tuple(Material("standard input" if str(f) == "-" else str(f), _read(f)) for f in files)
-    if not any(one.text.strip() for one in found):
-        raise UsageError("there is nothing to check: name a file with --file, or write a text to stdin")
-    return found
-
-
-def _read(path: Path) -> str:
-    """Return the text of a file, or of stdin for "-". Raises `UsageError`."""
-    if str(path) == "-":
-        return decoded(sys.stdin.buffer.read(MOST_BYTES + 1) if sys.stdin is not None else b"")
-    try:
-        raw = path.read_bytes()
-    except OSError as exc:
-        raise UsageError(f"{path}: {exc.strerror}") from None
-    if len(raw) > MOST_BYTES:
-        raise UsageError(f"{path} is longer than {MOST_BYTES >> 20} MiB")
-    try:
-        return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\0", "\ufffd")
-    except UnicodeDecodeError as exc:
-        raise UsageError(f"{path} is not UTF-8 (byte {exc.start})") from None
+def _rubric(settings: Settings, path: Path) -> str:
+    """Return the text of the rubric, "-" from stdin. Raises `UsageError`."""
+    limits = settings.context
+    source = (
+        Source(data=sys.stdin.buffer.read()) if str(path) == "-" and sys.stdin else Source(path=str(path))
+    )
+    return asyncio.run(read_text(source, limits))
 
 
 def _verdict(result: Result) -> dict[str, Any] | None:

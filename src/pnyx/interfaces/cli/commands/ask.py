@@ -7,15 +7,16 @@ from typing import Any
 
 import click
 
-from ..options import AMOUNT, RUN_OPTIONS, output_options, request_options, run_id
+from ..options import AMOUNT, RUN_OPTIONS, file_options, output_options, request_options, run_id
 from ..terminal.output import Output
 
 __all__ = ["ask", "resume"]
 
 HELP = """Ask the panel QUESTION and print its answer.
 
-Without QUESTION, or with "-", the question is read from stdin. Options that you leave out come from the
-settings: see `pnyx config show`. Without settings and API keys, small embedded models answer.
+Without QUESTION, or with "-", the question is read from stdin; beside a QUESTION, stdin is a file that it is
+about. More files come with --file, --dir, --diff and --url: see docs/context.md. Options that you leave out
+come from the settings: see `pnyx config show`. Without settings and API keys, small embedded models answer.
 """
 
 
@@ -30,6 +31,7 @@ artifacts = click.option(
 @click.command(help=HELP)
 @click.argument("question", required=False, metavar="[QUESTION|-]")
 @request_options(*RUN_OPTIONS, "budget_usd", "responses", "files")
+@file_options
 @artifacts
 @click.option("--require-consensus", is_flag=True, help="Exit with 3 unless the panel agrees.")
 @click.option("--dry-run", is_flag=True, help="Estimate calls, tokens and cost; send nothing.")

@@ -27,13 +27,14 @@ def backup(file: Path) -> int:
 
 @click.command()
 @FILE
-def restore(file: Path) -> int:
+@click.option("--with-keys", is_flag=True, help="Put the server's API keys of FILE in force too.")
+def restore(file: Path, with_keys: bool) -> int:
     """Load the backup FILE into the configured database, which must be empty.
 
     A backup of SQLite can be loaded into PostgreSQL, and the reverse. Runs that were running are paused;
-    continue them with `pnyx resume ID`.
+    continue them with `pnyx resume ID`. The API keys of the server are left out unless you ask for them.
     """
     # Imported here so that help and completion start without the database libraries.
     from ..actions.backup import restore
 
-    return restore(file)
+    return restore(file, with_keys)

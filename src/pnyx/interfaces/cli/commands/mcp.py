@@ -6,6 +6,8 @@ import asyncio
 
 import click
 
+from ....extras import need
+
 __all__ = ["mcp"]
 
 
@@ -16,6 +18,7 @@ def mcp() -> int:
     The assistant starts and stops it. Stopping it pauses running runs; continue them with `pnyx resume ID`.
     `pnyx serve` offers the same tools over HTTP, at /mcp.
     """
+    need("mcp", "pnyx mcp")
     # Imported here so that help and completion start without the MCP server.
     from ...mcp.stdio import serve_stdio
     from ...open_settings import open_settings

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from ....extras import need
+
 __all__ = ["serve"]
 
 
@@ -31,6 +33,7 @@ def serve(**options: Any) -> int:
     is valid until it stops, and prints it with a link to the page on stderr. Each key sees only its own
     runs. Ctrl-C or SIGTERM stops the server within 10 seconds and pauses its runs.
     """
+    need("serve", "pnyx serve")
     # Imported here so that help and completion start without a web server.
     from ..actions.serve import serve
 

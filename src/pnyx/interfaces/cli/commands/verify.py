@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..options import RUN_OPTIONS, output_options, request_options
+from ..options import RUN_OPTIONS, file_options, output_options, request_options
 
 __all__ = ["verify"]
 
@@ -22,8 +22,9 @@ OWN = ("instructions", "answer_schema", "client_tools", "tool_choice", "parallel
     type=click.Path(path_type=Path),
     metavar="PATH",
     multiple=True,
-    help="What is checked: a text, such as a diff. Without it, or with -, it is read from stdin. Repeatable.",
+    help="What is checked: text, code, a diff, PDF, Word or Excel; - is stdin, the default. Repeatable.",
 )
+@file_options
 @click.option(
     "--rubric",
     type=click.Path(path_type=Path),

@@ -19,7 +19,7 @@ def worker(**options: Any) -> int:
 
     Any number of workers on any number of machines can share one database; all need the same settings and
     API keys. Ctrl-C or SIGTERM stops the worker within 10 seconds and returns its runs to the queue. If a
-    worker is killed, another one continues its runs. Requires `pip install 'pnyx[worker]'`.
+    worker is killed, another one continues its runs. Requires the extra `worker`.
     """
     # Imported here so that help and completion start without what a worker needs.
     from ..actions.worker import work

@@ -296,5 +296,5 @@ def _usage(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _problem(error: Mapping[str, Any]) -> ServerSentEvent:
-    return ServerSentEvent(json.dumps(error))
+def _problem(error: Mapping[str, Any]) -> Sequence[ServerSentEvent]:
+    return [ServerSentEvent(json.dumps(error))]

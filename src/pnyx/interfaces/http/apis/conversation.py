@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -86,6 +88,16 @@ class Conversation:
         if one is None or one.footer is None:
             return self
         return replace(self, more={"footer": one.footer, **self.more})
+
+    def salt(self, key: bytes, owner: str) -> str:
+        """The salt of its runs, the same as long as it only grows, so that hosts find the prompts' beginning.
+
+        key: the server's secret.
+        """
+        tools = self.tools.options if self.tools else {}
+        first = self.turns[0].text if self.turns else ""
+        begun = json.dumps([owner, self.model, [*self.instructions], tools, first], sort_keys=True)
+        return hmac.new(key, begun.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:32]
 
     def to_request(self, served: Mapping[str, ServedModel], panels: Collection[str] = ()) -> RunRequest:
         """Return the request of a run. served: the settings' own names of models. panels: of saved panels.

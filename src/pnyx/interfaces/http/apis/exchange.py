@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -71,11 +71,11 @@ Writer = Callable[[Steps], AsyncIterator[ServerSentEvent]]
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request to one of the APIs. problem: makes the last message of a stream of an error in its form."""
+    """A request to one of the APIs. problem: makes the last messages of a stream of an error in its form."""
 
     request: Request
     conversation: Conversation
-    problem: Callable[[Mapping[str, Any]], ServerSentEvent]
+    problem: Callable[[Mapping[str, Any]], Sequence[ServerSentEvent]]
     service: RunService = field(init=False)
 
     def __post_init__(self) -> None:
@@ -96,6 +96,7 @@ class Exchange:
             spec = await self.service.resolve(request, owner, alias)
         except Forbidden as exc:
             raise RefusedError(str(exc), "model", exc.http_status) from None
+        spec = replace(spec, salt=self.conversation.salt(self.request.app.state.salt_key, owner))
         body = await self.request.body()
         while True:
             run_id = await self.service.submit(spec, self._retries.name(owner, self.request, body))
@@ -210,7 +211,8 @@ class Exchange:
                     async for message in write(steps):
                         yield message
             except _SettledError as settled:
-                yield self._problem(settled.response)
+                for message in self._problem(settled.response):
+                    yield message
                 if settled.response.status_code == 503:
                     return
                 failed = True
@@ -220,7 +222,7 @@ class Exchange:
             self.service, messages(), run_id, self._problem, ping=PING_S, headers=self.headers(run_id)
         )
 
-    def _problem(self, response: Exact) -> ServerSentEvent:
+    def _problem(self, response: Exact) -> Sequence[ServerSentEvent]:
         state = self.request.scope["state"]
         path, body = self.request.url.path, bytes(response.body)
         return self.problem(error_of(path, response.status_code, body, state["request_id"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -242,5 +242,5 @@ def _usage(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _problem(error: Mapping[str, Any]) -> ServerSentEvent:
-    return ServerSentEvent(json.dumps(error), event="error")
+def _problem(error: Mapping[str, Any]) -> Sequence[ServerSentEvent]:
+    return [ServerSentEvent(json.dumps(error), event="error")]

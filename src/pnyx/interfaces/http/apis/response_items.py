@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from itertools import count
 from typing import Any
 
 from sse_starlette import ServerSentEvent
@@ -13,7 +12,7 @@ from .answer import Answer, cut
 from .exchange import Delta, Step, Steps
 from .tools import Call, builtin_item
 
-__all__ = ["PREFIX", "body_of", "events"]
+__all__ = ["PREFIX", "body_of", "events", "failed_events"]
 
 PREFIX = "resp_"
 ARGUMENTS = 400
@@ -64,9 +63,13 @@ def body_of(head: Mapping[str, Any], answer: Answer, *before: Mapping[str, Any])
     }
 
 
-async def events(steps: Steps, head: Mapping[str, Any]) -> AsyncIterator[ServerSentEvent]:
-    """Steps as a reasoning item with a summary, then the answer as a message, and each call as an item."""
-    numbers = count()
+async def events(
+    steps: Steps, head: Mapping[str, Any], numbers: Iterator[int]
+) -> AsyncIterator[ServerSentEvent]:
+    """Steps as a reasoning item with a summary, then the answer as a message, and each call as an item.
+
+    numbers: of the events.
+    """
 
     def event(type: str, **fields: Any) -> ServerSentEvent:
         return ServerSentEvent(
@@ -117,6 +120,19 @@ async def events(steps: Steps, head: Mapping[str, Any]) -> AsyncIterator[ServerS
             yield event("response.output_item.done", output_index=place, item=item)
         end = "response.incomplete" if body["status"] == "incomplete" else "response.completed"
         yield event(end, response=body)
+
+
+def failed_events(
+    head: Mapping[str, Any], error: Mapping[str, Any], numbers: Iterator[int]
+) -> list[ServerSentEvent]:
+    """The last events of a stream without an answer: some clients read the one, some the other."""
+    what = error["error"]
+    # `type` names the event here, and not the kind of the error.
+    told = {**what, "type": "error", "sequence_number": next(numbers)}
+    code = what["type"] if what["type"] in ("insufficient_quota", "rate_limit_error") else "server_error"
+    response = {**head, "status": "failed", "error": {"code": code, "message": what["message"]}}
+    failed = {"type": "response.failed", "sequence_number": next(numbers), "response": response}
+    return [ServerSentEvent(json.dumps(one), event=str(one["type"])) for one in (told, failed)]
 
 
 def _begun(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,13 +13,32 @@ from .tools import Choice, Tool, Tools, builtin, chosen_name, custom, each, func
 __all__ = ["tools_of"]
 
 
+ADDING = ("additional_tools", "tool_search_output")
+"""Items of a conversation that bring further tools."""
+
+
 def tools_of(
-    tools: Sequence[Mapping[str, Any]] | None, choice: str | Mapping[str, Any] | None, parallel: bool | None
+    tools: Sequence[Mapping[str, Any]] | None,
+    items: Sequence[Mapping[str, Any]],
+    choice: str | Mapping[str, Any] | None,
+    parallel: bool | None,
 ) -> Tools | None:
-    """The tools of a request, None without any. Raises `RefusedError`."""
-    if not tools and choice in (None, "auto", "none"):
+    """The tools of a request and of the items of its conversation, None without any.
+
+    Raises `RefusedError`.
+    """
+    found = each(tools, _read)
+    known = {one.name for one in found if isinstance(one, Tool)}
+    for place, item in enumerate(items):
+        if item.get("type") in ADDING:
+            for one in each(item.get("tools"), _read, f"input[{place}].tools"):
+                # Items repeat tools that a later request still needs.
+                if not isinstance(one, Tool) or one.name not in known:
+                    found.append(one)
+                    known |= {one.name} if isinstance(one, Tool) else set()
+    if not found and choice in (None, "auto", "none"):
         return None
-    return Tools.of(each(tools, _read), _choice(choice), parallel)
+    return Tools.of(found, _choice(choice), parallel)
 
 
 def _read(document: Mapping[str, Any], param: str) -> Iterable[Tool | str]:
@@ -30,12 +49,14 @@ def _read(document: Mapping[str, Any], param: str) -> Iterable[Tool | str]:
             yield custom(document, param)
         case "namespace":
             name = chosen_name(document, f"{param}.name")
-            for one in each(document.get("tools"), _read):
+            for one in each(document.get("tools"), _read, f"{param}.tools"):
                 if isinstance(one, Tool):
                     one = replace(one, name=f"{name}.{one.name}", own=one.name, namespace=name, param=param)
                 yield one
         case "shell" if (document.get("environment") or {}).get("type", "local") != "local":
             yield "shell"
+        case "tool_search" if document.get("execution") == "client":
+            yield replace(function({"name": "tool_search", **document}, param), form="tool_search")
         case other:
             yield builtin(str(other), param)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import count
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from pydantic import Field
-from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
 from ....core.decision import FINAL
@@ -27,7 +27,7 @@ from .answer import Answer
 from .conversation import Conversation, Turn, joined, refuse
 from .exchange import Exchange
 from .parts import Lenient, MostTokens, Names, answer_schema, call_text, result_turn, turn
-from .response_items import PREFIX, body_of, events
+from .response_items import PREFIX, body_of, events, failed_events
 from .response_tools import tools_of
 from .tools import Tools
 
@@ -66,6 +66,7 @@ class CreateResponse(Lenient):
 
     def to_conversation(self) -> Conversation:
         """Return the conversation of the request alone. Raises `UsageError` for what a panel cannot do."""
+        items: Sequence[Mapping[str, Any]]
         items = [{"role": "user", "content": self.input}] if isinstance(self.input, str) else self.input
         names: Names = {}
         turns = [found for item in items if (found := _turn(item, names)) is not None]
@@ -78,7 +79,7 @@ class CreateResponse(Lenient):
             max_tokens=self.max_output_tokens,
             effort=effort if isinstance(effort, str) else None,
             schema=answer_schema((self.text or {}).get("format"), "text.format"),
-            tools=tools_of(self.tools, self.tool_choice, self.parallel_tool_calls),
+            tools=tools_of(self.tools, items, self.tool_choice, self.parallel_tool_calls),
             more=self.pnyx,
             name_of_turns="input",
         )
@@ -94,6 +95,9 @@ def _turn(item: Mapping[str, Any], names: Names) -> Turn | None:
         return turn(str(role), item.get("content"), "input")
     if not isinstance(kind, str):
         raise refuse("input", "the type of an item is text")
+    if kind == "tool_search_output":
+        listed = [str(one.get("name")) for one in item.get("tools") or () if isinstance(one, Mapping)]
+        return result_turn("tool_search", f"These tools can be called now: {', '.join(listed)}", "input")
     if kind.endswith("_output"):
         return result_turn(names.get(_call_id(item)), _output(item.get("output")), "input")
     if kind.endswith("_call") and (found := _called(kind, item)) is not None:
@@ -125,14 +129,15 @@ def _output(output: object) -> object:
 async def create(request: Request, body: CreateResponse) -> Response:
     """Return the panel's answer in the format of the Responses API, with the whole result in `pnyx`."""
     conversation = await _continued(request, body)
-    exchange = Exchange(request, conversation, _problem)
+    head, numbers = dict[str, Any](), count()
+    exchange = Exchange(request, conversation, lambda error: failed_events(head, error, numbers))
     run_id = await exchange.start(body.stream)
-    head = _head(run_id, int(time.time()), body.model, body)
+    head |= _head(run_id, int(time.time()), body.model, body)
     if body.background and not body.stream:
         return Exact({**head, "status": "in_progress"}, headers=run_headers(run_id))
     if not body.stream:
         return await exchange.reply(run_id, lambda answer: body_of(head, answer))
-    return exchange.stream(run_id, lambda steps: events(steps, head))
+    return exchange.stream(run_id, lambda steps: events(steps, head, numbers))
 
 
 @ROUTER.get("/{response_id}")
@@ -220,9 +225,3 @@ def _head(run_id: str, created: int, model: str, body: CreateResponse | None = N
         "metadata": dict(given.get("metadata") or {}),
         "usage": None,
     }
-
-
-def _problem(error: Mapping[str, Any]) -> ServerSentEvent:
-    # `type` names the event here, and not the kind of the error.
-    told = {**error["error"], "type": "error", "sequence_number": 0}
-    return ServerSentEvent(json.dumps(told), event="error")

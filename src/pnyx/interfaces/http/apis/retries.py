@@ -10,6 +10,7 @@ a run that was begun before the server was killed.
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass
 from hashlib import sha256
@@ -64,7 +65,8 @@ class Retries:
         """The name of the run for a request: that of an earlier one if this is the same request again."""
         if key := request.headers.get(KEY):
             return f"http/{request.url.path}/{key[:200]}"
-        digest = sha256(b"\0".join((owner.encode(), request.url.path.encode(), body))).hexdigest()[:32]
+        same = b"\0".join((owner.encode(), request.url.path.encode(), _canonical(body)))
+        digest = sha256(same).hexdigest()[:32]
         seen, now = self._seen.get(digest), time.monotonic()
         is_retry = request.headers.get(RETRY_COUNT, "0") != "0"
         if seen is not None and seen.is_joined(is_retry, now):
@@ -87,3 +89,15 @@ class Retries:
             if failed and not seen.delivered:
                 seen.failed_at = time.monotonic()
             seen.delivered = True
+
+
+def _canonical(body: bytes) -> bytes:
+    """The body of a request, the same for each attempt: some clients write its fields in another order."""
+    try:
+        document = json.loads(body)
+        if isinstance(document, dict):
+            # What a client notes of itself, such as the attempt.
+            document.pop("client_metadata", None)
+        return json.dumps(document, sort_keys=True).encode()
+    except (ValueError, RecursionError):
+        return body

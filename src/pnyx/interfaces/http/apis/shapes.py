@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ....core.regex import regex
@@ -29,10 +29,14 @@ _CODES = {401: "invalid_api_key", 404: "model_not_found"}
 _ID = regex(r"[\w.-]{1,128}")
 
 
+Headers = Iterable[tuple[bytes, bytes]]
+
+
 class Shapes:
     """ASGI middleware around the whole app.
 
-    Every response has an `x-request-id`: the client's own, or a new one. Errors of the paths of an API have
+    Every response has an `x-request-id`: the client's own, or a new one; and headers that let browsers run,
+    guess and keep nothing of it. Errors of the paths of an API have
     that API's fields; `error.message` is the same everywhere. access: the app behind its access control.
     """
 
@@ -50,7 +54,8 @@ class Shapes:
 
         async def shaped(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = [*message["headers"], *((name, request_id.encode()) for name in _names(path))]
+                named = ((name, request_id.encode()) for name in _names(path))
+                headers = [*guarded(message["headers"]), *named]
                 message = {**message, "headers": headers}
                 if message["status"] >= 400 and is_of_api(path) and _is_json(message["headers"]):
                     held["start"], held["body"] = message, b""
@@ -68,6 +73,31 @@ class Shapes:
             await send(message)
 
         await self.access(scope, receive, shaped)
+
+
+def guarded(headers: Headers) -> Headers:
+    """The headers with those that tell a browser to run, guess and keep nothing of a response.
+
+    What a route sets itself stays: the page has its own policy, and its assets are cached.
+    """
+    headers = list(headers)
+    present = {name.lower(): value for name, value in headers}
+    document = present.get(b"content-type", b"").startswith(b"text/html")
+    guards = {**_GUARDS, b"content-security-policy": _DOCUMENT if document else _DATA}
+    return [*headers, *((name, value) for name, value in guards.items() if name not in present)]
+
+
+_GUARDS = {
+    b"x-content-type-options": b"nosniff",
+    b"cache-control": b"no-store",
+    b"referrer-policy": b"no-referrer",
+}
+_DATA = b"default-src 'none'; frame-ancestors 'none'"
+_DOCUMENT = (
+    b"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none';"
+    b" frame-ancestors 'none'; sandbox"
+)
+"""Of an exported run, whose own policy names its one style."""
 
 
 def error_of(path: str, status: int, body: bytes, request_id: str) -> Mapping[str, Any]:

@@ -235,7 +235,7 @@ def custom(document: object, param: str) -> Tool:
 def builtin(kind: str, param: str, name: str | None = None) -> Tool | str:
     """The tool of a kind that the API defines and the client runs; `kind` itself if a panel cannot use it."""
     found = _builtin().get(kind)
-    if found is None:
+    if found is None or "parameters" not in found:
         return kind
     return Tool(name or found["name"], found["description"], found["parameters"], form=kind, param=param)
 
@@ -251,16 +251,21 @@ def builtin_item(call: Call) -> dict[str, Any] | None:
     found = _builtin().get(call.tool.form)
     if found is None or "item" not in found:
         return None
-    return {"type": found["item"], found["field"]: {**found["added"], **call.arguments, **found["fixed"]}}
+    arguments = {**found["added"], **call.arguments, **found["fixed"]}
+    return {"type": found["item"], found["field"]: arguments, **found.get("beside", {})}
 
 
 def each(
-    tools: Iterable[object] | None, read: Callable[[Mapping[str, Any], str], Iterable[Tool | str]]
+    tools: object,
+    read: Callable[[Mapping[str, Any], str], Iterable[Tool | str]],
+    where: str = "tools",
 ) -> list[Tool | str]:
-    """What `read` makes of each definition of a request. Raises `RefusedError`."""
+    """What `read` makes of each definition of a list. where: the list, for errors. Raises `RefusedError`."""
+    if not isinstance(tools, list | None):
+        raise refuse(where, "must be a list")
     found: list[Tool | str] = []
     for place, one in enumerate(tools or ()):
-        param = f"tools[{place}]"
+        param = f"{where}[{place}]"
         if not isinstance(one, Mapping):
             raise refuse(param, "must be an object with a type")
         found += read(one, param)

@@ -1,0 +1,61 @@
+"""The files of a run in words, for every interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ...core.events import Event, RunStarted
+from ...core.models import money
+from ...run.spec import Spec
+from .plan import plan
+from .transcript import quantity
+
+__all__ = ["cost_words", "file_words", "files_of", "size_words", "summary_words"]
+
+NAMED = 5
+"""Files that a summary names; of more it gives the number."""
+
+
+def files_of(events: Iterable[Event]) -> tuple[Mapping[str, Any], ...]:
+    """The rows of a run's files; none for a run without files, or of an earlier version."""
+    started = next((event for event in events if isinstance(event, RunStarted)), None)
+    return () if started is None else started.files
+
+
+def size_words(size: int) -> str:
+    """A number of bytes, as in "3.1 kB"."""
+    for unit, least in (("MB", 1_000_000), ("kB", 1_000)):
+        if size >= least:
+            return f"{size / least:,.1f} {unit}"
+    return quantity(size, "byte")
+
+
+def file_words(row: Mapping[str, Any]) -> str:
+    """A file with its size, how it was read, and the SHA-256 of the original."""
+    note = f", {row['note']}" if row.get("note") else ""
+    return f"{row['name']}, {size_words(row['size'])}{note}, sha256 {row['sha256']}"
+
+
+def summary_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The files on one line: the first ones with their sizes, and the number of others."""
+    shown = ", ".join(
+        f"{row['name']} ({size_words(row['size'])}{', ' + row['note'] if row.get('note') else ''})"
+        for row in rows[:NAMED]
+    )
+    more = len(rows) - NAMED
+    return f"files: {shown}" + (f" and {more:,} more" if more > 0 else "")
+
+
+def cost_words(spec: Spec) -> str:
+    """What the files of a run add up to, and what the run is expected to cost, before it starts."""
+    size, tokens = sum(one.size for one in spec.files), sum(one.tokens for one in spec.files)
+    bounds = plan(spec)
+    words = [
+        f"{quantity(len(spec.files), 'file')}, {size_words(size)}, at most {tokens:,} tokens in a prompt"
+    ]
+    if bounds.expected_usd:
+        words.append(f"about {money(bounds.expected_usd)} is expected")
+    if bounds.cost_usd:
+        words.append(f"at most {money(bounds.cost_usd)}")
+    return "; ".join(words)
