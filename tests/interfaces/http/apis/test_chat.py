@@ -120,6 +120,7 @@ async def test_after_the_result_of_a_tool_the_question_is_still_the_users(
     [
         ({"stop": ["\nFinal"]}, "It is six times seven.", "stop"),
         ({"stop": "seven"}, "It is six times ", "stop"),
+        ({"stop": ["six times seven", "times"]}, "It is six ", "stop"),
         ({"max_tokens": 2}, "It is si", "length"),
         ({"max_completion_tokens": 2}, "It is si", "length"),
         ({"max_tokens": 4000, "stop": ["nowhere"]}, ANSWER, "stop"),

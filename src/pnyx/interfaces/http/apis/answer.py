@@ -97,9 +97,9 @@ def cut(text: str, size: int) -> Iterator[str]:
 
 
 def _first(text: str, stop: Sequence[str]) -> tuple[int, str] | None:
-    """Where the first of the sequences begins, and which one it is."""
-    found = [(at, sequence) for sequence in stop if sequence and (at := text.find(sequence)) >= 0]
-    return min(found, default=None)
+    """Where the sequence begins that a reader of the text completes first, and which one it is."""
+    found = [(at + len(one), at, one) for one in stop if one and (at := text.find(one)) >= 0]
+    return min(found)[1:] if found else None
 
 
 def _cut(text: str, tokens: int) -> str:
